@@ -1,0 +1,61 @@
+//! Two things at once, in one process.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use crate::Sim;
+
+/// Awaits both; ends when the later one ends.
+pub async fn join<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> (A::Output, B::Output) {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    let (mut left, mut right) = (None, None);
+    poll_fn(|context| {
+        sim.combined(|| {
+            if left.is_none()
+                && let Poll::Ready(v) = a.as_mut().poll(context)
+            {
+                left = Some(v);
+            }
+            if right.is_none()
+                && let Poll::Ready(v) = b.as_mut().poll(context)
+            {
+                right = Some(v);
+            }
+        });
+        match (left.take(), right.take()) {
+            (Some(l), Some(r)) => Poll::Ready((l, r)),
+            (l, r) => {
+                (left, right) = (l, r);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// Which of two came first.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Either<A, B> {
+    /// The first (it wins where both end at one instant).
+    Left(A),
+    /// The second.
+    Right(B),
+}
+
+/// Awaits whichever ends first and drops the other, which cancels it.
+pub async fn race<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> Either<A::Output, B::Output> {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    poll_fn(|context| {
+        sim.combined(|| {
+            if let Poll::Ready(v) = a.as_mut().poll(context) {
+                return Poll::Ready(Either::Left(v));
+            }
+            match b.as_mut().poll(context) {
+                Poll::Ready(v) => Poll::Ready(Either::Right(v)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+    })
+    .await
+}

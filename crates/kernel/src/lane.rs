@@ -1,0 +1,406 @@
+//! Lanes: what one transaction at a time can occupy, with their arbitration.
+//!
+//! Requests of one instant (on a clocked lane: of one clock) are all queued before one is granted: first by
+//! priority, then by when they came, then by the names of those who asked. A release hands over through
+//! arbitration, so that nobody overtakes and nothing recurses.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::Time;
+use crate::events::Due;
+use crate::record::{Kind, Label, Record};
+use crate::sim::{Core, Delay, Sim};
+
+pub(crate) struct Waiter {
+    priority: u8,
+    since: Time,
+    rank: u32,
+    ticket: u64,
+    task: u32,
+    reason: &'static Label,
+}
+
+/// A hold that ends early when someone else asks.
+struct Interruptible {
+    start: Time,
+    units: u64,
+    rule: Yielding,
+    task: u32,
+}
+
+pub(crate) struct LaneState {
+    pub(crate) name: String,
+    pub(crate) clock: Option<Time>,
+    pub(crate) class: u32,
+    /// Ticket of the holder; zero where the lane is free.
+    holder: u64,
+    waiters: Vec<Waiter>,
+    arbitrating: bool,
+    /// The train that runs on this lane.
+    pub(crate) train: Option<u32>,
+    interruptible: Option<Interruptible>,
+}
+
+impl LaneState {
+    pub(crate) fn new(name: &str, clock: Option<Time>) -> LaneState {
+        LaneState {
+            name: name.to_string(),
+            clock,
+            class: 0,
+            holder: 0,
+            waiters: Vec::new(),
+            arbitrating: false,
+            train: None,
+            interruptible: None,
+        }
+    }
+
+    /// When a request made at `at` is looked at.
+    pub(crate) fn edge(&self, at: Time) -> Time {
+        self.clock.map_or(at, |clock| at.edge(clock))
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.holder == 0 && self.waiters.is_empty() && !self.arbitrating && self.train.is_none()
+    }
+
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, &'static Label)> + '_ {
+        self.waiters.iter().map(|w| (w.task, w.reason))
+    }
+}
+
+impl Core {
+    /// Gives a free lane to the best of its waiters.
+    pub(crate) fn arbitrate(&mut self, lane: u32, now: Time) {
+        let state = &mut self.lanes[lane as usize];
+        state.arbitrating = false;
+        if state.holder != 0 {
+            return;
+        }
+        let order = |w: &Waiter| (w.priority, state.clock.map_or(w.since, |c| w.since.edge(c)), w.rank, w.ticket);
+        let Some(best) = (0..state.waiters.len()).min_by_key(|&i| order(&state.waiters[i])) else { return };
+        let w = state.waiters.swap_remove(best);
+        state.holder = w.ticket;
+        self.counts.grants += 1;
+        self.record_wait(lane, w.task, w.reason, w.since, now);
+        self.wake(w.task);
+    }
+
+    pub(crate) fn record_wait(&mut self, lane: u32, task: u32, label: &'static Label, since: Time, now: Time) {
+        if self.observed() && now > since {
+            let (lane, who, span) = (lane as u16, task as u16, now - since);
+            self.record(Record { at: since, span, label, lane, who, count: 0, kind: Kind::Wait, phases: 0 });
+        }
+    }
+
+    /// Records the phases of a plan that began at `start`, as far as they have come by `now`.
+    pub(crate) fn record_plan(&mut self, lane: u32, task: u32, plan: &[(&'static Label, Time)], start: Time, now: Time) {
+        if !self.observed() {
+            return;
+        }
+        let (lane, who) = (lane as u16, task as u16);
+        let mut at = start;
+        for &(label, span) in plan {
+            let span = span.min(now.saturating_sub(at));
+            if span > Time::ZERO {
+                self.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Phase, phases: 0 });
+            }
+            at += span;
+        }
+    }
+
+    pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
+        let state = &mut self.lanes[lane as usize];
+        if state.holder == 0 && !state.arbitrating && !state.waiters.is_empty() {
+            state.arbitrating = true;
+            let (at, class) = (state.edge(now), state.class);
+            self.events.push(at, class, 0, Due::Arbitrate(lane));
+        }
+    }
+
+    /// Queues a request that was made at `since`; returns its ticket.
+    pub(crate) fn enqueue(&mut self, lane: u32, task: u32, priority: u8, reason: &'static Label, since: Time, now: Time) -> u64 {
+        let (ticket, rank) = (self.next_sequence(), self.rank(task));
+        let state = &mut self.lanes[lane as usize];
+        state.waiters.push(Waiter { priority, since, rank, ticket, task, reason });
+        if let Some(hold) = state.interruptible.as_mut()
+            && let Some(woken) = hold.ask(priority, now)
+        {
+            self.wake(woken);
+        }
+        self.schedule_arbitration(lane, now);
+        ticket
+    }
+
+    /// Makes `task` the holder of a free lane at once; returns its ticket.
+    pub(crate) fn take_over(&mut self, lane: u32) -> u64 {
+        let ticket = self.next_sequence();
+        self.lanes[lane as usize].holder = ticket;
+        self.counts.grants += 1;
+        ticket
+    }
+
+    fn release(&mut self, lane: u32, ticket: u64, now: Time) {
+        let state = &mut self.lanes[lane as usize];
+        debug_assert_eq!(state.holder, ticket, "only the holder releases a lane");
+        state.holder = 0;
+        state.interruptible = None;
+        self.schedule_arbitration(lane, now);
+    }
+}
+
+impl Interruptible {
+    /// Someone asks at `now`: the hold ends with the unit under way, not before its minimum.
+    fn ask(&mut self, priority: u8, now: Time) -> Option<u32> {
+        if priority > self.rule.to_priority {
+            return None;
+        }
+        let under_way = (now - self.start) / self.rule.unit + 1;
+        let owed = self.rule.after.as_ps().div_ceil(self.rule.unit.as_ps());
+        let units = under_way.max(owed).min(self.units);
+        (std::mem::replace(&mut self.units, units) > units).then_some(self.task)
+    }
+}
+
+/// When a long hold makes way for others.
+#[derive(Clone, Copy, Debug)]
+pub struct Yielding {
+    /// The hold can end after whole units only.
+    pub unit: Time,
+    /// It lasts at least this long (a PCI latency timer).
+    pub after: Time,
+    /// It makes way for requests of this priority or better.
+    pub to_priority: u8,
+}
+
+/// What one transaction at a time can occupy. A handle: clones are the same lane.
+#[derive(Clone)]
+pub struct Lane {
+    pub(crate) sim: Sim,
+    pub(crate) id: u32,
+}
+
+impl Lane {
+    /// The lane's number, as records name it.
+    pub fn number(&self) -> u16 {
+        self.id as u16
+    }
+
+    /// Asks for the lane, waiting for `reason`.
+    pub fn acquire(&self, reason: &'static Label) -> Acquire<'_> {
+        self.acquire_with(0, reason)
+    }
+
+    /// Asks with a priority; 0 is the best.
+    pub fn acquire_with(&self, priority: u8, reason: &'static Label) -> Acquire<'_> {
+        Acquire { lane: self, priority, reason, ticket: 0 }
+    }
+
+    /// Spends time in a phase of a lane that has only one user, who needs no grant.
+    pub fn spend(&self, phase: &'static Label, span: Time) -> Hold<'_, [(&'static Label, Time); 1]> {
+        Hold { lane: self, plan: [(phase, span)], start: None, delay: None }
+    }
+
+    /// Says that this lane was in `phase` from `start` until now (a phase whose length was not known before).
+    pub fn was_in(&self, phase: &'static Label, start: Time) {
+        let (now, task) = (self.sim.now(), self.sim.shared.current.get());
+        let plan = [(phase, now - start)];
+        self.sim.shared.core.borrow_mut().record_plan(self.id, task, &plan, start, now);
+    }
+}
+
+/// A request for a lane. Dropping it withdraws it.
+pub struct Acquire<'a> {
+    lane: &'a Lane,
+    priority: u8,
+    reason: &'static Label,
+    ticket: u64,
+}
+
+impl<'a> Acquire<'a> {
+    pub(crate) fn queued(lane: &'a Lane, reason: &'static Label, ticket: u64) -> Acquire<'a> {
+        Acquire { lane, priority: 0, reason, ticket }
+    }
+}
+
+impl<'a> Future for Acquire<'a> {
+    type Output = Grant<'a>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Grant<'a>> {
+        let (lane, shared) = (self.lane, &*self.lane.sim.shared);
+        let mut core = shared.core.borrow_mut();
+        if self.ticket != 0 {
+            if core.lanes[lane.id as usize].holder != self.ticket {
+                return Poll::Pending;
+            }
+            let ticket = std::mem::take(&mut self.ticket);
+            return Poll::Ready(Grant { lane, ticket });
+        }
+        let (now, task) = (shared.now.get(), shared.current.get());
+        if let Some(train) = core.lanes[lane.id as usize].train {
+            core.cut_train(train, now);
+        }
+        let state = &core.lanes[lane.id as usize];
+        let (edge, class) = (state.edge(now), state.class);
+        if state.is_free() && shared.may_skip(&core, edge) {
+            // Nobody else does anything before this lane would be granted: it is granted here.
+            shared.skip(&mut core, edge, class);
+            let ticket = core.take_over(lane.id);
+            core.record_wait(lane.id, task, self.reason, now, edge);
+            return Poll::Ready(Grant { lane, ticket });
+        }
+        self.ticket = core.enqueue(lane.id, task, self.priority, self.reason, now, now);
+        Poll::Pending
+    }
+}
+
+impl Drop for Acquire<'_> {
+    fn drop(&mut self) {
+        if self.ticket != 0 {
+            let shared = &*self.lane.sim.shared;
+            let mut core = shared.core.borrow_mut();
+            let state = &mut core.lanes[self.lane.id as usize];
+            if state.holder == self.ticket {
+                core.release(self.lane.id, self.ticket, shared.now.get());
+            } else {
+                state.waiters.retain(|w| w.ticket != self.ticket);
+            }
+        }
+    }
+}
+
+/// The right to a lane. Dropping it releases the lane.
+pub struct Grant<'a> {
+    lane: &'a Lane,
+    ticket: u64,
+}
+
+impl<'a> Grant<'a> {
+    pub(crate) fn held(lane: &'a Lane, ticket: u64) -> Grant<'a> {
+        Grant { lane, ticket }
+    }
+
+    /// Spends time in a phase.
+    pub fn hold(&self, phase: &'static Label, span: Time) -> Hold<'_, [(&'static Label, Time); 1]> {
+        self.hold_plan([(phase, span)])
+    }
+
+    /// Spends time in several phases, one after the other.
+    pub fn hold_plan<P: AsRef<[(&'static Label, Time)]> + Unpin>(&self, plan: P) -> Hold<'_, P> {
+        Hold { lane: self.lane, plan, start: None, delay: None }
+    }
+
+    /// Says that the lane was in `phase` from `start` until now.
+    pub fn was_in(&self, phase: &'static Label, start: Time) {
+        self.lane.was_in(phase, start);
+    }
+
+    /// Spends up to `count` units in a phase, fewer where `rule` makes way for others; returns how many.
+    pub async fn hold_yielding(&self, phase: &'static Label, count: u64, rule: Yielding) -> u64 {
+        let (sim, id) = (&self.lane.sim, self.lane.id as usize);
+        let start = sim.now();
+        {
+            let mut core = sim.shared.core.borrow_mut();
+            let task = sim.shared.current.get();
+            let mut hold = Interruptible { start, units: count, rule, task };
+            if let Some(priority) = core.lanes[id].waiters.iter().map(|w| w.priority).min() {
+                hold.ask(priority, start);
+            }
+            core.lanes[id].interruptible = Some(hold);
+        }
+        let hold = YieldingHold { grant: self, phase, start };
+        loop {
+            let units = hold.units();
+            let end = start + rule.unit * units;
+            if sim.now() >= end {
+                return units;
+            }
+            let mut delay = sim.wait_until(end);
+            std::future::poll_fn(|context| {
+                if hold.units() != units {
+                    return Poll::Ready(());
+                }
+                Pin::new(&mut delay).poll(context)
+            })
+            .await;
+        }
+    }
+}
+
+impl Drop for Grant<'_> {
+    fn drop(&mut self) {
+        let shared = &*self.lane.sim.shared;
+        shared.core.borrow_mut().release(self.lane.id, self.ticket, shared.now.get());
+    }
+}
+
+/// Records what a yielding hold took, also where it is cancelled.
+struct YieldingHold<'a> {
+    grant: &'a Grant<'a>,
+    phase: &'static Label,
+    start: Time,
+}
+
+impl YieldingHold<'_> {
+    fn units(&self) -> u64 {
+        let core = self.grant.lane.sim.shared.core.borrow();
+        core.lanes[self.grant.lane.id as usize].interruptible.as_ref().map_or(0, |hold| hold.units)
+    }
+}
+
+impl Drop for YieldingHold<'_> {
+    fn drop(&mut self) {
+        self.grant.lane.was_in(self.phase, self.start);
+        let mut core = self.grant.lane.sim.shared.core.borrow_mut();
+        core.lanes[self.grant.lane.id as usize].interruptible = None;
+    }
+}
+
+/// Time spent in phases. Dropping it ends them now.
+pub struct Hold<'a, P: AsRef<[(&'static Label, Time)]>> {
+    lane: &'a Lane,
+    plan: P,
+    start: Option<Time>,
+    delay: Option<Delay<'a>>,
+}
+
+impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let lane = self.lane;
+        if self.start.is_none() {
+            let start = lane.sim.now();
+            let end = self.plan.as_ref().iter().fold(start, |at, phase| at + phase.1);
+            self.start = Some(start);
+            self.delay = Some(lane.sim.wait_until(end));
+        }
+        let Some(delay) = self.delay.as_mut() else { return Poll::Ready(()) };
+        if Pin::new(&mut *delay).poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        debug_assert!(delay.until() <= lane.sim.now());
+        self.end();
+        Poll::Ready(())
+    }
+}
+
+impl<P: AsRef<[(&'static Label, Time)]>> Hold<'_, P> {
+    fn end(&mut self) {
+        if self.delay.take().is_some()
+            && let Some(start) = self.start
+        {
+            let shared = &*self.lane.sim.shared;
+            let (now, task) = (shared.now.get(), shared.current.get());
+            shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan.as_ref(), start, now);
+        }
+    }
+}
+
+impl<P: AsRef<[(&'static Label, Time)]>> Drop for Hold<'_, P> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,48 @@
+//! The simulation kernel: time, processes, lanes, queues, trains and records. It knows no device.
+//!
+//! ```text
+//!   process ──awaits──▶ lane (one transaction at a time, arbitrated)  ─┐
+//!      │                queue (bounded, full or empty makes wait)      ├─▶ records ─▶ observer
+//!      └──spends time in a phase──────────────────────────────────────┘
+//! ```
+//!
+//! A process is an async function. It may await only what this crate offers: a span of time, a lane,
+//! a queue, a train, or a combination of them. Every wait carries its reason, every span its phase.
+//!
+//! ```
+//! use hopscope_kernel::{Ended, Label, Sim, Time};
+//!
+//! static BUSY: Label = Label::reason("bus busy");
+//! static DATA: Label = Label::payload("data");
+//!
+//! let sim = Sim::new();
+//! let bus = sim.lane("bus", None);
+//! for master in ["left", "right"] {
+//!     let (sim, bus) = (sim.clone(), bus.clone());
+//!     sim.clone().process(master, async move {
+//!         for _ in 0..10 {
+//!             let grant = bus.acquire(&BUSY).await;
+//!             grant.hold(&DATA, Time::ns(240)).await;
+//!         }
+//!     });
+//! }
+//! assert_eq!(sim.run(Time::ms(1)), Ended::Finished);
+//! assert_eq!(sim.now(), Time::ns(20 * 240));
+//! ```
+
+mod combine;
+mod events;
+mod lane;
+mod queue;
+mod record;
+mod sim;
+mod time;
+mod train;
+
+pub use combine::{Either, join, race};
+pub use lane::{Acquire, Grant, Lane, Yielding};
+pub use queue::Queue;
+pub use record::{Class, Kind, Label, Observer, Record, Span, expand};
+pub use sim::{Counts, Ended, Sim};
+pub use time::Time;
+pub use train::{Burst, Car, CarState, Journey};

@@ -1,0 +1,234 @@
+//! Queues: bounded places where something waits. Full or empty, they make their users wait, and those say why.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use crate::record::{Kind, Label, Record};
+use crate::sim::{Sim, Waiting};
+
+struct State<T> {
+    items: VecDeque<T>,
+    capacity: usize,
+    takers: Line,
+    putters: Line,
+}
+
+/// Those who wait, in the order in which they came; at one instant, in the order of their names.
+#[derive(Default)]
+struct Line(VecDeque<(u64, u32, u64, u32, &'static Label)>);
+
+impl Line {
+    fn enter(&mut self, since_ps: u64, rank: u32, ticket: u64, task: u32, reason: &'static Label) {
+        let entry = (since_ps, rank, ticket, task, reason);
+        let position = self.0.partition_point(|e| (e.0, e.1, e.2) < (since_ps, rank, ticket));
+        self.0.insert(position, entry);
+    }
+
+    fn leave(&mut self, ticket: u64) {
+        self.0.retain(|e| e.2 != ticket);
+    }
+
+    fn front(&self) -> Option<(u64, u32)> {
+        self.0.front().map(|e| (e.2, e.3))
+    }
+}
+
+/// A bounded queue of `T`; credits and tags are a `Queue<()>`.
+pub struct Queue<T> {
+    sim: Sim,
+    state: Rc<RefCell<State<T>>>,
+}
+
+impl<T> Clone for Queue<T> {
+    fn clone(&self) -> Self {
+        Queue { sim: self.sim.clone(), state: self.state.clone() }
+    }
+}
+
+impl<T> Waiting for RefCell<State<T>> {
+    fn waiting(&self) -> Vec<(u32, &'static Label)> {
+        let state = self.borrow();
+        state.takers.0.iter().chain(state.putters.0.iter()).map(|e| (e.3, e.4)).collect()
+    }
+}
+
+/// Leaves the line when the wait is cancelled.
+struct Ticket<'a, T> {
+    queue: &'a Queue<T>,
+    number: u64,
+    since_ps: u64,
+}
+
+impl<T> Drop for Ticket<'_, T> {
+    fn drop(&mut self) {
+        if self.number != 0 {
+            let mut state = self.queue.state.borrow_mut();
+            state.takers.leave(self.number);
+            state.putters.leave(self.number);
+            self.queue.wake_fronts(&state);
+        }
+    }
+}
+
+impl<T: 'static> Queue<T> {
+    /// An empty queue for at most `capacity` items.
+    pub fn new(sim: &Sim, capacity: usize) -> Queue<T> {
+        assert!(capacity > 0, "a queue holds at least one item");
+        let state = State { items: VecDeque::new(), capacity, takers: Line::default(), putters: Line::default() };
+        let state = Rc::new(RefCell::new(state));
+        sim.shared.add_queue(state.clone());
+        Queue { sim: sim.clone(), state }
+    }
+}
+
+impl<T> Queue<T> {
+    /// How many items are there.
+    pub fn len(&self) -> usize {
+        self.state.borrow().items.len()
+    }
+
+    /// Whether nothing is there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Puts an item if there is room and nobody waits to put; gives it back otherwise.
+    pub fn try_put(&self, item: T) -> Result<(), T> {
+        let mut state = self.state.borrow_mut();
+        if state.items.len() >= state.capacity || !state.putters.0.is_empty() {
+            return Err(item);
+        }
+        state.items.push_back(item);
+        self.wake_fronts(&state);
+        Ok(())
+    }
+
+    /// Takes the first item if there is one and nobody waits for it.
+    pub fn try_take(&self) -> Option<T> {
+        let mut state = self.state.borrow_mut();
+        if !state.takers.0.is_empty() {
+            return None;
+        }
+        let item = state.items.pop_front()?;
+        self.wake_fronts(&state);
+        Some(item)
+    }
+
+    /// Puts an item, waiting for `reason` while the queue is full.
+    pub async fn put(&self, item: T, reason: &'static Label) {
+        let mut item = Some(item);
+        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0 };
+        poll_fn(|_| {
+            let mut state = self.state.borrow_mut();
+            let turn = state.putters.front().is_none_or(|(number, _)| number == ticket.number);
+            if !turn || state.items.len() >= state.capacity {
+                self.enter(&mut state.putters, &mut ticket, reason);
+                return Poll::Pending;
+            }
+            state.putters.leave(ticket.number);
+            state.items.extend(item.take());
+            self.wake_fronts(&state);
+            self.record_wait(&mut ticket, reason);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// Takes the first item, waiting for `reason` while there is none.
+    pub async fn take(&self, reason: &'static Label) -> T {
+        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0 };
+        poll_fn(|_| {
+            let mut state = self.state.borrow_mut();
+            let turn = state.takers.front().is_none_or(|(number, _)| number == ticket.number);
+            if !turn || state.items.is_empty() {
+                self.enter(&mut state.takers, &mut ticket, reason);
+                return Poll::Pending;
+            }
+            state.takers.leave(ticket.number);
+            let item = state.items.pop_front().expect("an item was seen above");
+            self.wake_fronts(&state);
+            self.record_wait(&mut ticket, reason);
+            Poll::Ready(item)
+        })
+        .await
+    }
+
+    fn enter(&self, line: &mut Line, ticket: &mut Ticket<'_, T>, reason: &'static Label) {
+        if ticket.number == 0 {
+            let mut core = self.sim.shared.core.borrow_mut();
+            let task = self.sim.shared.current.get();
+            ticket.number = core.next_sequence();
+            ticket.since_ps = self.sim.now().as_ps();
+            line.enter(ticket.since_ps, core.rank(task), ticket.number, task, reason);
+        }
+    }
+
+    /// Wakes the first taker where an item is there, and the first putter where room is.
+    fn wake_fronts(&self, state: &State<T>) {
+        let taker = state.takers.front().filter(|_| !state.items.is_empty());
+        let putter = state.putters.front().filter(|_| state.items.len() < state.capacity);
+        if taker.is_some() || putter.is_some() {
+            let mut core = self.sim.shared.core.borrow_mut();
+            for (_, task) in taker.into_iter().chain(putter) {
+                core.wake(task);
+            }
+        }
+    }
+
+    fn record_wait(&self, ticket: &mut Ticket<'_, T>, label: &'static Label) {
+        let now = self.sim.now();
+        let waited = ticket.number != 0 && now.as_ps() > ticket.since_ps;
+        ticket.number = 0;
+        let mut core = self.sim.shared.core.borrow_mut();
+        if waited && core.observed() {
+            let at = crate::Time::ps(ticket.since_ps);
+            let who = self.sim.shared.current.get() as u16;
+            let lane = u16::MAX;
+            core.record(Record { at, span: now - at, label, lane, who, count: 0, kind: Kind::Wait, phases: 0 });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ended, Time};
+
+    static EMPTY: Label = Label::reason("queue empty");
+    static FULL: Label = Label::reason("queue full");
+
+    #[test]
+    fn a_full_queue_makes_its_putter_wait() {
+        let sim = Sim::new();
+        let queue = Queue::new(&sim, 2);
+        let (s, q) = (sim.clone(), queue.clone());
+        sim.process("putter", async move {
+            for n in 0..4 {
+                q.put(n, &FULL).await;
+            }
+            assert_eq!(s.now(), Time::ns(20));
+        });
+        let s = sim.clone();
+        sim.process("taker", async move {
+            for n in 0..4 {
+                s.wait(Time::ns(10)).await;
+                assert_eq!(queue.take(&EMPTY).await, n);
+            }
+        });
+        assert_eq!(sim.run(Time::us(1)), Ended::Finished);
+        assert_eq!(sim.now(), Time::ns(40));
+    }
+
+    #[test]
+    fn a_deadlock_names_who_waits_and_why() {
+        let sim = Sim::new();
+        let queue: Queue<u8> = Queue::new(&sim, 1);
+        sim.process("driver", async move {
+            queue.take(&EMPTY).await;
+        });
+        assert_eq!(sim.run(Time::us(1)), Ended::Deadlock(vec!["driver waits (queue empty)".into()]));
+    }
+}

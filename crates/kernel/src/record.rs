@@ -1,0 +1,140 @@
+//! Records: what observers see. A lane was in a phase, a process waited for a reason, something happened.
+//!
+//! A record is 32 bytes and names its phase or reason by a static label. A train is recorded in closed form,
+//! as one head and its phases; [`expand`] turns records into the spans that a run burst by burst would record.
+//! Records of one lane come in order of time; between lanes no order is promised.
+
+use crate::Time;
+
+/// The class of a phase in the account of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Bytes that the user asked for.
+    Payload,
+    /// What the lane's own protocol needs besides.
+    Protocol,
+    /// Why something waits.
+    Reason,
+    /// Something that happened, with a value.
+    Mark,
+}
+
+/// The name of a phase, a reason or a mark, as its standard prints it. Always a static.
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label {
+    /// In the words of the field.
+    pub name: &'static str,
+    /// How the account counts it.
+    pub class: Class,
+}
+
+impl Label {
+    /// A phase that moves bytes of the user.
+    pub const fn payload(name: &'static str) -> Label {
+        Label { name, class: Class::Payload }
+    }
+    /// A phase of the lane's own protocol.
+    pub const fn protocol(name: &'static str) -> Label {
+        Label { name, class: Class::Protocol }
+    }
+    /// A reason to wait.
+    pub const fn reason(name: &'static str) -> Label {
+        Label { name, class: Class::Reason }
+    }
+    /// Something that happened, with a value.
+    pub const fn mark(name: &'static str) -> Label {
+        Label { name, class: Class::Mark }
+    }
+}
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The lane was in phase `label` from `at` for `span`.
+    Phase,
+    /// Process `who` waited for the lane from `at` for `span`, because of `label`.
+    Wait,
+    /// `who` says that `label` happened at `at`; `span` holds a value.
+    Mark,
+    /// A train: `count` bursts on the lane, the first requested at `at`, one every `span`;
+    /// `label` is the reason to wait for a clock edge. Its `phases` follow.
+    TrainHead,
+    /// A phase of each burst of the train before: `at` is relative to the burst's start.
+    TrainPhase,
+}
+
+/// One observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// When it began.
+    pub at: Time,
+    /// How long it took, or a mark's value.
+    pub span: Time,
+    /// Phase, reason or mark.
+    pub label: &'static Label,
+    /// The lane, by number; `u16::MAX` where no lane is concerned.
+    pub lane: u16,
+    /// The process, by number.
+    pub who: u16,
+    /// Bursts of a train.
+    pub count: u16,
+    /// What the record says.
+    pub kind: Kind,
+    /// How many `TrainPhase` records follow a `TrainHead`.
+    pub phases: u8,
+}
+
+const _: () = assert!(std::mem::size_of::<Record>() == 32);
+
+/// Receives records in batches.
+pub trait Observer {
+    /// The next records.
+    fn records(&mut self, batch: &[Record]);
+}
+
+/// A record without trains: what a run burst by burst would have recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The lane, by number.
+    pub lane: u16,
+    /// When it began.
+    pub at: Time,
+    /// `Phase`, `Wait` or `Mark`.
+    pub kind: Kind,
+    /// The process, by number.
+    pub who: u16,
+    /// How long it took, or a mark's value.
+    pub span: Time,
+    /// Phase, reason or mark.
+    pub label: &'static Label,
+}
+
+/// Expands records into spans, trains burst by burst. `clock_of` gives the clock period of a lane, if it has one.
+pub fn expand(records: &[Record], clock_of: impl Fn(u16) -> Option<Time>, mut each: impl FnMut(Span)) {
+    let mut index = 0;
+    while let Some(&r) = records.get(index) {
+        index += 1;
+        match r.kind {
+            Kind::Phase | Kind::Wait | Kind::Mark => {
+                each(Span { lane: r.lane, at: r.at, kind: r.kind, who: r.who, span: r.span, label: r.label });
+            }
+            Kind::TrainHead => {
+                let phases = &records[index..index + usize::from(r.phases)];
+                index += phases.len();
+                for k in 0..u64::from(r.count) {
+                    let requested = r.at + r.span * k;
+                    let start = clock_of(r.lane).map_or(requested, |clock| requested.edge(clock));
+                    if start > requested {
+                        let span = start - requested;
+                        each(Span { lane: r.lane, at: requested, kind: Kind::Wait, who: r.who, span, label: r.label });
+                    }
+                    for p in phases {
+                        let at = start + p.at;
+                        each(Span { lane: p.lane, at, kind: Kind::Phase, who: p.who, span: p.span, label: p.label });
+                    }
+                }
+            }
+            Kind::TrainPhase => unreachable!("a train's phases follow its head"),
+        }
+    }
+}

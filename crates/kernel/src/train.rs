@@ -1,0 +1,323 @@
+//! Trains: many regular bursts booked as one, cut exactly when anyone else comes.
+//!
+//! A train runs on one lane or on several at once, a *car* each: burst k of a car is requested at
+//! `start + k·pitch + offset`, starts at the next clock edge of its lane and occupies it for the length of
+//! its plan; between bursts the lane is free for others. Whoever asks for one of the lanes cuts the whole
+//! train at that instant. What the bursts would have done by then stands; a burst under way goes on as an
+//! ordinary hold, one that waits for its clock edge as an ordinary request, and the owner carries on by hand.
+//! A run without trains records the same spans, to the bit.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::Time;
+use crate::lane::{Acquire, Grant, Lane};
+use crate::record::{Kind, Label, Record};
+use crate::sim::{Core, Delay, Sim};
+
+/// Cars of one train, at most.
+const CARS: usize = 2;
+
+/// What a train does on one lane.
+#[derive(Clone, Copy)]
+pub struct Car<'a> {
+    /// The lane.
+    pub lane: &'a Lane,
+    /// Priority of its requests; 0 is the best.
+    pub priority: u8,
+    /// Why a burst waits for its clock edge, or for others once the train is cut.
+    pub reason: &'static Label,
+    /// From the start of a burst's period to its request on this lane.
+    pub offset: Time,
+    /// The phases of a burst.
+    pub plan: &'a [(&'static Label, Time)],
+}
+
+impl Car<'_> {
+    fn length(&self) -> Time {
+        self.plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
+    }
+}
+
+/// What has become of a train.
+pub struct Journey<'a> {
+    /// Per car, in the order in which they were given.
+    pub cars: [Option<CarState<'a>>; CARS],
+}
+
+/// What has become of a train on one lane.
+pub struct CarState<'a> {
+    /// Bursts that have ended.
+    pub done: u64,
+    /// The burst that comes after those.
+    pub next: Burst<'a>,
+}
+
+/// The burst that a train was cut at.
+pub enum Burst<'a> {
+    /// Not requested yet (or there is none).
+    Ahead,
+    /// Requested: await it.
+    Requested(Acquire<'a>),
+    /// Under way: await its end.
+    UnderWay(UnderWay<'a>),
+}
+
+/// A burst under way. Dropping it ends it now.
+pub struct UnderWay<'a> {
+    grant: Grant<'a>,
+    car: Car<'a>,
+    start: Time,
+    ended: bool,
+}
+
+impl UnderWay<'_> {
+    /// When the burst ends.
+    pub fn ends_at(&self) -> Time {
+        self.start + self.car.length()
+    }
+
+    /// Waits for the end of the burst and releases the lane.
+    pub async fn finish(mut self) {
+        self.car.lane.sim.wait_until(self.ends_at()).await;
+        self.record();
+    }
+
+    fn record(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            let shared = &*self.car.lane.sim.shared;
+            let (now, task) = (shared.now.get(), shared.current.get());
+            shared.core.borrow_mut().record_plan(self.car.lane.id, task, self.car.plan, self.start, now);
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.record();
+        let _ = &self.grant;
+    }
+}
+
+/// What the kernel must know of a car while its owner sleeps.
+#[derive(Clone, Copy)]
+struct Booked {
+    lane: u32,
+    priority: u8,
+    reason: &'static Label,
+    first: Time,
+    length: Time,
+    cut: Cut,
+}
+
+#[derive(Clone, Copy)]
+enum Cut {
+    Not,
+    Ahead(u64),
+    Requested(u64, u64),
+    UnderWay(u64, u64, Time),
+}
+
+pub(crate) struct TrainState {
+    task: u32,
+    count: u64,
+    pitch: Time,
+    cars: [Option<Booked>; CARS],
+    cut: bool,
+}
+
+impl Core {
+    fn book(&mut self, train: TrainState) -> u32 {
+        let free = self.trains.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.trains.push(None);
+            self.trains.len() - 1
+        });
+        for car in train.cars.iter().flatten() {
+            self.lanes[car.lane as usize].train = Some(free as u32);
+        }
+        self.counts.trains += 1;
+        self.trains[free] = Some(train);
+        free as u32
+    }
+
+    /// Someone asks for a lane of the train at `now`: what its bursts would have done by now, they have done.
+    pub(crate) fn cut_train(&mut self, id: u32, now: Time) {
+        let Some(mut train) = self.trains[id as usize].take() else { return };
+        let (count, pitch, task) = (train.count, train.pitch, train.task);
+        for car in train.cars.iter_mut().flatten() {
+            let lane = &mut self.lanes[car.lane as usize];
+            lane.train = None;
+            let class = lane.class;
+            let requested = |k: u64| car.first + pitch * k;
+            let start = |k: u64| lane.edge(requested(k));
+            // A burst that starts at this very instant has started only if the instant has come past its lane's class.
+            let has_started = |k: u64| start(k) < now || (start(k) == now && self.class_reached >= class);
+            let mut started = (now.saturating_sub(car.first) / pitch).min(count);
+            while started < count && has_started(started) {
+                started += 1;
+            }
+            while started > 0 && !has_started(started - 1) {
+                started -= 1;
+            }
+            car.cut = if started > 0 && start(started - 1) + car.length > now {
+                let begun = start(started - 1);
+                let ticket = self.take_over(car.lane);
+                Cut::UnderWay(started - 1, ticket, begun)
+            } else if started < count && requested(started) <= now {
+                let since = requested(started);
+                let ticket = self.enqueue(car.lane, task, car.priority, car.reason, since, now);
+                Cut::Requested(started, ticket)
+            } else {
+                Cut::Ahead(started)
+            };
+        }
+        train.cut = true;
+        self.trains[id as usize] = Some(train);
+        self.counts.trains_cut += 1;
+        self.wake(task);
+    }
+}
+
+impl Sim {
+    /// Books `count` bursts per car, one every `pitch` from `start`, and ends when all have ended or when
+    /// someone else asks for one of the lanes. Ends at once, with nothing done, where a lane is not free.
+    ///
+    /// Without trains the same bursts must be made by hand: for each car and each k, wait until
+    /// `start + k·pitch + offset`, acquire, hold the plan, release.
+    pub fn train<'a>(&self, count: u64, start: Time, pitch: Time, cars: [Option<Car<'a>>; CARS]) -> TrainRun<'a> {
+        TrainRun { sim: self.clone(), count: count.min(u64::from(u16::MAX)), start, pitch, cars, booked: None, end: Time::ZERO, armed: false }
+    }
+}
+
+/// A train on its way. Dropping it cuts it.
+pub struct TrainRun<'a> {
+    sim: Sim,
+    count: u64,
+    start: Time,
+    pitch: Time,
+    cars: [Option<Car<'a>>; CARS],
+    booked: Option<u32>,
+    end: Time,
+    armed: bool,
+}
+
+impl<'a> TrainRun<'a> {
+    fn book(&mut self) -> bool {
+        let shared = &*self.sim.shared;
+        let mut core = shared.core.borrow_mut();
+        let regular = |car: &Car| {
+            let lane = &core.lanes[car.lane.id as usize];
+            let slack = lane.clock.unwrap_or(Time::ZERO);
+            lane.is_free() && (slack == Time::ZERO || car.length() < self.pitch) && car.length() + slack <= self.pitch
+        };
+        if !core.trains_allowed || self.count == 0 || !self.cars.iter().flatten().all(regular) {
+            return false;
+        }
+        debug_assert!(self.start >= shared.now.get(), "a train starts now or later");
+        let mut cars = [None; CARS];
+        for (slot, car) in cars.iter_mut().zip(&self.cars) {
+            let Some(car) = car else { continue };
+            let first = self.start + car.offset;
+            let length = car.length();
+            let last = core.lanes[car.lane.id as usize].edge(first + self.pitch * (self.count - 1)) + length;
+            self.end = self.end.max(last);
+            let (lane, priority, reason) = (car.lane.id, car.priority, car.reason);
+            *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
+        }
+        let task = shared.current.get();
+        self.booked = Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false }));
+        true
+    }
+
+    /// Takes the train off its lanes and records what it has done.
+    fn leave(&mut self, id: u32) -> Journey<'a> {
+        let shared = &*self.sim.shared;
+        let mut core = shared.core.borrow_mut();
+        let task = shared.current.get();
+        self.booked = None;
+        let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
+        let mut journey = Journey { cars: [None, None] };
+        for (index, slot) in journey.cars.iter_mut().enumerate() {
+            let (Some(car), Some(booked)) = (self.cars[index], train.cars[index]) else { continue };
+            let lane = car.lane;
+            let (done, next) = match booked.cut {
+                Cut::Not => {
+                    core.lanes[lane.id as usize].train = None;
+                    (train.count, Burst::Ahead)
+                }
+                Cut::Ahead(done) => (done, Burst::Ahead),
+                Cut::Requested(done, ticket) => (done, Burst::Requested(Acquire::queued(lane, car.reason, ticket))),
+                Cut::UnderWay(done, ticket, start) => {
+                    let grant = Grant::held(lane, ticket);
+                    let since = booked.first + train.pitch * done;
+                    core.record_wait(lane.id, task, car.reason, since, start);
+                    (done, Burst::UnderWay(UnderWay { grant, car, start, ended: false }))
+                }
+            };
+            core.counts.bursts_in_trains += done;
+            if done > 0 && core.observed() {
+                Self::record(&mut core, task, &car, &booked, train.pitch, done);
+            }
+            *slot = Some(CarState { done, next });
+        }
+        journey
+    }
+
+    fn record(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, done: u64) {
+        let (lane, who) = (booked.lane as u16, task as u16);
+        let phases = car.plan.iter().filter(|phase| phase.1 > Time::ZERO).count() as u8;
+        let (label, count) = (car.reason, done as u16);
+        core.record(Record { at: booked.first, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases });
+        let mut at = Time::ZERO;
+        for &(label, span) in car.plan {
+            if span > Time::ZERO {
+                core.record(Record { at, span, label, lane, who, count, kind: Kind::TrainPhase, phases: 0 });
+            }
+            at += span;
+        }
+    }
+
+    fn nothing_done(&self) -> Journey<'a> {
+        Journey { cars: self.cars.map(|car| car.map(|_| CarState { done: 0, next: Burst::Ahead })) }
+    }
+}
+
+impl<'a> Future for TrainRun<'a> {
+    type Output = Journey<'a>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Journey<'a>> {
+        let Some(id) = self.booked else {
+            if !self.book() {
+                return Poll::Ready(self.nothing_done());
+            }
+            return self.poll(context);
+        };
+        let cut = self.sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.cut);
+        if !cut {
+            if self.armed {
+                if self.sim.now() < self.end {
+                    return Poll::Pending;
+                }
+            } else {
+                self.armed = true;
+                let sim = self.sim.clone();
+                let mut delay: Delay<'_> = sim.wait_until(self.end);
+                if Pin::new(&mut delay).poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+        }
+        Poll::Ready(self.leave(id))
+    }
+}
+
+impl Drop for TrainRun<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.booked {
+            let shared = &*self.sim.shared;
+            shared.core.borrow_mut().cut_train(id, shared.now.get());
+            drop(self.leave(id));
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Laws over random systems: trains change nothing, names and not positions order what is simultaneous,
+//! observing changes nothing, shifting by whole clock periods shifts everything.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{
+    Burst, Car, CarState, Counts, Ended, Label, Lane, Observer, Queue, Record, Sim, Span, Time, Yielding, expand, join,
+};
+
+static ARBITRATION: Label = Label::reason("arbitration");
+static TOKEN: Label = Label::reason("no token");
+static ADDRESS: Label = Label::protocol("address");
+static DATA: Label = Label::payload("data");
+static LONG: Label = Label::payload("long data");
+
+/// Splitmix64: enough to draw systems.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Wait(u64),
+    Burst { lane: usize, priority: u8, address: u64, data: u64 },
+    Yield { lane: usize, priority: u8, units: u64, unit: u64, after: u64, to_priority: u8 },
+    Train { cars: Vec<DrawnCar>, count: u64, pitch: u64, delay: u64 },
+    Take,
+    Put,
+}
+
+#[derive(Clone, Debug)]
+struct DrawnCar {
+    lane: usize,
+    priority: u8,
+    offset: u64,
+    address: u64,
+    data: u64,
+}
+
+#[derive(Clone, Debug)]
+struct System {
+    clocks: Vec<Option<u64>>,
+    programs: Vec<Vec<Step>>,
+}
+
+/// Short spans out of few values, so that much happens at the same instant.
+fn span(draw: &mut Draw) -> u64 {
+    [10, 10, 20, 20, 30, 40, 60, 7, 13][draw.below(9) as usize]
+}
+
+fn draw_system(seed: u64) -> System {
+    let draw = &mut Draw(seed);
+    let lanes = draw.between(1, 3) as usize;
+    let clocks = (0..lanes).map(|_| [None, Some(10), Some(7)][draw.below(3) as usize]).collect::<Vec<_>>();
+    let masters = draw.between(2, 6);
+    let programs = (0..masters).map(|_| (0..draw.between(1, 7)).map(|_| draw_step(draw, &clocks)).collect()).collect();
+    System { clocks, programs }
+}
+
+fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
+    let lane = draw.below(clocks.len() as u64) as usize;
+    let priority = draw.below(3) as u8;
+    match draw.below(12) {
+        0 | 1 => Step::Wait(span(draw) * draw.between(1, 12)),
+        2..=4 => Step::Burst { lane, priority, address: span(draw), data: span(draw) },
+        5 => {
+            let (units, unit) = (draw.between(1, 20), clocks[lane].unwrap_or(10));
+            let (after, to_priority) = (draw.between(0, 8) * unit, draw.below(3) as u8);
+            Step::Yield { lane, priority, units, unit, after, to_priority }
+        }
+        6 => Step::Put,
+        7 if draw.below(3) == 0 => Step::Take,
+        _ => {
+            let second = (lane + 1) % clocks.len();
+            let used = if second != lane && draw.below(2) == 0 { vec![lane, second] } else { vec![lane] };
+            let car = |draw: &mut Draw, lane| DrawnCar {
+                lane,
+                priority: draw.below(3) as u8,
+                offset: draw.below(4) * 10,
+                address: span(draw),
+                data: span(draw),
+            };
+            let cars: Vec<DrawnCar> = used.into_iter().map(|lane| car(draw, lane)).collect();
+            let longest = cars.iter().map(|c| c.address + c.data + clocks[c.lane].unwrap_or(0)).max().unwrap_or(0);
+            let gap = if draw.below(3) == 0 { 0 } else { span(draw) };
+            Step::Train { cars, count: draw.between(2, 30), pitch: longest + gap, delay: draw.below(3) * 10 }
+        }
+    }
+}
+
+async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarState<'_>, stop: u64) {
+    let mut k = state.done;
+    match state.next {
+        Burst::Ahead => {}
+        Burst::Requested(request) => {
+            let grant = request.await;
+            grant.hold_plan(car.plan).await;
+            k += 1;
+        }
+        Burst::UnderWay(burst) => {
+            burst.finish().await;
+            k += 1;
+        }
+    }
+    while k < stop {
+        sim.wait_until(start + pitch * k + car.offset).await;
+        let grant = car.lane.acquire_with(car.priority, car.reason).await;
+        grant.hold_plan(car.plan).await;
+        k += 1;
+    }
+}
+
+/// The bursts of a train, as a train where one can be booked, else by hand; booked again after some bursts.
+async fn ride(sim: &Sim, lanes: &[Lane], cars: &[DrawnCar], count: u64, pitch: u64, delay: u64) {
+    let plans: Vec<_> =
+        cars.iter().map(|c| [(&ADDRESS, Time::ps(c.address)), (&DATA, Time::ps(c.data))]).collect();
+    let make = |i: usize| {
+        cars.get(i).map(|c| Car {
+            lane: &lanes[c.lane],
+            priority: c.priority,
+            reason: &ARBITRATION,
+            offset: Time::ps(c.offset),
+            plan: &plans[i],
+        })
+    };
+    let made = [make(0), make(1)];
+    let (pitch, start) = (Time::ps(pitch), sim.now() + Time::ps(delay));
+    let mut from = 0;
+    while from < count {
+        let begin = start + pitch * from;
+        // A train cannot begin in the past: bursts that are late are made by hand.
+        let bookable = if begin >= sim.now() { count - from } else { 0 };
+        let [first, second] = sim.train(bookable, begin.max(sim.now()), pitch, made).await.cars;
+        let done = first.as_ref().map_or(0, |c| c.done).max(second.as_ref().map_or(0, |c| c.done));
+        // One car alone may be booked again after any burst; two meet again only where all their bursts have ended.
+        let stop = if cars.len() == 1 { (done + 3).min(count - from) } else { count - from };
+        match (made[0], first, made[1], second) {
+            (Some(a), Some(x), Some(b), Some(y)) => {
+                let one = by_hand(sim, a, begin, pitch, x, stop);
+                let other = by_hand(sim, b, begin, pitch, y, stop);
+                join(sim, one, other).await;
+            }
+            (Some(a), Some(x), _, _) => {
+                by_hand(sim, a, begin, pitch, x, stop).await;
+            }
+            _ => unreachable!("a train has a car"),
+        }
+        from += stop;
+    }
+}
+
+async fn follow(sim: Sim, lanes: Vec<Lane>, tokens: Queue<()>, program: Vec<Step>) {
+    for step in program {
+        match step {
+            Step::Wait(ps) => sim.wait(Time::ps(ps)).await,
+            Step::Burst { lane, priority, address, data } => {
+                let grant = lanes[lane].acquire_with(priority, &ARBITRATION).await;
+                grant.hold_plan([(&ADDRESS, Time::ps(address)), (&DATA, Time::ps(data))]).await;
+            }
+            Step::Yield { lane, priority, units, unit, after, to_priority } => {
+                let rule = Yielding { unit: Time::ps(unit), after: Time::ps(after), to_priority };
+                let mut left = units;
+                while left > 0 {
+                    let grant = lanes[lane].acquire_with(priority, &ARBITRATION).await;
+                    left -= grant.hold_yielding(&LONG, left, rule).await;
+                }
+            }
+            Step::Train { cars, count, pitch, delay } => ride(&sim, &lanes, &cars, count, pitch, delay).await,
+            Step::Take => tokens.take(&TOKEN).await,
+            Step::Put => {
+                let _ = tokens.try_put(());
+            }
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct Collect(Rc<RefCell<Vec<Record>>>);
+
+impl Observer for Collect {
+    fn records(&mut self, batch: &[Record]) {
+        self.0.borrow_mut().extend_from_slice(batch);
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    ended: Ended,
+    at: Time,
+    spans: Vec<(String, String, Span)>,
+}
+
+#[derive(Clone, Copy)]
+struct How {
+    trains: bool,
+    observed: bool,
+    /// Parts are created in this order.
+    reversed: bool,
+    until: u64,
+    shift: u64,
+}
+
+fn run(system: &System, how: How) -> (Outcome, Counts) {
+    let sim = Sim::new();
+    if !how.trains {
+        sim.without_trains();
+    }
+    let collect = Collect::default();
+    if how.observed {
+        sim.observe(Box::new(collect.clone()));
+    }
+    let mut lanes: Vec<Option<Lane>> = vec![None; system.clocks.len()];
+    let mut order: Vec<usize> = (0..lanes.len()).collect();
+    let mut masters: Vec<usize> = (0..system.programs.len()).collect();
+    if how.reversed {
+        order.reverse();
+        masters.reverse();
+    }
+    for i in order {
+        lanes[i] = Some(sim.lane(&format!("lane{i}"), system.clocks[i].map(Time::ps)));
+    }
+    let lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
+    let tokens = Queue::new(&sim, 8);
+    for m in masters {
+        let (s, l, t, p) = (sim.clone(), lanes.clone(), tokens.clone(), system.programs[m].clone());
+        let shift = Time::ps(how.shift);
+        sim.process(&format!("master{m}"), async move {
+            s.wait(shift).await;
+            follow(s, l, t, p).await;
+        });
+    }
+    let ended = sim.run(Time::ps(how.until));
+    let at = sim.now();
+    sim.tear_down();
+    let (names, processes) = (sim.lanes(), sim.processes());
+    let mut spans = Vec::new();
+    expand(&collect.0.borrow(), |lane| names[usize::from(lane)].1, |span| {
+        let lane = names.get(usize::from(span.lane)).map_or("-".to_string(), |l| l.0.clone());
+        let who = processes[usize::from(span.who)].clone();
+        spans.push((lane, who, Span { lane: 0, who: 0, at: span.at - Time::ps(how.shift), ..span }));
+    });
+    spans.sort();
+    (Outcome { ended, at, spans }, sim.counts())
+}
+
+const PLAIN: How = How { trains: true, observed: true, reversed: false, until: 1_000_000_000, shift: 0 };
+
+#[test]
+fn trains_change_nothing_on_ten_thousand_random_systems() {
+    let (mut booked, mut cut, mut carried, mut limited) = (0, 0, 0, 0);
+    for seed in 0..10_000 {
+        let system = draw_system(seed);
+        // Every fourth system is stopped in the middle, which ends trains and bursts where they are.
+        let until = if seed % 4 == 0 { 400 + seed } else { PLAIN.until };
+        let (with, counts) = run(&system, How { until, ..PLAIN });
+        let (without, none) = run(&system, How { until, trains: false, ..PLAIN });
+        if with != without {
+            let first = with.spans.iter().zip(&without.spans).position(|(a, b)| a != b);
+            let around = first.map(|i| (&with.spans[i], &without.spans[i]));
+            panic!("seed {seed}: {:?} {:?}\n{around:#?}\n{system:#?}", (&with.ended, with.at), (&without.ended, without.at));
+        }
+        assert_eq!(none.trains, 0);
+        booked += counts.trains;
+        cut += counts.trains_cut;
+        carried += counts.bursts_in_trains;
+        limited += u64::from(with.ended == Ended::Limit);
+    }
+    println!("trains booked {booked}, cut {cut}, bursts carried {carried}; {limited} systems stopped in the middle");
+    assert!(booked > 10_000 && cut * 2 > booked, "half of the trains are cut: {cut} of {booked}");
+    assert!(carried > booked && limited > 1_000);
+}
+
+#[test]
+fn the_order_in_which_parts_are_made_changes_nothing() {
+    for seed in 0..2_000 {
+        let system = draw_system(seed);
+        assert_eq!(run(&system, PLAIN).0, run(&system, How { reversed: true, ..PLAIN }).0, "seed {seed}");
+    }
+}
+
+#[test]
+fn observing_changes_nothing() {
+    for seed in 0..2_000 {
+        let system = draw_system(seed);
+        let (seen, counts) = run(&system, PLAIN);
+        let (unseen, same) = run(&system, How { observed: false, ..PLAIN });
+        assert_eq!((seen.ended, seen.at, counts), (unseen.ended, unseen.at, same), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_shift_by_whole_clock_periods_shifts_everything() {
+    for seed in 0..2_000 {
+        let system = draw_system(seed);
+        let (shifted, _) = run(&system, How { shift: 7 * 10 * 3, ..PLAIN });
+        let (plain, _) = run(&system, PLAIN);
+        assert_eq!(plain.spans, shifted.spans, "seed {seed}");
+        assert_eq!(plain.at + Time::ps(7 * 10 * 3), shifted.at, "seed {seed}");
+    }
+}

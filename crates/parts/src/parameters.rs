@@ -1,0 +1,214 @@
+//! The numbers a part is built from, after a file was read and before a `Spec` exists.
+//!
+//! A part's `Spec::read` pulls every number it needs by name, in the kind of quantity it needs.
+//! What was not pulled is an unknown key; what is not there is a missing one. No default exists:
+//! a number that is nowhere in the data cannot be in a result.
+
+use std::collections::BTreeMap;
+
+use hopscope_kernel::Time;
+
+/// A quantity with its unit resolved. Counts keep no unit: the key names what is counted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A span of time, picoseconds.
+    Time(Time),
+    /// A frequency, as its period in picoseconds, rounded once (error below 10^-5).
+    Period(Time),
+    /// An amount of data, bytes.
+    Bytes(u64),
+    /// A data rate, bytes per second.
+    Rate(u64),
+    /// Cycles of the clock of the bus or part the key belongs to.
+    Clocks(u64),
+    /// A number of things, named by the unit word in the file ("8 heads").
+    Count(u64),
+    /// A share, in parts per million ("12.5 %" is 125,000).
+    Share(u64),
+    /// A name, an address, a choice.
+    Text(String),
+    /// A table: one set of parameters a row.
+    Rows(Vec<Parameters>),
+}
+
+impl Value {
+    /// What kind of quantity this is, in the words an error message uses.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Time(_) => "a time",
+            Value::Period(_) => "a frequency",
+            Value::Bytes(_) => "an amount of data",
+            Value::Rate(_) => "a data rate",
+            Value::Clocks(_) => "a number of clocks",
+            Value::Count(_) => "a count",
+            Value::Share(_) => "a share",
+            Value::Text(_) => "a text",
+            Value::Rows(_) => "a table",
+        }
+    }
+}
+
+/// Why a number is what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A document says so: which, and where in it.
+    Source(String),
+    /// An observation that is a cause, not a result: of what.
+    Measured(String),
+    /// Chosen so that a study's results fit: which study, and to what.
+    Fitted(String),
+    /// Taken because nothing better is known: why it is plausible.
+    Assumed(String),
+}
+
+impl Basis {
+    /// `source`, `measured`, `fitted` or `assumed`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Basis::Source(_) => "source",
+            Basis::Measured(_) => "measured",
+            Basis::Fitted(_) => "fitted",
+            Basis::Assumed(_) => "assumed",
+        }
+    }
+
+    /// The document, observation, study or reason.
+    pub fn text(&self) -> &str {
+        match self {
+            Basis::Source(t) | Basis::Measured(t) | Basis::Fitted(t) | Basis::Assumed(t) => t,
+        }
+    }
+}
+
+/// Where something was written: a file by its number in the reader's list, and a byte range in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the file in the list of the reader that made it.
+    pub file: u32,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// One number, why it is what it is, and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The quantity, resolved.
+    pub value: Value,
+    /// Why it is what it is.
+    pub basis: Basis,
+    /// The text in the file, for reports.
+    pub written: String,
+    /// Plausible range as written (`range = ["1 us", "50 us"]`), for fitted numbers; empty elsewhere.
+    pub range: Vec<Value>,
+    /// Where.
+    pub place: Place,
+}
+
+/// All numbers of one part, by dotted key (`seek.full_stroke`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// The numbers.
+    pub entries: BTreeMap<String, Entry>,
+    /// Where the part (or the row) was written, for errors about what is missing.
+    pub place: Place,
+    /// Keys a `Spec` has pulled so far.
+    pulled: Vec<String>,
+}
+
+/// A number is missing, of the wrong kind, out of range, or in conflict with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// The key, dotted.
+    pub key: String,
+    /// Where the reader should look.
+    pub place: Place,
+    /// What is wrong, as one sentence.
+    pub problem: String,
+    /// What was expected and what to do.
+    pub help: String,
+}
+
+macro_rules! pull {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $out:ty, $expected:literal) => {
+        $(#[$doc])*
+        pub fn $name(&mut self, key: &str) -> Result<$out, SpecError> {
+            let (value, place) = self.pull(key, $expected)?;
+            match value {
+                Value::$variant(v) => Ok(v),
+                other => Err(SpecError {
+                    key: key.to_string(),
+                    place,
+                    problem: format!("`{key}` is {}", other.kind()),
+                    help: format!("expected {}", $expected),
+                }),
+            }
+        }
+    };
+}
+
+impl Parameters {
+    /// No numbers yet; `place` is where the part or row was written.
+    pub fn new(place: Place) -> Self {
+        Parameters { entries: BTreeMap::new(), place, pulled: Vec::new() }
+    }
+
+    fn pull(&mut self, key: &str, expected: &str) -> Result<(Value, Place), SpecError> {
+        self.pulled.push(key.to_string());
+        match self.entries.get(key) {
+            Some(entry) => Ok((entry.value.clone(), entry.place)),
+            None => Err(SpecError {
+                key: key.to_string(),
+                place: self.place,
+                problem: format!("`{key}` is missing"),
+                help: format!("expected {expected}"),
+            }),
+        }
+    }
+
+    pull!(/// A span of time, picoseconds.
+        time, Time, Time, "a time with its unit, such as \"1.5 us\"");
+    pull!(/// A frequency, as its period in picoseconds.
+        period, Period, Time, "a frequency with its unit, such as \"33 MHz\" or \"5400 rpm\"");
+    pull!(/// An amount of data, bytes.
+        bytes, Bytes, u64, "an amount of data with its unit, such as \"64 KiB\"");
+    pull!(/// A data rate, bytes per second.
+        rate, Rate, u64, "a data rate with its unit, such as \"33.3 MB/s\"");
+    pull!(/// A number of clocks.
+        clocks, Clocks, u64, "a number of clocks, such as \"13 clocks\"");
+    pull!(/// A number of things.
+        count, Count, u64, "a count with what is counted, such as \"8 heads\"");
+    pull!(/// A share, parts per million.
+        share, Share, u64, "a share, such as \"10 %\"");
+    pull!(/// A name, an address or a choice.
+        text, Text, String, "a text");
+    pull!(/// The rows of a table.
+        rows, Rows, Vec<Parameters>, "a table: a list of { … } rows");
+
+    /// Whether a key is there at all (for rows whose columns differ by kind of row).
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// An error about one key, placed where the key was written.
+    pub fn error(&self, key: &str, problem: impl Into<String>, help: impl Into<String>) -> SpecError {
+        SpecError {
+            key: key.to_string(),
+            place: self.entries.get(key).map_or(self.place, |entry| entry.place),
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+
+    /// Keys that no `Spec` pulled (unknown to the part), with their places, and all keys it knows.
+    pub fn unknown(&self) -> (Vec<(&str, Place)>, &[String]) {
+        let unknown = self
+            .entries
+            .iter()
+            .filter(|(key, _)| !self.pulled.iter().any(|p| p == *key))
+            .map(|(key, entry)| (key.as_str(), entry.place))
+            .collect();
+        (unknown, &self.pulled)
+    }
+}
