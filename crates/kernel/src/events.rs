@@ -1,8 +1,8 @@
-//! Pending events in order of (time, class, part, sequence), packed into one 128-bit key.
+//! Pending events in order of (time, class, part), packed into one 128-bit key that also says what to do.
 //!
 //! Below some 48 pending events a sorted vector wins, above it a binary heap (measured, see the bench `events`).
 //! Class 0 are timers; each lane's arbitration is a class of its own, so that all requests of an instant are
-//! queued before one of them is granted.
+//! queued before one of them is granted. Two events with the same key do the same, so their order does not matter.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use crate::Time;
 
 /// What to do when an event is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Wake a task.
     Wake(u32),
@@ -18,64 +18,100 @@ pub(crate) enum Due {
     Arbitrate(u32),
 }
 
-const CLASS_BITS: u32 = 12;
-const PART_BITS: u32 = 12;
-const SEQUENCE_BITS: u32 = 40;
+/// Time in the upper half; then class (0 for timers), rank and number of the task or lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event(u128);
+
+impl Event {
+    /// A timer of a task, whose name has this rank.
+    pub(crate) fn wake(at: Time, rank: u32, task: u32) -> Event {
+        Event::new(at, 0, rank, task)
+    }
+
+    /// The arbitration of a lane, which has a class of its own.
+    pub(crate) fn arbitrate(at: Time, class: u32, lane: u32) -> Event {
+        debug_assert!(class > 0);
+        Event::new(at, class, 0, lane)
+    }
+
+    fn new(at: Time, class: u32, rank: u32, number: u32) -> Event {
+        debug_assert!(class < 1 << 16 && rank < 1 << 16);
+        let order = (u64::from(class) << 48) | (u64::from(rank) << 32) | u64::from(number);
+        Event((u128::from(at.as_ps()) << 64) | u128::from(order))
+    }
+
+    pub(crate) fn at(self) -> Time {
+        Time::ps((self.0 >> 64) as u64)
+    }
+
+    pub(crate) fn class(self) -> u32 {
+        (self.0 as u64 >> 48) as u32
+    }
+
+    pub(crate) fn due(self) -> Due {
+        let number = self.0 as u32;
+        if self.class() == 0 { Due::Wake(number) } else { Due::Arbitrate(number) }
+    }
+}
+
 /// Beyond this many pending events the vector spills into the heap.
 const SORTED_MAX: usize = 48;
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    key: u128,
-    due: Due,
-}
 
 #[derive(Default)]
 pub(crate) struct Events {
     /// Latest first: the next event is the last element.
-    sorted: Vec<Entry>,
-    heap: BinaryHeap<Reverse<Entry>>,
-    sequence: u64,
+    sorted: Vec<Event>,
+    heap: BinaryHeap<Reverse<Event>>,
 }
 
 impl Events {
-    pub(crate) fn push(&mut self, at: Time, class: u32, part: u32, due: Due) {
-        debug_assert!(class < 1 << CLASS_BITS && part < 1 << PART_BITS);
-        self.sequence += 1;
-        let key = (u128::from(at.as_ps()) << 64)
-            | (u128::from(class) << (PART_BITS + SEQUENCE_BITS))
-            | (u128::from(part) << SEQUENCE_BITS)
-            | u128::from(self.sequence & ((1 << SEQUENCE_BITS) - 1));
-        let entry = Entry { key, due };
+    #[inline]
+    pub(crate) fn push(&mut self, event: Event) {
         if self.sorted.len() >= SORTED_MAX {
-            self.heap.push(Reverse(entry));
+            self.heap.push(Reverse(event));
             return;
         }
-        let position = self.sorted.iter().rposition(|e| e.key > key).map_or(0, |p| p + 1);
-        self.sorted.insert(position, entry);
+        self.sorted.push(event);
+        let sorted = self.sorted.as_mut_slice();
+        let mut position = sorted.len() - 1;
+        while position > 0 && sorted[position - 1] < event {
+            sorted[position] = sorted[position - 1];
+            position -= 1;
+        }
+        sorted[position] = event;
     }
 
     /// When the next event is due; the end of time where there is none.
+    #[inline]
     pub(crate) fn next_time(&self) -> Time {
-        let key = match (self.sorted.last(), self.heap.peek()) {
-            (Some(a), Some(Reverse(b))) => a.key.min(b.key),
-            (Some(a), None) => a.key,
-            (None, Some(Reverse(b))) => b.key,
-            (None, None) => return Time::MAX,
-        };
-        Time::ps((key >> 64) as u64)
+        let sorted = self.sorted.last().map_or(Time::MAX, |e| e.at());
+        self.heap.peek().map_or(sorted, |Reverse(e)| e.at().min(sorted))
     }
 
-    /// The next event: when, its class, and what to do.
-    pub(crate) fn pop(&mut self) -> Option<(Time, u32, Due)> {
-        let from_heap = match (self.sorted.last(), self.heap.peek()) {
-            (Some(a), Some(Reverse(b))) => b.key < a.key,
-            (None, Some(_)) => true,
-            _ => false,
-        };
-        let entry = if from_heap { self.heap.pop().map(|Reverse(e)| e) } else { self.sorted.pop() }?;
-        let class = (entry.key >> (PART_BITS + SEQUENCE_BITS)) as u32 & ((1 << CLASS_BITS) - 1);
-        Some((Time::ps((entry.key >> 64) as u64), class, entry.due))
+    /// Takes the next event, if it is due by `until`.
+    #[inline]
+    pub(crate) fn pop_until(&mut self, until: Time) -> Option<Event> {
+        let due = |e: &Event| e.at() <= until;
+        match self.heap.peek() {
+            Some(Reverse(next)) if self.sorted.last().is_none_or(|e| next < e) => {
+                due(next).then(|| self.heap.pop())?.map(|Reverse(e)| e)
+            }
+            _ => self.sorted.pop_if(|e| due(e)),
+        }
+    }
+
+    /// Takes back one event equal to `event`, if there is one.
+    pub(crate) fn cancel(&mut self, event: Event) {
+        if let Ok(position) = self.sorted.binary_search_by(|e| event.cmp(e)) {
+            self.sorted.remove(position);
+            return;
+        }
+        let mut found = false;
+        self.heap.retain(|e| {
+            let this = !found && e.0 == event;
+            found |= this;
+            !this
+        });
     }
 
     pub(crate) fn clear(&mut self) {
@@ -88,26 +124,48 @@ impl Events {
 mod tests {
     use super::*;
 
+    fn drain(events: &mut Events) -> Vec<Due> {
+        std::iter::from_fn(|| events.pop_until(Time::MAX).map(Event::due)).collect()
+    }
+
     #[test]
-    fn events_come_by_time_then_class_then_part_then_sequence() {
+    fn events_come_by_time_then_class_then_rank() {
         let mut events = Events::default();
-        events.push(Time::ps(5), 0, 0, Due::Wake(1));
-        events.push(Time::ps(3), 2, 0, Due::Arbitrate(2));
-        events.push(Time::ps(3), 0, 7, Due::Wake(3));
-        events.push(Time::ps(3), 0, 4, Due::Wake(4));
-        events.push(Time::ps(3), 0, 4, Due::Wake(5));
-        let order: Vec<Due> = std::iter::from_fn(|| events.pop().map(|e| e.2)).collect();
-        assert_eq!(order, [Due::Wake(4), Due::Wake(5), Due::Wake(3), Due::Arbitrate(2), Due::Wake(1)]);
+        events.push(Event::wake(Time::ps(5), 0, 1));
+        events.push(Event::arbitrate(Time::ps(3), 2, 0));
+        events.push(Event::arbitrate(Time::ps(3), 1, 9));
+        events.push(Event::wake(Time::ps(3), 7, 3));
+        events.push(Event::wake(Time::ps(3), 4, 6));
+        let order = [Due::Wake(6), Due::Wake(3), Due::Arbitrate(9), Due::Arbitrate(0), Due::Wake(1)];
+        assert_eq!(drain(&mut events), order);
     }
 
     #[test]
     fn order_holds_when_the_vector_spills_into_the_heap() {
         let mut events = Events::default();
         for i in 0..500u64 {
-            events.push(Time::ps(i * 7919 % 503), 0, 0, Due::Wake(i as u32));
+            events.push(Event::wake(Time::ps(i * 7919 % 503), 0, i as u32));
         }
-        let times: Vec<Time> = std::iter::from_fn(|| events.pop().map(|e| e.0)).collect();
+        let times: Vec<Time> = std::iter::from_fn(|| events.pop_until(Time::MAX).map(Event::at)).collect();
         assert_eq!(times.len(), 500);
         assert!(times.is_sorted());
+    }
+
+    #[test]
+    fn a_cancelled_event_does_not_come_and_its_twin_does() {
+        for pending in [0, 10, 500] {
+            let mut events = Events::default();
+            let twin = Event::wake(Time::ps(7), 0, 1_000);
+            for i in 0..pending {
+                events.push(Event::wake(Time::ps(u64::from(i)), 0, i));
+            }
+            events.push(twin);
+            events.push(twin);
+            events.cancel(twin);
+            events.cancel(Event::wake(Time::ps(8), 0, 1_000));
+            let order = drain(&mut events);
+            assert_eq!(order.len(), pending as usize + 1);
+            assert_eq!(order.iter().filter(|&&due| due == Due::Wake(1_000)).count(), 1);
+        }
     }
 }

@@ -9,14 +9,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::Time;
-use crate::events::Due;
+use crate::events::Event;
 use crate::record::{Kind, Label, Record};
-use crate::sim::{Core, Delay, Sim};
+use crate::sim::{Core, Sim};
 
 pub(crate) struct Waiter {
-    priority: u8,
+    /// Priority, clock edge, rank of the name, ticket.
+    order: (u8, Time, u32, u64),
     since: Time,
-    rank: u32,
     ticket: u64,
     task: u32,
     reason: &'static Label,
@@ -72,20 +72,19 @@ impl LaneState {
 }
 
 impl Core {
-    /// Gives a free lane to the best of its waiters.
-    pub(crate) fn arbitrate(&mut self, lane: u32, now: Time) {
+    /// Gives a free lane to the best of its waiters, whose task can go on.
+    pub(crate) fn arbitrate(&mut self, lane: u32, now: Time) -> Option<u32> {
         let state = &mut self.lanes[lane as usize];
         state.arbitrating = false;
         if state.holder != 0 {
-            return;
+            return None;
         }
-        let order = |w: &Waiter| (w.priority, state.clock.map_or(w.since, |c| w.since.edge(c)), w.rank, w.ticket);
-        let Some(best) = (0..state.waiters.len()).min_by_key(|&i| order(&state.waiters[i])) else { return };
+        let best = (0..state.waiters.len()).min_by_key(|&i| state.waiters[i].order)?;
         let w = state.waiters.swap_remove(best);
         state.holder = w.ticket;
         self.counts.grants += 1;
         self.record_wait(lane, w.task, w.reason, w.since, now);
-        self.wake(w.task);
+        Some(w.task)
     }
 
     pub(crate) fn record_wait(&mut self, lane: u32, task: u32, label: &'static Label, since: Time, now: Time) {
@@ -116,7 +115,7 @@ impl Core {
         if state.holder == 0 && !state.arbitrating && !state.waiters.is_empty() {
             state.arbitrating = true;
             let (at, class) = (state.edge(now), state.class);
-            self.events.push(at, class, 0, Due::Arbitrate(lane));
+            self.schedule(Event::arbitrate(at, class, lane));
         }
     }
 
@@ -124,7 +123,8 @@ impl Core {
     pub(crate) fn enqueue(&mut self, lane: u32, task: u32, priority: u8, reason: &'static Label, since: Time, now: Time) -> u64 {
         let (ticket, rank) = (self.next_sequence(), self.rank(task));
         let state = &mut self.lanes[lane as usize];
-        state.waiters.push(Waiter { priority, since, rank, ticket, task, reason });
+        let order = (priority, state.edge(since), rank, ticket);
+        state.waiters.push(Waiter { order, since, ticket, task, reason });
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
         {
@@ -144,7 +144,7 @@ impl Core {
 
     fn release(&mut self, lane: u32, ticket: u64, now: Time) {
         let state = &mut self.lanes[lane as usize];
-        debug_assert_eq!(state.holder, ticket, "only the holder releases a lane");
+        assert_eq!(state.holder, ticket, "only the holder releases a lane");
         state.holder = 0;
         state.interruptible = None;
         self.schedule_arbitration(lane, now);
@@ -200,14 +200,18 @@ impl Lane {
 
     /// Spends time in a phase of a lane that has only one user, who needs no grant.
     pub fn spend(&self, phase: &'static Label, span: Time) -> Hold<'_, [(&'static Label, Time); 1]> {
-        Hold { lane: self, plan: [(phase, span)], start: None, delay: None }
+        Hold::new(self, [(phase, span)])
     }
 
     /// Says that this lane was in `phase` from `start` until now (a phase whose length was not known before).
     pub fn was_in(&self, phase: &'static Label, start: Time) {
-        let (now, task) = (self.sim.now(), self.sim.shared.current.get());
-        let plan = [(phase, now - start)];
-        self.sim.shared.core.borrow_mut().record_plan(self.id, task, &plan, start, now);
+        self.was_in_until(phase, start, self.sim.now());
+    }
+
+    /// Says that this lane was in `phase` from `start` until `end`, now or earlier.
+    pub fn was_in_until(&self, phase: &'static Label, start: Time, end: Time) {
+        let task = self.sim.shared.current.get();
+        self.sim.shared.core.borrow_mut().record_plan(self.id, task, &[(phase, end - start)], start, end);
     }
 }
 
@@ -244,9 +248,9 @@ impl<'a> Future for Acquire<'a> {
         }
         let state = &core.lanes[lane.id as usize];
         let (edge, class) = (state.edge(now), state.class);
-        if state.is_free() && shared.may_skip(&core, edge) {
+        if state.is_free() && core.may_skip(edge) {
             // Nobody else does anything before this lane would be granted: it is granted here.
-            shared.skip(&mut core, edge, class);
+            shared.advance(&mut core, edge, class);
             let ticket = core.take_over(lane.id);
             core.record_wait(lane.id, task, self.reason, now, edge);
             return Poll::Ready(Grant { lane, ticket });
@@ -289,7 +293,7 @@ impl<'a> Grant<'a> {
 
     /// Spends time in several phases, one after the other.
     pub fn hold_plan<P: AsRef<[(&'static Label, Time)]> + Unpin>(&self, plan: P) -> Hold<'_, P> {
-        Hold { lane: self.lane, plan, start: None, delay: None }
+        Hold::new(self.lane, plan)
     }
 
     /// Says that the lane was in `phase` from `start` until now.
@@ -305,7 +309,7 @@ impl<'a> Grant<'a> {
             let mut core = sim.shared.core.borrow_mut();
             let task = sim.shared.current.get();
             let mut hold = Interruptible { start, units: count, rule, task };
-            if let Some(priority) = core.lanes[id].waiters.iter().map(|w| w.priority).min() {
+            if let Some(priority) = core.lanes[id].waiters.iter().map(|w| w.order.0).min() {
                 hold.ask(priority, start);
             }
             core.lanes[id].interruptible = Some(hold);
@@ -362,45 +366,52 @@ impl Drop for YieldingHold<'_> {
 pub struct Hold<'a, P: AsRef<[(&'static Label, Time)]>> {
     lane: &'a Lane,
     plan: P,
-    start: Option<Time>,
-    delay: Option<Delay<'a>>,
+    start: Time,
+    end: Time,
+    armed: Option<u32>,
+    under_way: bool,
 }
 
 impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let lane = self.lane;
-        if self.start.is_none() {
-            let start = lane.sim.now();
-            let end = self.plan.as_ref().iter().fold(start, |at, phase| at + phase.1);
-            self.start = Some(start);
-            self.delay = Some(lane.sim.wait_until(end));
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let shared = &*this.lane.sim.shared;
+        if !this.under_way {
+            this.under_way = true;
+            this.start = shared.now.get();
+            this.end = this.plan.as_ref().iter().fold(this.start, |at, phase| at + phase.1);
         }
-        let Some(delay) = self.delay.as_mut() else { return Poll::Ready(()) };
-        if Pin::new(&mut *delay).poll(context).is_pending() {
+        if shared.sleep(this.end, &mut this.armed).is_pending() {
             return Poll::Pending;
         }
-        debug_assert!(delay.until() <= lane.sim.now());
-        self.end();
+        this.finish();
         Poll::Ready(())
     }
 }
 
-impl<P: AsRef<[(&'static Label, Time)]>> Hold<'_, P> {
-    fn end(&mut self) {
-        if self.delay.take().is_some()
-            && let Some(start) = self.start
-        {
-            let shared = &*self.lane.sim.shared;
-            let (now, task) = (shared.now.get(), shared.current.get());
-            shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan.as_ref(), start, now);
-        }
+impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
+    fn new(lane: &'a Lane, plan: P) -> Hold<'a, P> {
+        Hold { lane, plan, start: Time::ZERO, end: Time::ZERO, armed: None, under_way: false }
+    }
+
+    #[inline]
+    fn finish(&mut self) {
+        self.under_way = false;
+        let shared = &*self.lane.sim.shared;
+        shared.cancel_sleep(self.end, self.armed.take());
+        let (now, task) = (shared.now.get(), shared.current.get());
+        shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
     }
 }
 
 impl<P: AsRef<[(&'static Label, Time)]>> Drop for Hold<'_, P> {
+    #[inline]
     fn drop(&mut self) {
-        self.end();
+        if self.under_way {
+            self.finish();
+        }
     }
 }

@@ -30,6 +30,8 @@
 //! assert_eq!(sim.now(), Time::ns(20 * 240));
 //! ```
 
+#[doc(hidden)]
+pub mod bench;
 mod combine;
 mod events;
 mod lane;

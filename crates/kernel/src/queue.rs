@@ -122,6 +122,9 @@ impl<T> Queue<T> {
         let mut item = Some(item);
         let mut ticket = Ticket { queue: self, number: 0, since_ps: 0 };
         poll_fn(|_| {
+            if self.sim.shared.stands_still() {
+                return Poll::Pending;
+            }
             let mut state = self.state.borrow_mut();
             let turn = state.putters.front().is_none_or(|(number, _)| number == ticket.number);
             if !turn || state.items.len() >= state.capacity {
@@ -141,6 +144,9 @@ impl<T> Queue<T> {
     pub async fn take(&self, reason: &'static Label) -> T {
         let mut ticket = Ticket { queue: self, number: 0, since_ps: 0 };
         poll_fn(|_| {
+            if self.sim.shared.stands_still() {
+                return Poll::Pending;
+            }
             let mut state = self.state.borrow_mut();
             let turn = state.takers.front().is_none_or(|(number, _)| number == ticket.number);
             if !turn || state.items.is_empty() {

@@ -56,6 +56,8 @@ pub enum Kind {
     Wait,
     /// `who` says that `label` happened at `at`; `span` holds a value.
     Mark,
+    /// A transfer that `who` asked for at `at` ended after `span`; `count` is its size in the asker's blocks.
+    Transfer,
     /// A train: `count` bursts on the lane, the first requested at `at`, one every `span`;
     /// `label` is the reason to wait for a clock edge. Its `phases` follow.
     TrainHead,
@@ -76,7 +78,7 @@ pub struct Record {
     pub lane: u16,
     /// The process, by number.
     pub who: u16,
-    /// Bursts of a train.
+    /// Bursts of a train, or the size of a transfer in blocks.
     pub count: u16,
     /// What the record says.
     pub kind: Kind,
@@ -99,7 +101,7 @@ pub struct Span {
     pub lane: u16,
     /// When it began.
     pub at: Time,
-    /// `Phase`, `Wait` or `Mark`.
+    /// `Phase`, `Wait`, `Mark` or `Transfer`.
     pub kind: Kind,
     /// The process, by number.
     pub who: u16,
@@ -115,7 +117,7 @@ pub fn expand(records: &[Record], clock_of: impl Fn(u16) -> Option<Time>, mut ea
     while let Some(&r) = records.get(index) {
         index += 1;
         match r.kind {
-            Kind::Phase | Kind::Wait | Kind::Mark => {
+            Kind::Phase | Kind::Wait | Kind::Mark | Kind::Transfer => {
                 each(Span { lane: r.lane, at: r.at, kind: r.kind, who: r.who, span: r.span, label: r.label });
             }
             Kind::TrainHead => {

@@ -1,13 +1,14 @@
 //! The executor: processes, the event loop, and how a run ends.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use crate::Time;
-use crate::events::{Due, Events};
+use crate::events::{Due, Event, Events};
 use crate::lane::{Lane, LaneState};
 use crate::record::{Kind, Label, Observer, Record};
 use crate::train::TrainState;
@@ -16,6 +17,10 @@ use crate::train::TrainState;
 const BATCH: usize = 4_096;
 /// More events than this at one instant is a livelock.
 const EVENTS_AT_ONE_INSTANT_MAX: u32 = 10_000;
+/// So is more than this of whatever needs no event: items put into queues, spans of no length.
+const STEPS_AT_ONE_INSTANT_MAX: u32 = 1_000_000;
+/// A livelock is watched for so many turns, to name those who keep going.
+const LIVELOCK_WATCHED: usize = 1_000;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,26 +52,33 @@ pub struct Counts {
     pub bursts_in_trains: u64,
 }
 
-struct Process {
-    name: String,
-    future: Option<Pin<Box<dyn Future<Output = ()>>>>,
-    /// Position of the name among all names: the order of simultaneous events never depends on the order of a file.
-    rank: u32,
-    ready: bool,
-}
+/// A process, until it returns.
+type Process = Option<Pin<Box<dyn Future<Output = ()>>>>;
 
 /// Everything that changes on the event path.
 pub(crate) struct Core {
-    pub(crate) events: Events,
+    events: Events,
+    /// Until the event loop has its turn, nobody else does anything before this: time may be skipped up to it.
+    /// Whatever wakes someone, schedules something or calls the event loop lowers it.
+    skip_before: Time,
+    horizon: Time,
+    /// The event loop has something to do before the next event.
+    interrupted: bool,
+    stopped: bool,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) trains: Vec<Option<TrainState>>,
     pub(crate) counts: Counts,
-    pub(crate) sequence: u64,
+    sequence: u64,
     pub(crate) trains_allowed: bool,
     /// Highest event class seen at the present instant.
     pub(crate) class_reached: u32,
-    ready: std::collections::VecDeque<u32>,
+    events_at_this_instant: u32,
+    steps_at_this_instant: u32,
+    /// Time stands still: the run is about to end.
+    livelock: bool,
+    ready: VecDeque<u32>,
     is_ready: Vec<bool>,
+    /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
     ranks: Vec<u32>,
     records: Vec<Record>,
     observed: bool,
@@ -76,11 +88,11 @@ pub(crate) struct Shared {
     pub(crate) core: RefCell<Core>,
     pub(crate) now: Cell<Time>,
     pub(crate) current: Cell<u32>,
-    pub(crate) horizon: Cell<Time>,
-    /// Depth of combinators being polled: inside them nothing may skip time in place.
-    combinators: Cell<u32>,
-    stopped: Cell<bool>,
+    names: RefCell<Vec<String>>,
+    /// Those that have been started; borrowed while they run.
     processes: RefCell<Vec<Process>>,
+    /// Those that start with the next run.
+    new_processes: RefCell<Vec<Process>>,
     observer: RefCell<Option<Box<dyn Observer>>>,
     queues: RefCell<Vec<Rc<dyn Waiting>>>,
 }
@@ -92,9 +104,48 @@ pub(crate) trait Waiting {
 
 impl Core {
     pub(crate) fn wake(&mut self, task: u32) {
+        self.skip_before = Time::ZERO;
         if !std::mem::replace(&mut self.is_ready[task as usize], true) {
             self.ready.push_back(task);
         }
+    }
+
+    pub(crate) fn schedule(&mut self, event: Event) {
+        self.skip_before = self.skip_before.min(event.at());
+        self.events.push(event);
+    }
+
+    /// Sends whoever runs back to the event loop at its next wait.
+    pub(crate) fn interrupt(&mut self) {
+        self.skip_before = Time::ZERO;
+        self.interrupted = true;
+    }
+
+    /// Whether time may advance to `until` right here, because nobody else does anything before or at it.
+    pub(crate) fn may_skip(&self, until: Time) -> bool {
+        until < self.skip_before
+    }
+
+    /// A process is about to run: how far may it skip?
+    fn begin_turn(&mut self) {
+        let alone = self.ready.is_empty() && !self.interrupted;
+        let due = self.events.next_time().min(self.horizon.saturating_add(Time::ps(1)));
+        self.skip_before = if alone { due } else { Time::ZERO };
+    }
+
+    /// Something happened that takes no time and needs no event.
+    fn step(&mut self) {
+        self.steps_at_this_instant += 1;
+        if self.steps_at_this_instant > STEPS_AT_ONE_INSTANT_MAX {
+            self.livelock = true;
+        }
+    }
+
+    fn next_ready(&mut self) -> Option<u32> {
+        let task = self.ready.pop_front()?;
+        self.is_ready[task as usize] = false;
+        self.step();
+        Some(task)
     }
 
     pub(crate) fn rank(&self, task: u32) -> u32 {
@@ -107,6 +158,9 @@ impl Core {
 
     pub(crate) fn record(&mut self, record: Record) {
         self.records.push(record);
+        if self.records.len() >= BATCH {
+            self.interrupt();
+        }
     }
 
     /// The next sequence number: the last resort of every order.
@@ -117,24 +171,65 @@ impl Core {
 }
 
 impl Shared {
-    /// Whether time may advance to `until` right here, because nobody else does anything before or at it.
-    pub(crate) fn may_skip(&self, core: &Core, until: Time) -> bool {
-        self.combinators.get() == 0
-            && core.ready.is_empty()
-            && core.events.next_time() > until
-            && until <= self.horizon.get()
-            && !self.stopped.get()
+    /// Time comes to an event, popped or (only after `may_skip`) in place.
+    #[inline]
+    pub(crate) fn advance(&self, core: &mut Core, at: Time, class: u32) {
+        core.counts.events += 1;
+        if at > self.now.get() {
+            self.now.set(at);
+            core.class_reached = class;
+            (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
+        } else {
+            assert!(at == self.now.get(), "time never goes back");
+            core.class_reached = core.class_reached.max(class);
+            core.events_at_this_instant += 1;
+            if core.events_at_this_instant > EVENTS_AT_ONE_INSTANT_MAX {
+                core.livelock = true;
+                core.interrupt();
+            }
+        }
     }
 
-    /// Advances time in place; only after `may_skip`.
-    pub(crate) fn skip(&self, core: &mut Core, until: Time, class: u32) {
-        core.counts.events += 1;
-        if until > self.now.get() {
-            core.class_reached = class;
-            self.now.set(until);
-        } else {
-            core.class_reached = core.class_reached.max(class);
+    /// Polls a sleep until `until`: skips there, or arms a timer for the current task, which `armed` names.
+    #[inline]
+    pub(crate) fn sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
+        if self.now.get() >= until {
+            return if armed.is_none() && self.stands_still() { Poll::Pending } else { Poll::Ready(()) };
         }
+        if armed.is_none() {
+            let mut core = self.core.borrow_mut();
+            if core.may_skip(until) {
+                self.advance(&mut core, until, 0);
+                return Poll::Ready(());
+            }
+            let task = self.current.get();
+            let event = Event::wake(until, core.rank(task), task);
+            core.schedule(event);
+            *armed = Some(task);
+        }
+        Poll::Pending
+    }
+
+    /// Takes back the timer of a sleep that has not ended.
+    #[inline]
+    pub(crate) fn cancel_sleep(&self, until: Time, armed: Option<u32>) {
+        if let Some(task) = armed
+            && self.now.get() < until
+        {
+            let mut core = self.core.borrow_mut();
+            let event = Event::wake(until, core.rank(task), task);
+            core.events.cancel(event);
+        }
+    }
+
+    /// A task does something that takes no time. After too much of that, the event loop must end the run.
+    pub(crate) fn stands_still(&self) -> bool {
+        let mut core = self.core.borrow_mut();
+        core.step();
+        if core.livelock {
+            core.wake(self.current.get());
+        }
+        core.livelock
     }
 
     pub(crate) fn add_queue(&self, queue: Rc<dyn Waiting>) {
@@ -161,13 +256,20 @@ impl Sim {
             shared: Rc::new(Shared {
                 core: RefCell::new(Core {
                     events: Events::default(),
+                    skip_before: Time::ZERO,
+                    horizon: Time::MAX,
+                    interrupted: false,
+                    stopped: false,
                     lanes: Vec::new(),
                     trains: Vec::new(),
                     counts: Counts::default(),
                     sequence: 0,
                     trains_allowed: true,
                     class_reached: 0,
-                    ready: std::collections::VecDeque::new(),
+                    events_at_this_instant: 0,
+                    steps_at_this_instant: 0,
+                    livelock: false,
+                    ready: VecDeque::new(),
                     is_ready: Vec::new(),
                     ranks: Vec::new(),
                     records: Vec::with_capacity(BATCH),
@@ -175,10 +277,9 @@ impl Sim {
                 }),
                 now: Cell::new(Time::ZERO),
                 current: Cell::new(0),
-                horizon: Cell::new(Time::MAX),
-                combinators: Cell::new(0),
-                stopped: Cell::new(false),
+                names: RefCell::new(Vec::new()),
                 processes: RefCell::new(Vec::new()),
+                new_processes: RefCell::new(Vec::new()),
                 observer: RefCell::new(None),
                 queues: RefCell::new(Vec::new()),
             }),
@@ -217,8 +318,8 @@ impl Sim {
 
     /// A new process: it starts when the run starts, in order of the names.
     pub fn process(&self, name: &str, future: impl Future<Output = ()> + 'static) {
-        let mut processes = self.shared.processes.borrow_mut();
-        processes.push(Process { name: name.to_string(), future: Some(Box::pin(future)), rank: 0, ready: false });
+        self.shared.names.borrow_mut().push(name.to_string());
+        self.shared.new_processes.borrow_mut().push(Some(Box::pin(future)));
     }
 
     /// Name and clock of every lane, by number.
@@ -228,7 +329,7 @@ impl Sim {
 
     /// Name of every process, by number.
     pub fn processes(&self) -> Vec<String> {
-        self.shared.processes.borrow().iter().map(|p| p.name.clone()).collect()
+        self.shared.names.borrow().clone()
     }
 
     /// What the run has cost so far.
@@ -246,9 +347,20 @@ impl Sim {
         }
     }
 
+    /// Says that a transfer asked for at `since` has ended; `blocks` is its size in blocks of the asker.
+    pub fn transferred(&self, label: &'static Label, since: Time, blocks: u16) {
+        let mut core = self.shared.core.borrow_mut();
+        if core.observed {
+            let (at, span, who) = (since, self.now() - since, self.shared.current.get() as u16);
+            core.record(Record { at, span, label, lane: u16::MAX, who, count: blocks, kind: Kind::Transfer, phases: 0 });
+        }
+    }
+
     /// Ends the run at the present instant, once the processes that are ready have had their turn.
     pub fn stop(&self) {
-        self.shared.stopped.set(true);
+        let mut core = self.shared.core.borrow_mut();
+        core.stopped = true;
+        core.interrupt();
     }
 
     /// Nothing for `span`. (A part that spends time says in which phase: [`Grant::hold`](crate::Grant::hold).)
@@ -258,122 +370,115 @@ impl Sim {
 
     /// Nothing until `until`.
     pub fn wait_until(&self, until: Time) -> Delay<'_> {
-        Delay { sim: self, until, armed: false }
+        Delay { sim: self, until, armed: None }
     }
 
+    /// Polls several futures of one process: none of them may skip time, for the others would miss it.
     pub(crate) fn combined<R>(&self, poll: impl FnOnce() -> R) -> R {
-        let depth = self.shared.combinators.get();
-        self.shared.combinators.set(depth + 1);
-        let result = poll();
-        self.shared.combinators.set(depth);
-        result
+        self.shared.core.borrow_mut().skip_before = Time::ZERO;
+        poll()
     }
 
     /// Runs until everything has ended, `until` is reached, or a process stops the run. May be called again.
     pub fn run(&self, until: Time) -> Ended {
         let shared = &*self.shared;
-        shared.horizon.set(until);
-        shared.stopped.set(false);
-        self.start_processes();
+        let until = until.max(self.now());
+        self.start_processes(until);
+        let mut processes = shared.processes.borrow_mut();
         let mut context = Context::from_waker(Waker::noop());
-        let mut at_this_instant = 0u32;
-        let ended = loop {
-            while let Some(task) = self.next_ready() {
-                self.poll(task, &mut context);
-            }
-            if shared.core.borrow().records.len() >= BATCH / 2 {
-                self.flush();
-            }
-            if shared.stopped.get() {
-                break Ended::Stopped;
-            }
-            let mut core = shared.core.borrow_mut();
-            let next = core.events.next_time();
-            if next > until {
-                drop(core);
-                let running = shared.processes.borrow().iter().any(|p| p.future.is_some());
-                break match (running, next) {
-                    (false, _) => Ended::Finished,
-                    (true, Time::MAX) => Ended::Deadlock(self.who_waits()),
-                    _ => {
-                        // Everything due at the limit has happened, every lane's arbitration included.
-                        shared.now.set(until);
-                        shared.core.borrow_mut().class_reached = u32::MAX;
-                        Ended::Limit
-                    }
-                };
-            }
-            let Some((at, class, due)) = core.events.pop() else { continue };
-            debug_assert!(at >= shared.now.get(), "time never goes back");
-            if at > shared.now.get() {
-                shared.now.set(at);
-                core.class_reached = class;
-                at_this_instant = 0;
-            } else {
-                core.class_reached = core.class_reached.max(class);
-                at_this_instant += 1;
-                if at_this_instant > EVENTS_AT_ONE_INSTANT_MAX {
-                    drop(core);
-                    break Ended::Livelock(self.who_waits());
-                }
-            }
-            core.counts.events += 1;
-            match due {
-                Due::Wake(task) => core.wake(task),
-                Due::Arbitrate(lane) => core.arbitrate(lane, at),
+        let mut poll = |task: u32| {
+            shared.current.set(task);
+            let process = &mut processes[task as usize];
+            if process.as_mut().is_some_and(|future| future.as_mut().poll(&mut context).is_ready()) {
+                *process = None;
             }
         };
+        let mut kept_going = Vec::new();
+        let ended = loop {
+            let mut core = shared.core.borrow_mut();
+            if core.livelock {
+                kept_going.push(shared.current.get());
+                if kept_going.len() == LIVELOCK_WATCHED {
+                    break Ended::Livelock(self.names_of(&kept_going));
+                }
+            }
+            let next = if let Some(task) = core.next_ready() {
+                Some(task)
+            } else if core.interrupted {
+                core.interrupted = false;
+                if core.stopped {
+                    break Ended::Stopped;
+                }
+                drop(core);
+                self.flush();
+                continue;
+            } else {
+                let Some(event) = core.events.pop_until(until) else { break Ended::Limit };
+                shared.advance(&mut core, event.at(), event.class());
+                // Nobody else is ready, so whom the event wakes is next.
+                match event.due() {
+                    Due::Wake(task) => Some(task),
+                    Due::Arbitrate(lane) => core.arbitrate(lane, event.at()),
+                }
+            };
+            let Some(task) = next else { continue };
+            core.begin_turn();
+            drop(core);
+            poll(task);
+        };
         self.flush();
-        ended
+        let running = processes.iter().any(Option::is_some);
+        let next = shared.core.borrow().events.next_time();
+        match ended {
+            Ended::Limit if !running => Ended::Finished,
+            Ended::Limit if next == Time::MAX => Ended::Deadlock(self.who_waits()),
+            Ended::Limit => {
+                // Everything due at the limit has happened, every lane's arbitration included.
+                shared.now.set(until);
+                shared.core.borrow_mut().class_reached = u32::MAX;
+                Ended::Limit
+            }
+            ended => ended,
+        }
     }
 
     /// Drops every process, which cancels whatever it waits for and ends its phases now.
     pub fn tear_down(&self) {
-        let futures: Vec<_> = self.shared.processes.borrow_mut().iter_mut().map(|p| p.future.take()).collect();
-        for (task, future) in futures.into_iter().enumerate() {
+        let mut processes = std::mem::take(&mut *self.shared.processes.borrow_mut());
+        processes.append(&mut self.shared.new_processes.borrow_mut());
+        for (task, process) in processes.into_iter().enumerate() {
             // What a cancelled wait or phase records is in the name of its own process.
             self.shared.current.set(task as u32);
-            drop(future);
+            drop(process);
         }
         self.shared.core.borrow_mut().events.clear();
         self.flush();
     }
 
-    fn start_processes(&self) {
+    fn start_processes(&self, until: Time) {
+        let names = self.shared.names.borrow();
         let mut processes = self.shared.processes.borrow_mut();
         let mut core = self.shared.core.borrow_mut();
-        let mut order: Vec<usize> = (0..processes.len()).collect();
-        order.sort_by(|&a, &b| processes[a].name.cmp(&processes[b].name));
+        core.horizon = until;
+        (core.interrupted, core.stopped, core.livelock) = (false, false, false);
+        (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
+        let started = processes.len();
+        processes.append(&mut self.shared.new_processes.borrow_mut());
+        processes.resize_with(names.len(), || None);
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by(|&a, &b| names[a].cmp(&names[b]));
+        core.ranks.resize(names.len(), 0);
+        core.is_ready.resize(names.len(), false);
         for (rank, &index) in order.iter().enumerate() {
-            processes[index].rank = rank as u32;
+            core.ranks[index] = rank as u32;
         }
-        core.ranks = processes.iter().map(|p| p.rank).collect();
-        core.is_ready.resize(processes.len(), false);
         let mut lanes: Vec<usize> = (0..core.lanes.len()).collect();
         lanes.sort_by(|&a, &b| core.lanes[a].name.cmp(&core.lanes[b].name));
         for (rank, &index) in lanes.iter().enumerate() {
             core.lanes[index].class = rank as u32 + 1;
         }
-        for index in order {
-            if !std::mem::replace(&mut processes[index].ready, true) {
-                core.wake(index as u32);
-            }
-        }
-    }
-
-    fn next_ready(&self) -> Option<u32> {
-        let mut core = self.shared.core.borrow_mut();
-        let task = core.ready.pop_front()?;
-        core.is_ready[task as usize] = false;
-        Some(task)
-    }
-
-    fn poll(&self, task: u32, context: &mut Context<'_>) {
-        let taken = self.shared.processes.borrow_mut()[task as usize].future.take();
-        let Some(mut future) = taken else { return };
-        self.shared.current.set(task);
-        if future.as_mut().poll(context).is_pending() {
-            self.shared.processes.borrow_mut()[task as usize].future = Some(future);
+        for index in order.into_iter().filter(|&index| index >= started) {
+            core.wake(index as u32);
         }
     }
 
@@ -387,6 +492,14 @@ impl Sim {
         let mut reused = records;
         reused.clear();
         self.shared.core.borrow_mut().records = reused;
+    }
+
+    fn names_of(&self, tasks: &[u32]) -> Vec<String> {
+        let names = self.shared.names.borrow();
+        let mut named: Vec<String> = tasks.iter().map(|&task| names[task as usize].clone()).collect();
+        named.sort();
+        named.dedup();
+        named
     }
 
     fn who_waits(&self) -> Vec<String> {
@@ -412,35 +525,22 @@ impl Sim {
 pub struct Delay<'a> {
     sim: &'a Sim,
     until: Time,
-    armed: bool,
-}
-
-impl Delay<'_> {
-    pub(crate) fn until(&self) -> Time {
-        self.until
-    }
+    armed: Option<u32>,
 }
 
 impl Future for Delay<'_> {
     type Output = ();
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let shared = &*self.sim.shared;
-        if shared.now.get() >= self.until {
-            return Poll::Ready(());
-        }
-        if !self.armed {
-            let mut core = shared.core.borrow_mut();
-            if shared.may_skip(&core, self.until) {
-                shared.skip(&mut core, self.until, 0);
-                return Poll::Ready(());
-            }
-            let task = shared.current.get();
-            let rank = core.rank(task);
-            core.events.push(self.until, 0, rank, Due::Wake(task));
-            drop(core);
-            self.armed = true;
-        }
-        Poll::Pending
+        let Delay { sim, until, armed } = &mut *self;
+        sim.shared.sleep(*until, armed)
+    }
+}
+
+impl Drop for Delay<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.sim.shared.cancel_sleep(self.until, self.armed);
     }
 }

@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use crate::Time;
 use crate::lane::{Acquire, Grant, Lane};
 use crate::record::{Kind, Label, Record};
-use crate::sim::{Core, Delay, Sim};
+use crate::sim::{Core, Sim};
 
 /// Cars of one train, at most.
 const CARS: usize = 2;
@@ -186,7 +186,7 @@ impl Sim {
     /// Without trains the same bursts must be made by hand: for each car and each k, wait until
     /// `start + k·pitch + offset`, acquire, hold the plan, release.
     pub fn train<'a>(&self, count: u64, start: Time, pitch: Time, cars: [Option<Car<'a>>; CARS]) -> TrainRun<'a> {
-        TrainRun { sim: self.clone(), count: count.min(u64::from(u16::MAX)), start, pitch, cars, booked: None, end: Time::ZERO, armed: false }
+        TrainRun { sim: self.clone(), count: count.min(u64::from(u16::MAX)), start, pitch, cars, booked: None, end: Time::ZERO, armed: None }
     }
 }
 
@@ -199,7 +199,7 @@ pub struct TrainRun<'a> {
     cars: [Option<Car<'a>>; CARS],
     booked: Option<u32>,
     end: Time,
-    armed: bool,
+    armed: Option<u32>,
 }
 
 impl<'a> TrainRun<'a> {
@@ -233,6 +233,7 @@ impl<'a> TrainRun<'a> {
     /// Takes the train off its lanes and records what it has done.
     fn leave(&mut self, id: u32) -> Journey<'a> {
         let shared = &*self.sim.shared;
+        shared.cancel_sleep(self.end, self.armed.take());
         let mut core = shared.core.borrow_mut();
         let task = shared.current.get();
         self.booked = None;
@@ -293,20 +294,10 @@ impl<'a> Future for TrainRun<'a> {
             }
             return self.poll(context);
         };
-        let cut = self.sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.cut);
-        if !cut {
-            if self.armed {
-                if self.sim.now() < self.end {
-                    return Poll::Pending;
-                }
-            } else {
-                self.armed = true;
-                let sim = self.sim.clone();
-                let mut delay: Delay<'_> = sim.wait_until(self.end);
-                if Pin::new(&mut delay).poll(context).is_pending() {
-                    return Poll::Pending;
-                }
-            }
+        let TrainRun { sim, end, armed, .. } = &mut *self;
+        let cut = sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.cut);
+        if !cut && sim.shared.sleep(*end, armed).is_pending() {
+            return Poll::Pending;
         }
         Poll::Ready(self.leave(id))
     }

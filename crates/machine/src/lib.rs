@@ -1,1 +1,15 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
+
+pub mod blueprint;
+pub mod job_file;
+pub mod job_options;
+mod job_values;
+pub mod library;
+pub mod nearest;
+mod parameter_table;
+pub mod part_file;
+pub mod problem;
+pub mod quantity;
+pub mod run;
+pub mod system_file;
+pub mod text_file;

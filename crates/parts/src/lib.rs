@@ -1,4 +1,12 @@
-//! Models of I/O parts, a folder a role. Each part is built from a `Spec` (numbers from data), its lanes,
-//! queues and processes, and the interface it offers to others through a trait in `protocols`.
+//! Models of I/O parts. Each is built from a `Spec` (numbers from data), its lanes, queues and processes, and
+//! the interface it offers to others through a protocol.
 
+pub mod bridge;
+pub mod bus;
+pub mod catalog;
+pub mod cpu;
+pub mod disk;
+pub mod driver;
 pub mod parameters;
+pub mod protocols;
+pub mod workload;

@@ -1,0 +1,45 @@
+//! What the kernel costs, in instructions: the same on every run, so that a change of one percent shows.
+//!
+//! ```text
+//! cargo install gungraun-runner --version 0.20.0    # once; must match the library; needs valgrind
+//! cargo bench -p hopscope-kernel --bench instructions
+//! ```
+//!
+//! Each model is counted at N and at 2N grants (bursts, customers); the difference over N is the cost of one.
+//! Building, running and dropping are all counted, which the difference cancels.
+
+mod models;
+
+use std::hint::black_box;
+
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use hopscope_kernel::Sim;
+use models::Model;
+
+const N: u64 = 8 * 2_048;
+
+fn observed(model: Model, count: u64) -> Sim {
+    models::observed(model.build(count))
+}
+
+#[library_benchmark]
+#[bench::masters_n(Model::Masters.build(N))]
+#[bench::masters_2n(Model::Masters.build(2 * N))]
+#[bench::masters_observed_n(observed(Model::Masters, N))]
+#[bench::masters_observed_2n(observed(Model::Masters, 2 * N))]
+#[bench::bursts_n(Model::Transfers { trains: false }.build(N))]
+#[bench::bursts_2n(Model::Transfers { trains: false }.build(2 * N))]
+#[bench::bursts_observed_n(observed(Model::Transfers { trains: false }, N))]
+#[bench::bursts_observed_2n(observed(Model::Transfers { trains: false }, 2 * N))]
+#[bench::trains_n(Model::Transfers { trains: true }.build(N))]
+#[bench::trains_2n(Model::Transfers { trains: true }.build(2 * N))]
+#[bench::trains_observed_n(observed(Model::Transfers { trains: true }, N))]
+#[bench::trains_observed_2n(observed(Model::Transfers { trains: true }, 2 * N))]
+#[bench::server_n(Model::Server.build(N))]
+#[bench::server_2n(Model::Server.build(2 * N))]
+fn model(sim: Sim) -> Sim {
+    black_box(models::run(sim))
+}
+
+library_benchmark_group!(name = kernel, benchmarks = model);
+main!(library_benchmark_groups = kernel);

@@ -1,0 +1,58 @@
+//! What the kernel costs, in time: the rows of the kernel study.
+//!
+//! ```text
+//! cargo bench -p hopscope-kernel --bench kernel              # all; compares with the run before
+//! cargo bench -p hopscope-kernel --bench kernel -- masters   # those whose name contains a word
+//! ```
+//!
+//! Criterion prints time per element: a grant, a burst, a customer, a sleep or a pop and push.
+//! On a machine that others use, take the lower bound of the interval, and repeat.
+
+mod models;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use hopscope_kernel::{Sim, bench::EventQueue};
+use models::Model;
+
+fn bench(c: &mut Criterion, name: &str, count: u64, build: impl Fn(u64) -> Sim) {
+    let mut group = c.benchmark_group("kernel");
+    group.throughput(Throughput::Elements(count)).sample_size(20).measurement_time(Duration::from_secs(2));
+    group.bench_function(name, |b| b.iter_batched(|| build(count), models::run, BatchSize::PerIteration));
+    group.finish();
+}
+
+fn kernel(c: &mut Criterion) {
+    let observed = |model: Model| move |count| models::observed(model.build(count));
+    let plain = |model: Model| move |count| model.build(count);
+    bench(c, "masters", 400_000, plain(Model::Masters));
+    bench(c, "masters, observed", 400_000, observed(Model::Masters));
+    for (name, trains) in [("transfers by trains", true), ("transfers by bursts", false)] {
+        let count = if trains { 10_000 * 2_048 } else { 1_000 * 2_048 };
+        bench(c, name, count, plain(Model::Transfers { trains }));
+        bench(c, &format!("{name}, observed"), count, observed(Model::Transfers { trains }));
+    }
+    bench(c, "server", 200_000, plain(Model::Server));
+    for pending in [4, 64, 1_024] {
+        bench(c, &format!("{pending} sleepers"), 262_144, plain(Model::Sleepers { pending }));
+    }
+}
+
+/// One pop and one push, with so many pending.
+fn events(c: &mut Criterion) {
+    const OPERATIONS: u64 = 200_000;
+    let mut group = c.benchmark_group("events");
+    group.throughput(Throughput::Elements(OPERATIONS)).sample_size(20).measurement_time(Duration::from_secs(2));
+    for pending in [4, 16, 32, 48, 64, 128, 256, 1_024] {
+        group.bench_function(format!("{pending} pending"), |b| {
+            let mut queue = EventQueue::filled(pending);
+            b.iter(|| queue.churn(black_box(OPERATIONS)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, kernel, events);
+criterion_main!(benches);

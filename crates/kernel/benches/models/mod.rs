@@ -1,0 +1,165 @@
+//! The models of the kernel study, for both benches. Each is made by [`Model::build`] and run by [`run`].
+
+// Each bench uses a part of this.
+#![allow(dead_code)]
+
+use hopscope_kernel::{Burst, Car, Ended, Label, Observer, Queue, Record, Sim, Time};
+
+static BUSY: Label = Label::reason("bus busy");
+static NO_REQUEST: Label = Label::reason("no request");
+static ADDRESS: Label = Label::protocol("address");
+static DATA: Label = Label::payload("data");
+static SERVICE: Label = Label::payload("service");
+
+const BURSTS_PER_TRANSFER: u64 = 2_048;
+const REGISTER_ACCESSES: u64 = 8;
+
+/// Splitmix64, for think times and the like.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z ^ (z >> 27)
+    }
+    /// Uniform from 1 to `mean * 2`.
+    fn around(&mut self, mean: u64) -> Time {
+        Time::ps(1 + ((self.next() >> 32) * (mean * 2) >> 32))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Model {
+    /// A: four masters think, acquire the one bus, first come first served, and hold it.
+    Masters,
+    /// B: register accesses, then 2,048 bursts back to back, as a train or burst by burst.
+    Transfers { trains: bool },
+    /// C: customers arrive at a queue; one server takes them.
+    Server,
+    /// Processes that sleep, `pending` at a time: the event queue and a poll.
+    Sleepers { pending: u64 },
+}
+
+impl Model {
+    /// The model, making `count` grants (A), bursts (B), customers (C) or sleeps.
+    pub fn build(self, count: u64) -> Sim {
+        let sim = Sim::new();
+        match self {
+            Model::Masters => masters(&sim, count),
+            Model::Transfers { trains } => {
+                if !trains {
+                    sim.without_trains();
+                }
+                transfers(&sim, count);
+            }
+            Model::Server => server(&sim, count),
+            Model::Sleepers { pending } => sleepers(&sim, count, pending),
+        }
+        sim
+    }
+}
+
+/// An observer that does next to nothing: what is measured is the recording.
+#[derive(Default)]
+struct Last(Time);
+
+impl Observer for Last {
+    fn records(&mut self, batch: &[Record]) {
+        self.0 = batch.last().map_or(self.0, |r| r.at);
+    }
+}
+
+pub fn observed(sim: Sim) -> Sim {
+    sim.observe(Box::new(Last::default()));
+    sim
+}
+
+/// Runs a model to its end.
+pub fn run(sim: Sim) -> Sim {
+    assert_eq!(sim.run(Time::ms(3_600_000)), Ended::Finished);
+    sim
+}
+
+fn masters(sim: &Sim, count: u64) {
+    let bus = sim.lane("bus", None);
+    for m in 0..4 {
+        let (s, bus) = (sim.clone(), bus.clone());
+        sim.process(&format!("master{m}"), async move {
+            let mut draw = Draw(m);
+            for _ in 0..count / 4 {
+                s.wait(draw.around(600_000)).await;
+                let grant = bus.acquire(&BUSY).await;
+                grant.hold(&DATA, draw.around(240_000)).await;
+            }
+        });
+    }
+}
+
+fn transfers(sim: &Sim, count: u64) {
+    let bus = sim.lane("bus", None);
+    let (work, done) = (Queue::new(sim, 1), Queue::new(sim, 1));
+    let transfers = count / BURSTS_PER_TRANSFER;
+    let (s, b, w, d) = (sim.clone(), bus.clone(), work.clone(), done.clone());
+    sim.process("driver", async move {
+        for _ in 0..transfers {
+            for _ in 0..REGISTER_ACCESSES {
+                s.wait(Time::ns(200)).await;
+                let grant = b.acquire(&BUSY).await;
+                grant.hold_plan([(&ADDRESS, Time::ns(60)), (&DATA, Time::ns(30))]).await;
+            }
+            w.put((), &NO_REQUEST).await;
+            d.take(&NO_REQUEST).await;
+        }
+    });
+    let s = sim.clone();
+    sim.process("engine", async move {
+        let plan = [(&ADDRESS, Time::ns(60)), (&DATA, Time::ns(240))];
+        let (length, bursts) = (Time::ns(300), BURSTS_PER_TRANSFER);
+        for _ in 0..transfers {
+            work.take(&NO_REQUEST).await;
+            let car = Car { lane: &bus, priority: 0, reason: &BUSY, offset: Time::ZERO, plan: &plan };
+            let [first, _] = s.train(bursts, s.now(), length, [Some(car), None]).await.cars;
+            let Some(state) = first else { return };
+            assert!(matches!(state.next, Burst::Ahead));
+            for _ in state.done..bursts {
+                let grant = bus.acquire(&BUSY).await;
+                grant.hold_plan(plan).await;
+            }
+            done.put((), &NO_REQUEST).await;
+        }
+    });
+}
+
+fn server(sim: &Sim, count: u64) {
+    let customers = Queue::new(sim, 1_000_000);
+    let (s, q) = (sim.clone(), customers.clone());
+    sim.process("arrivals", async move {
+        let mut draw = Draw(1);
+        for n in 0..count {
+            s.wait(draw.around(1_000_000)).await;
+            q.put(n, &BUSY).await;
+        }
+    });
+    let desk = sim.lane("desk", None);
+    sim.process("server", async move {
+        let mut draw = Draw(2);
+        for _ in 0..count {
+            customers.take(&NO_REQUEST).await;
+            desk.spend(&SERVICE, draw.around(800_000)).await;
+        }
+    });
+}
+
+fn sleepers(sim: &Sim, count: u64, pending: u64) {
+    for p in 0..pending {
+        let s = sim.clone();
+        sim.process(&format!("sleeper{p:04}"), async move {
+            let mut draw = Draw(p);
+            for _ in 0..count / pending {
+                s.wait(draw.around(1_000_000)).await;
+            }
+        });
+    }
+}

@@ -1,0 +1,337 @@
+//! Workloads in fio's language: job files, and the same options on a command line.
+//!
+//! What fio means is what its manual says (HOWTO.rst of fio 3): sections, units and defaults. Every option is
+//! in one of three classes: modelled; without effect here; changing the result and not modelled, which is an error.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use hopscope_kernel::Time;
+use hopscope_parts::parameters::Place;
+
+use crate::job_options::{Class, classify, known};
+use crate::job_values::{
+    DEFAULT_BLOCK, Refusal, at_least_one, blocks, bytes, direction, flag, plain, refusal, size, targets, time,
+};
+use crate::nearest::nearest;
+use crate::problem::{Problem, Problems, Sources, place};
+
+/// What a job file asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobFile {
+    /// The jobs, which run at the same time, in the order of the file.
+    pub jobs: Vec<Job>,
+    /// Options that were given and have no effect here, sorted.
+    pub without_effect: Vec<String>,
+}
+
+/// One job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Its name in reports.
+    pub name: String,
+    /// Direction and order.
+    pub rw: Rw,
+    /// Smallest request, bytes.
+    pub block_bytes_min: u64,
+    /// Largest request, bytes; the same as the smallest where there is one size.
+    pub block_bytes_max: u64,
+    /// Requests under way at a time.
+    pub iodepth: u64,
+    /// Bytes to transfer, and the extent of each target that is used; all of it if neither size is given.
+    pub size_bytes: Option<u64>,
+    /// The same as a percentage of the target, 1 to 100. At most one of the two sizes is given.
+    pub size_percent: Option<u64>,
+    /// Where on the target the extent starts.
+    pub offset_bytes: u64,
+    /// Parts to address; none is the system's default target.
+    pub targets: Vec<String>,
+    /// Longest time to run.
+    pub runtime: Option<Time>,
+    /// Whether to start over when the extent is done, until `runtime` is over.
+    pub time_based: bool,
+    /// Time to run before measuring, on top of `runtime`.
+    pub ramp_time: Time,
+    /// Seed of its random choices.
+    pub randseed: Option<u64>,
+    /// Whether random blocks are drawn without return, so that none comes twice before all came once (fio's default).
+    pub random_map: bool,
+    /// Where its name is written.
+    pub place: Place,
+    /// Where each of its modelled options is written, by fio's main name of it.
+    pub places: BTreeMap<String, Place>,
+}
+
+impl Job {
+    /// Where an option is written; where the job is, if it is not.
+    pub fn place_of(&self, option: &str) -> Place {
+        self.places.get(option).copied().unwrap_or(self.place)
+    }
+}
+
+/// Direction and order of a job's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rw {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    RandRead,
+    /// Random writes.
+    RandWrite,
+}
+
+impl Rw {
+    /// Whether data goes to the device.
+    pub fn writes(self) -> bool {
+        matches!(self, Rw::Write | Rw::RandWrite)
+    }
+
+    /// Whether requests are in random order.
+    pub fn is_random(self) -> bool {
+        matches!(self, Rw::RandRead | Rw::RandWrite)
+    }
+}
+
+const MOST_JOBS: usize = 256;
+const LONGEST_OPTION: usize = 4_096;
+const MOST_PROBLEMS: usize = 1_000;
+
+/// Reads the job file that `sources` keeps under the number `file`.
+pub fn read(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
+    let text = sources.text(file);
+    let mut reader = JobReader::new(file);
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        // fio cuts a line at the first of either, wherever it is.
+        let code = line.split([';', '#']).next().unwrap_or_default();
+        let at = start + code.len() - code.trim_start().len();
+        start += line.len();
+        let code = code.trim();
+        if let Some(section) = code.strip_prefix('[') {
+            match section.strip_suffix(']').map(str::trim) {
+                // fio compares six letters.
+                Some(name) if name.starts_with("global") => reader.open_global(),
+                Some(name) if !name.is_empty() => reader.open_job(name, at..at + code.len()),
+                _ => reader.refuse(at..at + code.len(), "this is no section", "expected [name]", ""),
+            }
+        } else if !code.is_empty() {
+            reader.option(code, at);
+        }
+    }
+    reader.close_job();
+    if reader.jobs.is_empty() && reader.problems.is_empty() {
+        let help = "write [name] above the options of a job; [global] is only for what jobs share";
+        reader.refuse(0..0, "there is no job in this file", "", help);
+    }
+    reader.finish()
+}
+
+/// Reads options as `fio` takes them on its command line, and keeps them in `sources` as a text that errors can show.
+///
+/// `--name=` starts a job; what is before the first one is shared; without any there is one job, named `job`.
+pub fn read_options<S: AsRef<str>>(sources: &mut Sources, options: &[S]) -> Result<JobFile, Problems> {
+    let options: Vec<&str> = options.iter().map(AsRef::as_ref).collect();
+    let text = options.join(" ");
+    let end = text.len();
+    let file = sources.add("command line", text);
+    let mut reader = JobReader::new(file);
+    reader.open_global();
+    if !options.iter().any(|option| option.starts_with("--name=")) {
+        reader.open_job("job", 0..end);
+    }
+    let mut start = 0;
+    for option in options {
+        let span = start..start + option.len();
+        start = span.end + 1;
+        match option.strip_prefix("--") {
+            Some(setting) => match setting.strip_prefix("name=") {
+                Some(name) if name.starts_with("global") => reader.open_global(),
+                Some(name) => reader.open_job(name, span),
+                None => reader.option(setting, span.start + 2),
+            },
+            None => reader.refuse(span, "this is no option", "expected --key=value, as in --rw=randread", ""),
+        }
+    }
+    reader.close_job();
+    reader.finish()
+}
+
+/// A job whose options are still coming.
+#[derive(Clone)]
+struct Draft {
+    job: Job,
+    /// Sizes of reads, and of writes.
+    blocks: [(u64, u64); 2],
+}
+
+struct JobReader {
+    file: u32,
+    global: Draft,
+    open: Option<Draft>,
+    jobs: Vec<Job>,
+    without_effect: Vec<&'static str>,
+    between_jobs: Vec<(&'static str, Range<usize>)>,
+    in_section: bool,
+    problems: Vec<Problem>,
+}
+
+impl JobReader {
+    fn new(file: u32) -> Self {
+        let job = Job {
+            name: String::new(),
+            rw: Rw::Read,
+            block_bytes_min: DEFAULT_BLOCK.0,
+            block_bytes_max: DEFAULT_BLOCK.1,
+            iodepth: 1,
+            size_bytes: None,
+            size_percent: None,
+            offset_bytes: 0,
+            targets: Vec::new(),
+            runtime: None,
+            time_based: false,
+            ramp_time: Time::ZERO,
+            randseed: None,
+            random_map: true,
+            place: place(file, 0..0),
+            places: BTreeMap::new(),
+        };
+        JobReader {
+            file,
+            global: Draft { job, blocks: [DEFAULT_BLOCK; 2] },
+            open: None,
+            jobs: Vec::new(),
+            without_effect: Vec::new(),
+            between_jobs: Vec::new(),
+            in_section: false,
+            problems: Vec::new(),
+        }
+    }
+
+    fn refuse(&mut self, span: Range<usize>, title: impl Into<String>, label: impl Into<String>, help: &str) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(Problem::at(place(self.file, span), title).label(label).help(help));
+        }
+    }
+
+    fn open_global(&mut self) {
+        self.close_job();
+        self.in_section = true;
+    }
+
+    fn open_job(&mut self, name: &str, span: Range<usize>) {
+        self.close_job();
+        self.in_section = true;
+        let mut draft = self.global.clone();
+        draft.job.name = name.to_string();
+        draft.job.place = place(self.file, span);
+        self.open = Some(draft);
+    }
+
+    fn close_job(&mut self) {
+        let Some(Draft { mut job, blocks }) = self.open.take() else { return };
+        (job.block_bytes_min, job.block_bytes_max) = blocks[usize::from(job.rw.writes())];
+        let span = |place: Place| place.start as usize..place.end as usize;
+        if job.time_based && job.runtime.is_none() {
+            self.refuse(
+                span(job.place_of("time_based")),
+                "`time_based` needs a `runtime`",
+                "until when?",
+                "add runtime=10s",
+            );
+        }
+        match self.jobs.len() {
+            MOST_JOBS => self.refuse(span(job.place), format!("there are more than {MOST_JOBS} jobs"), "", ""),
+            0..MOST_JOBS => {}
+            _ => return,
+        }
+        self.jobs.push(job);
+    }
+
+    fn finish(mut self) -> Result<JobFile, Problems> {
+        for (name, span) in std::mem::take(&mut self.between_jobs) {
+            if self.jobs.len() > 1 {
+                let title = format!("`{name}` changes the result and is not modelled");
+                self.refuse(span, title, "not modelled between several jobs", "write one file for each job");
+            } else {
+                self.without_effect.push(name);
+            }
+        }
+        self.without_effect.sort_unstable();
+        self.without_effect.dedup();
+        let without_effect = self.without_effect.iter().map(|name| name.to_string()).collect();
+        Problems(self.problems).unless_empty(JobFile { jobs: self.jobs, without_effect })
+    }
+
+    /// Takes `key=value`, or a key alone, which starts at byte `start`.
+    fn option(&mut self, text: &str, start: usize) {
+        let span = start..start + text.len();
+        let (key, value) =
+            text.split_once('=').map_or((text, None), |(key, value)| (key.trim_end(), Some(value.trim())));
+        let value_span = value.map_or(span.clone(), |value| span.end - value.len()..span.end);
+        if !self.in_section {
+            return self.refuse(span, "this option is in no section", "expected [name] above it", "");
+        }
+        if text.len() > LONGEST_OPTION {
+            let end = start + key.len();
+            return self.refuse(
+                start..end,
+                "this option is too long",
+                format!("expected at most {LONGEST_OPTION} bytes"),
+                "",
+            );
+        }
+        match classify(key, value) {
+            Class::Modelled(main) => {
+                let draft = self.open.as_mut().unwrap_or(&mut self.global);
+                match draft.set(main, value) {
+                    Ok(()) => drop(draft.job.places.insert(main.to_string(), place(self.file, span))),
+                    Err((title, expected)) => self.refuse(value_span, title, expected, ""),
+                }
+            }
+            Class::WithoutEffect(name) => self.without_effect.push(name),
+            Class::BetweenJobs(name) => self.between_jobs.push((name, span)),
+            Class::NotModelled => {
+                let help = "the answer would be that of another workload: leave it away if that is what you want";
+                self.refuse(span, format!("`{text}` changes the result and is not modelled"), "not modelled", help);
+            }
+            Class::Unknown => {
+                let label = match nearest(key, known()) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => "expected an option of fio, such as rw=randread or bs=64k".to_string(),
+                };
+                self.refuse(start..start + key.len(), format!("unknown option `{key}`"), label, "");
+            }
+        }
+    }
+}
+
+impl Draft {
+    fn set(&mut self, option: &str, value: Option<&str>) -> Result<(), Refusal> {
+        let job = &mut self.job;
+        match option {
+            "norandommap" => return flag(option, value).map(|set| job.random_map = !set),
+            "time_based" => return flag(option, value).map(|set| job.time_based = set),
+            _ => {}
+        }
+        let value = value
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| refusal(option, "needs a value", "expected key=value"))?;
+        match option {
+            "name" => job.name = value.to_string(),
+            "rw" => job.rw = direction(value)?,
+            "bs" => self.blocks = blocks(value)?,
+            "iodepth" => job.iodepth = at_least_one(option, plain(option, value)?)?,
+            "randseed" => job.randseed = Some(plain(option, value)?),
+            "offset" => job.offset_bytes = bytes(option, value)?,
+            "size" => (job.size_bytes, job.size_percent) = size(value)?,
+            "filename" => job.targets = targets(value)?,
+            // fio's 0 is no limit.
+            "runtime" => job.runtime = Some(time(option, value)?).filter(|&runtime| runtime > Time::ZERO),
+            "ramp_time" => job.ramp_time = time(option, value)?,
+            _ => return Err(refusal(option, "is not read", "")),
+        }
+        Ok(())
+    }
+}

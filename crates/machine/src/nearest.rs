@@ -1,0 +1,52 @@
+//! The nearest valid name, for "did you mean".
+
+/// The candidate nearest to `name` by edits, where it is near enough to be what was meant.
+pub fn nearest<S: AsRef<str>>(name: &str, candidates: impl IntoIterator<Item = S>) -> Option<String> {
+    const LONGEST: usize = 80;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let wanted = name.to_lowercase();
+    let allowed = 1 + wanted.chars().count() / 3;
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.as_ref().len() <= LONGEST)
+        .map(|candidate| {
+            let candidate = candidate.as_ref();
+            (strsim::osa_distance(&wanted, &candidate.to_lowercase()), candidate != name, candidate.to_string())
+        })
+        .filter(|(edits, ..)| *edits <= allowed)
+        .min()
+        .map(|(.., candidate)| candidate)
+}
+
+/// "did you mean `bs`?", or what is possible where nothing is near.
+pub fn did_you_mean<S: AsRef<str>>(name: &str, candidates: &[S]) -> String {
+    match nearest(name, candidates) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
+        None if candidates.is_empty() => String::new(),
+        None => {
+            let names: Vec<&str> = candidates.iter().map(AsRef::as_ref).take(12).collect();
+            let more = if candidates.len() > names.len() { ", …" } else { "" };
+            format!("possible are: {}{more}", names.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_its_name_and_nonsense_finds_none() {
+        assert_eq!(nearest("rotaton", ["seek", "rotation"]).as_deref(), Some("rotation"));
+        assert_eq!(nearest("PCI-32-33", ["pci-32-33", "pci-64-66"]).as_deref(), Some("pci-32-33"));
+        assert_eq!(nearest("zzzz", ["seek", "rotation"]), None);
+        assert_eq!(nearest(&"x".repeat(1_000_000), ["x"]), None);
+    }
+
+    #[test]
+    fn where_nothing_is_near_the_possible_names_are_listed() {
+        assert_eq!(did_you_mean("zzzz", &["at", "controls"]), "possible are: at, controls");
+    }
+}

@@ -1,0 +1,11 @@
+//! Whatever is derived from records: transfers and their statistics, phases of a lane one after the other.
+//!
+//! An observer never changes what it observes.
+
+pub mod batches;
+pub mod phases;
+pub mod transfers;
+
+pub use batches::Batches;
+pub use phases::{Interval, Phases};
+pub use transfers::{JobTransfers, Transfers};

@@ -1,0 +1,57 @@
+//! The phases of lanes, one after the other: for tables and timelines.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
+
+/// A lane was in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// When it began.
+    pub at: Time,
+    /// How long it took.
+    pub span: Time,
+    /// The phase.
+    pub phase: &'static Label,
+    /// The process that was at it, by number.
+    pub who: u16,
+}
+
+impl Interval {
+    /// When it ended.
+    pub fn end(&self) -> Time {
+        self.at + self.span
+    }
+}
+
+/// Collects all records of a run, up to a limit.
+#[derive(Clone, Default)]
+pub struct Phases(Rc<RefCell<Vec<Record>>>);
+
+/// Records kept, at most (64 MiB).
+const RECORDS_MAX: usize = 2 << 20;
+
+impl Observer for Phases {
+    fn records(&mut self, batch: &[Record]) {
+        let mut kept = self.0.borrow_mut();
+        let room = RECORDS_MAX.saturating_sub(kept.len());
+        kept.extend(&batch[..batch.len().min(room)]);
+    }
+}
+
+impl Phases {
+    /// The phases of the lane named `lane`, in order of time; empty where there is no such lane.
+    pub fn of(&self, sim: &Sim, lane: &str) -> Vec<Interval> {
+        let lanes = sim.lanes();
+        let Some(number) = lanes.iter().position(|(name, _)| name == lane) else { return Vec::new() };
+        let mut intervals = Vec::new();
+        expand(&self.0.borrow(), |lane| lanes[usize::from(lane)].1, |span| {
+            if span.kind == Kind::Phase && usize::from(span.lane) == number {
+                intervals.push(Interval { at: span.at, span: span.span, phase: span.label, who: span.who });
+            }
+        });
+        intervals.sort_by_key(|interval| interval.at);
+        intervals
+    }
+}

@@ -1,0 +1,88 @@
+//! Transfers: what jobs got, and how long they waited for it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hdrhistogram::Histogram;
+use hopscope_kernel::{Kind, Label, Observer, Record, Time};
+
+use crate::Batches;
+
+/// What one job got from one device, in one direction.
+#[derive(Clone, Debug)]
+pub struct JobTransfers {
+    /// Transfers ended.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Latencies, ns.
+    pub latency_ns: Histogram<u64>,
+    /// When the first one that counts ended, and the last.
+    pub first_end: Time,
+    /// When the last one ended.
+    pub last_end: Time,
+}
+
+impl JobTransfers {
+    fn new() -> JobTransfers {
+        let latency_ns = Histogram::new(3).expect("three digits are a valid precision");
+        JobTransfers { count: 0, bytes: 0, latency_ns, first_end: Time::MAX, last_end: Time::ZERO }
+    }
+}
+
+/// Folds transfer records. A handle: clones see the same figures.
+#[derive(Clone)]
+pub struct Transfers(Rc<RefCell<Folded>>);
+
+struct Folded {
+    ramp: Time,
+    block_bytes: u64,
+    jobs: BTreeMap<(u16, &'static Label), JobTransfers>,
+    all: Batches,
+}
+
+impl Transfers {
+    /// Counts transfers that end after `ramp`; a record's blocks are `block_bytes` long.
+    pub fn new(ramp: Time, block_bytes: u64) -> Transfers {
+        let all = Batches::new(ramp);
+        Transfers(Rc::new(RefCell::new(Folded { ramp, block_bytes, jobs: BTreeMap::new(), all })))
+    }
+
+    /// What a process has got, by direction.
+    pub fn of(&self, process: u16, label: &'static Label) -> Option<JobTransfers> {
+        self.0.borrow().jobs.get(&(process, label)).cloned()
+    }
+
+    /// The rate of all jobs together.
+    pub fn rate(&self) -> crate::batches::Rate {
+        self.0.borrow().all.rate()
+    }
+
+    /// Bytes of all jobs together.
+    pub fn bytes(&self) -> u64 {
+        self.0.borrow().jobs.values().map(|job| job.bytes).sum()
+    }
+}
+
+impl Observer for Transfers {
+    fn records(&mut self, batch: &[Record]) {
+        let mut folded = self.0.borrow_mut();
+        let folded = &mut *folded;
+        for record in batch.iter().filter(|record| record.kind == Kind::Transfer) {
+            let end = record.at + record.span;
+            if end <= folded.ramp {
+                continue;
+            }
+            let bytes = u64::from(record.count) * folded.block_bytes;
+            let job = folded.jobs.entry((record.who, record.label)).or_insert_with(JobTransfers::new);
+            job.count += 1;
+            job.bytes += bytes;
+            // An automatically growing histogram takes any value.
+            let _ = job.latency_ns.record(record.span.as_ps() / 1_000);
+            job.first_end = job.first_end.min(end);
+            job.last_end = end;
+            folded.all.completed(end, bytes);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A host bridge: processor bus and memory on one side, PCI on the other (Intel 440BX).
+//!
+//! ```text
+//!   processor ──▶ I/O and interrupt-acknowledge cycles ──▶ PCI
+//!   memory    ◀── reads: first data after so many clocks, stop at the cache line ── PCI initiators
+//!   memory    ◀── writes: posted ── PCI initiators
+//!   PHOLD#    ──▶ arbiter ──▶ PHLDA#  (the south bridge asks by a pair of wires of its own)
+//! ```
+//!
+//! Not modelled: AGP, DRAM pages and refresh, snoop hits in the processor's cache, a posted-write buffer that
+//! fills (PCI at 133 MB/s cannot fill it), processor writes posted ahead of their bus cycle.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim, Time};
+
+use crate::bus::pci::PciBus;
+use crate::cpu::{Processor, Work};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pci::{Answer, Command, PciTarget, REGISTER_DATA, Ready, Transaction};
+
+static NOT_HALTED: Label = Label::reason("processor at work");
+
+/// The bridge's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Wait clocks from the address phase of a memory read to its first data.
+    pub read_first_data: u64,
+    /// Wait clocks of a posted memory write.
+    pub write_first_data: u64,
+    /// Memory transactions stop at multiples of this.
+    pub cache_line_bytes: u32,
+    /// PHOLD# to PHLDA# and FRAME#.
+    pub hold_acknowledge: u64,
+    /// Idle clocks before a retried processor cycle comes again.
+    pub retry_idle: u64,
+    /// Memory, bytes from address zero.
+    pub memory_bytes: u64,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let spec = Spec {
+            read_first_data: p.clocks("memory.read_first_data")?,
+            write_first_data: p.clocks("memory.write_first_data")?,
+            cache_line_bytes: p.bytes("memory.cache_line")? as u32,
+            hold_acknowledge: p.clocks("hold_acknowledge")?,
+            retry_idle: p.clocks("retry_idle")?,
+            memory_bytes: p.bytes("memory.size")?,
+        };
+        if !spec.cache_line_bytes.is_power_of_two() || !(16..=128).contains(&spec.cache_line_bytes) {
+            return Err(p.error("memory.cache_line", "a cache line is 16 to 128 bytes, a power of two", "write \"32 B\""));
+        }
+        Ok(spec)
+    }
+}
+
+/// A region of memory that a device is told to read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Physical address.
+    pub address: u32,
+    /// Length, bytes.
+    pub bytes: u32,
+}
+
+/// A host bridge with its memory.
+pub struct HostBridge {
+    sim: Sim,
+    spec: Spec,
+    pci: RefCell<Option<Rc<PciBus>>>,
+    /// Descriptor tables in memory, by address.
+    tables: RefCell<BTreeMap<u32, Vec<Region>>>,
+    /// Bus cycles that the last register accesses took, for whoever counts them.
+    tries_max: std::cell::Cell<u32>,
+}
+
+impl HostBridge {
+    /// A host bridge; its processor's HALT becomes a special cycle.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, processor: &Processor) -> Rc<HostBridge> {
+        let bridge = Rc::new(HostBridge {
+            sim: sim.clone(),
+            spec,
+            pci: RefCell::new(None),
+            tables: RefCell::new(BTreeMap::new()),
+            tries_max: std::cell::Cell::new(0),
+        });
+        let halts = Queue::new(sim, 1);
+        processor.on_halt(halts.clone());
+        let halting = bridge.clone();
+        sim.process(&format!("{name}.halt"), async move {
+            loop {
+                halts.take(&NOT_HALTED).await;
+                let pci = halting.pci();
+                // PCI 2.1, appendix A: message 0001h says HALT.
+                let halt = Transaction { command: Command::SpecialCycle, address: 0, bytes: 4, carries: &REGISTER_DATA };
+                pci.transact(&halt).await.end().await;
+            }
+        });
+        bridge
+    }
+
+    /// Puts the bridge on its PCI bus.
+    pub fn attach(self: &Rc<Self>, pci: &Rc<PciBus>) {
+        *self.pci.borrow_mut() = Some(pci.clone());
+        pci.attach(self.clone());
+    }
+
+    fn pci(&self) -> Rc<PciBus> {
+        self.pci.borrow().clone().expect("wiring attached a bus before the run")
+    }
+
+    /// From PHOLD# to FRAME#: whoever asks by that pair of wires waits so long, also on an idle bus.
+    pub fn hold_acknowledge(&self) -> Time {
+        self.pci().clocks(self.spec.hold_acknowledge)
+    }
+
+    /// Writes a descriptor table into memory.
+    pub fn write_table(&self, address: u32, regions: &[Region]) {
+        let mut tables = self.tables.borrow_mut();
+        let table = tables.entry(address).or_default();
+        table.clear();
+        table.extend_from_slice(regions);
+    }
+
+    /// The descriptor at `index` of the table at `address`, and whether it is the last.
+    pub fn descriptor(&self, address: u32, index: usize) -> Option<(Region, bool)> {
+        let tables = self.tables.borrow();
+        let table = tables.get(&address)?;
+        table.get(index).map(|region| (*region, index + 1 == table.len()))
+    }
+
+    /// Most bus cycles that one register access has taken.
+    pub fn tries_max(&self) -> u32 {
+        self.tries_max.get()
+    }
+
+    /// A cycle of the processor on PCI: it comes again until the target is ready. The processor is stalled.
+    pub async fn processor_cycle(&self, work: &Work<'_>, command: Command, address: u32, bytes: u32, value: u32) {
+        let start = self.sim.now();
+        let pci = self.pci();
+        let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let ongoing = pci.transact(&cycle).await;
+            if !ongoing.retry() {
+                if !command.reads() {
+                    pci.deliver(address, value);
+                }
+                ongoing.end().await;
+                break;
+            }
+            ongoing.end().await;
+            self.sim.wait(pci.clocks(self.spec.retry_idle)).await;
+        }
+        self.tries_max.set(self.tries_max.get().max(tries));
+        work.stalled_since(start);
+    }
+}
+
+impl PciTarget for HostBridge {
+    fn answer(&self, transaction: &Transaction, _: Time) -> Option<Answer> {
+        let Spec { read_first_data, write_first_data, cache_line_bytes, memory_bytes, .. } = self.spec;
+        let waits = match transaction.command {
+            Command::MemoryRead | Command::MemoryReadLine | Command::MemoryReadMultiple => read_first_data,
+            Command::MemoryWrite | Command::MemoryWriteInvalidate => write_first_data,
+            _ => return None,
+        };
+        let decoded = u64::from(transaction.address) < memory_bytes;
+        decoded.then_some(Answer { ready: Ready::After(waits), boundary_bytes: cache_line_bytes })
+    }
+}

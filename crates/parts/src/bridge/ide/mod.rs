@@ -1,0 +1,320 @@
+//! A PCI-to-IDE bridge with bus master DMA (Intel 82371AB, PIIX4/PIIX4E).
+//!
+//! ```text
+//!   PCI ◀──▶ registers BMICX, BMISX, BMIDTPX (a set a channel) ──▶ start, stop
+//!    │       command blocks 1F0h/170h, interrupt controllers 20h/A0h
+//!    │
+//!    └──▶ one buffer: two halves of 32 bytes, shared, filled or emptied for one channel at a time
+//!            ├──▶ primary channel ──▶ cable
+//!            └──▶ secondary channel ──▶ cable
+//! ```
+//!
+//! A channel is one process: it fetches a descriptor, moves the region, fetches the next, never ahead
+//! (82371AB data sheet, p. 196). `to_memory` and `to_drive` are the two ways through the buffer.
+//!
+//! Not modelled: PIO data and multiword DMA, a register read that is retried until the buffer has drained
+//! (it has, by the time the driver looks), simplex mode, errors, the ISA and USB sides.
+
+mod to_drive;
+mod to_memory;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use super::host::{HostBridge, Region};
+use crate::bus::ide_cable::IdeCable;
+use crate::bus::pci::PciBus;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::ide::{DRIVE_NOT_READY, Register};
+use crate::protocols::pci::{Answer, Command, DESCRIPTOR_DATA, PciTarget, Ready, Transaction};
+
+/// Waiting for the start bit of BMICX.
+pub static NOT_STARTED: Label = Label::reason("bus master not started");
+/// The buffer serves the other channel.
+pub static BUFFER_BUSY: Label = Label::reason("buffer busy with the other channel");
+/// Both halves hold data.
+pub static BUFFER_FULL: Label = Label::reason("buffer full");
+/// The buffer turns from one channel to the other.
+pub static CHANNEL_SWITCH: Label = Label::protocol("channel switch");
+/// A half is filled from the cable.
+pub static FILL: Label = Label::payload("fill from drive");
+/// The buffer waits for data from memory.
+pub static FETCH: Label = Label::protocol("fetch from memory");
+/// The buffer empties into the cable.
+pub static EMPTY: Label = Label::payload("empty to drive");
+
+/// Halves of the buffer.
+const HALVES: usize = 2;
+/// Bytes of a descriptor.
+const DESCRIPTOR_BYTES: u32 = 8;
+
+/// The bridge's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Bytes of half the buffer: what one PCI burst moves.
+    pub half_bytes: u32,
+    /// From an empty buffer to PHOLD#, on the way to the drive.
+    pub rerequest_delay: u64,
+    /// From the end of a transaction to PHOLD# again.
+    pub hold_again: u64,
+    /// From data in an idle buffer to the first strobe on the cable.
+    pub first_strobe: u64,
+    /// From a descriptor to the work on its region.
+    pub descriptor_delay: Time,
+    /// From one channel's use of the buffer to the other's.
+    pub channel_switch: Time,
+    /// Wait clocks of a register inside the bridge.
+    pub register_first_data: u64,
+    /// A register access not satisfied by then is retried: clocks from FRAME#.
+    pub retry_after: u64,
+    /// Strobe period on the way to the drive, by Ultra DMA mode, clocks.
+    pub word_clocks: Vec<u64>,
+    /// Base of the bus master registers.
+    pub bus_master_base: u32,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let buffer_bytes = p.bytes("buffer")?;
+        if buffer_bytes != 64 {
+            return Err(p.error("buffer", "this bridge has a buffer of two 32-byte halves", "write \"64 B\""));
+        }
+        let base = p.text("bus_master_base")?;
+        let parsed = base.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let Some(bus_master_base) = parsed.filter(|b| b % 16 == 0) else {
+            return Err(p.error("bus_master_base", format!("`{base}` is no register base"), "write \"0x10A0\""));
+        };
+        let word_clocks = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| row.clocks("word"));
+        Ok(Spec {
+            half_bytes: buffer_bytes as u32 / HALVES as u32,
+            rerequest_delay: p.clocks("rerequest_delay")?,
+            hold_again: p.clocks("hold_again")?,
+            first_strobe: p.clocks("first_strobe")?,
+            descriptor_delay: p.time("descriptor_delay")?,
+            channel_switch: p.time("channel_switch")?,
+            register_first_data: p.clocks("register_first_data")?,
+            retry_after: p.clocks("retry_after")?,
+            word_clocks: word_clocks.collect::<Result<_, SpecError>>()?,
+            bus_master_base,
+        })
+    }
+}
+
+/// The buffer: one port that serves one channel at a time, two halves.
+struct Buffer {
+    port: Lane,
+    halves: Queue<()>,
+    last_user: Cell<Option<usize>>,
+}
+
+/// One channel: its registers, and what is on its cable.
+struct Channel {
+    number: usize,
+    cable: RefCell<Option<Rc<IdeCable>>>,
+    started: Queue<Direction>,
+    /// BMIDTPX.
+    table: Cell<u32>,
+    /// BMISX, bit 0.
+    active: Cell<bool>,
+    descriptors_fetched: Cell<u64>,
+}
+
+/// BMICX, bit 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    ToMemory,
+    ToDrive,
+}
+
+/// A PCI-to-IDE bridge.
+pub struct IdeBridge {
+    sim: Sim,
+    spec: Spec,
+    pci: Rc<PciBus>,
+    host: Rc<HostBridge>,
+    buffer: Buffer,
+    channels: [Channel; 2],
+}
+
+impl IdeBridge {
+    /// A bridge on a PCI bus, with a process a channel.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, pci: &Rc<PciBus>, host: &Rc<HostBridge>) -> Rc<IdeBridge> {
+        let channel = |number| Channel {
+            number,
+            cable: RefCell::new(None),
+            started: Queue::new(sim, 1),
+            table: Cell::new(0),
+            active: Cell::new(false),
+            descriptors_fetched: Cell::new(0),
+        };
+        let halves = Queue::new(sim, HALVES);
+        for _ in 0..HALVES {
+            let _ = halves.try_put(());
+        }
+        let port = sim.lane(&format!("{name}.buffer"), None);
+        let bridge = Rc::new(IdeBridge {
+            sim: sim.clone(),
+            spec,
+            pci: pci.clone(),
+            host: host.clone(),
+            buffer: Buffer { port, halves, last_user: Cell::new(None) },
+            channels: [channel(0), channel(1)],
+        });
+        pci.attach(bridge.clone());
+        for (number, channel_name) in CHANNELS.iter().enumerate() {
+            let master = bridge.clone();
+            sim.process(&format!("{name}.{channel_name}"), async move {
+                loop {
+                    let channel = &master.channels[number];
+                    let direction = channel.started.take(&NOT_STARTED).await;
+                    master.transfer(channel, direction).await;
+                }
+            });
+        }
+        bridge
+    }
+
+    /// Plugs a cable into a channel.
+    pub fn attach(&self, channel: usize, cable: &Rc<IdeCable>) {
+        *self.channels[channel].cable.borrow_mut() = Some(cable.clone());
+    }
+
+    /// The cable of a channel.
+    pub fn cable(&self, channel: usize) -> Option<Rc<IdeCable>> {
+        self.channels[channel].cable.borrow().clone()
+    }
+
+    /// The host bridge whose processor drives this bridge.
+    pub fn host(&self) -> &Rc<HostBridge> {
+        &self.host
+    }
+
+    /// Base of a channel's bus master registers.
+    pub fn bus_master_base(&self, channel: usize) -> u32 {
+        self.spec.bus_master_base + 8 * channel as u32
+    }
+
+    /// One command's data: descriptor after descriptor, until the end-of-table bit.
+    async fn transfer(&self, channel: &Channel, direction: Direction) {
+        let Some(cable) = channel.cable.borrow().clone() else { return };
+        let (mut index, mut burst_started) = (0, false);
+        let mut offered = 0;
+        loop {
+            let fetched = self.fetch_descriptor(channel, index, direction).await;
+            let Some((region, last)) = fetched else { break };
+            let (mut address, mut left) = (region.address, region.bytes);
+            while left > 0 {
+                if offered == 0 {
+                    offered = cable.offers().take(&DRIVE_NOT_READY).await;
+                }
+                if !std::mem::replace(&mut burst_started, true) {
+                    cable.start_burst().await;
+                }
+                let bytes = offered.min(left);
+                match direction {
+                    Direction::ToMemory => self.to_memory(channel, &cable, address, bytes).await,
+                    Direction::ToDrive => self.to_drive(channel, &cable, address, bytes).await,
+                }
+                cable.moved(bytes);
+                (address, left, offered) = (address + bytes, left - bytes, offered - bytes);
+            }
+            index += 1;
+            if last {
+                break;
+            }
+        }
+        channel.active.set(false);
+        cable.end_burst().await;
+    }
+
+    /// Eight bytes from memory: PIIX4 data sheet, p. 196: not before the region before has ended on the cable.
+    async fn fetch_descriptor(&self, channel: &Channel, index: usize, direction: Direction) -> Option<(Region, bool)> {
+        let emptied = if index > 0 && direction == Direction::ToDrive { self.spec.rerequest_delay } else { 0 };
+        self.sim.wait(self.pci.clocks(emptied) + self.host.hold_acknowledge()).await;
+        let address = channel.table.get() + index as u32 * DESCRIPTOR_BYTES;
+        let (command, carries) = (Command::MemoryRead, &DESCRIPTOR_DATA);
+        self.pci.transact(&Transaction { command, address, bytes: DESCRIPTOR_BYTES, carries }).await.end().await;
+        channel.descriptors_fetched.set(channel.descriptors_fetched.get() + 1);
+        self.sim.wait(self.spec.descriptor_delay).await;
+        self.host.descriptor(channel.table.get(), index)
+    }
+
+    /// Descriptors fetched so far, both channels.
+    pub fn descriptors_fetched(&self) -> u64 {
+        self.channels.iter().map(|channel| channel.descriptors_fetched.get()).sum()
+    }
+}
+
+/// Names of the channels.
+pub const CHANNELS: [&str; 2] = ["primary", "secondary"];
+/// Command block bases: fixed, the data sheet says; they cannot be moved.
+pub const COMMAND_BLOCKS: [u32; 2] = [0x1F0, 0x170];
+/// Interrupt controllers: two registers each.
+const INTERRUPT_CONTROLLERS: [u32; 2] = [0x20, 0xA0];
+
+/// Which register an I/O address names.
+enum Decoded {
+    InterruptController,
+    CommandBlock(usize, u32),
+    BusMaster(usize, u32),
+}
+
+impl IdeBridge {
+    fn decode(&self, address: u32) -> Option<Decoded> {
+        if INTERRUPT_CONTROLLERS.iter().any(|base| (*base..base + 2).contains(&address)) {
+            return Some(Decoded::InterruptController);
+        }
+        if let Some(channel) = COMMAND_BLOCKS.iter().position(|base| (*base..base + 8).contains(&address)) {
+            return Some(Decoded::CommandBlock(channel, address - COMMAND_BLOCKS[channel]));
+        }
+        let offset = address.checked_sub(self.spec.bus_master_base).filter(|offset| *offset < 16)?;
+        Some(Decoded::BusMaster(offset as usize / 8, offset % 8))
+    }
+}
+
+impl PciTarget for IdeBridge {
+    fn answer(&self, transaction: &Transaction, now: Time) -> Option<Answer> {
+        let inside = Ready::After(self.spec.register_first_data);
+        let ready = match transaction.command {
+            Command::InterruptAcknowledge => inside,
+            Command::IoRead | Command::IoWrite => match self.decode(transaction.address)? {
+                Decoded::InterruptController | Decoded::BusMaster(..) => inside,
+                Decoded::CommandBlock(channel, _) => {
+                    let cable = self.cable(channel)?;
+                    let left = cable.access(transaction.address).saturating_sub(now + self.pci.clocks(1));
+                    let waits = left.as_ps().div_ceil(self.pci.clocks(1).as_ps()).max(1);
+                    if waits < self.spec.retry_after {
+                        cable.accessed();
+                        Ready::After(waits)
+                    } else {
+                        Ready::Retry(self.spec.retry_after)
+                    }
+                }
+            },
+            _ => return None,
+        };
+        Some(Answer { ready, boundary_bytes: 0 })
+    }
+
+    fn io_write(&self, address: u32, value: u32) {
+        match self.decode(address) {
+            Some(Decoded::CommandBlock(channel, offset)) => {
+                if let (Some(cable), Some(register)) = (self.cable(channel), Register::at(offset)) {
+                    cable.write(register, value as u8);
+                }
+            }
+            // BMICX: bit 0 starts, bit 3 says that data goes to memory.
+            Some(Decoded::BusMaster(channel, 0)) if value & 1 != 0 => {
+                let direction = if value & 8 != 0 { Direction::ToMemory } else { Direction::ToDrive };
+                let channel = &self.channels[channel];
+                channel.active.set(true);
+                let _ = channel.started.try_put(direction);
+            }
+            Some(Decoded::BusMaster(channel, 4)) => self.channels[channel].table.set(value),
+            _ => {}
+        }
+    }
+}

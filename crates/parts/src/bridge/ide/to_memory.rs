@@ -1,0 +1,145 @@
+//! Disk read: words fill half the buffer while the other half goes to memory in one PCI burst.
+//!
+//! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind.
+
+use hopscope_kernel::{Burst, Car, CarState, Time, join};
+
+use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge};
+use crate::bus::ide_cable::IdeCable;
+use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
+
+impl IdeBridge {
+    /// Moves `bytes` from the cable to memory at `address`.
+    pub(super) async fn to_memory(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
+        let halves = u64::from(bytes.div_ceil(self.spec.half_bytes));
+        let fill_span = cable.mode().word * u64::from(self.spec.half_bytes / 2);
+        self.fill(channel, cable, fill_span).await;
+        let mut filled = 1;
+        while filled < halves {
+            filled += self.fill_regularly(channel, cable, address, halves - filled, fill_span).await;
+        }
+        self.drain(address).await;
+    }
+
+    /// Fills up to `halves` halves, each while the half before it drains; returns how many. The half before
+    /// the first has been filled and not drained; the last one has too.
+    async fn fill_regularly(&self, channel: &Channel, cable: &IdeCable, address: u32, halves: u64, span: Time) -> u64 {
+        let (sim, port) = (&self.sim, &self.buffer.port);
+        let begin = sim.now();
+        let offset = self.host.hold_acknowledge();
+        let fill_plan = [(&FILL, span)];
+        let drain_plan = self.pci.course(&self.drain_transaction(address), begin).whole();
+        let drain_span = drain_plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1);
+        // In a train every half is drained within the next one's fill, and no word waits.
+        let ours = self.buffer.last_user.get() == Some(channel.number);
+        let regular = ours && cable.words_ended() == Some(begin) && offset + drain_span < span;
+        let fills = Car { lane: port, priority: 0, reason: &BUFFER_BUSY, offset: Time::ZERO, plan: &fill_plan };
+        let drains = Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan: &drain_plan };
+        let journey = sim.train(if regular { halves } else { 0 }, begin, span, [Some(fills), Some(drains)]).await;
+        let [Some(fills), Some(drains)] = journey.cars else { unreachable!("two cars went in") };
+        let filled = fills.done;
+        if filled > 0 {
+            cable.words(begin, begin + span * filled);
+        }
+        if filled == halves {
+            return halves;
+        }
+        self.account_halves(&fills, drains.done);
+        let request_at = begin + span * filled + offset;
+        let drain = async {
+            match drains.next {
+                Burst::Requested(request) => {
+                    let grant = request.await;
+                    grant.hold_plan(drain_plan).await;
+                    self.free_half();
+                }
+                Burst::UnderWay(burst) => {
+                    burst.finish().await;
+                    self.free_half();
+                }
+                Burst::Ahead if drains.done == filled => {
+                    sim.wait_until(request_at.max(sim.now())).await;
+                    let grant = self.pci.lane().acquire(&ARBITRATION).await;
+                    grant.hold_plan(drain_plan).await;
+                    self.free_half();
+                }
+                Burst::Ahead => {}
+            }
+        };
+        let fill = async {
+            match fills.next {
+                Burst::UnderWay(burst) => {
+                    let start = begin + span * filled;
+                    burst.finish().await;
+                    cable.words(start, start + span);
+                }
+                Burst::Requested(request) => {
+                    let grant = request.await;
+                    self.fill_granted(channel, cable, span, &grant).await;
+                }
+                Burst::Ahead => self.fill(channel, cable, span).await,
+            }
+        };
+        join(sim, fill, drain).await;
+        filled + 1
+    }
+
+    /// Takes the halves that a cut train holds: the one being filled, and the one not drained yet. Before the
+    /// train one half was held: filled, and not drained.
+    fn account_halves(&self, fills: &CarState<'_>, drained: u64) {
+        let filling = usize::from(matches!(fills.next, Burst::UnderWay(_)));
+        let undrained = usize::from(drained == fills.done);
+        match filling + undrained {
+            0 => self.free_half(),
+            2 => {
+                let half = self.buffer.halves.try_take();
+                debug_assert!(half.is_some(), "the other channel holds no half while this one's train runs");
+            }
+            _ => {}
+        }
+    }
+
+    /// Fills one half from the cable.
+    async fn fill(&self, channel: &Channel, cable: &IdeCable, span: Time) {
+        let grant = self.buffer.port.acquire(&BUFFER_BUSY).await;
+        self.fill_granted(channel, cable, span, &grant).await;
+    }
+
+    async fn fill_granted(&self, channel: &Channel, cable: &IdeCable, span: Time, grant: &hopscope_kernel::Grant<'_>) {
+        self.turn_to(channel, grant).await;
+        self.buffer.halves.take(&BUFFER_FULL).await;
+        if cable.words_ended().is_some_and(|ended| ended < self.sim.now()) {
+            // ATA/ATAPI-4, 9.13.3: a paused sender strobes again within tRFS of DMARDY#.
+            grant.hold(&FILL, cable.mode().ready_to_final_strobe).await;
+        }
+        let start = self.sim.now();
+        grant.hold(&FILL, span).await;
+        cable.words(start, self.sim.now());
+    }
+
+    /// The dead time in which the buffer turns from the other channel to this one.
+    pub(super) async fn turn_to(&self, channel: &Channel, grant: &hopscope_kernel::Grant<'_>) {
+        let before = self.buffer.last_user.replace(Some(channel.number));
+        if before.is_some_and(|number| number != channel.number) {
+            grant.hold(&CHANNEL_SWITCH, self.spec.channel_switch).await;
+        }
+    }
+
+    fn drain_transaction(&self, address: u32) -> Transaction {
+        let command = Command::MemoryWriteInvalidate;
+        Transaction { command, address: address & !(self.spec.half_bytes - 1), bytes: self.spec.half_bytes, carries: &DATA }
+    }
+
+    /// One half goes to memory.
+    async fn drain(&self, address: u32) {
+        self.sim.wait(self.host.hold_acknowledge()).await;
+        self.pci.transact(&self.drain_transaction(address)).await.end().await;
+        self.free_half();
+    }
+
+    pub(super) fn free_half(&self) {
+        let room = self.buffer.halves.try_put(());
+        debug_assert!(room.is_ok(), "no more halves are freed than there are");
+    }
+}
+

@@ -1,0 +1,4 @@
+//! Bridges: what joins two buses.
+
+pub mod host;
+pub mod ide;

@@ -1,0 +1,213 @@
+//! An IDE cable: two drives, one command at a time, register accesses and Ultra DMA bursts. ATA/ATAPI-4, annexes.
+//!
+//! The cable is asked by the bridge that drives it; what crosses it is recorded as phases: words, pauses,
+//! burst start and end. A pause that a new word ends at once is not one.
+//!
+//! Not modelled: signal integrity, CRC errors, termination by the device in mid-transfer, ATAPI packets.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Lane, Queue, Sim, Time};
+
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, WORDS};
+
+/// Timing of one Ultra DMA mode: ATA/ATAPI-4, table "Ultra DMA data burst timing".
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// Typical time from one strobe edge to the next, two bytes each.
+    pub word: Time,
+    /// tENV: from DMACK# to STOP and HDMARDY#.
+    pub envelope: Time,
+    /// tFS: to the first strobe of a burst.
+    pub first_strobe: Time,
+    /// tRFS: between DMARDY# and the strobes that answer it.
+    pub ready_to_final_strobe: Time,
+    /// tRP: from DMARDY# negated to STOP.
+    pub ready_to_pause: Time,
+    /// tSS: from the last strobe to the end of the burst.
+    pub strobe_to_stop: Time,
+    /// tMLI: interlock before the CRC is sent.
+    pub interlock_min: Time,
+    /// tACK: set-up and hold around DMACK#.
+    pub acknowledge: Time,
+}
+
+/// The cable's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// One register access.
+    pub register_access: Time,
+    /// Ultra DMA modes, from 0.
+    pub modes: Vec<Mode>,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let register_access = p.time("register_access")?;
+        let modes = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| {
+            Ok(Mode {
+                word: row.time("word")?,
+                envelope: row.time("t_env")?,
+                first_strobe: row.time("t_fs")?,
+                ready_to_final_strobe: row.time("t_rfs")?,
+                ready_to_pause: row.time("t_rp")?,
+                strobe_to_stop: row.time("t_ss")?,
+                interlock_min: row.time("t_mli")?,
+                acknowledge: row.time("t_ack")?,
+            })
+        });
+        Ok(Spec { register_access, modes: modes.collect::<Result<_, SpecError>>()? })
+    }
+}
+
+/// A cable.
+pub struct IdeCable {
+    sim: Sim,
+    spec: Spec,
+    lane: Lane,
+    drives: RefCell<[Option<(String, Rc<dyn IdeDrive>)>; 2]>,
+    selected: Cell<usize>,
+    /// The register access under way: its address, and when it ends.
+    register_access: Cell<Option<(u32, Time)>>,
+    /// Bytes that the selected drive offers to send, or to take.
+    offers: Queue<u32>,
+    /// INTRQ.
+    interrupts: Queue<()>,
+    words: Cell<Option<(Time, Time)>>,
+}
+
+impl IdeCable {
+    /// A cable named `name`.
+    pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<IdeCable> {
+        Rc::new(IdeCable {
+            sim: sim.clone(),
+            spec,
+            lane: sim.lane(name, None),
+            drives: RefCell::new([None, None]),
+            selected: Cell::new(0),
+            register_access: Cell::new(None),
+            offers: Queue::new(sim, 1_024),
+            interrupts: Queue::new(sim, 4),
+            words: Cell::new(None),
+        })
+    }
+
+    /// Connects a drive as drive 0 or 1.
+    pub fn attach(&self, position: usize, name: &str, drive: Rc<dyn IdeDrive>) {
+        self.drives.borrow_mut()[position] = Some((name.to_string(), drive));
+    }
+
+    /// The drives by position, with their names.
+    pub fn drives(&self) -> Vec<(usize, String, Rc<dyn IdeDrive>)> {
+        let drives = self.drives.borrow();
+        drives.iter().enumerate().filter_map(|(i, d)| d.as_ref().map(|(n, d)| (i, n.clone(), d.clone()))).collect()
+    }
+
+    fn selected(&self) -> Option<Rc<dyn IdeDrive>> {
+        self.drives.borrow()[self.selected.get()].as_ref().map(|(_, drive)| drive.clone())
+    }
+
+    /// Timing of the mode that the selected drive was set to.
+    pub fn mode(&self) -> &Mode {
+        let mode = self.selected().map_or(0, |drive| drive.ultra_dma_mode());
+        &self.spec.modes[mode.min(self.spec.modes.len() - 1)]
+    }
+
+    /// The number of the selected drive's mode.
+    pub fn mode_number(&self) -> usize {
+        self.selected().map_or(0, |drive| drive.ultra_dma_mode()).min(self.spec.modes.len() - 1)
+    }
+
+    /// How many Ultra DMA modes the cable carries.
+    pub fn modes(&self) -> usize {
+        self.spec.modes.len()
+    }
+
+    /// Starts an access to the register at `address`, or goes on with the one that was started before;
+    /// returns when it ends.
+    pub fn access(&self, address: u32) -> Time {
+        if let Some((started, end)) = self.register_access.get()
+            && started == address
+        {
+            return end;
+        }
+        let end = self.sim.now() + self.spec.register_access;
+        self.register_access.set(Some((address, end)));
+        end
+    }
+
+    /// The access has reached its initiator.
+    pub fn accessed(&self) {
+        if let Some((_, end)) = self.register_access.take() {
+            self.lane.was_in_until(&PIO, end.saturating_sub(self.spec.register_access), end);
+        }
+    }
+
+    /// A register of the selected drive is written.
+    pub fn write(&self, register: Register, value: u8) {
+        if register == Register::DriveHead {
+            self.selected.set(usize::from(value >> 4 & 1));
+        }
+        if let Some(drive) = self.selected() {
+            drive.write(register, value);
+        }
+    }
+
+    /// What the selected drive offers.
+    pub fn offers(&self) -> &Queue<u32> {
+        &self.offers
+    }
+
+    /// INTRQ, as the interrupt controller sees it.
+    pub fn interrupts(&self) -> &Queue<()> {
+        &self.interrupts
+    }
+
+    /// So many bytes have crossed.
+    pub fn moved(&self, bytes: u32) {
+        if let Some(drive) = self.selected() {
+            drive.moved(bytes);
+        }
+    }
+
+    /// Burst initiation: ATA/ATAPI-4, 9.13.1.
+    pub async fn start_burst(&self) {
+        let mode = self.mode();
+        self.lane.spend(&BURST_START, mode.acknowledge + mode.envelope + mode.first_strobe).await;
+        self.words.set(None);
+    }
+
+    /// Words crossed from `start` until `end`; a gap since the words before is a pause.
+    pub fn words(&self, start: Time, end: Time) {
+        match self.words.get() {
+            Some((since, until)) if until >= start => self.words.set(Some((since, end))),
+            before => {
+                if let Some((since, until)) = before {
+                    self.lane.was_in_until(&WORDS, since, until);
+                    self.lane.was_in_until(&PAUSE, until, start);
+                }
+                self.words.set(Some((start, end)));
+            }
+        }
+    }
+
+    /// When the last word crossed, if any has in this burst.
+    pub fn words_ended(&self) -> Option<Time> {
+        self.words.get().map(|(_, until)| until)
+    }
+
+    /// Burst termination and CRC: ATA/ATAPI-4, 9.13.2.
+    pub async fn end_burst(&self) {
+        if let Some((since, until)) = self.words.take() {
+            self.lane.was_in_until(&WORDS, since, until);
+            if self.sim.now() > until {
+                self.lane.was_in(&PAUSE, until);
+            }
+        }
+        let mode = self.mode();
+        self.lane.spend(&BURST_END, mode.strobe_to_stop + mode.interlock_min + mode.acknowledge).await;
+    }
+}

@@ -1,0 +1,4 @@
+//! Buses and cables.
+
+pub mod ide_cable;
+pub mod pci;

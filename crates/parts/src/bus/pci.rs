@@ -1,0 +1,215 @@
+//! A PCI bus segment: 32 bits, one clock, one transaction at a time. PCI Local Bus Specification 2.1.
+//!
+//! ```text
+//!   FRAME#  ‾\______/‾‾‾‾     address 1, wait (DEVSEL#, first data), data, [disconnect 2], turnaround 1
+//!   AD      --A--D-D-D---
+//! ```
+//!
+//! Arbitration is hidden: GNT# moves during a transaction, and the next one starts after its turnaround clock.
+//!
+//! Not modelled: 64-bit transfers, fast back-to-back, LOCK#, parity errors, wait states after the first data
+//! phase, configuration cycles, parking beyond "an idle bus is granted at once".
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Grant, Label, Lane, Sim, Time, Yielding};
+
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pci::{
+    ADDRESS, ARBITRATION, Answer, Command, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL, TURNAROUND,
+    Transaction, WAIT,
+};
+
+/// Number of phases a transaction can have before it releases the bus.
+const PHASES: usize = 5;
+/// Phases of a transaction with their spans; those of zero length are not there.
+pub type Plan = [(&'static Label, Time); PHASES];
+
+/// The segment's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Clock period.
+    pub clock: Time,
+    /// Bytes a data phase moves.
+    pub width_bytes: u32,
+    /// Idle clocks after a transaction.
+    pub turnaround: u64,
+    /// Clocks of a target's disconnect with STOP#.
+    pub disconnect: u64,
+    /// Clocks from FRAME# after which nobody has claimed a transaction.
+    pub master_abort: u64,
+    /// Clocks from FRAME# for which an initiator may keep the bus though others want it.
+    pub latency_timer: u64,
+    /// Connectors.
+    pub slots: u64,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let spec = Spec {
+            clock: p.period("clock")?,
+            width_bytes: p.bytes("width")? as u32,
+            turnaround: p.clocks("turnaround")?,
+            disconnect: p.clocks("disconnect")?,
+            master_abort: p.clocks("master_abort")?,
+            latency_timer: p.clocks("latency_timer")?,
+            slots: p.count("slots")?,
+        };
+        if spec.width_bytes != 4 {
+            return Err(p.error("width", "this model moves 4 B a data phase", "write \"4 B\""));
+        }
+        if !(1..=32).contains(&spec.slots) {
+            return Err(p.error("slots", "a segment has 1 to 32 slots", "write \"8 slots\""));
+        }
+        Ok(spec)
+    }
+}
+
+/// A segment.
+pub struct PciBus {
+    sim: Sim,
+    spec: Spec,
+    lane: Lane,
+    targets: RefCell<Vec<Rc<dyn PciTarget>>>,
+}
+
+/// How a transaction goes: its phases up to the last data, those after it, and what it moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// Up to and with the last data phase.
+    pub to_data: Plan,
+    /// The rest.
+    pub after: Plan,
+    /// Bytes moved.
+    pub bytes: u32,
+    /// Whether the target asked to come again.
+    pub retry: bool,
+}
+
+impl Course {
+    /// All phases as one plan, for a train's bursts. Only for courses with a single phase after the data.
+    pub fn whole(&self) -> Plan {
+        let mut plan = self.to_data;
+        plan[3] = self.after[0];
+        plan[4] = self.after[1];
+        plan
+    }
+}
+
+impl PciBus {
+    /// A segment named `name`.
+    pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<PciBus> {
+        let lane = sim.lane(name, Some(spec.clock));
+        Rc::new(PciBus { sim: sim.clone(), spec, lane, targets: RefCell::new(Vec::new()) })
+    }
+
+    /// Puts a target on the bus.
+    pub fn attach(&self, target: Rc<dyn PciTarget>) {
+        self.targets.borrow_mut().push(target);
+    }
+
+    /// The lane.
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// A number of clocks.
+    pub fn clocks(&self, count: u64) -> Time {
+        self.spec.clock * count
+    }
+
+    /// How `transaction` goes when its FRAME# is asserted at `now`.
+    pub fn course(&self, transaction: &Transaction, now: Time) -> Course {
+        let none = [(&TURNAROUND, Time::ZERO); PHASES];
+        let turnaround = (&TURNAROUND, self.clocks(self.spec.turnaround));
+        let (mut to_data, mut after) = (none, none);
+        to_data[0] = (&ADDRESS, self.clocks(1));
+        after[0] = turnaround;
+        let answer = self.targets.borrow().iter().find_map(|target| target.answer(transaction, now));
+        let claimed = match (transaction.command, answer) {
+            // PCI 2.1, 3.7.2: a special cycle is claimed by nobody and ends like a master abort.
+            (Command::SpecialCycle, _) => Err(&SPECIAL),
+            (_, None) => Err(&MASTER_ABORT),
+            (_, Some(answer)) => Ok(answer),
+        };
+        let Answer { ready, boundary_bytes } = match claimed {
+            Ok(answer) => answer,
+            Err(label) => {
+                to_data[1] = (label, self.clocks(self.spec.master_abort));
+                return Course { to_data, after, bytes: 0, retry: false };
+            }
+        };
+        let waits = match ready {
+            Ready::After(clocks) => clocks,
+            Ready::Retry(after) => {
+                to_data[1] = (&WAIT, self.clocks(after.saturating_sub(2)));
+                to_data[2] = (&RETRY, self.clocks(1));
+                return Course { to_data, after: none, bytes: 0, retry: true };
+            }
+        };
+        let to_boundary = match boundary_bytes {
+            0 => u32::MAX,
+            boundary => boundary - transaction.address % boundary,
+        };
+        let bytes = transaction.bytes.min(to_boundary);
+        to_data[1] = (&WAIT, self.clocks(waits));
+        to_data[2] = (transaction.carries, self.clocks(u64::from(bytes.div_ceil(self.spec.width_bytes))));
+        if bytes < transaction.bytes {
+            after = none;
+            after[0] = (&DISCONNECT, self.clocks(self.spec.disconnect));
+        }
+        Course { to_data, after, bytes, retry: false }
+    }
+
+    /// Gets the bus and moves data until the initiator or the target ends it. Returns with the last data phase;
+    /// the bus is released when the rest has ended too.
+    pub async fn transact(&self, transaction: &Transaction) -> Ongoing<'_> {
+        let grant = self.lane.acquire(&ARBITRATION).await;
+        let mut course = self.course(transaction, self.sim.now());
+        let [address, wait, (carries, data), ..] = course.to_data;
+        let timer = self.clocks(self.spec.latency_timer);
+        if course.retry || address.1 + wait.1 + data <= timer {
+            grant.hold_plan(course.to_data).await;
+            return Ongoing { grant, course };
+        }
+        // PCI 2.1, 3.4.4.1: past the latency timer, an initiator without GNT# finishes its data phase and leaves.
+        grant.hold_plan([address, wait]).await;
+        let after = timer.saturating_sub(address.1 + wait.1);
+        let rule = Yielding { unit: self.spec.clock, after, to_priority: u8::MAX };
+        let phases = grant.hold_yielding(carries, data / self.spec.clock, rule).await;
+        course.bytes = course.bytes.min(phases as u32 * self.spec.width_bytes);
+        Ongoing { grant, course }
+    }
+
+    /// The data of an I/O write arrives at its target.
+    pub fn deliver(&self, address: u32, value: u32) {
+        for target in self.targets.borrow().iter() {
+            target.io_write(address, value);
+        }
+    }
+}
+
+/// A transaction after its last data phase.
+pub struct Ongoing<'a> {
+    grant: Grant<'a>,
+    course: Course,
+}
+
+impl Ongoing<'_> {
+    /// Bytes moved.
+    pub fn bytes(&self) -> u32 {
+        self.course.bytes
+    }
+
+    /// Whether the target asked to come again.
+    pub fn retry(&self) -> bool {
+        self.course.retry
+    }
+
+    /// The phases after the data; then the bus is free.
+    pub async fn end(self) {
+        self.grant.hold_plan(self.course.after).await;
+    }
+}

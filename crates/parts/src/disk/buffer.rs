@@ -1,0 +1,138 @@
+//! The drive's buffer: extents that were read, and blocks that wait to be written.
+//!
+//! An extent is a run of sectors from the media. The one that the mechanics read at present grows; the others
+//! stay as they are until the least recently used one makes room.
+
+use std::collections::VecDeque;
+
+/// A run of sectors in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    first: u64,
+    end: u64,
+}
+
+/// Blocks that wait to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dirty {
+    pub(super) lba: u64,
+    pub(super) sectors: u64,
+}
+
+pub(super) struct Buffer {
+    segments: usize,
+    capacity_sectors: u64,
+    /// Least recently used first.
+    extents: VecDeque<Extent>,
+    /// In order of arrival.
+    dirty: VecDeque<Dirty>,
+    /// The block that is on its way to the media: it cannot be overwritten any more.
+    pub(super) being_written: Option<Dirty>,
+    /// End of the last read, which the next one may continue.
+    pub(super) read_end: u64,
+}
+
+impl Buffer {
+    pub(super) fn new(segments: usize, segment_sectors: u64) -> Buffer {
+        Buffer {
+            segments,
+            capacity_sectors: segments as u64 * segment_sectors,
+            extents: VecDeque::with_capacity(segments + 1),
+            dirty: VecDeque::new(),
+            being_written: None,
+            read_end: u64::MAX,
+        }
+    }
+
+    /// Whether all of a range is there: in an extent, or waiting to be written.
+    pub(super) fn holds(&mut self, lba: u64, sectors: u64) -> bool {
+        let within = |first: u64, end: u64| first <= lba && lba + sectors <= end;
+        if self.dirty.iter().chain(&self.being_written).any(|d| within(d.lba, d.lba + d.sectors)) {
+            return true;
+        }
+        let Some(found) = self.extents.iter().position(|e| within(e.first, e.end)) else { return false };
+        if let Some(extent) = self.extents.remove(found) {
+            self.extents.push_back(extent);
+        }
+        true
+    }
+
+    /// Sectors `first..end` have come from the media: they extend the newest extent where they continue it.
+    pub(super) fn read(&mut self, first: u64, end: u64) {
+        match self.extents.back_mut() {
+            Some(extent) if extent.end == first => extent.end = end,
+            _ => self.extents.push_back(Extent { first, end }),
+        }
+        while self.extents.len() > self.segments {
+            self.extents.pop_front();
+        }
+        let mut excess = self.extents.iter().map(|e| e.end - e.first).sum::<u64>().saturating_sub(self.capacity_sectors);
+        while excess > 0 {
+            let Some(oldest) = self.extents.front_mut() else { return };
+            let cut = excess.min(oldest.end - oldest.first);
+            oldest.first += cut;
+            excess -= cut;
+            if oldest.first == oldest.end {
+                self.extents.pop_front();
+            }
+        }
+    }
+
+    /// Whether a write replaces a block that waits: then it needs no slot of its own.
+    pub(super) fn overwrites(&self, lba: u64, sectors: u64) -> bool {
+        self.dirty.iter().any(|d| d.lba == lba && d.sectors == sectors)
+    }
+
+    /// A block was written by the host: what the buffer read before is void where they overlap.
+    pub(super) fn write(&mut self, lba: u64, sectors: u64) {
+        self.extents.retain(|e| e.end <= lba || lba + sectors <= e.first);
+        if !self.overwrites(lba, sectors) {
+            self.dirty.push_back(Dirty { lba, sectors });
+        }
+    }
+
+    /// The next block for the media.
+    pub(super) fn next_dirty(&mut self) -> Option<Dirty> {
+        self.being_written = self.dirty.pop_front();
+        self.being_written
+    }
+
+    pub(super) fn has_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extent_grows_where_it_is_continued_and_the_oldest_makes_room() {
+        let mut buffer = Buffer::new(2, 100);
+        buffer.read(0, 50);
+        buffer.read(50, 90);
+        assert!(buffer.holds(10, 80));
+        buffer.read(1_000, 1_100);
+        buffer.read(2_000, 2_080);
+        assert!(!buffer.holds(10, 80), "two segments hold two extents");
+        assert!(buffer.holds(1_000, 100) && buffer.holds(2_000, 80));
+    }
+
+    #[test]
+    fn a_long_extent_loses_its_beginning_first() {
+        let mut buffer = Buffer::new(2, 100);
+        buffer.read(0, 250);
+        assert!(!buffer.holds(0, 1) && !buffer.holds(49, 1) && buffer.holds(50, 200));
+    }
+
+    #[test]
+    fn a_write_voids_what_was_read_and_replaces_the_same_block_in_place() {
+        let mut buffer = Buffer::new(4, 100);
+        buffer.read(0, 50);
+        buffer.write(40, 8);
+        assert!(!buffer.holds(0, 8) && buffer.holds(40, 8));
+        buffer.write(40, 8);
+        assert_eq!(buffer.next_dirty(), Some(Dirty { lba: 40, sectors: 8 }));
+        assert!(!buffer.has_dirty());
+    }
+}

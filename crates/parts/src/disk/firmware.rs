@@ -1,0 +1,95 @@
+//! The drive's firmware: one command after the other.
+//!
+//! A read is sent from the buffer as far as it is there, the rest as the media deliver it. A write is taken
+//! into the buffer and reported at once. Bookkeeping follows while the data move; the next command waits for it.
+
+use hopscope_kernel::{Label, Time};
+
+use super::mechanics::Job;
+use super::{Command, Disk, bytes_of};
+use crate::protocols::ide::SECTOR_BYTES;
+
+static NO_COMMAND: Label = Label::reason("no command");
+static DECODE: Label = Label::protocol("decode");
+static LOOK_UP: Label = Label::protocol("look up");
+static FOLLOW_UP: Label = Label::protocol("follow up the command before");
+static WRITE_CACHE_FULL: Label = Label::reason("write cache full");
+static CABLE: Label = Label::reason("data on the cable");
+
+impl Disk {
+    pub(super) async fn run_firmware(&self) {
+        let mut free_at = Time::ZERO;
+        let mut overwritten = None;
+        loop {
+            let command = self.commands.take(&NO_COMMAND).await;
+            if self.sim.now() < free_at {
+                self.firmware.spend(&FOLLOW_UP, free_at - self.sim.now()).await;
+            }
+            self.firmware.spend(&DECODE, self.spec.decode).await;
+            if command.writes {
+                let again = overwritten.replace((command.lba, command.sectors)) == Some((command.lba, command.sectors));
+                let interval = self.draw(self.spec.overwrite_interval, self.spec.overwrite_spread);
+                free_at = self.sim.now() + if again { interval } else { self.spec.write_follow_up };
+                self.write(command).await;
+            } else {
+                overwritten = None;
+                if self.buffer.borrow().read_end != command.lba {
+                    self.firmware.spend(&LOOK_UP, self.spec.look_up).await;
+                }
+                free_at = self.sim.now() + self.spec.read_follow_up;
+                self.read(command).await;
+            }
+            let _ = self.cable.interrupts().try_put(());
+        }
+    }
+
+    async fn write(&self, command: Command) {
+        let overwrites = self.buffer.borrow().overwrites(command.lba, command.sectors);
+        if !overwrites {
+            self.write_slots.take(&WRITE_CACHE_FULL).await;
+        }
+        let _ = self.cable.offers().try_put(bytes_of(command.sectors));
+        self.until_crossed(command.sectors).await;
+        let still = self.buffer.borrow().overwrites(command.lba, command.sectors);
+        if overwrites && !still {
+            // The block went to the media while its successor arrived: that one waits in a slot of its own.
+            self.write_slots.take(&WRITE_CACHE_FULL).await;
+        }
+        self.buffer.borrow_mut().write(command.lba, command.sectors);
+        let _ = self.jobs.try_put(Job::Write);
+    }
+
+    async fn read(&self, command: Command) {
+        let end = command.lba + command.sectors;
+        self.store_stream();
+        let held = self.buffer.borrow_mut().holds(command.lba, command.sectors);
+        self.buffer.borrow_mut().read_end = end;
+        if held {
+            let _ = self.cable.offers().try_put(bytes_of(command.sectors));
+            self.extend_read_ahead(end);
+            self.until_crossed(command.sectors).await;
+            return;
+        }
+        let stream = self.stream_for(command.lba, end).await;
+        let mut next = command.lba;
+        while next < end {
+            let come = stream.come_by(self, self.sim.now()).min(end);
+            if come > next {
+                let _ = self.cable.offers().try_put(bytes_of(come - next));
+                next = come;
+            } else {
+                self.sim.wait_until(stream.when(self, next)).await;
+            }
+        }
+        self.extend_read_ahead(end);
+        self.until_crossed(command.sectors).await;
+    }
+
+    async fn until_crossed(&self, sectors: u64) {
+        let mut left = bytes_of(sectors);
+        while left > 0 {
+            left -= self.crossed.take(&CABLE).await;
+        }
+        debug_assert!(left.is_multiple_of(SECTOR_BYTES));
+    }
+}

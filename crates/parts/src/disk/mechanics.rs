@@ -1,0 +1,228 @@
+//! Arm, spindle and media: one process that positions, streams sectors into the buffer and writes blocks.
+//!
+//! A stream needs no event a sector: when a sector has come follows from the geometry, and whoever wants to
+//! know asks. It goes on past what was asked for (read-ahead) until it may go no further or other work comes.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Either, Label, Queue, Time, race};
+
+use super::Disk;
+use super::buffer::Dirty;
+use super::geometry::Place;
+
+static NOTHING_TO_DO: Label = Label::reason("no work for the arm");
+static POSITIONING: Label = Label::reason("positioning");
+static SEEK: Label = Label::protocol("seek and settle");
+static ROTATION: Label = Label::protocol("rotation");
+static READ: Label = Label::payload("read media");
+static WRITE: Label = Label::payload("write media");
+
+/// What wakes the mechanics.
+pub(super) enum Job {
+    /// Read from a sector on; the stream is handed over when the first sector begins to pass.
+    Read { first: u64, stop: u64, started: Queue<Rc<Stream>> },
+    /// The stream that had to stop may go on.
+    GoOn,
+    /// A block waits in the buffer.
+    Write,
+}
+
+/// Sectors coming from the media.
+pub(super) struct Stream {
+    /// First sector of the run on the present track, and when it begins to pass.
+    run: Cell<(u64, Time)>,
+    /// The stream stops before this sector.
+    stop: Cell<u64>,
+    /// Sectors before this one are in the buffer's extents.
+    stored: Cell<u64>,
+    ended: Cell<bool>,
+}
+
+impl Stream {
+    /// The run on the next track.
+    fn next_run(disk: &Disk, (first, start): (u64, Time)) -> (u64, Time) {
+        let geometry = &disk.spec.geometry;
+        let here = geometry.place(first);
+        let end = geometry.passed(here, start, here.left_on_track);
+        let next = first + here.left_on_track;
+        let there = geometry.place(next.min(geometry.sectors() - 1));
+        (next, geometry.next_pass(there, end + geometry.move_time(here, there)))
+    }
+
+    /// All sectors before the returned one have come by `now`.
+    pub(super) fn come_by(&self, disk: &Disk, now: Time) -> u64 {
+        let geometry = &disk.spec.geometry;
+        loop {
+            let (first, start) = self.run.get();
+            if now <= start {
+                return first.min(self.stop.get());
+            }
+            let here = geometry.place(first);
+            let turned = u128::from((now - start).as_ps()) * u128::from(here.slots());
+            let estimate = (turned / u128::from(geometry.revolution().as_ps())) as u64;
+            let mut passed = estimate.min(here.left_on_track);
+            while passed > 0 && geometry.passed(here, start, passed) > now {
+                passed -= 1;
+            }
+            while passed < here.left_on_track && geometry.passed(here, start, passed + 1) <= now {
+                passed += 1;
+            }
+            if passed < here.left_on_track || first + passed >= self.stop.get() {
+                return (first + passed).min(self.stop.get());
+            }
+            self.run.set(Self::next_run(disk, (first, start)));
+        }
+    }
+
+    /// When sector `lba` has come; it must lie ahead of the run on the present track, and before the stop.
+    pub(super) fn when(&self, disk: &Disk, lba: u64) -> Time {
+        let geometry = &disk.spec.geometry;
+        let (mut first, mut start) = self.run.get();
+        loop {
+            let here = geometry.place(first);
+            if lba < first + here.left_on_track {
+                return geometry.passed(here, start, lba - first + 1);
+            }
+            (first, start) = Self::next_run(disk, (first, start));
+        }
+    }
+}
+
+impl Disk {
+    /// The stream that has or will have the sectors `first..end`: the present one, or a new one.
+    pub(super) async fn stream_for(&self, first: u64, end: u64) -> Rc<Stream> {
+        let present = self.stream.borrow().clone();
+        if let Some(stream) = present.filter(|stream| !stream.ended.get()) {
+            let come = stream.come_by(self, self.sim.now());
+            if first == come || self.buffer.borrow_mut().holds(first, come.saturating_sub(first)) && first < come {
+                self.extend_read_ahead(end);
+                return stream;
+            }
+        }
+        let started = Queue::new(&self.sim, 1);
+        let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
+        let _ = self.jobs.try_put(Job::Read { first, stop, started: started.clone() });
+        started.take(&POSITIONING).await
+    }
+
+    /// Lets the present stream go on beyond `end`, as far as read-ahead goes.
+    pub(super) fn extend_read_ahead(&self, end: u64) {
+        if let Some(stream) = self.stream.borrow().as_ref() {
+            let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
+            let come = stream.come_by(self, self.sim.now());
+            // Only what continues the stream extends it: a re-read elsewhere in the buffer does not.
+            if stop <= stream.stop.get() || end > come + self.spec.read_ahead_sectors || stream.ended.get() {
+                return;
+            }
+            let had_stopped = come == stream.stop.get();
+            stream.stop.set(stop);
+            if had_stopped {
+                // The sector has gone by: the stream goes on when it passes again.
+                let geometry = &self.spec.geometry;
+                stream.run.set((come, geometry.next_pass(geometry.place(come), self.sim.now())));
+                let _ = self.jobs.try_put(Job::GoOn);
+            }
+        }
+    }
+
+    /// Puts what has come of the present stream into the buffer.
+    pub(super) fn store_stream(&self) {
+        if let Some(stream) = self.stream.borrow().as_ref()
+            && !stream.ended.get()
+        {
+            let come = stream.come_by(self, self.sim.now());
+            if come > stream.stored.get() {
+                self.buffer.borrow_mut().read(stream.stored.replace(come), come);
+            }
+        }
+    }
+
+    pub(super) async fn run_mechanics(&self) {
+        let mut at = self.spec.geometry.place(0);
+        let mut next = None;
+        loop {
+            let job = match next.take() {
+                Some(job) => job,
+                None => self.jobs.take(&NOTHING_TO_DO).await,
+            };
+            match job {
+                Job::Read { first, stop, started } => {
+                    let there = self.spec.geometry.place(first);
+                    self.position(at, there, Time::ZERO).await;
+                    let (run, stop) = (Cell::new((first, self.sim.now())), Cell::new(stop));
+                    let stream = Rc::new(Stream { run, stop, stored: Cell::new(first), ended: Cell::new(false) });
+                    *self.stream.borrow_mut() = Some(stream.clone());
+                    let _ = started.try_put(stream.clone());
+                    (at, next) = self.follow(&stream).await;
+                }
+                Job::GoOn => {
+                    let stream = self.stream.borrow().clone();
+                    if let Some(stream) = stream.filter(|stream| !stream.ended.get()) {
+                        (at, next) = self.follow(&stream).await;
+                    }
+                }
+                Job::Write => at = self.write_dirty(at).await,
+            }
+        }
+    }
+
+    /// Moves the arm and waits for the sector.
+    async fn position(&self, from: Place, to: Place, settle: Time) {
+        let moving = self.spec.geometry.move_time(from, to);
+        if moving > Time::ZERO {
+            self.arm.spend(&SEEK, moving + settle).await;
+        }
+        let pass = self.spec.geometry.next_pass(to, self.sim.now());
+        self.arm.spend(&ROTATION, pass - self.sim.now()).await;
+    }
+
+    /// Follows a stream until it has stopped or other work comes; returns where the arm is, and that work.
+    async fn follow(&self, stream: &Rc<Stream>) -> (Place, Option<Job>) {
+        let geometry = &self.spec.geometry;
+        let start = self.sim.now();
+        loop {
+            let stop = stream.stop.get();
+            let all_come = stream.when(self, stop - 1);
+            let next = race(&self.sim, self.jobs.take(&NOTHING_TO_DO), self.sim.wait_until(all_come)).await;
+            let come = stream.come_by(self, self.sim.now());
+            let job = match next {
+                Either::Left(Job::GoOn) => continue,
+                Either::Left(job) => Some(job),
+                Either::Right(()) if stream.stop.get() > stop => continue,
+                Either::Right(()) => None,
+            };
+            self.arm.was_in(&READ, start);
+            if job.is_some() {
+                // The arm leaves: what has come stays in the buffer.
+                self.store_stream();
+                stream.ended.set(true);
+            }
+            return (geometry.place(come.max(1) - 1), job);
+        }
+    }
+
+    /// Writes what waits in the buffer, in order of arrival.
+    async fn write_dirty(&self, mut at: Place) -> Place {
+        let geometry = &self.spec.geometry;
+        loop {
+            let next = self.buffer.borrow_mut().next_dirty();
+            let Some(Dirty { lba, sectors }) = next else { return at };
+            let end = lba + sectors;
+            let mut first = lba;
+            while first < end {
+                let there = geometry.place(first);
+                let settle = if first == lba { geometry.write_settle() } else { Time::ZERO };
+                self.position(at, there, settle).await;
+                let count = there.left_on_track.min(end - first);
+                let passed = geometry.passed(there, self.sim.now(), count);
+                self.arm.spend(&WRITE, passed - self.sim.now()).await;
+                first += count;
+                at = geometry.place(first - 1);
+            }
+            self.buffer.borrow_mut().being_written = None;
+            let _ = self.write_slots.try_put(());
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A hard disk behind an IDE cable.
+//!
+//! ```text
+//!   cable ──▶ firmware (one command at a time) ──▶ buffer: extents read, blocks to write ──▶ mechanics
+//!             decode, look up, follow up             read-ahead, write cache                   seek, rotate, media
+//! ```
+//!
+//! Firmware and mechanics are a process each; geometry and buffer answer synchronously.
+//!
+//! Not modelled: defects and spares, recalibration, power modes, tagged queueing, a spindle that drifts,
+//! reads that start in the middle of their range (zero latency), sector reordering of writes.
+
+mod buffer;
+mod firmware;
+mod geometry;
+mod mechanics;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Lane, Queue, Sim, Time};
+use rand_core::RngCore;
+use rand_pcg::Pcg64Mcg;
+
+use crate::bus::ide_cable::IdeCable;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES};
+use buffer::Buffer;
+use geometry::Geometry;
+use mechanics::{Job, Stream};
+
+/// The drive's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Where sectors are, and when they pass.
+    pub geometry: Geometry,
+    /// Segments of the buffer.
+    pub segments: usize,
+    /// Sectors of a segment.
+    pub segment_sectors: u64,
+    /// Sectors that read-ahead goes beyond what was asked for, at most.
+    pub read_ahead_sectors: u64,
+    /// Writes that wait in the buffer for the media, at most.
+    pub cached_writes: usize,
+    /// Ultra DMA mode the drive is set to.
+    pub ultra_dma_mode: usize,
+    /// Every command: from the command register to its meaning.
+    pub decode: Time,
+    /// A read that does not continue the one before: search of the segments.
+    pub look_up: Time,
+    /// After a read was decoded: bookkeeping, while its data move; the next command waits for it.
+    pub read_follow_up: Time,
+    /// The same after a write.
+    pub write_follow_up: Time,
+    /// Between two writes of the same blocks, mean.
+    pub overwrite_interval: Time,
+    /// That interval varies evenly by so much either way.
+    pub overwrite_spread: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let mode = p.text("transfer_mode")?;
+        let ultra_dma_mode = mode.strip_prefix("ultra-dma-").and_then(|digit| digit.parse().ok());
+        let Some(ultra_dma_mode) = ultra_dma_mode else {
+            let problem = format!("`{mode}` is no transfer mode of this model");
+            return Err(p.error("transfer_mode", problem, "write \"ultra-dma-2\""));
+        };
+        let spec = Spec {
+            geometry: Geometry::read(p)?,
+            segments: p.count("buffer.segments")? as usize,
+            segment_sectors: p.count("buffer.segment")?,
+            read_ahead_sectors: p.count("buffer.read_ahead")?,
+            cached_writes: p.count("buffer.cached_writes")? as usize,
+            ultra_dma_mode,
+            decode: p.time("firmware.decode")?,
+            look_up: p.time("firmware.look_up")?,
+            read_follow_up: p.time("firmware.read_follow_up")?,
+            write_follow_up: p.time("firmware.write_follow_up")?,
+            overwrite_interval: p.time("firmware.overwrite_interval")?,
+            overwrite_spread: p.time("firmware.overwrite_spread")?,
+        };
+        for (key, value) in [("buffer.segments", spec.segments as u64), ("buffer.segment", spec.segment_sectors)] {
+            if value == 0 || value > 65_536 {
+                return Err(p.error(key, format!("{value} is out of range"), "expected 1 to 65,536"));
+            }
+        }
+        if spec.cached_writes == 0 || spec.cached_writes > 4_096 {
+            return Err(p.error("buffer.cached_writes", "a drive holds at least one write", "expected 1 to 4,096"));
+        }
+        if spec.overwrite_spread > spec.overwrite_interval {
+            let help = "expected at most `firmware.overwrite_interval`";
+            return Err(p.error("firmware.overwrite_spread", "the spread exceeds the interval", help));
+        }
+        Ok(spec)
+    }
+}
+
+/// The registers of the command block.
+#[derive(Default)]
+struct CommandBlock {
+    sector_count: Cell<u8>,
+    lba: Cell<u32>,
+}
+
+/// READ DMA or WRITE DMA, decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Command {
+    writes: bool,
+    lba: u64,
+    sectors: u64,
+}
+
+/// A hard disk.
+pub struct Disk {
+    sim: Sim,
+    spec: Spec,
+    cable: Rc<IdeCable>,
+    registers: CommandBlock,
+    commands: Queue<Command>,
+    /// Bytes that crossed the cable for the command under way.
+    crossed: Queue<u32>,
+    firmware: Lane,
+    arm: Lane,
+    buffer: RefCell<Buffer>,
+    /// What the mechanics read, or read last.
+    stream: RefCell<Option<Rc<Stream>>>,
+    /// Wakes the mechanics.
+    jobs: Queue<Job>,
+    /// Room for writes.
+    write_slots: Queue<()>,
+    random: RefCell<Pcg64Mcg>,
+}
+
+impl Disk {
+    /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
+    pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
+        let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
+        spec.geometry.turn_by(Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let write_slots = Queue::new(sim, spec.cached_writes);
+        for _ in 0..spec.cached_writes {
+            let _ = write_slots.try_put(());
+        }
+        let buffer = Buffer::new(spec.segments, spec.segment_sectors);
+        let disk = Rc::new(Disk {
+            sim: sim.clone(),
+            cable: cable.clone(),
+            registers: CommandBlock::default(),
+            commands: Queue::new(sim, 1),
+            crossed: Queue::new(sim, 4_096),
+            firmware: sim.lane(&format!("{name}.firmware"), None),
+            arm: sim.lane(&format!("{name}.arm"), None),
+            buffer: RefCell::new(buffer),
+            stream: RefCell::new(None),
+            jobs: Queue::new(sim, spec.cached_writes + 8),
+            write_slots,
+            random: RefCell::new(random),
+            spec,
+        });
+        cable.attach(position, name, disk.clone());
+        let running = disk.clone();
+        sim.process(&format!("{name}.firmware"), async move { running.run_firmware().await });
+        let running = disk.clone();
+        sim.process(&format!("{name}.mechanics"), async move { running.run_mechanics().await });
+        disk
+    }
+
+    /// A span between `mean - spread` and `mean + spread`, evenly.
+    fn draw(&self, mean: Time, spread: Time) -> Time {
+        let width = 2 * spread.as_ps() + 1;
+        let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(width)) >> 64;
+        mean - spread + Time::ps(drawn as u64)
+    }
+}
+
+/// FNV-1a: a part's name in its seed, so that no two parts draw alike.
+pub(crate) fn fingerprint(name: &str) -> u64 {
+    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3))
+}
+
+impl IdeDrive for Disk {
+    fn write(&self, register: Register, value: u8) {
+        let lba = &self.registers.lba;
+        let put = |shift: u32, mask: u32| lba.set(lba.get() & !(mask << shift) | (u32::from(value) & mask) << shift);
+        match register {
+            Register::SectorCount => self.registers.sector_count.set(value),
+            Register::LbaLow => put(0, 0xFF),
+            Register::LbaMid => put(8, 0xFF),
+            Register::LbaHigh => put(16, 0xFF),
+            Register::DriveHead => put(24, 0x0F),
+            Register::Command => {
+                // ATA/ATAPI-4, 8.25: a sector count of zero means 256.
+                let sectors = match self.registers.sector_count.get() {
+                    0 => 256,
+                    count => u64::from(count),
+                };
+                let writes = value == crate::protocols::ide::WRITE_DMA;
+                let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors });
+            }
+        }
+    }
+
+    fn moved(&self, bytes: u32) {
+        let _ = self.crossed.try_put(bytes);
+    }
+
+    fn ultra_dma_mode(&self) -> usize {
+        self.spec.ultra_dma_mode
+    }
+
+    fn sectors(&self) -> u64 {
+        self.spec.geometry.sectors()
+    }
+}
+
+/// Sectors to bytes, within one command.
+fn bytes_of(sectors: u64) -> u32 {
+    sectors as u32 * SECTOR_BYTES
+}

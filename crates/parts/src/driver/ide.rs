@@ -1,0 +1,311 @@
+//! An IDE driver: a list of register accesses that it walks for every request, on one processor.
+//!
+//! ```text
+//!   request ──▶ start steps ──▶ (the bridge and the drive work) ──▶ interrupt ──▶ service steps ──▶ completion
+//! ```
+//!
+//! The list is data. A step spends its gap on the processor, then makes one bus cycle. One process a channel:
+//! a channel has one command at a time, whichever of its drives it is for.
+//!
+//! Not modelled: errors, time-outs, PIO transfers, sharing of the interrupt, reordering of requests.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim, Time};
+
+use crate::bridge::host::Region;
+use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
+use crate::cpu::{Processor, Work};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::ide::{IdeDrive, READ_DMA, SECTOR_BYTES, WRITE_DMA};
+use crate::protocols::pci::Command;
+use crate::protocols::storage::{Completion, Operation, Request, Storage};
+
+static NO_REQUEST: Label = Label::reason("no request");
+static QUEUE_FULL: Label = Label::reason("driver queue full");
+static DEVICE_AT_WORK: Label = Label::reason("device at work");
+
+/// Pages of memory: a transfer of more is scattered over them.
+const PAGE_BYTES: u32 = 4_096;
+/// Requests that a channel's driver queues, over all its drives.
+const QUEUE_MAX: usize = 4_096;
+
+/// Which register a step names, relative to what the channel decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Fixed,
+    CommandBlock,
+    BusMaster,
+}
+
+/// What a step writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Constant(u32),
+    DescriptorTable,
+    SelectDrive,
+    SectorCount,
+    DriveAndLbaTop,
+    LbaLow,
+    LbaMid,
+    LbaHigh,
+    Command,
+    Start,
+}
+
+const WRITTEN: [(&str, Written); 9] = [
+    ("descriptor-table", Written::DescriptorTable),
+    ("select-drive", Written::SelectDrive),
+    ("sector-count", Written::SectorCount),
+    ("drive-and-lba-27-24", Written::DriveAndLbaTop),
+    ("lba-7-0", Written::LbaLow),
+    ("lba-15-8", Written::LbaMid),
+    ("lba-23-16", Written::LbaHigh),
+    ("command", Written::Command),
+    ("start", Written::Start),
+];
+
+const CYCLES: [(&str, Command); 3] = [
+    ("interrupt-acknowledge", Command::InterruptAcknowledge),
+    ("io-read", Command::IoRead),
+    ("io-write", Command::IoWrite),
+];
+
+/// One register access.
+#[derive(Clone, Debug, PartialEq)]
+struct Step {
+    gap: Time,
+    command: Command,
+    base: Base,
+    offset: u32,
+    bytes: u32,
+    written: Written,
+}
+
+/// The driver's behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    service: Vec<Step>,
+    start: Vec<Step>,
+    /// Most bytes a command moves; longer requests become several.
+    pub transfer_bytes_max: u32,
+    /// Processor time of a request above the driver.
+    pub time_above: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let transfer_bytes_max = p.bytes("transfer_max")? as u32;
+        if transfer_bytes_max == 0 || transfer_bytes_max > 256 * SECTOR_BYTES || !transfer_bytes_max.is_multiple_of(PAGE_BYTES) {
+            let help = "expected pages of 4 KiB, 128 KiB (256 sectors) at most";
+            return Err(p.error("transfer_max", "no IDE command moves that much", help));
+        }
+        Ok(Spec {
+            service: read_steps(p.rows("service.rows")?)?,
+            start: read_steps(p.rows("start.rows")?)?,
+            transfer_bytes_max,
+            time_above: p.time("time_above")?,
+        })
+    }
+}
+
+fn read_steps(rows: Vec<Parameters>) -> Result<Vec<Step>, SpecError> {
+    rows.into_iter().map(|mut row| read_step(&mut row)).collect()
+}
+
+fn read_step(row: &mut Parameters) -> Result<Step, SpecError> {
+    let gap = row.time("gap")?;
+    let cycle = row.text("cycle")?;
+    let Some((_, command)) = CYCLES.iter().find(|(name, _)| *name == cycle) else {
+        let names: Vec<&str> = CYCLES.iter().map(|c| c.0).collect();
+        return Err(row.error("cycle", format!("`{cycle}` is no cycle of a driver"), format!("expected {}", names.join(", "))));
+    };
+    let mut step = Step { gap, command: *command, base: Base::Fixed, offset: 0, bytes: 1, written: Written::Constant(0) };
+    if *command == Command::InterruptAcknowledge {
+        return Ok(step);
+    }
+    let register = row.text("register")?;
+    let (base, offset) = register.split_once('+').unwrap_or(("", &register));
+    let digits = offset.trim().strip_prefix("0x").unwrap_or("");
+    let parsed = u32::from_str_radix(digits, 16).ok().filter(|offset| *offset <= 0xFFFF);
+    let base = match base.trim() {
+        "" => Some(Base::Fixed),
+        "command-block" => Some(Base::CommandBlock),
+        "bus-master" => Some(Base::BusMaster),
+        _ => None,
+    };
+    let (Some(base), Some(offset)) = (base, parsed) else {
+        let help = "expected \"0xA0\", \"command-block + 0x7\" or \"bus-master + 0x2\"";
+        return Err(row.error("register", format!("`{register}` is no register"), help));
+    };
+    (step.base, step.offset, step.bytes) = (base, offset, row.bytes("bytes")? as u32);
+    if *command == Command::IoWrite {
+        let value = row.text("value")?;
+        let constant = value.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let named = WRITTEN.iter().find(|(name, _)| *name == value).map(|(_, written)| *written);
+        let Some(written) = constant.map(Written::Constant).or(named) else {
+            let names: Vec<&str> = WRITTEN.iter().map(|w| w.0).collect();
+            let help = format!("expected \"0x20\" or one of {}", names.join(", "));
+            return Err(row.error("value", format!("`{value}` is nothing this driver writes"), help));
+        };
+        step.written = written;
+    }
+    // The description is for the reader of the file.
+    let _ = row.text("what")?;
+    Ok(step)
+}
+
+/// A command on its way through the driver: a request, or a part of one.
+struct Piece {
+    operation: Operation,
+    drive: usize,
+    lba: u32,
+    sectors: u32,
+    last_of: Option<Request>,
+}
+
+/// The driver of one channel.
+struct ChannelDriver {
+    sim: Sim,
+    spec: Rc<Spec>,
+    processor: Rc<Processor>,
+    bridge: Rc<IdeBridge>,
+    channel: usize,
+    queue: Queue<Piece>,
+}
+
+/// A drive behind the driver.
+struct Volume {
+    driver: Rc<ChannelDriver>,
+    position: usize,
+    drive: Rc<dyn IdeDrive>,
+}
+
+/// Starts the driver on every channel that has drives; returns them, by the names of the drives.
+pub fn install(sim: &Sim, name: &str, spec: Spec, processor: &Rc<Processor>, bridge: &Rc<IdeBridge>) -> Vec<(String, Rc<dyn Storage>)> {
+    let spec = Rc::new(spec);
+    let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
+    for (channel, channel_name) in CHANNELS.iter().enumerate() {
+        let Some(cable) = bridge.cable(channel) else { continue };
+        let (processor, bridge, queue) = (processor.clone(), bridge.clone(), Queue::new(sim, QUEUE_MAX));
+        let driver = Rc::new(ChannelDriver { sim: sim.clone(), spec: spec.clone(), processor, bridge, channel, queue });
+        for (position, drive_name, drive) in cable.drives() {
+            volumes.push((drive_name, Rc::new(Volume { driver: driver.clone(), position, drive })));
+        }
+        let running = driver.clone();
+        sim.process(&format!("{name}.{channel_name}"), async move { running.run().await });
+    }
+    volumes
+}
+
+impl Storage for Volume {
+    fn submit(&self, request: Request) {
+        let max = self.driver.spec.transfer_bytes_max;
+        let (operation, drive, bytes) = (request.operation, self.position, request.bytes);
+        let mut request = Some(request);
+        let offset = request.as_ref().map_or(0, |r| r.offset_bytes);
+        let mut done = 0;
+        while done < bytes {
+            let part = max.min(bytes - done);
+            let lba = ((offset + u64::from(done)) / u64::from(SECTOR_BYTES)) as u32;
+            done += part;
+            let last_of = if done == bytes { request.take() } else { None };
+            let piece = Piece { operation, drive, lba, sectors: part / SECTOR_BYTES, last_of };
+            if self.driver.queue.try_put(piece).is_err() {
+                unreachable!("{}: jobs keep fewer requests in flight than the driver queues", QUEUE_FULL.name);
+            }
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.drive.sectors() * u64::from(SECTOR_BYTES)
+    }
+
+    fn block_bytes(&self) -> u32 {
+        SECTOR_BYTES
+    }
+
+    fn processor(&self) -> Rc<Processor> {
+        self.driver.processor.clone()
+    }
+
+    fn time_per_request(&self) -> Time {
+        self.driver.spec.time_above
+    }
+}
+
+impl ChannelDriver {
+    async fn run(&self) {
+        let mut regions = Vec::with_capacity(64);
+        loop {
+            let mut piece = self.queue.take(&NO_REQUEST).await;
+            let mut work = self.processor.dispatch().await;
+            loop {
+                self.walk(&work, &self.spec.start, &piece, &mut regions).await;
+                drop(work);
+                let Some(cable) = self.bridge.cable(self.channel) else { return };
+                cable.interrupts().take(&DEVICE_AT_WORK).await;
+                work = self.processor.dispatch().await;
+                self.walk(&work, &self.spec.service, &piece, &mut regions).await;
+                if let Some(request) = piece.last_of.take() {
+                    let Request { operation, bytes, issued, done, .. } = request;
+                    let _ = done.try_put(Completion { operation, bytes, issued });
+                }
+                // What waits is started at once, before the thread hears of what has ended.
+                match self.queue.try_take() {
+                    Some(next) => piece = next,
+                    None => break,
+                }
+            }
+        }
+    }
+
+    async fn walk(&self, work: &Work<'_>, steps: &[Step], piece: &Piece, regions: &mut Vec<Region>) {
+        let host = self.bridge.host();
+        for step in steps {
+            work.compute(step.gap).await;
+            let address = step.offset
+                + match step.base {
+                    Base::Fixed => 0,
+                    Base::CommandBlock => COMMAND_BLOCKS[self.channel],
+                    Base::BusMaster => self.bridge.bus_master_base(self.channel),
+                };
+            let value = self.value(step.written, piece, regions);
+            host.processor_cycle(work, step.command, address, step.bytes, value).await;
+        }
+    }
+
+    fn value(&self, written: Written, piece: &Piece, regions: &mut Vec<Region>) -> u32 {
+        match written {
+            Written::Constant(value) => value,
+            Written::DescriptorTable => {
+                let table = 0x0010_0000 + 0x1_0000 * self.channel as u32;
+                scatter(regions, self.channel, piece.sectors * SECTOR_BYTES);
+                self.bridge.host().write_table(table, regions);
+                table
+            }
+            Written::SelectDrive => 0xE0 | (piece.drive as u32) << 4,
+            // ATA/ATAPI-4, 8.25: 256 sectors are written as zero.
+            Written::SectorCount => piece.sectors & 0xFF,
+            Written::DriveAndLbaTop => 0xE0 | (piece.drive as u32) << 4 | piece.lba >> 24 & 0x0F,
+            Written::LbaLow => piece.lba & 0xFF,
+            Written::LbaMid => piece.lba >> 8 & 0xFF,
+            Written::LbaHigh => piece.lba >> 16 & 0xFF,
+            Written::Command => u32::from(if piece.operation == Operation::Read { READ_DMA } else { WRITE_DMA }),
+            Written::Start => if piece.operation == Operation::Read { 0x09 } else { 0x01 },
+        }
+    }
+}
+
+/// A buffer that begins at a page: one region a page, every second page of memory, so that none join.
+fn scatter(regions: &mut Vec<Region>, channel: usize, bytes: u32) {
+    regions.clear();
+    let base = 0x0100_0000 * (channel as u32 + 1);
+    let mut left = bytes;
+    while left > 0 {
+        let part = left.min(PAGE_BYTES);
+        regions.push(Region { address: base + 2 * PAGE_BYTES * regions.len() as u32, bytes: part });
+        left -= part;
+    }
+}

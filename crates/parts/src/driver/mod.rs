@@ -1,0 +1,3 @@
+//! Drivers: what an operating system does to a controller, as a list of steps.
+
+pub mod ide;

@@ -1,0 +1,5 @@
+//! What parts know of each other: one file a protocol, its transactions, its phases, and the trait of whoever answers.
+
+pub mod ide;
+pub mod pci;
+pub mod storage;

@@ -1,0 +1,96 @@
+//! PCI: commands, phases, and the trait of a target. PCI Local Bus Specification 2.1.
+
+use hopscope_kernel::{Label, Time};
+
+/// Waiting for GNT# and an idle bus.
+pub static ARBITRATION: Label = Label::reason("PCI arbitration");
+/// AD carries the address, C/BE# the command; FRAME# is asserted.
+pub static ADDRESS: Label = Label::protocol("address");
+/// IRDY# is asserted, TRDY# not yet: DEVSEL# timing and the target's first-data latency.
+pub static WAIT: Label = Label::protocol("wait for target");
+/// IRDY# and TRDY# are asserted.
+pub static DATA: Label = Label::payload("data");
+/// Data phases of a register access: no byte of the user.
+pub static REGISTER_DATA: Label = Label::protocol("register data");
+/// Data phases that carry a descriptor.
+pub static DESCRIPTOR_DATA: Label = Label::protocol("descriptor data");
+/// The target ends the transaction with STOP#.
+pub static DISCONNECT: Label = Label::protocol("target disconnect");
+/// STOP# before any data.
+pub static RETRY: Label = Label::protocol("retry");
+/// The idle clock between transactions.
+pub static TURNAROUND: Label = Label::protocol("turnaround");
+/// A message to everybody, claimed by nobody.
+pub static SPECIAL: Label = Label::protocol("special cycle");
+/// Nobody claimed the address.
+pub static MASTER_ABORT: Label = Label::protocol("master abort");
+
+/// C/BE#[3:0] of the address phase: PCI 2.1, 3.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// 0000: reads the vector from the interrupt controller.
+    InterruptAcknowledge,
+    /// 0001: a message to everybody.
+    SpecialCycle,
+    /// 0010
+    IoRead,
+    /// 0011
+    IoWrite,
+    /// 0110
+    MemoryRead,
+    /// 0111
+    MemoryWrite,
+    /// 1100: prefetch more than one cache line.
+    MemoryReadMultiple,
+    /// 1110: prefetch one cache line.
+    MemoryReadLine,
+    /// 1111: whole cache lines.
+    MemoryWriteInvalidate,
+}
+
+impl Command {
+    /// Whether data moves from the target to the initiator.
+    pub fn reads(self) -> bool {
+        use Command::*;
+        matches!(self, InterruptAcknowledge | IoRead | MemoryRead | MemoryReadMultiple | MemoryReadLine)
+    }
+}
+
+/// What an initiator asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// The command.
+    pub command: Command,
+    /// The address; ignored by special cycle and interrupt acknowledge.
+    pub address: u32,
+    /// How many bytes the initiator wants to move, at most.
+    pub bytes: u32,
+    /// What the data phases carry.
+    pub carries: &'static Label,
+}
+
+/// How a target answers: DEVSEL# and the clocks to the first TRDY#, and where it stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// When the target has the first data, or takes it.
+    pub ready: Ready,
+    /// The target disconnects at the next multiple of this many bytes; zero where it never does.
+    pub boundary_bytes: u32,
+}
+
+/// When the first data phase can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// After so many wait clocks.
+    After(u64),
+    /// Not now: the target asserts STOP# so many clocks after FRAME#, and the initiator comes again.
+    Retry(u64),
+}
+
+/// Who answers on the bus.
+pub trait PciTarget {
+    /// The answer to `transaction`, whose FRAME# is asserted at `now`; `None` where the address is not decoded.
+    fn answer(&self, transaction: &Transaction, now: Time) -> Option<Answer>;
+    /// The data of an I/O write has arrived.
+    fn io_write(&self, _address: u32, _value: u32) {}
+}

@@ -1,0 +1,59 @@
+//! Block storage, as an application sees it: requests go in, completions come out.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Time};
+
+use crate::cpu::Processor;
+
+/// A read has ended.
+pub static READ: Label = Label::mark("read");
+/// A write has ended.
+pub static WRITE: Label = Label::mark("write");
+
+/// What an application asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// From the device to memory.
+    Read,
+    /// From memory to the device.
+    Write,
+}
+
+/// One request.
+pub struct Request {
+    /// Read or write.
+    pub operation: Operation,
+    /// First byte on the device.
+    pub offset_bytes: u64,
+    /// How many bytes.
+    pub bytes: u32,
+    /// When the application issued it.
+    pub issued: Time,
+    /// Where the completion goes.
+    pub done: Queue<Completion>,
+}
+
+/// A request has ended.
+pub struct Completion {
+    /// Read or write.
+    pub operation: Operation,
+    /// How many bytes.
+    pub bytes: u32,
+    /// When the application issued it.
+    pub issued: Time,
+}
+
+/// A device behind its driver.
+pub trait Storage {
+    /// Hands a request over; its completion arrives in the request's own queue.
+    fn submit(&self, request: Request);
+    /// Capacity, bytes.
+    fn size_bytes(&self) -> u64;
+    /// Requests are multiples of this many bytes.
+    fn block_bytes(&self) -> u32;
+    /// The processor that the application's side of the path runs on.
+    fn processor(&self) -> Rc<Processor>;
+    /// Processor time that a request needs above the driver.
+    fn time_per_request(&self) -> Time;
+}
