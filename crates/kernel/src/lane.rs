@@ -14,12 +14,18 @@ use crate::record::{Kind, Label, Record};
 use crate::sim::{Core, Sim};
 
 pub(crate) struct Waiter {
-    /// Priority, clock edge, rank of the name, ticket.
-    order: (u8, Time, u32, u64),
+    /// Priority, clock edge, rank of the name, ticket; packed, for one comparison.
+    order: u128,
     since: Time,
     ticket: u64,
     task: u32,
     reason: &'static Label,
+}
+
+impl Waiter {
+    fn priority(&self) -> u8 {
+        (self.order >> 120) as u8
+    }
 }
 
 /// A hold that ends early when someone else asks.
@@ -110,6 +116,7 @@ impl Core {
         }
     }
 
+    #[inline]
     pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
         if state.holder == 0 && !state.arbitrating && !state.waiters.is_empty() {
@@ -123,7 +130,8 @@ impl Core {
     pub(crate) fn enqueue(&mut self, lane: u32, task: u32, priority: u8, reason: &'static Label, since: Time, now: Time) -> u64 {
         let (ticket, rank) = (self.next_sequence(), self.rank(task));
         let state = &mut self.lanes[lane as usize];
-        let order = (priority, state.edge(since), rank, ticket);
+        let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | (ticket & ((1 << 40) - 1)));
+        let order = (u128::from(priority) << 120) | (u128::from(edge) << 56) | u128::from(low);
         state.waiters.push(Waiter { order, since, ticket, task, reason });
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
@@ -142,6 +150,7 @@ impl Core {
         ticket
     }
 
+    #[inline]
     fn release(&mut self, lane: u32, ticket: u64, now: Time) {
         let state = &mut self.lanes[lane as usize];
         assert_eq!(state.holder, ticket, "only the holder releases a lane");
@@ -232,16 +241,23 @@ impl<'a> Acquire<'a> {
 impl<'a> Future for Acquire<'a> {
     type Output = Grant<'a>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Grant<'a>> {
+        if self.ticket == 0 {
+            return self.begin();
+        }
+        let lane = self.lane;
+        if lane.sim.shared.core.borrow().lanes[lane.id as usize].holder != self.ticket {
+            return Poll::Pending;
+        }
+        Poll::Ready(Grant { lane, ticket: std::mem::take(&mut self.ticket) })
+    }
+}
+
+impl<'a> Acquire<'a> {
+    fn begin(&mut self) -> Poll<Grant<'a>> {
         let (lane, shared) = (self.lane, &*self.lane.sim.shared);
         let mut core = shared.core.borrow_mut();
-        if self.ticket != 0 {
-            if core.lanes[lane.id as usize].holder != self.ticket {
-                return Poll::Pending;
-            }
-            let ticket = std::mem::take(&mut self.ticket);
-            return Poll::Ready(Grant { lane, ticket });
-        }
         let (now, task) = (shared.now.get(), shared.current.get());
         if let Some(train) = core.lanes[lane.id as usize].train {
             core.cut_train(train, now);
@@ -258,19 +274,24 @@ impl<'a> Future for Acquire<'a> {
         self.ticket = core.enqueue(lane.id, task, self.priority, self.reason, now, now);
         Poll::Pending
     }
+
+    fn withdraw(&mut self) {
+        let shared = &*self.lane.sim.shared;
+        let mut core = shared.core.borrow_mut();
+        let state = &mut core.lanes[self.lane.id as usize];
+        if state.holder == self.ticket {
+            core.release(self.lane.id, self.ticket, shared.now.get());
+        } else {
+            state.waiters.retain(|w| w.ticket != self.ticket);
+        }
+    }
 }
 
 impl Drop for Acquire<'_> {
+    #[inline]
     fn drop(&mut self) {
         if self.ticket != 0 {
-            let shared = &*self.lane.sim.shared;
-            let mut core = shared.core.borrow_mut();
-            let state = &mut core.lanes[self.lane.id as usize];
-            if state.holder == self.ticket {
-                core.release(self.lane.id, self.ticket, shared.now.get());
-            } else {
-                state.waiters.retain(|w| w.ticket != self.ticket);
-            }
+            self.withdraw();
         }
     }
 }
@@ -309,7 +330,7 @@ impl<'a> Grant<'a> {
             let mut core = sim.shared.core.borrow_mut();
             let task = sim.shared.current.get();
             let mut hold = Interruptible { start, units: count, rule, task };
-            if let Some(priority) = core.lanes[id].waiters.iter().map(|w| w.order.0).min() {
+            if let Some(priority) = core.lanes[id].waiters.iter().map(|w| w.priority()).min() {
                 hold.ask(priority, start);
             }
             core.lanes[id].interruptible = Some(hold);
@@ -334,6 +355,7 @@ impl<'a> Grant<'a> {
 }
 
 impl Drop for Grant<'_> {
+    #[inline]
     fn drop(&mut self) {
         let shared = &*self.lane.sim.shared;
         shared.core.borrow_mut().release(self.lane.id, self.ticket, shared.now.get());

@@ -61,6 +61,7 @@ pub(crate) struct Core {
     /// Until the event loop has its turn, nobody else does anything before this: time may be skipped up to it.
     /// Whatever wakes someone, schedules something or calls the event loop lowers it.
     skip_before: Time,
+    /// The first instant beyond the run.
     horizon: Time,
     /// The event loop has something to do before the next event.
     interrupted: bool,
@@ -110,6 +111,7 @@ impl Core {
         }
     }
 
+    #[inline]
     pub(crate) fn schedule(&mut self, event: Event) {
         self.skip_before = self.skip_before.min(event.at());
         self.events.push(event);
@@ -129,8 +131,7 @@ impl Core {
     /// A process is about to run: how far may it skip?
     fn begin_turn(&mut self) {
         let alone = self.ready.is_empty() && !self.interrupted;
-        let due = self.events.next_time().min(self.horizon.saturating_add(Time::ps(1)));
-        self.skip_before = if alone { due } else { Time::ZERO };
+        self.skip_before = if alone { self.events.next_time().min(self.horizon) } else { Time::ZERO };
     }
 
     /// Something happened that takes no time and needs no event.
@@ -191,22 +192,28 @@ impl Shared {
     }
 
     /// Polls a sleep until `until`: skips there, or arms a timer for the current task, which `armed` names.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
+        match armed {
+            None => self.begin_sleep(until, armed),
+            Some(_) if self.now.get() < until => Poll::Pending,
+            Some(_) => Poll::Ready(()),
+        }
+    }
+
+    fn begin_sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
         if self.now.get() >= until {
-            return if armed.is_none() && self.stands_still() { Poll::Pending } else { Poll::Ready(()) };
+            return if self.stands_still() { Poll::Pending } else { Poll::Ready(()) };
         }
-        if armed.is_none() {
-            let mut core = self.core.borrow_mut();
-            if core.may_skip(until) {
-                self.advance(&mut core, until, 0);
-                return Poll::Ready(());
-            }
-            let task = self.current.get();
-            let event = Event::wake(until, core.rank(task), task);
-            core.schedule(event);
-            *armed = Some(task);
+        let mut core = self.core.borrow_mut();
+        if core.may_skip(until) {
+            self.advance(&mut core, until, 0);
+            return Poll::Ready(());
         }
+        let task = self.current.get();
+        let event = Event::wake(until, core.rank(task), task);
+        core.schedule(event);
+        *armed = Some(task);
         Poll::Pending
     }
 
@@ -459,7 +466,7 @@ impl Sim {
         let names = self.shared.names.borrow();
         let mut processes = self.shared.processes.borrow_mut();
         let mut core = self.shared.core.borrow_mut();
-        core.horizon = until;
+        core.horizon = until.saturating_add(Time::ps(1));
         (core.interrupted, core.stopped, core.livelock) = (false, false, false);
         (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
         let started = processes.len();

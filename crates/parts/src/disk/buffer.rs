@@ -21,6 +21,7 @@ pub(super) struct Dirty {
 
 pub(super) struct Buffer {
     segments: usize,
+    segment_sectors: u64,
     capacity_sectors: u64,
     /// Least recently used first.
     extents: VecDeque<Extent>,
@@ -36,6 +37,7 @@ impl Buffer {
     pub(super) fn new(segments: usize, segment_sectors: u64) -> Buffer {
         Buffer {
             segments,
+            segment_sectors,
             capacity_sectors: segments as u64 * segment_sectors,
             extents: VecDeque::with_capacity(segments + 1),
             dirty: VecDeque::new(),
@@ -78,16 +80,28 @@ impl Buffer {
         }
     }
 
-    /// Whether a write replaces a block that waits: then it needs no slot of its own.
-    pub(super) fn overwrites(&self, lba: u64, sectors: u64) -> bool {
-        self.dirty.iter().any(|d| d.lba == lba && d.sectors == sectors)
+    /// Whether a write finds room with a block that waits: it replaces it, or continues the last one within its
+    /// segment. Then it needs no slot of its own.
+    pub(super) fn joins(&self, lba: u64, sectors: u64) -> bool {
+        self.joined(lba, sectors).is_some()
+    }
+
+    fn joined(&self, lba: u64, sectors: u64) -> Option<(usize, Dirty)> {
+        let replaced = self.dirty.iter().position(|d| d.lba == lba && d.sectors == sectors);
+        if let Some(index) = replaced {
+            return Some((index, self.dirty[index]));
+        }
+        let last = self.dirty.back()?;
+        let continues = last.lba + last.sectors == lba && last.sectors + sectors <= self.segment_sectors;
+        continues.then(|| (self.dirty.len() - 1, Dirty { lba: last.lba, sectors: last.sectors + sectors }))
     }
 
     /// A block was written by the host: what the buffer read before is void where they overlap.
     pub(super) fn write(&mut self, lba: u64, sectors: u64) {
         self.extents.retain(|e| e.end <= lba || lba + sectors <= e.first);
-        if !self.overwrites(lba, sectors) {
-            self.dirty.push_back(Dirty { lba, sectors });
+        match self.joined(lba, sectors) {
+            Some((index, block)) => self.dirty[index] = block,
+            None => self.dirty.push_back(Dirty { lba, sectors }),
         }
     }
 
@@ -95,10 +109,6 @@ impl Buffer {
     pub(super) fn next_dirty(&mut self) -> Option<Dirty> {
         self.being_written = self.dirty.pop_front();
         self.being_written
-    }
-
-    pub(super) fn has_dirty(&self) -> bool {
-        !self.dirty.is_empty()
     }
 }
 
@@ -126,6 +136,15 @@ mod tests {
     }
 
     #[test]
+    fn writes_that_follow_each_other_share_a_segment_until_it_is_full() {
+        let mut buffer = Buffer::new(4, 100);
+        buffer.write(0, 60);
+        assert!(buffer.joins(60, 40) && !buffer.joins(60, 41) && !buffer.joins(61, 4));
+        buffer.write(60, 40);
+        assert_eq!(buffer.next_dirty(), Some(Dirty { lba: 0, sectors: 100 }));
+    }
+
+    #[test]
     fn a_write_voids_what_was_read_and_replaces_the_same_block_in_place() {
         let mut buffer = Buffer::new(4, 100);
         buffer.read(0, 50);
@@ -133,6 +152,6 @@ mod tests {
         assert!(!buffer.holds(0, 8) && buffer.holds(40, 8));
         buffer.write(40, 8);
         assert_eq!(buffer.next_dirty(), Some(Dirty { lba: 40, sectors: 8 }));
-        assert!(!buffer.has_dirty());
+        assert_eq!(buffer.next_dirty(), None);
     }
 }

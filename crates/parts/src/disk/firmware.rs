@@ -28,15 +28,15 @@ impl Disk {
             self.firmware.spend(&DECODE, self.spec.decode).await;
             if command.writes {
                 let again = overwritten.replace((command.lba, command.sectors)) == Some((command.lba, command.sectors));
-                let interval = self.draw(self.spec.overwrite_interval, self.spec.overwrite_spread);
-                free_at = self.sim.now() + if again { interval } else { self.spec.write_follow_up };
+                let follow_up = if again { self.spec.overwrite_interval } else { self.spec.write_follow_up };
+                free_at = self.sim.now() + self.vary(follow_up);
                 self.write(command).await;
             } else {
                 overwritten = None;
                 if self.buffer.borrow().read_end != command.lba {
                     self.firmware.spend(&LOOK_UP, self.spec.look_up).await;
                 }
-                free_at = self.sim.now() + self.spec.read_follow_up;
+                free_at = self.sim.now() + self.vary(self.spec.read_follow_up);
                 self.read(command).await;
             }
             let _ = self.cable.interrupts().try_put(());
@@ -44,16 +44,18 @@ impl Disk {
     }
 
     async fn write(&self, command: Command) {
-        let overwrites = self.buffer.borrow().overwrites(command.lba, command.sectors);
-        if !overwrites {
+        let joins = || self.buffer.borrow().joins(command.lba, command.sectors);
+        let joined = joins();
+        if !joined {
             self.write_slots.take(&WRITE_CACHE_FULL).await;
         }
         let _ = self.cable.offers().try_put(bytes_of(command.sectors));
         self.until_crossed(command.sectors).await;
-        let still = self.buffer.borrow().overwrites(command.lba, command.sectors);
-        if overwrites && !still {
-            // The block went to the media while its successor arrived: that one waits in a slot of its own.
+        if joined && !joins() {
+            // The block went to the media while its successor arrived: that one needs a slot of its own.
             self.write_slots.take(&WRITE_CACHE_FULL).await;
+        } else if !joined && joins() {
+            let _ = self.write_slots.try_put(());
         }
         self.buffer.borrow_mut().write(command.lba, command.sectors);
         let _ = self.jobs.try_put(Job::Write);

@@ -54,8 +54,8 @@ pub struct Spec {
     pub write_follow_up: Time,
     /// Between two writes of the same blocks, mean.
     pub overwrite_interval: Time,
-    /// That interval varies evenly by so much either way.
-    pub overwrite_spread: Time,
+    /// Follow-ups and that interval vary evenly by this share either way, parts per million.
+    pub variation: u64,
 }
 
 impl Spec {
@@ -79,7 +79,7 @@ impl Spec {
             read_follow_up: p.time("firmware.read_follow_up")?,
             write_follow_up: p.time("firmware.write_follow_up")?,
             overwrite_interval: p.time("firmware.overwrite_interval")?,
-            overwrite_spread: p.time("firmware.overwrite_spread")?,
+            variation: p.share("firmware.variation")?,
         };
         for (key, value) in [("buffer.segments", spec.segments as u64), ("buffer.segment", spec.segment_sectors)] {
             if value == 0 || value > 65_536 {
@@ -89,9 +89,8 @@ impl Spec {
         if spec.cached_writes == 0 || spec.cached_writes > 4_096 {
             return Err(p.error("buffer.cached_writes", "a drive holds at least one write", "expected 1 to 4,096"));
         }
-        if spec.overwrite_spread > spec.overwrite_interval {
-            let help = "expected at most `firmware.overwrite_interval`";
-            return Err(p.error("firmware.overwrite_spread", "the spread exceeds the interval", help));
+        if spec.variation > 1_000_000 {
+            return Err(p.error("firmware.variation", "a span cannot vary by more than itself", "expected at most 100 %"));
         }
         Ok(spec)
     }
@@ -166,11 +165,11 @@ impl Disk {
         disk
     }
 
-    /// A span between `mean - spread` and `mean + spread`, evenly.
-    fn draw(&self, mean: Time, spread: Time) -> Time {
-        let width = 2 * spread.as_ps() + 1;
-        let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(width)) >> 64;
-        mean - spread + Time::ps(drawn as u64)
+    /// A span around `mean`, evenly within the firmware's variation.
+    fn vary(&self, mean: Time) -> Time {
+        let spread = (u128::from(mean.as_ps()) * u128::from(self.spec.variation) / 1_000_000) as u64;
+        let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(2 * spread + 1)) >> 64;
+        mean - Time::ps(spread) + Time::ps(drawn as u64)
     }
 }
 

@@ -167,7 +167,6 @@ struct Piece {
 
 /// The driver of one channel.
 struct ChannelDriver {
-    sim: Sim,
     spec: Rc<Spec>,
     processor: Rc<Processor>,
     bridge: Rc<IdeBridge>,
@@ -189,7 +188,7 @@ pub fn install(sim: &Sim, name: &str, spec: Spec, processor: &Rc<Processor>, bri
     for (channel, channel_name) in CHANNELS.iter().enumerate() {
         let Some(cable) = bridge.cable(channel) else { continue };
         let (processor, bridge, queue) = (processor.clone(), bridge.clone(), Queue::new(sim, QUEUE_MAX));
-        let driver = Rc::new(ChannelDriver { sim: sim.clone(), spec: spec.clone(), processor, bridge, channel, queue });
+        let driver = Rc::new(ChannelDriver { spec: spec.clone(), processor, bridge, channel, queue });
         for (position, drive_name, drive) in cable.drives() {
             volumes.push((drive_name, Rc::new(Volume { driver: driver.clone(), position, drive })));
         }
