@@ -23,10 +23,10 @@ fn observed(model: Model, count: u64) -> Sim {
 }
 
 #[library_benchmark]
-#[bench::masters_n(Model::Masters.build(N))]
-#[bench::masters_2n(Model::Masters.build(2 * N))]
-#[bench::masters_observed_n(observed(Model::Masters, N))]
-#[bench::masters_observed_2n(observed(Model::Masters, 2 * N))]
+#[bench::masters_n(Model::Masters { random: false }.build(N))]
+#[bench::masters_2n(Model::Masters { random: false }.build(2 * N))]
+#[bench::masters_observed_n(observed(Model::Masters { random: false }, N))]
+#[bench::masters_observed_2n(observed(Model::Masters { random: false }, 2 * N))]
 #[bench::bursts_n(Model::Transfers { trains: false }.build(N))]
 #[bench::bursts_2n(Model::Transfers { trains: false }.build(2 * N))]
 #[bench::bursts_observed_n(observed(Model::Transfers { trains: false }, N))]

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use hopscope_kernel::{Sim, bench::EventQueue};
-use models::Model;
+use models::{Model, by_hand};
 
 fn bench(c: &mut Criterion, name: &str, count: u64, build: impl Fn(u64) -> Sim) {
     let mut group = c.benchmark_group("kernel");
@@ -27,8 +27,14 @@ fn bench(c: &mut Criterion, name: &str, count: u64, build: impl Fn(u64) -> Sim) 
 fn kernel(c: &mut Criterion) {
     let observed = |model: Model| move |count| models::observed(model.build(count));
     let plain = |model: Model| move |count| model.build(count);
-    bench(c, "masters", 400_000, plain(Model::Masters));
-    bench(c, "masters, observed", 400_000, observed(Model::Masters));
+    for (name, random) in [("masters", false), ("masters at random", true)] {
+        let mut group = c.benchmark_group("kernel");
+        group.throughput(Throughput::Elements(400_000)).sample_size(20).measurement_time(Duration::from_secs(2));
+        group.bench_function(format!("{name}, by hand"), |b| b.iter(|| by_hand::masters(black_box(400_000), random)));
+        group.finish();
+        bench(c, name, 400_000, plain(Model::Masters { random }));
+        bench(c, &format!("{name}, observed"), 400_000, observed(Model::Masters { random }));
+    }
     for (name, trains) in [("transfers by trains", true), ("transfers by bursts", false)] {
         let count = if trains { 10_000 * 2_048 } else { 1_000 * 2_048 };
         bench(c, name, count, plain(Model::Transfers { trains }));

@@ -1,21 +1,36 @@
 //! For this crate's own benches: the event queue by itself. No part of the interface.
 
 use crate::Time;
-use crate::events::{Event, Events};
+use crate::events::{Due, Event, Events};
 
-/// The event queue, with a constant number of pending events.
+/// The event queue.
+#[derive(Default)]
 pub struct EventQueue {
     events: Events,
     random: u64,
 }
 
 impl EventQueue {
+    /// Schedules a timer.
+    pub fn push(&mut self, at: Time, task: u32) {
+        self.events.push(Event::wake(at, task, task));
+    }
+
+    /// Takes the next timer.
+    pub fn pop(&mut self) -> Option<(Time, u32)> {
+        let event = self.events.pop_until(Time::MAX)?;
+        match event.due() {
+            Due::Wake(task) => Some((event.at(), task)),
+            Due::Arbitrate(_) => None,
+        }
+    }
+
     /// A queue of `pending` events, at random times.
     pub fn filled(pending: u32) -> EventQueue {
         let mut queue = EventQueue { events: Events::default(), random: 1 };
         for task in 0..pending {
             let at = queue.after(Time::ZERO);
-            queue.events.push(Event::wake(at, task, task));
+            queue.push(at, task);
         }
         queue
     }

@@ -11,13 +11,12 @@ use std::task::{Context, Poll};
 use crate::Time;
 use crate::events::Event;
 use crate::record::{Kind, Label, Record};
-use crate::sim::{Core, Sim};
+use crate::sim::{Core, Sim, TICKET_MAX};
 
 pub(crate) struct Waiter {
     /// Priority, clock edge, rank of the name, ticket; packed, for one comparison.
     order: u128,
     since: Time,
-    ticket: u64,
     task: u32,
     reason: &'static Label,
 }
@@ -25,6 +24,10 @@ pub(crate) struct Waiter {
 impl Waiter {
     fn priority(&self) -> u8 {
         (self.order >> 120) as u8
+    }
+
+    fn ticket(&self) -> u64 {
+        self.order as u64 & TICKET_MAX
     }
 }
 
@@ -87,12 +90,13 @@ impl Core {
         }
         let best = (0..state.waiters.len()).min_by_key(|&i| state.waiters[i].order)?;
         let w = state.waiters.swap_remove(best);
-        state.holder = w.ticket;
+        state.holder = w.ticket();
         self.counts.grants += 1;
         self.record_wait(lane, w.task, w.reason, w.since, now);
         Some(w.task)
     }
 
+    #[inline]
     pub(crate) fn record_wait(&mut self, lane: u32, task: u32, label: &'static Label, since: Time, now: Time) {
         if self.observed() && now > since {
             let (lane, who, span) = (lane as u16, task as u16, now - since);
@@ -128,11 +132,11 @@ impl Core {
 
     /// Queues a request that was made at `since`; returns its ticket.
     pub(crate) fn enqueue(&mut self, lane: u32, task: u32, priority: u8, reason: &'static Label, since: Time, now: Time) -> u64 {
-        let (ticket, rank) = (self.next_sequence(), self.rank(task));
+        let (ticket, rank) = (self.next_ticket(), self.rank(task));
         let state = &mut self.lanes[lane as usize];
-        let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | (ticket & ((1 << 40) - 1)));
+        let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | ticket);
         let order = (u128::from(priority) << 120) | (u128::from(edge) << 56) | u128::from(low);
-        state.waiters.push(Waiter { order, since, ticket, task, reason });
+        state.waiters.push(Waiter { order, since, task, reason });
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
         {
@@ -144,7 +148,7 @@ impl Core {
 
     /// Makes `task` the holder of a free lane at once; returns its ticket.
     pub(crate) fn take_over(&mut self, lane: u32) -> u64 {
-        let ticket = self.next_sequence();
+        let ticket = self.next_ticket();
         self.lanes[lane as usize].holder = ticket;
         self.counts.grants += 1;
         ticket
@@ -282,7 +286,7 @@ impl<'a> Acquire<'a> {
         if state.holder == self.ticket {
             core.release(self.lane.id, self.ticket, shared.now.get());
         } else {
-            state.waiters.retain(|w| w.ticket != self.ticket);
+            state.waiters.retain(|w| w.ticket() != self.ticket);
         }
     }
 }
@@ -425,7 +429,10 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         let shared = &*self.lane.sim.shared;
         shared.cancel_sleep(self.end, self.armed.take());
         let (now, task) = (shared.now.get(), shared.current.get());
-        shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        let mut core = shared.core.borrow_mut();
+        if core.observed() {
+            core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        }
     }
 }
 

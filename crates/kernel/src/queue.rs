@@ -166,7 +166,7 @@ impl<T> Queue<T> {
         if ticket.number == 0 {
             let mut core = self.sim.shared.core.borrow_mut();
             let task = self.sim.shared.current.get();
-            ticket.number = core.next_sequence();
+            ticket.number = core.next_ticket();
             ticket.since_ps = self.sim.now().as_ps();
             line.enter(ticket.since_ps, core.rank(task), ticket.number, task, reason);
         }

@@ -22,6 +22,9 @@ const STEPS_AT_ONE_INSTANT_MAX: u32 = 1_000_000;
 /// A livelock is watched for so many turns, to name those who keep going.
 const LIVELOCK_WATCHED: usize = 1_000;
 
+/// Tickets are never reused within a run: they tell requests apart.
+pub(crate) const TICKET_MAX: u64 = (1 << 40) - 1;
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -69,7 +72,7 @@ pub(crate) struct Core {
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) trains: Vec<Option<TrainState>>,
     pub(crate) counts: Counts,
-    sequence: u64,
+    ticket: u64,
     pub(crate) trains_allowed: bool,
     /// Highest event class seen at the present instant.
     pub(crate) class_reached: u32,
@@ -164,10 +167,11 @@ impl Core {
         }
     }
 
-    /// The next sequence number: the last resort of every order.
-    pub(crate) fn next_sequence(&mut self) -> u64 {
-        self.sequence += 1;
-        self.sequence
+    /// The next ticket: the last resort of every order.
+    pub(crate) fn next_ticket(&mut self) -> u64 {
+        self.ticket += 1;
+        assert!(self.ticket <= TICKET_MAX, "a run makes fewer than 10^12 requests");
+        self.ticket
     }
 }
 
@@ -270,7 +274,7 @@ impl Sim {
                     lanes: Vec::new(),
                     trains: Vec::new(),
                     counts: Counts::default(),
-                    sequence: 0,
+                    ticket: 0,
                     trains_allowed: true,
                     class_reached: 0,
                     events_at_this_instant: 0,

@@ -52,6 +52,19 @@ pub struct Machine {
     pub volumes: BTreeMap<String, Rc<dyn Storage>>,
 }
 
+impl Part {
+    /// Its kind, as `model = "…"` in its part file.
+    pub fn model(&self) -> &'static str {
+        self.kind.model
+    }
+
+    /// What it is plugged into: the plug, and the port as `part.port`.
+    pub fn plugs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let ports = self.plugs.iter().map(|(part, port)| format!("{part}.{port}"));
+        self.kind.plugs.iter().map(|(plug, _)| *plug).zip(ports)
+    }
+}
+
 impl Blueprint {
     /// Reads the system file that `sources` keeps under the number `file`, and the part files it uses.
     pub fn read(library: &Library, sources: &mut Sources, file: u32) -> Result<Blueprint, Problems> {
@@ -85,6 +98,11 @@ impl Blueprint {
     /// Its parts.
     pub fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// The devices that a job can name.
+    pub fn devices(&self) -> Vec<String> {
+        self.build(Sim::new(), 0, &mut Problems::default()).volumes.into_keys().collect()
     }
 
     /// Builds the machine in `sim`.
@@ -147,6 +165,12 @@ impl Blueprint {
         numbers
     }
 
+    /// Every choice of every part that is no number, such as `disk.transfer_mode`, by path.
+    pub fn choices(&self) -> Vec<(String, &Entry)> {
+        let named = |part: &Part, (key, entry)| (format!("{}.{key}", part.name), entry);
+        self.parts.iter().flat_map(|part| choices_of(&part.parameters).into_iter().map(|c| named(part, c))).collect()
+    }
+
     /// The number at a path.
     pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
         let known: Vec<String> = self.numbers().into_iter().map(|(path, _)| path).collect();
@@ -170,16 +194,66 @@ impl Blueprint {
     }
 }
 
+/// Every number of one part, by path: `key`, or `key[row].column`.
+pub fn numbers_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
+    let mut numbers = Vec::new();
+    collect("", parameters, &mut numbers);
+    numbers
+}
+
+/// Every choice of one part that is no number, by key.
+pub fn choices_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
+    let choices = parameters.entries.iter().filter(|(_, entry)| matches!(entry.value, Value::Text(_)));
+    choices.map(|(key, entry)| (key.clone(), entry)).collect()
+}
+
+/// What is wrong with the part file that `sources` keeps under the number `file`.
+///
+/// A part is built in a machine, so it takes the place of a part of its model in the systems of the library. It is
+/// right if one of them takes it.
+pub fn check_part(library: &Library, sources: &mut Sources, file: u32) -> Result<(), Problems> {
+    let read = part_file::read(sources, file)?;
+    let kind = kind_of(&read.model, file)?;
+    (kind.sockets)(&mut read.parameters.clone()).map_err(|error| Problems::from(Problem::from(error)))?;
+    let systems: Vec<_> = library.systems().filter_map(|name| library.system(name).cloned()).collect();
+    let mut refused = Ok(());
+    for system in systems {
+        let system = sources.add(system.name, system.text);
+        let Ok(mut blueprint) = Blueprint::read(library, sources, system) else { continue };
+        let Some(part) = blueprint.parts.iter_mut().find(|part| part.kind.model == kind.model) else { continue };
+        part.parameters = read.parameters.clone();
+        let mut problems = Problems::default();
+        blueprint.build(Sim::new(), 0, &mut problems);
+        problems.0.retain(|problem| problem.place.is_some_and(|place| place.file == file));
+        match problems.unless_empty(()) {
+            Ok(()) => return Ok(()),
+            Err(problems) if refused.is_ok() => refused = Err(problems),
+            Err(_) => {}
+        }
+    }
+    refused
+}
+
+fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
+    catalog::kind(model).ok_or_else(|| {
+        let models: Vec<&str> = catalog::KINDS.iter().map(|kind| kind.model).collect();
+        let start = Place { file, start: 0, end: 0 };
+        let problem = Problem::at(start, format!("there is no model `{model}`"));
+        problem.help(format!("{}models: {}", did_you_mean(model, &models), models.join(", ")))
+    })
+}
+
 fn collect<'a>(prefix: &str, parameters: &'a Parameters, numbers: &mut Vec<(String, &'a Entry)>) {
+    let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}.") };
     for (key, entry) in &parameters.entries {
         match &entry.value {
             Value::Text(_) => {}
             Value::Rows(rows) => {
                 for (index, row) in rows.iter().enumerate() {
-                    collect(&format!("{prefix}.{key}[{index}]"), row, numbers);
+                    collect(&format!("{prefix}{key}[{index}]"), row, numbers);
                 }
             }
-            _ => numbers.push((format!("{prefix}.{key}"), entry)),
+            _ => numbers.push((format!("{prefix}{key}"), entry)),
         }
     }
 }
@@ -193,12 +267,7 @@ fn read_part(library: &Library, sources: &mut Sources, declaration: &PartDeclara
     };
     let file = sources.add(text.name.clone(), text.text.clone());
     let read = part_file::read(sources, file)?;
-    let Some(kind) = catalog::kind(&read.model) else {
-        let models: Vec<&str> = catalog::KINDS.iter().map(|kind| kind.model).collect();
-        let start = Place { file, start: 0, end: 0 };
-        let problem = Problem::at(start, format!("there is no model `{}`", read.model));
-        return Err(problem.help(format!("{}models: {}", did_you_mean(&read.model, &models), models.join(", "))).into());
-    };
+    let kind = kind_of(&read.model, file)?;
     let mut parameters = read.parameters;
     let mut problems = Problems::default();
     for (key, entry) in &declaration.overrides.entries {

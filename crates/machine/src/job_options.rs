@@ -111,7 +111,7 @@ pub fn why_without_effect(option: &str) -> Option<&'static str> {
 }
 
 /// Every option that is in a class.
-pub(crate) fn known() -> Vec<&'static str> {
+pub fn known() -> Vec<&'static str> {
     let without_effect = WITHOUT_EFFECT.iter().map(|(_, names)| *names);
     let lists = MODELLED.iter().copied().chain(without_effect).chain([BETWEEN_JOBS]);
     lists.flat_map(|names| names.split(' ')).chain(not_modelled().map(|(name, _)| name)).collect()

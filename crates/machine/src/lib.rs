@@ -1,6 +1,8 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
 
 pub mod blueprint;
+pub mod check;
+pub mod fio_json;
 pub mod job_file;
 pub mod job_options;
 mod job_values;

@@ -3,6 +3,8 @@
 // Each bench uses a part of this.
 #![allow(dead_code)]
 
+pub mod by_hand;
+
 use hopscope_kernel::{Burst, Car, Ended, Label, Observer, Queue, Record, Sim, Time};
 
 static BUSY: Label = Label::reason("bus busy");
@@ -32,8 +34,8 @@ impl Draw {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Model {
-    /// A: four masters think, acquire the one bus, first come first served, and hold it.
-    Masters,
+    /// A: four masters think, acquire the one bus, first come first served, and hold it; times fixed or random.
+    Masters { random: bool },
     /// B: register accesses, then 2,048 bursts back to back, as a train or burst by burst.
     Transfers { trains: bool },
     /// C: customers arrive at a queue; one server takes them.
@@ -47,7 +49,7 @@ impl Model {
     pub fn build(self, count: u64) -> Sim {
         let sim = Sim::new();
         match self {
-            Model::Masters => masters(&sim, count),
+            Model::Masters { random } => masters(&sim, count, random),
             Model::Transfers { trains } => {
                 if !trains {
                     sim.without_trains();
@@ -82,16 +84,22 @@ pub fn run(sim: Sim) -> Sim {
     sim
 }
 
-fn masters(sim: &Sim, count: u64) {
+/// Think and hold times of a master.
+fn times(draw: &mut Draw, master: u64, random: bool) -> (Time, Time) {
+    if random { (draw.around(600_000), draw.around(240_000)) } else { (Time::ns(600 + 70 * master), Time::ns(240)) }
+}
+
+fn masters(sim: &Sim, count: u64, random: bool) {
     let bus = sim.lane("bus", None);
     for m in 0..4 {
         let (s, bus) = (sim.clone(), bus.clone());
         sim.process(&format!("master{m}"), async move {
             let mut draw = Draw(m);
             for _ in 0..count / 4 {
-                s.wait(draw.around(600_000)).await;
+                let (think, hold) = times(&mut draw, m, random);
+                s.wait(think).await;
                 let grant = bus.acquire(&BUSY).await;
-                grant.hold(&DATA, draw.around(240_000)).await;
+                grant.hold(&DATA, hold).await;
             }
         });
     }

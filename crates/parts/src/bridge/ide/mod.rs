@@ -50,6 +50,15 @@ const HALVES: usize = 2;
 /// Bytes of a descriptor.
 const DESCRIPTOR_BYTES: u32 = 8;
 
+/// When the dead time of a channel switch is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchAt {
+    /// At every burst that follows one of the other channel.
+    Burst,
+    /// At every command that follows one of the other channel.
+    Command,
+}
+
 /// The bridge's data sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
@@ -63,8 +72,10 @@ pub struct Spec {
     pub first_strobe: u64,
     /// From a descriptor to the work on its region.
     pub descriptor_delay: Time,
-    /// From one channel's use of the buffer to the other's.
+    /// Dead time when the buffer turns from one channel to the other.
     pub channel_switch: Time,
+    /// When that time is lost.
+    pub channel_switch_at: SwitchAt,
     /// Wait clocks of a register inside the bridge.
     pub register_first_data: u64,
     /// A register access not satisfied by then is retried: clocks from FRAME#.
@@ -87,6 +98,15 @@ impl Spec {
         let Some(bus_master_base) = parsed.filter(|b| b % 16 == 0) else {
             return Err(p.error("bus_master_base", format!("`{base}` is no register base"), "write \"0x10A0\""));
         };
+        let switch_at = p.text("channel_switch_at")?;
+        let channel_switch_at = match switch_at.as_str() {
+            "burst" => SwitchAt::Burst,
+            "command" => SwitchAt::Command,
+            _ => {
+                let problem = format!("`{switch_at}` is no time for a channel switch");
+                return Err(p.error("channel_switch_at", problem, "expected \"burst\" or \"command\""));
+            }
+        };
         let word_clocks = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| row.clocks("word"));
         Ok(Spec {
             half_bytes: buffer_bytes as u32 / HALVES as u32,
@@ -95,6 +115,7 @@ impl Spec {
             first_strobe: p.clocks("first_strobe")?,
             descriptor_delay: p.time("descriptor_delay")?,
             channel_switch: p.time("channel_switch")?,
+            channel_switch_at,
             register_first_data: p.clocks("register_first_data")?,
             retry_after: p.clocks("retry_after")?,
             word_clocks: word_clocks.collect::<Result<_, SpecError>>()?,
@@ -107,7 +128,9 @@ impl Spec {
 struct Buffer {
     port: Lane,
     halves: Queue<()>,
+    /// The channel that used it last: in a burst, and in a command.
     last_user: Cell<Option<usize>>,
+    last_command: Cell<Option<usize>>,
 }
 
 /// One channel: its registers, and what is on its cable.
@@ -160,7 +183,7 @@ impl IdeBridge {
             spec,
             pci: pci.clone(),
             host: host.clone(),
-            buffer: Buffer { port, halves, last_user: Cell::new(None) },
+            buffer: Buffer { port, halves, last_user: Cell::new(None), last_command: Cell::new(None) },
             channels: [channel(0), channel(1)],
         });
         pci.attach(bridge.clone());
@@ -200,6 +223,10 @@ impl IdeBridge {
     /// One command's data: descriptor after descriptor, until the end-of-table bit.
     async fn transfer(&self, channel: &Channel, direction: Direction) {
         let Some(cable) = channel.cable.borrow().clone() else { return };
+        let before = self.buffer.last_command.replace(Some(channel.number));
+        if self.spec.channel_switch_at == SwitchAt::Command && before.is_some_and(|number| number != channel.number) {
+            self.sim.wait(self.spec.channel_switch).await;
+        }
         let (mut index, mut burst_started) = (0, false);
         let mut offered = 0;
         loop {

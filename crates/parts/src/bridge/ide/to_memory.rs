@@ -4,7 +4,7 @@
 
 use hopscope_kernel::{Burst, Car, CarState, Time, join};
 
-use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge};
+use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge, SwitchAt};
 use crate::bus::ide_cable::IdeCable;
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
@@ -120,7 +120,8 @@ impl IdeBridge {
     /// The dead time in which the buffer turns from the other channel to this one.
     pub(super) async fn turn_to(&self, channel: &Channel, grant: &hopscope_kernel::Grant<'_>) {
         let before = self.buffer.last_user.replace(Some(channel.number));
-        if before.is_some_and(|number| number != channel.number) {
+        let at_burst = self.spec.channel_switch_at == SwitchAt::Burst;
+        if at_burst && before.is_some_and(|number| number != channel.number) {
             grant.hold(&CHANNEL_SWITCH, self.spec.channel_switch).await;
         }
     }

@@ -1,0 +1,90 @@
+//! `hopscope check`: is my file right?
+
+use std::path::Path;
+
+use hopscope_machine::check::{self, FileKind};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::{Problem, Problems, Sources};
+use hopscope_machine::text_file;
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, BAD_INPUT, Refusal, SUCCESS};
+use crate::inputs::Data;
+use crate::panics::doing;
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope check my-disk.toml
+  hopscope check my-machine.toml my-jobs.fio
+  hopscope check --data my-data my-data/systems/*.toml --json";
+
+/// Check part, system and job files
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Files: parts, systems (.toml) and jobs (.fio)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: Data,
+}
+
+impl Args {
+    /// Checks every file.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        let library = self.data.library()?;
+        let mut answer = Answer::default();
+        let mut reports = Vec::new();
+        for name in &self.files {
+            doing(format!("checking {name}"));
+            let mut sources = Sources::default();
+            let found = check(&library, &mut sources, name);
+            if self.json {
+                reports.push(report(name, &found, &sources));
+            }
+            match found {
+                Ok(_) if self.json => {}
+                Ok(_) => answer.out += &format!("{name}: ok\n"),
+                Err(problems) => {
+                    answer.code = answer.code.max(BAD_INPUT);
+                    if !self.json {
+                        answer.complaints += &problems.render(&sources, true);
+                    }
+                }
+            }
+        }
+        if self.json {
+            answer.out = format!("{:#}\n", json!({ "ok": answer.code == SUCCESS, "files": reports }));
+        }
+        Ok(answer)
+    }
+}
+
+fn check(library: &Library, sources: &mut Sources, name: &str) -> Result<FileKind, Problems> {
+    let text = text_file::read(Path::new(name))?;
+    let file = sources.add(name, text);
+    check::check(library, sources, file)
+}
+
+fn report(name: &str, found: &Result<FileKind, Problems>, sources: &Sources) -> Value {
+    let (kind, problems) = match found {
+        Ok(kind) => (Some(kind.word()), Vec::new()),
+        Err(problems) => (None, problems.0.iter().map(|problem| problem_json(problem, sources)).collect()),
+    };
+    json!({ "file": name, "kind": kind, "ok": found.is_ok(), "problems": problems })
+}
+
+fn problem_json(problem: &Problem, sources: &Sources) -> Value {
+    let (file, line, column) = match &problem.place {
+        Some(place) => {
+            let (file, line, column) = sources.place_of(place);
+            (Some(file), Some(line), Some(column))
+        }
+        None => (None, None, None),
+    };
+    let (title, label, help) = (&problem.title, &problem.label, &problem.help);
+    json!({ "title": title, "label": label, "help": help, "file": file, "line": line, "column": column })
+}

@@ -1,0 +1,34 @@
+//! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
+
+mod check;
+mod parts;
+mod run;
+mod systems;
+
+use crate::answer::{Answer, Refusal};
+
+macro_rules! commands {
+    ($($name:ident => $module:ident,)*) => {
+        /// What hopscope does.
+        #[derive(clap::Subcommand)]
+        pub enum Command {
+            $(#[allow(missing_docs)] $name($module::Args),)*
+        }
+
+        impl Command {
+            /// Does it.
+            pub fn run(self) -> Result<Answer, Refusal> {
+                match self {
+                    $(Command::$name(args) => args.run(),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Run => run,
+    Parts => parts,
+    Systems => systems,
+    Check => check,
+}

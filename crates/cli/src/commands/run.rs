@@ -1,0 +1,156 @@
+//! `hopscope run`: what will this workload get on this machine?
+
+use std::time::{Duration, Instant};
+
+use hopscope_kernel::Time;
+use hopscope_machine::fio_json::{self, Figures};
+use hopscope_machine::job_file::{Job, JobFile, Rw};
+use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stop};
+
+use crate::answer::{Answer, Refusal};
+use crate::inputs::{self, Work};
+use crate::panics::doing;
+use crate::progress::Progress;
+use crate::tables::{bold, digits, rate, size, span};
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope run piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
+  hopscope run piix4e-one-disk --rw=read --bs=64k --until 0.5% --set pci.clock=66MHz
+  hopscope run my-machine.toml my-jobs.fio --json";
+
+/// Run a job on a machine: what does this workload get?
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    work: Work,
+    /// One JSON object in the shape of fio's own output
+    #[arg(long)]
+    json: bool,
+    /// Decides every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Stop when the 95 % interval of the throughput is narrower than this either way, such as 0.5%
+    #[arg(long, value_name = "SHARE", value_parser = inputs::share)]
+    until: Option<f64>,
+    /// Simulate regular bursts one by one (slower, the same results)
+    #[arg(long)]
+    no_trains: bool,
+    /// Say what the run took on this computer, too
+    #[arg(long)]
+    timing: bool,
+}
+
+impl Args {
+    /// Runs the job.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        doing(format!("reading {}", self.work.system()));
+        let (read, sources) = self.work.read()?;
+        doing(format!("running {} with seed {}", self.work.system(), self.seed));
+        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until };
+        let progress = Progress::of(end(&read.jobs));
+        let watcher = progress.as_ref().map(Progress::watcher);
+        let started = Instant::now();
+        let outcome = match run::run(&read.blueprint, &read.jobs.jobs, options, watcher) {
+            Ok(outcome) => outcome,
+            Err(failure) => return Err(Refusal::of_run(failure, sources)),
+        };
+        let wall = self.timing.then(|| started.elapsed());
+        drop(progress);
+        doing("writing the answer");
+        if self.json {
+            let jobs = &read.jobs;
+            let run = fio_json::Run { sources: &sources, jobs, outcome: &outcome, seed: self.seed, wall };
+            return Ok(Answer::json(&fio_json::report(&run)));
+        }
+        Ok(Answer::text(report(&read.jobs, &outcome, self.seed, wall)))
+    }
+}
+
+/// When the run ends, where the jobs say so.
+fn end(jobs: &JobFile) -> Option<Time> {
+    let runtime = jobs.jobs.iter().filter_map(|job| job.runtime).max()?;
+    Some(jobs.jobs.iter().map(|job| job.ramp_time).max()?.saturating_add(runtime))
+}
+
+fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) -> String {
+    let mut lines = Vec::new();
+    if let [_, _, ..] = &outcome.jobs[..] {
+        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(|job| Figures::of(outcome, job)).collect();
+        let (bytes, iops) = figures.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.bytes_per_second, sum.1 + f.iops));
+        lines.push(bold(&format!("all {} jobs: {}, {} IOPS", outcome.jobs.len(), rate(bytes), digits(iops))));
+        lines.push(String::new());
+    }
+    for (asked, job) in jobs.jobs.iter().zip(&outcome.jobs) {
+        lines.extend(job_lines(asked, job, outcome));
+        lines.push(String::new());
+    }
+    lines.push(interval(outcome));
+    let why = match outcome.stop {
+        Stop::Finished => "its jobs were done",
+        Stop::Runtime => "its runtime was over",
+        Stop::Converged => "its mean was known as well as asked for",
+        Stop::Limit => "its jobs have no end (give a runtime, a size, or --until 0.5%)",
+    };
+    lines.push(format!("The run ended after {} s simulated (seed {seed}): {why}.", seconds(outcome.simulated)));
+    if !jobs.without_effect.is_empty() {
+        lines.push(format!("Options without effect here: {}", jobs.without_effect.join(", ")));
+    }
+    if let Some(wall) = wall {
+        let counts = outcome.counts;
+        lines.push(format!(
+            "It took {} here: {} events, {} grants, {} trains ({} cut) of {} bursts.",
+            span(wall.as_nanos() as f64),
+            counts.events,
+            counts.grants,
+            counts.trains,
+            counts.trains_cut,
+            counts.bursts_in_trains
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn job_lines(asked: &Job, job: &JobOutcome, outcome: &Outcome) -> Vec<String> {
+    let kind = match job.rw {
+        Rw::Read => "sequential reads",
+        Rw::Write => "sequential writes",
+        Rw::RandRead => "random reads",
+        Rw::RandWrite => "random writes",
+    };
+    let sizes = match (asked.block_bytes_min, asked.block_bytes_max) {
+        (min, max) if min == max => size(min),
+        (min, max) => format!("{} to {}", size(min), size(max)),
+    };
+    let what = format!("  {kind} of {sizes} at depth {} on {}", job.iodepth, job.target);
+    let (Some(figures), Some(got)) = (Figures::of(outcome, job), job.got.as_ref()) else {
+        let time = if outcome.measured > Time::ZERO { "in the measured time" } else { "before the ramp was over" };
+        return vec![bold(&format!("{}: no transfer ended {time}", job.name)), what];
+    };
+    let ns = &got.latency_ns;
+    let at = |quantile| span(ns.value_at_quantile(quantile) as f64);
+    vec![
+        bold(&format!("{}: {}, {} IOPS", job.name, rate(figures.bytes_per_second), digits(figures.iops))),
+        what,
+        format!("  latency mean {}, p50 {}, p99 {}, max {}", span(ns.mean()), at(0.5), at(0.99), at(1.0)),
+        format!("  total {} in {} transfers over {} s", size(figures.bytes), figures.count, seconds(figures.span)),
+    ]
+}
+
+fn seconds(time: Time) -> String {
+    format!("{:.3}", time.as_seconds_f64())
+}
+
+fn interval(outcome: &Outcome) -> String {
+    let known = outcome.rate;
+    if !known.relative_half_width.is_finite() {
+        return "95 % interval: too few transfers to give one".to_string();
+    }
+    let percent = digits(known.relative_half_width * 100.0);
+    let warm_up = match known.warm_up.saturating_sub(outcome.simulated.saturating_sub(outcome.measured)) {
+        Time::ZERO => "no warm-up seen".to_string(),
+        time => format!("the first {} s left away as warm-up", seconds(time)),
+    };
+    format!("95 % interval: {} ±{percent} % ({warm_up})", rate(known.bytes_per_second))
+}

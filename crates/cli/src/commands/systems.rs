@@ -1,0 +1,97 @@
+//! `hopscope systems`: which machines are there?
+
+use hopscope_machine::blueprint::{Blueprint, Part};
+use hopscope_machine::problem::Problems;
+use hopscope_machine::system_file;
+use serde_json::{Map, json};
+
+use crate::answer::{Answer, Refusal};
+use crate::inputs::{self, Data, reading};
+use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope systems
+  hopscope systems piix4e-one-disk
+  hopscope systems my-machine.toml --json";
+
+/// List the machines there are, or show the parts, the wires and every number of one
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A system, or a system file; all of them if there is none
+    name: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: Data,
+}
+
+impl Args {
+    /// Lists or shows.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        match &self.name {
+            None => self.list(),
+            Some(name) => self.show(name),
+        }
+    }
+
+    fn list(&self) -> Result<Answer, Refusal> {
+        let (systems, _) = reading(|sources| {
+            let library = self.data.library()?;
+            let texts = library.systems().filter_map(|name| Some((name.to_string(), library.system(name)?)));
+            let read = |(name, text): (String, &hopscope_machine::library::TextOf)| {
+                let file = sources.add(text.name.clone(), text.text.clone());
+                Ok((name, system_file::read(sources, file)?))
+            };
+            texts.map(read).collect::<Result<Vec<_>, Problems>>()
+        })?;
+        if self.json {
+            let systems: Vec<_> = systems
+                .iter()
+                .map(|(name, system)| json!({ "name": name, "title": system.title, "study": system.study }))
+                .collect();
+            return Ok(Answer::json(&json!({ "systems": systems })));
+        }
+        let rows = systems.into_iter().map(|(name, system)| vec![name, system.title, system.study.unwrap_or_default()]);
+        Ok(Answer::text(table(&["system", "title", "study"], 1, rows)))
+    }
+
+    fn show(&self, name: &str) -> Result<Answer, Refusal> {
+        let (system, _) = reading(|sources| inputs::system(&self.data.library()?, sources, name))?;
+        let (all, chosen, devices) = (system.numbers(), system.choices(), system.devices());
+        if self.json {
+            return Ok(Answer::json(&json!({
+                "name": name,
+                "title": system.title,
+                "study": system.study,
+                "default_target": system.default_target,
+                "devices": devices,
+                "parts": system.parts().iter().map(part_json).collect::<Vec<_>>(),
+                "numbers": numbers_json(&all),
+                "choices": choices_json(&chosen),
+            })));
+        }
+        let mut out = bold(&system.title) + "\n";
+        if let Some(study) = &system.study {
+            out += &format!("study {study}; ");
+        }
+        out += &format!("devices: {} (a job without filename= is for {})\n\n", devices.join(", "), system.default_target);
+        out += &table(&["part", "is", "plugged into"], 1, rows(&system));
+        out += &format!("\n{}{}", numbers(&all), choices(&chosen));
+        Ok(Answer::text(out))
+    }
+}
+
+fn rows(system: &Blueprint) -> impl Iterator<Item = Vec<String>> {
+    system.parts().iter().map(|part| {
+        let wires: Vec<String> = part.plugs().map(|(plug, port)| format!("{plug} {port}")).collect();
+        vec![part.name.clone(), part.uses.clone(), wires.join(", ")]
+    })
+}
+
+fn part_json(part: &Part) -> serde_json::Value {
+    let plugs: Map<_, _> = part.plugs().map(|(plug, port)| (plug.to_string(), json!(port))).collect();
+    json!({ "name": part.name, "use": part.uses, "title": part.title, "model": part.model(), "plugs": plugs })
+}

@@ -1,0 +1,129 @@
+//! What several commands are given: shipped data, a machine, a job.
+
+use std::path::PathBuf;
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file::{self, JobFile};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::{Problem, Problems, Sources};
+
+use crate::answer::Refusal;
+
+/// Where parts, systems and jobs come from.
+#[derive(clap::Args)]
+pub struct Data {
+    /// Folder with parts/, systems/ and jobs/ that replace or join the shipped ones
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl Data {
+    /// The shipped files and those of `--data`.
+    pub fn library(&self) -> Result<Library, Problems> {
+        Library::new(self.data.as_deref())
+    }
+}
+
+/// A machine and what it is to do.
+#[derive(clap::Args)]
+pub struct Work {
+    /// A system file, or the name of a shipped one (`hopscope systems`)
+    system: String,
+    /// A fio job file, or the name of a shipped one
+    job: Option<String>,
+    /// The job as fio takes it on its command line, instead of a job file: --rw=randread --bs=64k …
+    #[arg(last = true, value_name = "--OPTION=VALUE", allow_hyphen_values = true)]
+    job_options: Vec<String>,
+    /// Change one number of the machine, such as pci.clock=66MHz (repeatable)
+    #[arg(long, value_name = "PART.KEY=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// The same, read and checked.
+pub struct Read {
+    /// The machine, as changed.
+    pub blueprint: Blueprint,
+    /// The jobs.
+    pub jobs: JobFile,
+}
+
+impl Work {
+    /// The machine's name on the command line.
+    pub fn system(&self) -> &str {
+        &self.system
+    }
+
+    /// Reads the machine and the job.
+    pub fn read(&self) -> Result<(Read, Sources), Refusal> {
+        reading(|sources| {
+            let library = self.data.library()?;
+            let mut blueprint = system(&library, sources, &self.system)?;
+            for assignment in &self.set {
+                blueprint.set(assignment)?;
+            }
+            let jobs = self.jobs(&library, sources)?;
+            Ok(Read { blueprint, jobs })
+        })
+    }
+
+    fn jobs(&self, library: &Library, sources: &mut Sources) -> Result<JobFile, Problems> {
+        match (&self.job, &self.job_options[..]) {
+            (None, []) => {
+                let help = "name a job file, or write options as fio takes them: \
+                            --rw=randread --bs=64k --iodepth=1 --runtime=10 --time_based";
+                Err(Problem::nowhere(format!("what is `{}` to do? There is no job", self.system)).help(help).into())
+            }
+            (None, options) => job_file::read_options(sources, options),
+            (Some(name), []) => {
+                let text = library.open_job(name)?;
+                let file = sources.add(text.name, text.text);
+                job_file::read(sources, file)
+            }
+            (Some(name), [option, ..]) => {
+                let title = format!("there is a job file, `{name}`, and an option of a job, `{option}`");
+                let help = "give one or the other; an option and its value are one word: --rw=randread";
+                Err(Problem::nowhere(title).help(help).into())
+            }
+        }
+    }
+}
+
+/// Reads a system that a command line names.
+pub fn system(library: &Library, sources: &mut Sources, name: &str) -> Result<Blueprint, Problems> {
+    let text = library.open_system(name)?;
+    let file = sources.add(text.name, text.text);
+    Blueprint::read(library, sources, file)
+}
+
+/// What `read` makes of texts, with the texts; what is wrong goes with them too.
+pub fn reading<T>(read: impl FnOnce(&mut Sources) -> Result<T, Problems>) -> Result<(T, Sources), Refusal> {
+    let mut sources = Sources::default();
+    match read(&mut sources) {
+        Ok(value) => Ok((value, sources)),
+        Err(problems) => Err(Refusal::Input(problems, sources)),
+    }
+}
+
+/// A share such as 0.5% or 0.005.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.trim().strip_suffix('%').map_or((text, 1.0), |percent| (percent, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|number| number / scale);
+    share.filter(|share| (1e-6..1.0).contains(share)).ok_or_else(|| {
+        "expected a percentage such as 0.5%, or a fraction such as 0.005, between 0.0001% and 100%".to_string()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_fraction() {
+        assert_eq!((share("0.5%"), share(" 2 %"), share("0.005")), (Ok(0.005), Ok(0.02), Ok(0.005)));
+        for wrong in ["", "%", "5", "0", "-1%", "nan", "inf%", "1e-300", "100%", "half"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The `hopscope` command: a face without logic. One file a command, under `commands/`.
+
+mod answer;
+mod commands;
+mod inputs;
+mod panics;
+mod progress;
+mod tables;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+
+/// Hopscope simulates I/O paths: what a workload achieves on a machine, and where the rest went.
+#[derive(Parser)]
+#[command(name = "hopscope", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope systems
+  hopscope run piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
+  hopscope check my-disk.toml my-machine.toml my-jobs.fio
+
+Exit codes: 0 done, 2 wrong input, 70 a defect of hopscope itself.";
+
+fn main() -> ExitCode {
+    let code = panics::guarded(|| {
+        let words = words::arrange(&Cli::command(), std::env::args_os().collect());
+        let parsed = Cli::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+        match parsed {
+            Ok(cli) => answer::print(cli.command.run()),
+            Err(error) => answer::usage(&error),
+        }
+    });
+    ExitCode::from(code)
+}

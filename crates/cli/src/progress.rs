@@ -1,0 +1,64 @@
+//! How far a run is, on stderr, where that is a terminal and the run takes a while.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use hopscope_kernel::{Observer, Record, Time};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Runs shorter than this show nothing.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A line that shows how far a run is, until it is dropped.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// A line for a run that ends at `end`, if it is known when it ends; nothing where nobody looks.
+    pub fn of(end: Option<Time>) -> Option<Progress> {
+        if !stderr().is_terminal() {
+            return None;
+        }
+        let template = match end {
+            Some(_) => "{bar:40} {percent} %  {msg}  {elapsed}",
+            None => "{spinner} {msg}  {elapsed}",
+        };
+        let bar = ProgressBar::with_draw_target(end.map(in_microseconds), ProgressDrawTarget::hidden());
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Some(Progress(bar))
+    }
+
+    /// What moves the line on.
+    pub fn watcher(&self) -> Box<dyn Observer> {
+        Box::new(Watcher { bar: self.0.clone(), since: Instant::now() })
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+struct Watcher {
+    bar: ProgressBar,
+    since: Instant,
+}
+
+impl Observer for Watcher {
+    fn records(&mut self, batch: &[Record]) {
+        if self.since.elapsed() < PATIENCE {
+            return;
+        }
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        if let Some(record) = batch.last() {
+            self.bar.set_position(in_microseconds(record.at));
+            self.bar.set_message(format!("simulated {:.1} s", record.at.as_seconds_f64()));
+        }
+    }
+}
+
+fn in_microseconds(time: Time) -> u64 {
+    time.as_ps() / 1_000_000
+}

@@ -1,0 +1,114 @@
+//! Figures and tables as people read them, 80 columns wide.
+
+use anstyle::{Effects, Style};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use hopscope_parts::parameters::Entry;
+use serde_json::{Value, json};
+
+const WIDTH: u16 = 80;
+
+/// The line that is read first.
+pub fn bold(text: &str) -> String {
+    let style = Style::new().effects(Effects::BOLD);
+    format!("{style}{text}{style:#}")
+}
+
+/// A table without lines, whose first columns, `kept` in number, are not broken.
+pub fn table(header: &[&str], kept: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_header(header).add_rows(rows);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding(if index == 0 { (0, 1) } else { (1, 1) }).set_cell_alignment(CellAlignment::Left);
+        if index < kept {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Numbers by path, with their values and why they are what they are.
+pub fn numbers(numbers: &[(String, &Entry)]) -> String {
+    let why = |entry: &Entry| format!("{}: {}", entry.basis.word(), entry.basis.text());
+    let rows = numbers.iter().map(|(path, entry)| vec![path.clone(), entry.written.clone(), why(entry)]);
+    table(&["number", "value", "why"], 2, rows)
+}
+
+/// The same, as JSON.
+pub fn numbers_json(numbers: &[(String, &Entry)]) -> Value {
+    let one = |(path, entry): &(String, &Entry)| {
+        json!({ "name": path, "value": entry.written, "basis": entry.basis.word(), "from": entry.basis.text() })
+    };
+    numbers.iter().map(one).collect()
+}
+
+/// Choices that are no numbers, as JSON.
+pub fn choices_json(choices: &[(String, &Entry)]) -> Value {
+    choices.iter().map(|(path, entry)| json!({ "name": path, "value": entry.written })).collect()
+}
+
+/// Choices that are no numbers; nothing where there are none.
+pub fn choices(choices: &[(String, &Entry)]) -> String {
+    if choices.is_empty() {
+        return String::new();
+    }
+    let rows = choices.iter().map(|(path, entry)| vec![path.clone(), entry.written.clone()]);
+    format!("\n{}", table(&["choice", "value"], 1, rows))
+}
+
+/// Nanoseconds with the unit that suits them.
+pub fn span(ns: f64) -> String {
+    match ns {
+        ns if ns >= 1e9 => format!("{} s", digits(ns / 1e9)),
+        ns if ns >= 1e6 => format!("{} ms", digits(ns / 1e6)),
+        ns if ns >= 1e3 => format!("{} us", digits(ns / 1e3)),
+        ns => format!("{} ns", digits(ns)),
+    }
+}
+
+/// Bytes per second, in powers of 1000 and of 1024.
+pub fn rate(bytes_per_second: f64) -> String {
+    format!("{} MB/s ({} MiB/s)", digits(bytes_per_second / 1e6), digits(bytes_per_second / 1_048_576.0))
+}
+
+/// Bytes with the unit that suits them, in powers of 1024 where they are whole.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match UNITS.iter().find(|(shift, _)| bytes >= 1 << shift) {
+        Some((shift, unit)) if bytes % (1 << shift) == 0 => format!("{} {unit}", bytes >> shift),
+        Some((shift, unit)) => format!("{} {unit}", digits(bytes as f64 / (1u64 << shift) as f64)),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// Four digits that say something.
+pub fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        value if value >= 1_000.0 => 0,
+        value if value >= 100.0 => 1,
+        value if value >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits_and_the_unit_that_suits_them() {
+        assert_eq!(span(7_684_123.0), "7.684 ms");
+        assert_eq!(span(940.0), "940.0 ns");
+        assert_eq!(rate(33_333_333.0), "33.33 MB/s (31.79 MiB/s)");
+        assert_eq!((size(65_536), size(512), size(1_536)), ("64 KiB".into(), "512 B".into(), "1.500 KiB".into()));
+        assert_eq!(digits(12_345.6), "12346");
+    }
+
+    #[test]
+    fn a_table_fits_eighty_columns() {
+        let table = table(&["name", "title"], 1, [vec!["a".repeat(30), "word ".repeat(40)]]);
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        assert!(table.lines().count() > 3);
+    }
+}

@@ -1,0 +1,175 @@
+//! What a run gave, in the shape of fio's own `--output-format=json`, so that whatever reads fio reads this.
+
+use std::time::Duration;
+
+use hopscope_kernel::Time;
+use serde_json::{Map, Value, json};
+
+use crate::job_file::{Job, JobFile};
+use crate::problem::Sources;
+use crate::run::{JobOutcome, Outcome};
+
+/// fio's default list.
+const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+/// A run, as far as its report depends on it.
+pub struct Run<'a> {
+    /// Texts that the jobs were read from.
+    pub sources: &'a Sources,
+    /// What was asked for.
+    pub jobs: &'a JobFile,
+    /// What it gave.
+    pub outcome: &'a Outcome,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The time that the run took on this computer, where it is to be in the report.
+    pub wall: Option<Duration>,
+}
+
+/// What one job got, as fio defines it: from the end of the ramp to the end of the job's last transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Transfers ended.
+    pub count: u64,
+    /// From the end of the ramp to the end of the last transfer.
+    pub span: Time,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+    /// Transfers per second.
+    pub iops: f64,
+}
+
+impl Figures {
+    /// What a job got; nothing where no transfer ended.
+    pub fn of(outcome: &Outcome, job: &JobOutcome) -> Option<Figures> {
+        let got = job.got.as_ref()?;
+        let span = got.last_end.saturating_sub(outcome.simulated.saturating_sub(outcome.measured));
+        let seconds = span.as_seconds_f64();
+        let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
+        let (bytes_per_second, iops) = (per_second(got.bytes), per_second(got.count));
+        Some(Figures { bytes: got.bytes, count: got.count, span, bytes_per_second, iops })
+    }
+}
+
+/// The whole report. The same run gives the same bytes, unless it asks for wall time.
+pub fn report(run: &Run<'_>) -> Value {
+    let pairs = run.jobs.jobs.iter().zip(&run.outcome.jobs);
+    let jobs: Vec<Value> = pairs.map(|(asked, job)| job_report(run, asked, job)).collect();
+    let mut report = json!({
+        "fio version": concat!("hopscope-", env!("CARGO_PKG_VERSION")),
+        "timestamp": 0,
+        "timestamp_ms": 0,
+        "time": "Thu Jan  1 00:00:00 1970",
+        "jobs": jobs,
+        "hopscope": {
+            "simulated_seconds": run.outcome.simulated.as_seconds_f64(),
+            "seed": run.seed,
+            "options_without_effect": run.jobs.without_effect,
+            "ended": run.outcome.stop.word(),
+            "after_warm_up": {
+                "from_seconds": run.outcome.rate.warm_up.as_seconds_f64(),
+                "bw_bytes": run.outcome.rate.bytes_per_second,
+                "relative_half_width_95": finite(run.outcome.rate.relative_half_width),
+            },
+        },
+    });
+    if let Some(wall) = run.wall {
+        let counts = run.outcome.counts;
+        report["hopscope"]["timing"] = json!({
+            "wall_seconds": wall.as_secs_f64(),
+            "events": counts.events,
+            "grants": counts.grants,
+            "trains": counts.trains,
+            "trains_cut": counts.trains_cut,
+            "bursts_in_trains": counts.bursts_in_trains,
+        });
+    }
+    report
+}
+
+/// JSON has no infinity: an interval that is not known is `null`.
+fn finite(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { Value::Null }
+}
+
+fn job_report(run: &Run<'_>, asked: &Job, job: &JobOutcome) -> Value {
+    let nothing = || direction(run.outcome, None);
+    let got = || direction(run.outcome, Some(job));
+    let (read, write) = if job.rw.writes() { (nothing(), got()) } else { (got(), nothing()) };
+    let span = Figures::of(run.outcome, job).map_or(Time::ZERO, |figures| figures.span);
+    json!({
+        "jobname": job.name,
+        "groupid": 0,
+        "error": 0,
+        "eta": 0,
+        "elapsed": run.outcome.simulated.as_seconds_f64().ceil() as u64,
+        "job options": options(run.sources, asked),
+        "read": read,
+        "write": write,
+        "trim": nothing(),
+        "job_runtime": milliseconds(span),
+    })
+}
+
+/// The modelled options of a job, as they were written.
+fn options(sources: &Sources, job: &Job) -> Value {
+    let mut options = Map::new();
+    options.insert("name".to_string(), json!(job.name));
+    for (option, place) in &job.places {
+        let written = sources.text(place.file).get(place.start as usize..place.end as usize).unwrap_or_default();
+        let value = written.split_once('=').map_or("", |(_, value)| value.trim());
+        options.insert(option.clone(), json!(value));
+    }
+    Value::Object(options)
+}
+
+fn direction(outcome: &Outcome, job: Option<&JobOutcome>) -> Value {
+    let zero = Figures { bytes: 0, count: 0, span: Time::ZERO, bytes_per_second: 0.0, iops: 0.0 };
+    let figures = job.and_then(|job| Figures::of(outcome, job)).unwrap_or(zero);
+    json!({
+        "io_bytes": figures.bytes,
+        "io_kbytes": figures.bytes >> 10,
+        "bw_bytes": figures.bytes_per_second.round() as u64,
+        "bw": (figures.bytes_per_second / 1024.0).floor() as u64,
+        "iops": six_decimals(figures.iops),
+        "runtime": milliseconds(figures.span),
+        "total_ios": figures.count,
+        "short_ios": 0,
+        "drop_ios": 0,
+        // Submission is part of the way of a request here, as for the synchronous engines of fio.
+        "slat_ns": latency(None, false),
+        "clat_ns": latency(job, true),
+        "lat_ns": latency(job, false),
+    })
+}
+
+fn latency(job: Option<&JobOutcome>, with_percentiles: bool) -> Value {
+    let Some(got) = job.and_then(|job| job.got.as_ref()) else {
+        return json!({ "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 });
+    };
+    let ns = &got.latency_ns;
+    let mut latency = json!({
+        "min": ns.min(),
+        "max": ns.max(),
+        "mean": six_decimals(ns.mean()),
+        "stddev": six_decimals(ns.stdev()),
+        "N": got.count,
+    });
+    if with_percentiles {
+        let value = |percent: f64| (format!("{percent:.6}"), json!(ns.value_at_quantile(percent / 100.0)));
+        latency["percentile"] = Value::Object(PERCENTILES.into_iter().map(value).collect());
+    }
+    latency
+}
+
+fn milliseconds(span: Time) -> u64 {
+    (span.as_ps() + 500_000_000) / 1_000_000_000
+}
+
+/// fio prints six decimals.
+fn six_decimals(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}

@@ -1,0 +1,39 @@
+//! Published studies: what they published, how it is simulated, and how far apart the two are.
+//!
+//! Only this crate knows published numbers. A study is a folder in `studies/`; its code here says which run
+//! answers which published cell.
+
+pub mod measure;
+pub mod piix4e;
+pub mod report;
+pub mod shelf;
+
+use hopscope_machine::library::Library;
+use hopscope_machine::run::Failure;
+
+use report::Report;
+
+/// What a caller may want of a reproduction.
+pub struct Wish<'a> {
+    /// Parts, systems and jobs.
+    pub library: &'a Library,
+    /// Book trains. Results are the same, to the bit.
+    pub trains: bool,
+    /// Also move every assumed and fitted number, and switch every mechanism off, and see what becomes of the errors.
+    pub sensitivity: bool,
+    /// Is told how much is done, of how much, and what is being done. Called from several threads.
+    pub progress: &'a (dyn Fn(usize, usize, &str) + Sync),
+}
+
+/// A study that can be run.
+pub struct Study {
+    /// Its name, and the name of its folder.
+    pub id: &'static str,
+    /// Runs it.
+    pub reproduce: fn(&Wish) -> Result<Report, Failure>,
+    /// Fits its parameters again and says what they would be.
+    pub fit: fn(&Wish) -> Result<Vec<report::Parameter>, Failure>,
+}
+
+/// Every study.
+pub static STUDIES: &[Study] = &[Study { id: "piix4e", reproduce: piix4e::reproduce, fit: piix4e::fit }];

@@ -1,0 +1,82 @@
+//! Runs that answer cells: the mean over seeds, with its interval, and what is read off a bus.
+
+use hopscope_kernel::{Sim, Time};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file::Job;
+use hopscope_machine::run::{self, Failure, Options};
+use hopscope_observe::{Interval, Phases};
+
+/// A mean with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// Half-width of the interval.
+    pub half_width: f64,
+}
+
+/// How well a mean is to be known, and how much that may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Half-width over the mean at which a run, and the seeds, are enough.
+    pub share: f64,
+    /// Seeds, at most; at least two.
+    pub seeds_max: u64,
+    /// Book trains.
+    pub trains: bool,
+}
+
+/// Student's t, 97.5 %, by degrees of freedom from 1.
+const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];
+
+/// Throughput of all jobs together, bytes per second: over seeds 1, 2, … until it is known well enough.
+pub fn throughput(blueprint: &Blueprint, jobs: &[Job], effort: Effort) -> Result<Mean, Failure> {
+    let mut rates = Vec::new();
+    for seed in 1..=effort.seeds_max {
+        let options = Options { seed, trains: effort.trains, until: Some(effort.share) };
+        rates.push(run::run(blueprint, jobs, options, None)?.rate.bytes_per_second);
+        let mean = over_seeds(&rates);
+        if seed >= 2 && mean.half_width <= effort.share * mean.value {
+            break;
+        }
+    }
+    Ok(over_seeds(&rates))
+}
+
+fn over_seeds(rates: &[f64]) -> Mean {
+    let n = rates.len() as f64;
+    let value = rates.iter().sum::<f64>() / n;
+    let half_width = match rates.len() {
+        0 | 1 => f64::INFINITY,
+        count => {
+            let variance = rates.iter().map(|r| (r - value) * (r - value)).sum::<f64>() / (n - 1.0);
+            T[(count - 2).min(T.len() - 1)] * (variance / n).sqrt()
+        }
+    };
+    Mean { value, half_width }
+}
+
+/// A short run with every phase kept.
+pub struct Trace {
+    sim: Sim,
+    phases: Phases,
+}
+
+/// Runs `jobs` for `span` and keeps every phase.
+pub fn trace(blueprint: &Blueprint, jobs: &[Job], span: Time, trains: bool) -> Result<Trace, Failure> {
+    let (sim, phases) = (Sim::new(), Phases::default());
+    let jobs: Vec<Job> = jobs
+        .iter()
+        .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(span), time_based: true, ..job.clone() })
+        .collect();
+    let options = Options { seed: 1, trains, until: None };
+    run::run_in(sim.clone(), blueprint, &jobs, options, Some(Box::new(phases.clone())))?;
+    Ok(Trace { sim, phases })
+}
+
+impl Trace {
+    /// The phases of a lane.
+    pub fn lane(&self, name: &str) -> Vec<Interval> {
+        self.phases.of(&self.sim, name)
+    }
+}

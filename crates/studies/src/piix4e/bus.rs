@@ -1,0 +1,339 @@
+//! The bus trace: Tables 2 and 3, Figure 1, and what the text reads off it, from the phases of short runs.
+
+use std::collections::BTreeMap;
+
+use hopscope_kernel::Time;
+use hopscope_machine::job_file::Job;
+use hopscope_machine::run::Failure;
+use hopscope_observe::Interval;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{ID, PLACEMENTS, Setup};
+use crate::measure::{self, Trace};
+use crate::report::{Cell, CellBasis, Table};
+use crate::shelf;
+
+/// Simulated time of a trace: a few dozen requests.
+const SPAN: Time = Time::ms(60);
+
+/// One PCI transaction, put together from its phases.
+#[derive(Clone, Debug)]
+struct Transaction {
+    start: Time,
+    address: Time,
+    wait: Time,
+    data: Time,
+    data_end: Time,
+    disconnect: Time,
+    end: Time,
+    carries: &'static str,
+    retried: bool,
+    who: u16,
+}
+
+/// Puts transactions together: each begins with an address phase.
+fn transactions(pci: &[Interval]) -> Vec<Transaction> {
+    let mut list: Vec<Transaction> = Vec::new();
+    for phase in pci {
+        if phase.phase.name == "address" {
+            list.push(Transaction {
+                start: phase.at,
+                address: phase.span,
+                wait: Time::ZERO,
+                data: Time::ZERO,
+                data_end: Time::ZERO,
+                disconnect: Time::ZERO,
+                end: phase.end(),
+                carries: "",
+                retried: false,
+                who: phase.who,
+            });
+            continue;
+        }
+        let Some(last) = list.last_mut() else { continue };
+        match phase.phase.name {
+            "wait for target" => last.wait += phase.span,
+            "target disconnect" => last.disconnect += phase.span,
+            "retry" => last.retried = true,
+            "turnaround" | "special cycle" | "master abort" => {}
+            name => (last.data, last.data_end, last.carries) = (phase.span, phase.end(), name),
+        }
+        // The idle clock after a transaction belongs to nobody: the tables count it as idle.
+        if phase.phase.name != "turnaround" {
+            last.end = phase.end();
+        }
+    }
+    list
+}
+
+/// What short runs of one disk with 64 KB requests show.
+pub(super) struct Observed {
+    pub(super) clock: Time,
+    read: Vec<Transaction>,
+    write: Vec<Transaction>,
+    write_cable: Vec<Interval>,
+    /// Shares of a transfer's time; see `Transfer`.
+    pub(super) read_64k: Transfer,
+    pub(super) read_128k: Transfer,
+    pub(super) write_64k: Transfer,
+    pub(super) write_64k_queued: Transfer,
+    pub(super) tries_max: u64,
+    pub(super) retry_clocks: f64,
+}
+
+/// One request after the other: how long data move, and how long a request takes in all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) bytes: u64,
+    pub(super) data_phase: Time,
+    pub(super) period: Time,
+    pub(super) descriptors: f64,
+}
+
+impl Transfer {
+    pub(super) fn rate_mb_per_s(&self) -> f64 {
+        self.bytes as f64 / self.period.as_seconds_f64() / 1e6
+    }
+    pub(super) fn burst_mb_per_s(&self) -> f64 {
+        self.bytes as f64 / self.data_phase.as_seconds_f64() / 1e6
+    }
+    pub(super) fn set_up(&self) -> Time {
+        self.period - self.data_phase
+    }
+}
+
+pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> {
+    let machine = &setup.machines[PLACEMENTS[0]];
+    let run = |op: &str, kib: u64, depth: u64| -> Result<Trace, Failure> {
+        let resize = |job: &Job| Job {
+            block_bytes_min: kib << 10,
+            block_bytes_max: kib << 10,
+            size_bytes: Some(kib << 10),
+            iodepth: depth,
+            ..job.clone()
+        };
+        let jobs: Vec<Job> = setup.jobs[&format!("single-block {op} one")].iter().map(resize).collect();
+        measure::trace(machine, &jobs, SPAN, trains)
+    };
+    // The trace was taken with one request at a time: only then can the gap before the set-up grow to 125 us.
+    let (read, write, long, queued) = (run("read", 64, 1)?, run("write", 64, 1)?, run("read", 128, 1)?, run("write", 64, 2)?);
+    let clock = match setup.number("bus/pci-32-33", "clock").value {
+        hopscope_parts::parameters::Value::Period(clock) => clock,
+        other => panic!("a clock is a frequency, not {}", other.kind()),
+    };
+    let read_pci = transactions(&read.lane("pci"));
+    let write_pci = transactions(&write.lane("pci"));
+    let retried: Vec<&Transaction> = read_pci.iter().filter(|t| t.retried).collect();
+    let retry_clocks = retried.first().map_or(0.0, |t| in_clocks(t.end - t.start, clock));
+    Ok(Observed {
+        clock,
+        read_64k: transfer(&read, 64, 1),
+        read_128k: transfer(&long, 128, 2),
+        write_64k: transfer(&write, 64, 1),
+        write_64k_queued: transfer(&queued, 64, 1),
+        tries_max: tries(&read_pci),
+        retry_clocks,
+        write_cable: write.lane("cable"),
+        read: read_pci,
+        write: write_pci,
+    })
+}
+
+fn in_clocks(span: Time, clock: Time) -> f64 {
+    span.as_ps() as f64 / clock.as_ps() as f64
+}
+
+/// Most transactions that one register access took: retries in a row, and the one that succeeded.
+fn tries(pci: &[Transaction]) -> u64 {
+    let (mut most, mut row) = (0, 0);
+    for t in pci.iter().filter(|t| t.retried || t.carries == "register data") {
+        row += 1;
+        most = most.max(row);
+        if !t.retried {
+            row = 0;
+        }
+    }
+    most
+}
+
+/// Reads data phase and period off the cable: from first to last word of a command, and from one to the next.
+/// A request of `commands` commands has the data phases of all of them.
+fn transfer(trace: &Trace, kib: u64, commands: usize) -> Transfer {
+    let cable = trace.lane("cable");
+    let mut bursts: Vec<(Time, Time)> = Vec::new();
+    let mut open = false;
+    for phase in &cable {
+        match phase.phase.name {
+            "burst start" => open = true,
+            "data words" if open => {
+                bursts.push((phase.at, phase.end()));
+                open = false;
+            }
+            "data words" => {
+                if let Some(last) = bursts.last_mut() {
+                    last.1 = phase.end();
+                }
+            }
+            _ => {}
+        }
+    }
+    // The last command may be cut short by the end of the run; the first ones fill the queue.
+    let whole = &bursts[2 * commands..bursts.len() - 1];
+    let requests = (whole.len() - 1) / commands;
+    let used = &whole[..requests * commands + 1];
+    let (first, last) = (used[0].0, used[requests * commands].0);
+    let data: u64 = used[..requests * commands].iter().map(|(start, end)| (*end - *start).as_ps()).sum();
+    let fetched = transactions(&trace.lane("pci"));
+    let within = fetched.iter().filter(|t| t.carries == "descriptor data" && t.start >= first && t.start < last);
+    Transfer {
+        bytes: kib << 10,
+        data_phase: Time::ps(data / requests as u64),
+        period: Time::ps((last - first).as_ps() / requests as u64),
+        descriptors: within.count() as f64 / requests as f64,
+    }
+}
+
+#[derive(Deserialize)]
+struct ReadRow {
+    phase: String,
+    duration_pci_cycles_min: f64,
+    duration_pci_cycles_max: f64,
+}
+
+#[derive(Deserialize)]
+struct WriteRow {
+    phase: String,
+    duration_pci_cycles: f64,
+}
+
+#[derive(Deserialize)]
+struct TimelineRow {
+    event: String,
+    order: u64,
+    stated_duration_ns: Option<f64>,
+}
+
+fn key(pairs: &[(&str, Value)]) -> Map<String, Value> {
+    pairs.iter().map(|(k, v)| (k.to_string(), v.clone())).collect()
+}
+
+impl Observed {
+    /// Data bursts in the middle of regions: the next one follows without a descriptor between.
+    fn inner(pci: &[Transaction]) -> Vec<(&Transaction, &Transaction)> {
+        let moves = |t: &Transaction| t.carries == "data";
+        pci.windows(2).filter(|w| moves(&w[0]) && moves(&w[1]) && w[0].who == w[1].who).map(|w| (&w[0], &w[1])).collect()
+    }
+
+    /// The 98 clocks: from the first FRAME# of a 64-byte cycle to the next one's.
+    fn write_cycle(&self) -> [&Transaction; 3] {
+        let found = self.write.windows(3).rev().skip(64).find(|w| {
+            w.iter().all(|t| t.carries == "data") && w[0].disconnect > Time::ZERO && w[1].disconnect == Time::ZERO
+        });
+        let Some([a, b, c]) = found else { panic!("the trace of 64 KB writes has 64-byte cycles") };
+        [a, b, c]
+    }
+
+    /// Payload rate within the 64-byte cycle.
+    pub(super) fn write_cycle_mb_per_s(&self) -> f64 {
+        let [first, _, next] = self.write_cycle();
+        64.0 / (next.start - first.start).as_seconds_f64() / 1e6
+    }
+
+    pub(super) fn tables(&self) -> Vec<Table> {
+        vec![self.read_cycle(), self.write_cycle_table(), self.timeline()]
+    }
+
+    fn read_cycle(&self) -> Table {
+        let clocks = |span: Time| in_clocks(span, self.clock);
+        let bursts = Self::inner(&self.read);
+        let extremes = |of: &dyn Fn(&Transaction, &Transaction) -> Time| {
+            let spans = bursts.iter().map(|(a, b)| clocks(of(a, b)));
+            spans.fold((f64::MAX, 0.0f64), |(low, high), s| (low.min(s), high.max(s)))
+        };
+        let mut simulated: BTreeMap<&str, (f64, f64, CellBasis)> = BTreeMap::new();
+        let mut put = |name, (low, high): (f64, f64), basis| simulated.insert(name, (low, high, basis));
+        put("address-command-memory-write", extremes(&|t, _| t.address), CellBasis::Input);
+        put("initiator-ready-waiting-on-target", extremes(&|t, _| t.wait), CellBasis::Input);
+        put("data-32-bytes", extremes(&|t, _| t.data), CellBasis::Input);
+        // Idle where the bridge goes from one half to the next at the pace of the drive.
+        let paced = extremes(&|t, next| next.start - t.data_end);
+        let typical: Vec<f64> = bursts.iter().map(|(t, next)| clocks(next.start - t.data_end)).filter(|c| *c < 30.0).collect();
+        let high = typical.iter().copied().fold(paced.0, f64::max);
+        put("idle", (paced.0, high), CellBasis::Predicted);
+        let rows: Vec<ReadRow> = shelf::rows(ID, "read_cycle.csv");
+        let mut cells = Vec::new();
+        for row in rows {
+            let (low, high, basis) = simulated[row.phase.as_str()];
+            let phase = Value::from(row.phase);
+            let of = |bound: &str| key(&[("phase", phase.clone()), ("bound", bound.into())]);
+            cells.push(Cell::new(of("min"), row.duration_pci_cycles_min, low, basis, 0.0));
+            cells.push(Cell::new(of("max"), row.duration_pci_cycles_max, high, basis, 0.0));
+        }
+        let title = "Table 2: PCI activity of a disk read, a cycle of 32 bytes".into();
+        Table { id: "read-cycle".into(), title, unit: "PCI clocks".into(), cells }
+    }
+
+    fn write_cycle_table(&self) -> Table {
+        let clocks = |span: Time| in_clocks(span, self.clock);
+        let [first, second, next] = self.write_cycle();
+        use CellBasis::{Fitted, Input};
+        let simulated = [
+            (clocks(first.address), Input),
+            (clocks(first.wait), Input),
+            (clocks(first.data), Input),
+            (clocks(first.disconnect), Input),
+            (clocks(second.start - first.end), Input),
+            (clocks(second.address), Input),
+            (clocks(second.wait), Input),
+            (clocks(second.data), Input),
+            (clocks(next.start - second.data_end), Fitted),
+        ];
+        let rows: Vec<WriteRow> = shelf::rows(ID, "write_cycle.csv");
+        let total = rows.iter().map(|row| row.duration_pci_cycles).sum();
+        let mut cells: Vec<Cell> = rows
+            .into_iter()
+            .zip(simulated)
+            .enumerate()
+            .map(|(row, (r, (clocks, basis)))| {
+                Cell::new(key(&[("row", json!(row + 1)), ("phase", r.phase.into())]), r.duration_pci_cycles, clocks, basis, 0.0)
+            })
+            .collect();
+        let all = key(&[("row", json!(0)), ("phase", "64-byte cycle".into())]);
+        cells.push(Cell::new(all, total, clocks(next.start - first.start), Fitted, 0.0));
+        let title = "Table 3: PCI activity of a disk write, a cycle of 64 bytes".into();
+        Table { id: "write-cycle".into(), title, unit: "PCI clocks".into(), cells }
+    }
+
+    /// Figure 1: both lanes of a 64-byte cycle.
+    fn timeline(&self) -> Table {
+        let [first, second, next] = self.write_cycle();
+        let words: Vec<&Interval> = self.write_cable.iter().filter(|i| i.phase.name == "data words").collect();
+        let half = words.iter().rposition(|i| i.at <= second.data_end).unwrap_or(0);
+        let (one, two, after) = (words[half - 1], words[half], words[half + 1]);
+        let word = Time::ps(two.span.as_ps() / 16);
+        let last_strobe = two.end() - word;
+        let ns = |span: Time| span.as_ns_f64();
+        let simulated: BTreeMap<u64, (f64, CellBasis)> = [
+            (7, (ns(two.at - one.end()), CellBasis::Fitted)),
+            (9, (ns(last_strobe - second.data_end), CellBasis::Predicted)),
+            (10, (ns(next.start - last_strobe), CellBasis::Predicted)),
+            (11, (ns(after.at - two.end()), CellBasis::Predicted)),
+            (12, (ns(next.start - first.start), CellBasis::Fitted)),
+        ]
+        .into();
+        let rows: Vec<TimelineRow> = shelf::rows(ID, "timeline.csv");
+        let mut cells: Vec<Cell> = rows
+            .into_iter()
+            .filter_map(|row| {
+                let (simulated, basis) = *simulated.get(&row.order)?;
+                let key = key(&[("order", row.order.into()), ("event", row.event.into())]);
+                Some(Cell::new(key, row.stated_duration_ns?, simulated, basis, 0.0))
+            })
+            .collect();
+        let sum = key(&[("order", 13.into()), ("event", "sum of the rest and the wait before the next request".into())]);
+        cells.push(Cell::new(sum, 1200.0, ns(next.start - second.data_end), CellBasis::Predicted, 0.0));
+        let title = "Figure 1: PCI and IDE in one 64-byte cycle of a disk write".into();
+        Table { id: "timeline".into(), title, unit: "ns".into(), cells }
+    }
+}

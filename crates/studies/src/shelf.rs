@@ -1,0 +1,40 @@
+//! The studies' folders, embedded: tables as CSV, and `study.toml`.
+
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+
+static SHELF: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
+
+/// A file of a study; the program ships with it.
+pub fn text(study: &str, file: &str) -> &'static str {
+    let path = format!("{study}/{file}");
+    SHELF.get_file(&path).and_then(|f| f.contents_utf8()).unwrap_or_else(|| panic!("{path} ships with the program"))
+}
+
+/// The rows of a table, by column name.
+pub fn rows<T: for<'de> Deserialize<'de>>(study: &str, file: &str) -> Vec<T> {
+    let mut reader = csv::Reader::from_reader(text(study, file).as_bytes());
+    let rows: Result<Vec<T>, _> = reader.deserialize().collect();
+    rows.unwrap_or_else(|error| panic!("{study}/{file}: {error}"))
+}
+
+/// A claim of a study: what it says, and between which values it holds.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Claim {
+    /// Its name.
+    pub id: String,
+    /// What is claimed.
+    pub claim: String,
+    /// The published value, as printed.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// Of what.
+    pub about: String,
+    /// Lowest value that still agrees; none for an input.
+    pub low: Option<f64>,
+    /// Highest value that still agrees.
+    pub high: Option<f64>,
+    /// Whether the value can be predicted at best, or is put in.
+    pub basis_at_best: String,
+}
