@@ -25,7 +25,9 @@ pub fn guarded(program: impl FnOnce() -> u8) -> u8 {
 }
 
 fn line(info: &PanicHookInfo<'_>, doing: &str) -> String {
-    let what = info.payload_as_str().unwrap_or("no message").replace('\n', " ");
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+    let what = text.unwrap_or("no message").replace('\n', " ");
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
     let doing = if doing.is_empty() { String::new() } else { format!(", while {doing}") };
     format!("hopscope: this is a defect of hopscope, please report it: {what}{place}{doing}")

@@ -36,9 +36,7 @@ pub fn numbers(numbers: &[(String, &Entry)]) -> String {
 
 /// The same, as JSON.
 pub fn numbers_json(numbers: &[(String, &Entry)]) -> Value {
-    let one = |(path, entry): &(String, &Entry)| {
-        json!({ "name": path, "value": entry.written, "basis": entry.basis.word(), "from": entry.basis.text() })
-    };
+    let one = |(path, entry): &(String, &Entry)| json!({ "name": path, "value": entry.written, "basis": entry.basis.word(), "from": entry.basis.text() });
     numbers.iter().map(one).collect()
 }
 
@@ -75,7 +73,7 @@ pub fn rate(bytes_per_second: f64) -> String {
 pub fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     match UNITS.iter().find(|(shift, _)| bytes >= 1 << shift) {
-        Some((shift, unit)) if bytes % (1 << shift) == 0 => format!("{} {unit}", bytes >> shift),
+        Some((shift, unit)) if bytes.is_multiple_of(1 << shift) => format!("{} {unit}", bytes >> shift),
         Some((shift, unit)) => format!("{} {unit}", digits(bytes as f64 / (1u64 << shift) as f64)),
         None => format!("{bytes} B"),
     }

@@ -120,10 +120,9 @@ impl Core {
         }
     }
 
-    #[inline]
-    pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
+    fn schedule_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
-        if state.holder == 0 && !state.arbitrating && !state.waiters.is_empty() {
+        if state.holder == 0 && !state.arbitrating {
             state.arbitrating = true;
             let (at, class) = (state.edge(now), state.class);
             self.schedule(Event::arbitrate(at, class, lane));
@@ -160,7 +159,9 @@ impl Core {
         assert_eq!(state.holder, ticket, "only the holder releases a lane");
         state.holder = 0;
         state.interruptible = None;
-        self.schedule_arbitration(lane, now);
+        if !state.waiters.is_empty() {
+            self.schedule_arbitration(lane, now);
+        }
     }
 }
 
@@ -428,11 +429,15 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         self.under_way = false;
         let shared = &*self.lane.sim.shared;
         shared.cancel_sleep(self.end, self.armed.take());
-        let (now, task) = (shared.now.get(), shared.current.get());
-        let mut core = shared.core.borrow_mut();
-        if core.observed() {
-            core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        if shared.core.borrow().observed() {
+            self.record();
         }
+    }
+
+    fn record(&self) {
+        let shared = &*self.lane.sim.shared;
+        let (now, task) = (shared.now.get(), shared.current.get());
+        shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
     }
 }
 

@@ -28,7 +28,9 @@ impl Line {
     }
 
     fn leave(&mut self, ticket: u64) {
-        self.0.retain(|e| e.2 != ticket);
+        if ticket != 0 {
+            self.0.retain(|e| e.2 != ticket);
+        }
     }
 
     fn front(&self) -> Option<(u64, u32)> {
@@ -60,6 +62,14 @@ struct Ticket<'a, T> {
     queue: &'a Queue<T>,
     number: u64,
     since_ps: u64,
+    polled: bool,
+}
+
+impl<T> Ticket<'_, T> {
+    /// Whether the event loop must have its turn first, because time stands still.
+    fn livelock(&mut self) -> bool {
+        !std::mem::replace(&mut self.polled, true) && self.queue.sim.shared.stands_still()
+    }
 }
 
 impl<T> Drop for Ticket<'_, T> {
@@ -120,15 +130,17 @@ impl<T> Queue<T> {
     /// Puts an item, waiting for `reason` while the queue is full.
     pub async fn put(&self, item: T, reason: &'static Label) {
         let mut item = Some(item);
-        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0 };
+        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0, polled: false };
         poll_fn(|_| {
-            if self.sim.shared.stands_still() {
+            if ticket.livelock() {
                 return Poll::Pending;
             }
             let mut state = self.state.borrow_mut();
             let turn = state.putters.front().is_none_or(|(number, _)| number == ticket.number);
             if !turn || state.items.len() >= state.capacity {
                 self.enter(&mut state.putters, &mut ticket, reason);
+                // Who comes first by name may have come to an item that others were woken for.
+                self.wake_fronts(&state);
                 return Poll::Pending;
             }
             state.putters.leave(ticket.number);
@@ -142,15 +154,17 @@ impl<T> Queue<T> {
 
     /// Takes the first item, waiting for `reason` while there is none.
     pub async fn take(&self, reason: &'static Label) -> T {
-        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0 };
+        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0, polled: false };
         poll_fn(|_| {
-            if self.sim.shared.stands_still() {
+            if ticket.livelock() {
                 return Poll::Pending;
             }
             let mut state = self.state.borrow_mut();
             let turn = state.takers.front().is_none_or(|(number, _)| number == ticket.number);
             if !turn || state.items.is_empty() {
                 self.enter(&mut state.takers, &mut ticket, reason);
+                // Who comes first by name may have come to an item that others were woken for.
+                self.wake_fronts(&state);
                 return Poll::Pending;
             }
             state.takers.leave(ticket.number);

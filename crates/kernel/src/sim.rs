@@ -19,8 +19,8 @@ const BATCH: usize = 4_096;
 const EVENTS_AT_ONE_INSTANT_MAX: u32 = 10_000;
 /// So is more than this of whatever needs no event: items put into queues, spans of no length.
 const STEPS_AT_ONE_INSTANT_MAX: u32 = 1_000_000;
-/// A livelock is watched for so many turns, to name those who keep going.
-const LIVELOCK_WATCHED: usize = 1_000;
+/// A livelock is watched for so many turns, to name those who have more than one of them.
+const LIVELOCK_WATCHED: usize = 10_000;
 
 /// Tickets are never reused within a run: they tell requests apart.
 pub(crate) const TICKET_MAX: u64 = (1 << 40) - 1;
@@ -207,7 +207,11 @@ impl Shared {
 
     fn begin_sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
         if self.now.get() >= until {
-            return if self.stands_still() { Poll::Pending } else { Poll::Ready(()) };
+            if !self.stands_still() {
+                return Poll::Ready(());
+            }
+            *armed = Some(self.current.get());
+            return Poll::Pending;
         }
         let mut core = self.core.borrow_mut();
         if core.may_skip(until) {
@@ -233,7 +237,8 @@ impl Shared {
         }
     }
 
-    /// A task does something that takes no time. After too much of that, the event loop must end the run.
+    /// The current task does something that takes no time. After too much of that it must let the event loop
+    /// have its turn, which wakes it again while it looks for those who keep going.
     pub(crate) fn stands_still(&self) -> bool {
         let mut core = self.core.borrow_mut();
         core.step();
@@ -395,23 +400,21 @@ impl Sim {
         let shared = &*self.shared;
         let until = until.max(self.now());
         self.start_processes(until);
-        let mut processes = shared.processes.borrow_mut();
+        let processes = &mut *shared.processes.borrow_mut();
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = |task: u32| {
             shared.current.set(task);
-            let process = &mut processes[task as usize];
-            if process.as_mut().is_some_and(|future| future.as_mut().poll(&mut context).is_ready()) {
-                *process = None;
+            if let Some(process) = &mut processes[task as usize]
+                && process.as_mut().poll(&mut context).is_ready()
+            {
+                processes[task as usize] = None;
             }
         };
         let mut kept_going = Vec::new();
         let ended = loop {
             let mut core = shared.core.borrow_mut();
-            if core.livelock {
-                kept_going.push(shared.current.get());
-                if kept_going.len() == LIVELOCK_WATCHED {
-                    break Ended::Livelock(self.names_of(&kept_going));
-                }
+            if kept_going.len() == LIVELOCK_WATCHED {
+                break Ended::Livelock(self.who_kept_going(kept_going));
             }
             let next = if let Some(task) = core.next_ready() {
                 Some(task)
@@ -434,6 +437,9 @@ impl Sim {
             };
             let Some(task) = next else { continue };
             core.begin_turn();
+            if core.livelock {
+                kept_going.push(task);
+            }
             drop(core);
             poll(task);
         };
@@ -505,12 +511,14 @@ impl Sim {
         self.shared.core.borrow_mut().records = reused;
     }
 
-    fn names_of(&self, tasks: &[u32]) -> Vec<String> {
+    /// The names of those that had more than one of these turns.
+    fn who_kept_going(&self, mut turns: Vec<u32>) -> Vec<String> {
         let names = self.shared.names.borrow();
-        let mut named: Vec<String> = tasks.iter().map(|&task| names[task as usize].clone()).collect();
-        named.sort();
-        named.dedup();
-        named
+        turns.sort_unstable();
+        let several = turns.chunk_by(|a, b| a == b).filter(|turns| turns.len() > 1);
+        let mut kept_going: Vec<String> = several.map(|turns| names[turns[0] as usize].clone()).collect();
+        kept_going.sort();
+        kept_going
     }
 
     fn who_waits(&self) -> Vec<String> {

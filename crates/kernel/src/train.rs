@@ -203,7 +203,7 @@ pub struct TrainRun<'a> {
 }
 
 impl<'a> TrainRun<'a> {
-    fn book(&mut self) -> bool {
+    fn book(&mut self) -> Option<u32> {
         let shared = &*self.sim.shared;
         let mut core = shared.core.borrow_mut();
         let regular = |car: &Car| {
@@ -212,7 +212,7 @@ impl<'a> TrainRun<'a> {
             lane.is_free() && (slack == Time::ZERO || car.length() < self.pitch) && car.length() + slack <= self.pitch
         };
         if !core.trains_allowed || self.count == 0 || !self.cars.iter().flatten().all(regular) {
-            return false;
+            return None;
         }
         debug_assert!(self.start >= shared.now.get(), "a train starts now or later");
         let mut cars = [None; CARS];
@@ -226,8 +226,7 @@ impl<'a> TrainRun<'a> {
             *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
         }
         let task = shared.current.get();
-        self.booked = Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false }));
-        true
+        Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false }))
     }
 
     /// Takes the train off its lanes and records what it has done.
@@ -287,13 +286,11 @@ impl<'a> TrainRun<'a> {
 impl<'a> Future for TrainRun<'a> {
     type Output = Journey<'a>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Journey<'a>> {
-        let Some(id) = self.booked else {
-            if !self.book() {
-                return Poll::Ready(self.nothing_done());
-            }
-            return self.poll(context);
-        };
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Journey<'a>> {
+        if self.booked.is_none() {
+            self.booked = self.book();
+        }
+        let Some(id) = self.booked else { return Poll::Ready(self.nothing_done()) };
         let TrainRun { sim, end, armed, .. } = &mut *self;
         let cut = sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.cut);
         if !cut && sim.shared.sleep(*end, armed).is_pending() {

@@ -316,13 +316,14 @@ fn a_join_ends_with_the_later() {
 }
 
 #[test]
-fn a_livelock_through_a_lane_is_reported_with_its_names() {
+fn a_livelock_through_a_lane_is_reported_with_its_name() {
     let sim = Sim::new();
     let bus = sim.lane("bus", None);
-    for name in ["ping", "pong"] {
+    for name in ["greedy", "starved"] {
         let bus = bus.clone();
         sim.process(name, async move {
             loop {
+                // At one instant the first by name wins every time.
                 let grant = bus.acquire(&BUSY).await;
                 grant.hold(&DATA, Time::ZERO).await;
             }
@@ -330,7 +331,7 @@ fn a_livelock_through_a_lane_is_reported_with_its_names() {
     }
     let s = sim.clone();
     sim.process("innocent", async move { s.wait(ps(10)).await });
-    assert_eq!(sim.run(FOREVER), Ended::Livelock(vec!["ping".into(), "pong".into()]));
+    assert_eq!(sim.run(FOREVER), Ended::Livelock(vec!["greedy".into()]));
     assert_eq!(sim.now(), Time::ZERO);
 }
 
@@ -368,15 +369,19 @@ fn a_livelock_without_events_is_reported_with_its_names() {
         });
         vec!["busybody"]
     };
-    let cases: [&dyn Fn(&Sim) -> Vec<&'static str>; 3] = [&ping_pong, &stands_still, &alone];
-    for case in cases {
-        let sim = Sim::new();
-        let s = sim.clone();
-        sim.process("innocent", async move { s.wait(ps(10)).await });
-        let names = case(&sim).into_iter().map(String::from).collect();
-        assert_eq!(sim.run(FOREVER), Ended::Livelock(names));
-        sim.tear_down();
-    }
+    assert_livelock(ping_pong);
+    assert_livelock(stands_still);
+    assert_livelock(alone);
+}
+
+/// Makes processes beside an innocent one; they are the livelock.
+fn assert_livelock(make: impl FnOnce(&Sim) -> Vec<&'static str>) {
+    let sim = Sim::new();
+    let s = sim.clone();
+    sim.process("innocent", async move { s.wait(ps(10)).await });
+    let names = make(&sim).into_iter().map(String::from).collect();
+    assert_eq!(sim.run(FOREVER), Ended::Livelock(names));
+    sim.tear_down();
 }
 
 #[test]
@@ -410,8 +415,16 @@ fn stop_ends_a_run_and_run_continues() {
     sim.process("latecomer", async move { l.note("started", s.now()) });
     assert_eq!(sim.run(FOREVER), Ended::Finished);
     log.assert(&[("stopped", 10), ("started", 10), ("went on", 20)]);
-    assert_eq!(sim.run(ps(5)), Ended::Finished);
-    assert_eq!(sim.now(), ps(20), "time never goes back");
+}
+
+#[test]
+fn a_limit_in_the_past_does_not_turn_time_back() {
+    let sim = Sim::new();
+    let s = sim.clone();
+    sim.process("sleeper", async move { s.wait(ps(100)).await });
+    assert_eq!(sim.run(ps(20)), Ended::Limit);
+    assert_eq!(sim.run(ps(5)), Ended::Limit);
+    assert_eq!(sim.now(), ps(20));
 }
 
 /// How a train of ten bursts of 100 ps, one every 150 ps from 0 on, was cut: bursts done, what came next, and
@@ -579,4 +592,35 @@ fn a_process_that_never_meets_anyone_is_observed_in_batches() {
     let (records, largest) = &*seen.0.borrow();
     assert_eq!(records.len(), 100_000);
     assert!(*largest < 5_000, "records pile up: {largest}");
+}
+
+#[test]
+fn who_is_first_by_name_takes_what_another_was_woken_for() {
+    let (sim, log) = (Sim::new(), Log::default());
+    let (bus, queue) = (sim.lane("bus", None), Queue::new(&sim, 1));
+    // At 10: "b" begins to take; "c" puts and so wakes "b"; but before "b" runs, "a" gets its turn.
+    let (s, q, l) = (sim.clone(), queue.clone(), log.clone());
+    sim.process("b", async move {
+        s.wait_until(ps(10)).await;
+        q.take(&IDLE).await;
+        l.note("b", s.now());
+    });
+    let (s, q, l, go) = (sim.clone(), queue.clone(), log.clone(), Queue::new(&sim, 1));
+    let g = go.clone();
+    sim.process("a", async move {
+        g.take(&IDLE).await;
+        q.take(&IDLE).await;
+        l.note("a", s.now());
+    });
+    let s = sim.clone();
+    sim.process("c", async move {
+        let grant = bus.acquire(&BUSY).await;
+        s.wait_until(ps(10)).await;
+        drop(grant);
+        assert_eq!((go.try_put(()), queue.try_put(())), (Ok(()), Ok(())));
+        s.wait(ps(10)).await;
+        assert_eq!(queue.try_put(()), Ok(()), "the first item was taken");
+    });
+    assert_eq!(sim.run(FOREVER), Ended::Finished);
+    log.assert(&[("a", 10), ("b", 20)]);
 }

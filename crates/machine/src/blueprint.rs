@@ -142,17 +142,24 @@ impl Blueprint {
         let Some((path, text)) = assignment.split_once('=') else {
             return Err(Problem::nowhere(format!("`{assignment}` is no change")).help(example).into());
         };
-        let value = quantity::parse(text.trim())
-            .map_err(|expected| Problem::nowhere(format!("`{text}` is no value")).help(expected))?;
-        let entry = self.entry_mut(path.trim())?;
+        let (path, text) = (path.trim(), text.trim());
+        let entry = self.entry_mut(path)?;
+        let now = format!("its value now is \"{}\"", entry.written);
+        let value = quantity::parse(text)
+            .map_err(|expected| Problem::nowhere(format!("`{path}={text}`: {expected}")).help(now.clone()))?;
         if entry.value.kind() != value.kind() {
             let title = format!("`{path}` is {}, `{text}` is {}", entry.value.kind(), value.kind());
-            return Err(Problem::nowhere(title).help(format!("its value now is \"{}\"", entry.written)).into());
+            return Err(Problem::nowhere(title).help(now).into());
         }
+        let place = entry.place;
         let basis = Basis::Assumed("set on the command line".to_string());
-        (entry.value, entry.basis, entry.written) = (value, basis, text.trim().to_string());
+        (entry.value, entry.basis, entry.written) = (value, basis, text.to_string());
         let mut problems = Problems::default();
         self.build(Sim::new(), 0, &mut problems);
+        for problem in problems.0.iter_mut().filter(|problem| problem.place == Some(place)) {
+            // What is written there is not what is wrong.
+            (problem.place, problem.title) = (None, format!("`{path}={text}`: {}", problem.title));
+        }
         problems.unless_empty(())
     }
 

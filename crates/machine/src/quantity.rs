@@ -10,6 +10,10 @@ const PS_PER_S: u128 = 1_000_000_000_000;
 const MOST_DIGITS: u128 = 1_000_000_000_000_000_000_000;
 const MOST_DECIMALS: u128 = 1_000_000_000_000;
 
+// Far beyond any part, and such that many of them together stay below 213 days.
+const MOST_CLOCKS: u64 = 1_000_000;
+const MOST_TIME: Time = Time::ms(1_000_000);
+
 #[derive(Clone, Copy)]
 enum Kind {
     /// Picoseconds in the unit.
@@ -110,11 +114,11 @@ pub fn parse(text: &str) -> Result<Value, String> {
         return Err(format!("a unit is missing: write \"{text} ns\", \"{text} KiB\", \"{text} sectors\", …"));
     }
     match kind_of(unit)? {
-        Kind::Time(ps) => rounded(number, ps).map(|ps| Value::Time(Time::ps(ps))),
+        Kind::Time(ps) => at_most(MOST_TIME, "1000 s", Time::ps(rounded(number, ps)?)).map(Value::Time),
         Kind::Frequency(ps) => period(number, ps).map(Value::Period),
         Kind::Bytes(bytes) => whole(number, bytes, "bytes").map(Value::Bytes),
         Kind::Rate(bytes) => rounded(number, bytes).map(Value::Rate),
-        Kind::Clocks => whole(number, 1, unit).map(Value::Clocks),
+        Kind::Clocks => at_most(MOST_CLOCKS, "1000000 clocks", whole(number, 1, unit)?).map(Value::Clocks),
         Kind::Share(ppm) => rounded(number, ppm).map(Value::Share),
         Kind::Count => whole(number, 1, unit).map(Value::Count),
     }
@@ -173,6 +177,10 @@ fn kind_of(unit: &str) -> Result<Kind, String> {
              a rate (MB/s), clocks, % or what is counted (sectors, heads, …); a text starts with a letter"
         ),
     })
+}
+
+fn at_most<T: PartialOrd>(most: T, written: &str, value: T) -> Result<T, String> {
+    if value <= most { Ok(value) } else { Err(format!("expected at most {written}")) }
 }
 
 fn whole(number: Decimal, unit: u128, what: &str) -> Result<u64, String> {
@@ -257,6 +265,8 @@ mod tests {
         assert!(refusal("1.5 B").contains("a whole number of bytes"));
         assert!(refusal("1.5 heads").contains("a whole number of heads"));
         assert!(refusal("0.1 ps").contains("smaller than the simulator resolves"));
+        assert!(refusal("1001 s").contains("at most 1000 s"));
+        assert!(refusal("1000001 clocks").contains("at most 1000000 clocks"));
         assert!(refusal("99999999999999 s").contains("too large"));
         assert!(refusal("1__.2.3 s").contains("expected a number"));
         assert!(refusal(&format!("{} s", "9".repeat(100_000))).contains("too large"));

@@ -20,6 +20,9 @@ const DEPTH_MAX: u64 = 1_024;
 /// Convergence is looked at in steps of simulated time, each longer by a quarter than the one before.
 const FIRST_LOOK: Time = Time::ms(40);
 
+/// Names of jobs' processes start with it; no part has such a name.
+const JOB: &str = "job ";
+
 /// How to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -151,6 +154,7 @@ pub fn run_in(
         sim.without_trains();
     }
     let mut problems = Problems::default();
+    same_times(jobs, &mut problems);
     let mut outcomes = Vec::new();
     let mut block_bytes = 512;
     for (index, job) in jobs.iter().enumerate() {
@@ -199,8 +203,22 @@ pub fn run_in(
     Ok(Outcome { jobs: outcomes, rate, simulated, measured, stop, counts: sim.counts() })
 }
 
+/// Jobs start, are measured and stop together.
+fn same_times(jobs: &[Job], problems: &mut Problems) {
+    let Some(first) = jobs.first() else { return };
+    for job in &jobs[1..] {
+        let runtime = ("runtime", job.runtime == first.runtime);
+        let ramp_time = ("ramp_time", job.ramp_time == first.ramp_time);
+        for (option, _) in [runtime, ramp_time].iter().filter(|(_, same)| !same) {
+            let title = format!("`{}` has another `{option}` than `{}`", job.name, first.name);
+            let problem = Problem::at(job.place_of(option), title).label("not modelled");
+            problems.0.push(problem.help(format!("jobs start and stop together: move `{option}` to [global]")));
+        }
+    }
+}
+
 fn process_name(index: usize, job: &Job) -> String {
-    format!("job {index:03} {}", job.name)
+    format!("{JOB}{index:03} {}", job.name)
 }
 
 /// Runs until the end, or until the mean is known well enough.
@@ -210,6 +228,8 @@ fn advance(sim: &Sim, transfers: &Transfers, ramp: Time, end: Time, has_runtime:
         let ended = sim.run(look.min(end));
         match ended {
             Ended::Finished | Ended::Stopped => return Ok(Stop::Finished),
+            // The parts wait for the next request, which never comes.
+            Ended::Deadlock(lines) if !lines.iter().any(|line| line.starts_with(JOB)) => return Ok(Stop::Finished),
             Ended::Deadlock(lines) => return Err(defect("everybody waits for somebody", sim, &lines)),
             Ended::Livelock(lines) => return Err(defect("time stands still", sim, &lines)),
             Ended::Limit if sim.now() >= end => return Ok(if has_runtime { Stop::Runtime } else { Stop::Limit }),

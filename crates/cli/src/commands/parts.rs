@@ -47,7 +47,8 @@ impl Args {
             texts.map(|(name, text)| Ok((name, read(sources, text)?))).collect::<Result<Vec<_>, Problems>>()
         })?;
         if self.json {
-            let one = |(name, part): &(String, PartFile)| json!({ "name": name, "title": part.title, "model": part.model });
+            let one =
+                |(name, part): &(String, PartFile)| json!({ "name": name, "title": part.title, "model": part.model });
             return Ok(Answer::json(&json!({ "parts": parts.iter().map(one).collect::<Vec<_>>() })));
         }
         let rows = parts.into_iter().map(|(name, part)| vec![name, part.title, part.model]);

@@ -77,7 +77,8 @@ impl Args {
         if let Some(study) = &system.study {
             out += &format!("study {study}; ");
         }
-        out += &format!("devices: {} (a job without filename= is for {})\n\n", devices.join(", "), system.default_target);
+        out +=
+            &format!("devices: {} (a job without filename= is for {})\n\n", devices.join(", "), system.default_target);
         out += &table(&["part", "is", "plugged into"], 1, rows(&system));
         out += &format!("\n{}{}", numbers(&all), choices(&chosen));
         Ok(Answer::text(out))

@@ -28,7 +28,7 @@ impl Draw {
     }
     /// Uniform from 1 to `mean * 2`.
     fn around(&mut self, mean: u64) -> Time {
-        Time::ps(1 + ((self.next() >> 32) * (mean * 2) >> 32))
+        Time::ps(1 + (((self.next() >> 32) * (mean * 2)) >> 32))
     }
 }
 

@@ -98,7 +98,11 @@ fn search(setup: &mut Setup, knobs: &[Knob], rows: &[Row], wish: &Wish) -> Resul
                 for share in [step, -step] {
                     while let Some(moved) = knob.moved(value, share) {
                         knob.apply(setup, &moved)?;
-                        let error = mean_error(setup, rows, effort)?;
+                        let error = match mean_error(setup, rows, effort) {
+                            // A part refuses what cannot be built.
+                            Err(Failure::Input(_)) => f64::INFINITY,
+                            other => other?,
+                        };
                         if error >= best {
                             knob.apply(setup, value)?;
                             break;

@@ -38,6 +38,8 @@ pub static BUFFER_BUSY: Label = Label::reason("buffer busy with the other channe
 pub static BUFFER_FULL: Label = Label::reason("buffer full");
 /// The buffer turns from one channel to the other.
 pub static CHANNEL_SWITCH: Label = Label::protocol("channel switch");
+/// The drive begins to strobe again after a pause.
+pub static RESUME: Label = Label::protocol("resume");
 /// A half is filled from the cable.
 pub static FILL: Label = Label::payload("fill from drive");
 /// The buffer waits for data from memory.

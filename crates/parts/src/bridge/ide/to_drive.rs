@@ -8,7 +8,7 @@
 
 use hopscope_kernel::{Time, join};
 
-use super::{BUFFER_BUSY, BUFFER_FULL, Channel, EMPTY, FETCH, IdeBridge};
+use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, EMPTY, FETCH, IdeBridge};
 use crate::bus::ide_cable::IdeCable;
 use crate::protocols::pci::{Command, DATA, Transaction};
 
@@ -27,9 +27,12 @@ impl IdeBridge {
     async fn send_group(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
         let (sim, pci) = (&self.sim, &self.pci);
         let grant = self.buffer.port.acquire(&BUFFER_BUSY).await;
-        self.turn_to(channel, &grant).await;
         self.buffer.halves.take(&BUFFER_FULL).await;
         self.buffer.halves.take(&BUFFER_FULL).await;
+        let switch = self.turn_to(channel);
+        if switch > Time::ZERO {
+            grant.hold(&CHANNEL_SWITCH, switch).await;
+        }
 
         let word = pci.clocks(self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)]);
         let asked = sim.now();

@@ -2,9 +2,9 @@
 //!
 //! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind.
 
-use hopscope_kernel::{Burst, Car, CarState, Time, join};
+use hopscope_kernel::{Burst, Car, CarState, Grant, Time, join};
 
-use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge, SwitchAt};
+use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge, RESUME, SwitchAt};
 use crate::bus::ide_cable::IdeCable;
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
@@ -105,25 +105,22 @@ impl IdeBridge {
         self.fill_granted(channel, cable, span, &grant).await;
     }
 
-    async fn fill_granted(&self, channel: &Channel, cable: &IdeCable, span: Time, grant: &hopscope_kernel::Grant<'_>) {
-        self.turn_to(channel, grant).await;
+    async fn fill_granted(&self, channel: &Channel, cable: &IdeCable, span: Time, grant: &Grant<'_>) {
         self.buffer.halves.take(&BUFFER_FULL).await;
-        if cable.words_ended().is_some_and(|ended| ended < self.sim.now()) {
-            // ATA/ATAPI-4, 9.13.3: a paused sender strobes again within tRFS of DMARDY#.
-            grant.hold(&FILL, cable.mode().ready_to_final_strobe).await;
-        }
-        let start = self.sim.now();
-        grant.hold(&FILL, span).await;
-        cable.words(start, self.sim.now());
+        let switch = self.turn_to(channel);
+        let paused = switch > Time::ZERO || cable.words_ended().is_some_and(|ended| ended < self.sim.now());
+        // ATA/ATAPI-4, 9.13.3: a paused sender strobes again within tRFS of DMARDY#.
+        let resume = if paused { cable.mode().ready_to_final_strobe } else { Time::ZERO };
+        grant.hold_plan([(&CHANNEL_SWITCH, switch), (&RESUME, resume), (&FILL, span)]).await;
+        let end = self.sim.now();
+        cable.words(end - span, end);
     }
 
-    /// The dead time in which the buffer turns from the other channel to this one.
-    pub(super) async fn turn_to(&self, channel: &Channel, grant: &hopscope_kernel::Grant<'_>) {
+    /// Turns the buffer to this channel; returns the dead time that it costs.
+    pub(super) fn turn_to(&self, channel: &Channel) -> Time {
         let before = self.buffer.last_user.replace(Some(channel.number));
-        let at_burst = self.spec.channel_switch_at == SwitchAt::Burst;
-        if at_burst && before.is_some_and(|number| number != channel.number) {
-            grant.hold(&CHANNEL_SWITCH, self.spec.channel_switch).await;
-        }
+        let other = before.is_some_and(|number| number != channel.number);
+        if other && self.spec.channel_switch_at == SwitchAt::Burst { self.spec.channel_switch } else { Time::ZERO }
     }
 
     fn drain_transaction(&self, address: u32) -> Transaction {
@@ -134,7 +131,9 @@ impl IdeBridge {
     /// One half goes to memory.
     async fn drain(&self, address: u32) {
         self.sim.wait(self.host.hold_acknowledge()).await;
-        self.pci.transact(&self.drain_transaction(address)).await.end().await;
+        let grant = self.pci.lane().acquire(&ARBITRATION).await;
+        let course = self.pci.course(&self.drain_transaction(address), self.sim.now());
+        grant.hold_plan(course.whole()).await;
         self.free_half();
     }
 

@@ -1,0 +1,92 @@
+//! Help, and the lists of what there is.
+
+#[allow(dead_code)]
+mod program;
+
+use std::process::Stdio;
+
+use program::{command, hopscope, ran};
+use serde_json::Value;
+
+fn text(words: &[&str]) -> String {
+    let ran = hopscope(words);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    ran.out
+}
+
+fn json(words: &[&str]) -> Value {
+    serde_json::from_str(&text(words)).unwrap()
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    assert!(text(&["--version"]).starts_with("hopscope 0."));
+    let help = text(&["--help"]);
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.starts_with(&["run", "parts", "systems", "check"]), "{help}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let help = text(&[name, "--help"]);
+        assert!(help.matches(&format!("\n  hopscope {name}")).count() >= 2, "{help}");
+    }
+}
+
+#[test]
+fn every_system_in_the_list_can_be_shown_and_run() {
+    let systems = json(&["systems", "--json"]);
+    let systems = systems["systems"].as_array().unwrap();
+    assert!(!systems.is_empty());
+    for system in systems {
+        let name = system["name"].as_str().unwrap();
+        assert!(system["title"].is_string() && system.get("study").is_some());
+        let shown = json(&["systems", name, "--json"]);
+        assert!(shown["parts"].as_array().unwrap().iter().all(|part| part["plugs"].is_object()));
+        let numbers = shown["numbers"].as_array().unwrap();
+        assert!(!numbers.is_empty());
+        for number in numbers {
+            for key in ["name", "value", "basis", "from"] {
+                assert!(number[key].is_string(), "{name}: {number}");
+            }
+        }
+        let plain = text(&["systems", name]);
+        assert!(plain.contains(numbers[0]["name"].as_str().unwrap()), "{plain}");
+        let ran = hopscope(&["run", name, "--rw=read", "--bs=64k", "--runtime=50ms"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+}
+
+#[test]
+fn every_part_in_the_list_can_be_shown() {
+    let parts = json(&["parts", "--json"]);
+    for part in parts["parts"].as_array().unwrap() {
+        let name = part["name"].as_str().unwrap();
+        let shown = json(&["parts", name, "--json"]);
+        assert_eq!((&shown["title"], &shown["model"]), (&part["title"], &part["model"]));
+        assert!(text(&["parts", name]).contains("number"));
+    }
+    assert!(text(&["parts"]).lines().all(|line| line.chars().count() <= 80));
+    let disk = text(&["parts", "disk/quantum-fireball-el10.2a"]);
+    assert!(disk.contains("seek.rows[0].time") && disk.contains("5400 rpm") && disk.contains("source: "), "{disk}");
+    assert!(disk.contains("transfer_mode"), "{disk}");
+}
+
+#[test]
+fn a_folder_of_own_files_joins_the_shipped_ones() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let systems = folder.path().join("systems");
+    std::fs::create_dir(&systems).unwrap();
+    std::fs::write(systems.join("mine.toml"), include_str!("../../../data/systems/piix4e-one-disk.toml")).unwrap();
+    let data = folder.path().to_str().unwrap();
+    assert!(text(&["systems", "--data", data]).contains("\nmine "));
+    assert!(text(&["run", "mine", "--data", data, "--rw=read", "--size=64k"]).starts_with("job: "));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_stops_reading_is_no_error() {
+    let mut child =
+        command(&["systems", "piix4e-one-disk"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ran = ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}

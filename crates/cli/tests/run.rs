@@ -1,0 +1,133 @@
+//! `hopscope run`: the shape of its JSON, and that the same inputs give the same bytes.
+
+#[allow(dead_code)]
+mod program;
+
+use program::{command, hopscope, ran};
+use serde_json::Value;
+
+const WORK: &[&str] =
+    &["run", "piix4e-one-disk", "--rw=randread", "--bs=64k", "--size=6m", "--time_based", "--runtime=1"];
+
+fn answer(more: &[&str]) -> String {
+    let ran = hopscope(&[WORK, more].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    ran.out
+}
+
+fn json(more: &[&str]) -> Value {
+    serde_json::from_str(&answer(&[&["--json"], more].concat())).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn json_has_the_shape_of_fio() {
+    let report = json(&["--direct=1", "--iodepth=2"]);
+    assert_eq!(keys(&report), ["fio version", "timestamp", "timestamp_ms", "time", "jobs", "hopscope"]);
+    assert!(report["fio version"].as_str().unwrap().starts_with("hopscope-"));
+    assert_eq!(report["timestamp"], 0);
+    let job = &report["jobs"][0];
+    for key in ["jobname", "groupid", "error", "job options", "read", "write", "trim"] {
+        assert!(job.get(key).is_some(), "{key}");
+    }
+    assert_eq!((&job["job options"]["bs"], &job["job options"]["time_based"]), (&"64k".into(), &"".into()));
+    let read = &job["read"];
+    for key in
+        ["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "runtime", "total_ios", "slat_ns", "clat_ns", "lat_ns"]
+    {
+        assert!(read.get(key).is_some(), "{key}");
+    }
+    assert_eq!(keys(&read["clat_ns"]), ["min", "max", "mean", "stddev", "N", "percentile"]);
+    let percentiles = keys(&read["clat_ns"]["percentile"]);
+    assert_eq!((percentiles.len(), percentiles[0], percentiles[16]), (17, "1.000000", "99.990000"));
+    assert_eq!(read["io_bytes"].as_u64().unwrap(), read["total_ios"].as_u64().unwrap() * 65_536);
+    assert_eq!(read["clat_ns"]["N"], read["total_ios"]);
+    assert_eq!((&job["write"]["io_bytes"], &job["trim"]["total_ios"]), (&0.into(), &0.into()));
+    let own = &report["hopscope"];
+    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "after_warm_up"]);
+    assert_eq!((&own["ended"], &own["simulated_seconds"]), (&"runtime".into(), &1.0.into()));
+    assert_eq!(own["options_without_effect"], serde_json::json!(["direct"]));
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes_and_trains_change_none() {
+    let bytes = answer(&["--json"]);
+    assert_eq!(bytes, answer(&["--json"]));
+    assert_eq!(bytes, answer(&["--json", "--no-trains"]));
+    assert_eq!(answer(&[]), answer(&["--no-trains"]));
+    assert_ne!(bytes, answer(&["--json", "--seed=2"]));
+}
+
+#[test]
+fn timing_is_there_only_when_asked_for() {
+    let timing = &json(&["--timing"])["hopscope"]["timing"];
+    assert!(timing["events"].as_u64().unwrap() > 0 && timing["wall_seconds"].as_f64().unwrap() > 0.0);
+    assert!(answer(&["--timing"]).contains(" events, "));
+}
+
+#[test]
+fn a_change_of_a_number_changes_the_result() {
+    let bytes_per_second = |more: &[&str]| json(more)["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap();
+    let faster = ["--set", "disk.rotation=10000 rpm", "--set=disk.head_switch=100 us"];
+    assert!(bytes_per_second(&faster) > bytes_per_second(&[]));
+}
+
+#[test]
+fn the_first_line_is_the_answer_and_the_last_ones_say_how_it_was_got() {
+    let text = answer(&["--ioengine=libaio"]);
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("job: ") && first.contains(" MB/s (") && first.contains(" MiB/s), "), "{first}");
+    for words in ["random reads of 64 KiB at depth 1 on disk", "95 % interval", "after 1.000 s simulated (seed 1)"] {
+        assert!(text.contains(words), "{text}");
+    }
+    assert!(text.contains("Options without effect here: ioengine"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn a_job_with_an_end_finishes_and_one_that_converges_stops() {
+    let finished = hopscope(&["run", "piix4e-one-disk", "--rw=write", "--bs=16k", "--size=1m", "--json"]);
+    let finished: Value = serde_json::from_str(&finished.out).unwrap();
+    assert_eq!(finished["hopscope"]["ended"], "finished");
+    assert_eq!(finished["jobs"][0]["write"]["io_bytes"], 1 << 20);
+    assert_eq!(finished["jobs"][0]["read"]["io_bytes"], 0);
+
+    let converged = hopscope(&["run", "piix4e-one-disk", "--rw=read", "--bs=64k", "--until", "5%", "--json"]);
+    let converged: Value = serde_json::from_str(&converged.out).unwrap();
+    assert_eq!(converged["hopscope"]["ended"], "converged");
+    assert!(converged["hopscope"]["after_warm_up"]["relative_half_width_95"].as_f64().unwrap() <= 0.05);
+}
+
+#[test]
+fn a_run_too_short_to_measure_anything_says_so() {
+    let ran = hopscope(&["run", "piix4e-one-disk", "--rw=read", "--bs=64k", "--runtime=1us"]);
+    assert!(ran.code == 0 && ran.out.contains("no transfer ended"), "{ran:?}");
+}
+
+#[test]
+fn several_jobs_have_a_sum() {
+    let words = ["run", "piix4e-two-disks-two-channels", "--bs=64k", "--runtime=1", "--name=a", "--filename=disk"];
+    let ran = hopscope(&[&words[..], &["--name=b", "--filename=disk2"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.starts_with("all 2 jobs: ") && ran.out.contains("\na: ") && ran.out.contains("\nb: "), "{ran:?}");
+}
+
+#[test]
+fn a_job_file_runs_like_the_same_options() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("scan.fio");
+    std::fs::write(&path, "[job]\nrw=read\nbs=64k\nsize=1m\n").unwrap();
+    let from_file = hopscope(&["run", "piix4e-one-disk", path.to_str().unwrap()]);
+    let from_options = hopscope(&["run", "piix4e-one-disk", "--rw=read", "--bs=64k", "--size=1m"]);
+    assert_eq!((from_file.code, from_file.out), (0, from_options.out));
+}
+
+#[test]
+fn colours_are_forced_or_forbidden_by_the_environment() {
+    let coloured = |key: &str| ran(command(WORK).env(key, "1").output().unwrap()).out.contains('\u{1b}');
+    assert!(coloured("CLICOLOR_FORCE") && !coloured("NO_COLOR") && !coloured("NOTHING"));
+    assert!(!answer(&["--json"]).contains('\u{1b}'));
+}
