@@ -82,6 +82,7 @@ impl LaneState {
 
 impl Core {
     /// Gives a free lane to the best of its waiters, whose task can go on.
+    #[inline]
     pub(crate) fn arbitrate(&mut self, lane: u32, now: Time) -> Option<u32> {
         let state = &mut self.lanes[lane as usize];
         state.arbitrating = false;
@@ -105,7 +106,14 @@ impl Core {
     }
 
     /// Records the phases of a plan that began at `start`, as far as they have come by `now`.
-    pub(crate) fn record_plan(&mut self, lane: u32, task: u32, plan: &[(&'static Label, Time)], start: Time, now: Time) {
+    pub(crate) fn record_plan(
+        &mut self,
+        lane: u32,
+        task: u32,
+        plan: &[(&'static Label, Time)],
+        start: Time,
+        now: Time,
+    ) {
         if !self.observed() {
             return;
         }
@@ -120,9 +128,10 @@ impl Core {
         }
     }
 
-    fn schedule_arbitration(&mut self, lane: u32, now: Time) {
+    #[inline]
+    pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
-        if state.holder == 0 && !state.arbitrating {
+        if state.holder == 0 && !state.arbitrating && !state.waiters.is_empty() {
             state.arbitrating = true;
             let (at, class) = (state.edge(now), state.class);
             self.schedule(Event::arbitrate(at, class, lane));
@@ -130,7 +139,15 @@ impl Core {
     }
 
     /// Queues a request that was made at `since`; returns its ticket.
-    pub(crate) fn enqueue(&mut self, lane: u32, task: u32, priority: u8, reason: &'static Label, since: Time, now: Time) -> u64 {
+    pub(crate) fn enqueue(
+        &mut self,
+        lane: u32,
+        task: u32,
+        priority: u8,
+        reason: &'static Label,
+        since: Time,
+        now: Time,
+    ) -> u64 {
         let (ticket, rank) = (self.next_ticket(), self.rank(task));
         let state = &mut self.lanes[lane as usize];
         let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | ticket);
@@ -145,7 +162,8 @@ impl Core {
         ticket
     }
 
-    /// Makes `task` the holder of a free lane at once; returns its ticket.
+    /// Makes someone the holder of a free lane at once; returns the ticket.
+    #[inline]
     pub(crate) fn take_over(&mut self, lane: u32) -> u64 {
         let ticket = self.next_ticket();
         self.lanes[lane as usize].holder = ticket;
@@ -159,9 +177,7 @@ impl Core {
         assert_eq!(state.holder, ticket, "only the holder releases a lane");
         state.holder = 0;
         state.interruptible = None;
-        if !state.waiters.is_empty() {
-            self.schedule_arbitration(lane, now);
-        }
+        self.schedule_arbitration(lane, now);
     }
 }
 
@@ -327,6 +343,11 @@ impl<'a> Grant<'a> {
         self.lane.was_in(phase, start);
     }
 
+    /// Says that the lane was in `phase` from `start` until `end`.
+    pub fn was_in_until(&self, phase: &'static Label, start: Time, end: Time) {
+        self.lane.was_in_until(phase, start, end);
+    }
+
     /// Spends up to `count` units in a phase, fewer where `rule` makes way for others; returns how many.
     pub async fn hold_yielding(&self, phase: &'static Label, count: u64, rule: Yielding) -> u64 {
         let (sim, id) = (&self.lane.sim, self.lane.id as usize);
@@ -429,15 +450,11 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         self.under_way = false;
         let shared = &*self.lane.sim.shared;
         shared.cancel_sleep(self.end, self.armed.take());
-        if shared.core.borrow().observed() {
-            self.record();
-        }
-    }
-
-    fn record(&self) {
-        let shared = &*self.lane.sim.shared;
         let (now, task) = (shared.now.get(), shared.current.get());
-        shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        let mut core = shared.core.borrow_mut();
+        if core.observed() {
+            core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        }
     }
 }
 

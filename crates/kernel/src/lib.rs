@@ -47,4 +47,4 @@ pub use queue::Queue;
 pub use record::{Class, Kind, Label, Observer, Record, Span, expand};
 pub use sim::{Counts, Ended, Sim};
 pub use time::Time;
-pub use train::{Burst, Car, CarState, Journey};
+pub use train::{Burst, Car, CarState, Journey, UnderWay};

@@ -368,7 +368,16 @@ impl Sim {
         let mut core = self.shared.core.borrow_mut();
         if core.observed {
             let (at, span, who) = (since, self.now() - since, self.shared.current.get() as u16);
-            core.record(Record { at, span, label, lane: u16::MAX, who, count: blocks, kind: Kind::Transfer, phases: 0 });
+            core.record(Record {
+                at,
+                span,
+                label,
+                lane: u16::MAX,
+                who,
+                count: blocks,
+                kind: Kind::Transfer,
+                phases: 0,
+            });
         }
     }
 

@@ -17,7 +17,7 @@ use crate::record::{Kind, Label, Record};
 use crate::sim::{Core, Sim};
 
 /// Cars of one train, at most.
-const CARS: usize = 2;
+const CARS: usize = 3;
 
 /// What a train does on one lane.
 #[derive(Clone, Copy)]
@@ -66,37 +66,37 @@ pub enum Burst<'a> {
 
 /// A burst under way. Dropping it ends it now.
 pub struct UnderWay<'a> {
-    grant: Grant<'a>,
+    /// Nothing once the burst has ended or was taken over.
+    grant: Option<Grant<'a>>,
     car: Car<'a>,
     start: Time,
-    ended: bool,
 }
 
-impl UnderWay<'_> {
+impl<'a> UnderWay<'a> {
     /// When the burst ends.
     pub fn ends_at(&self) -> Time {
         self.start + self.car.length()
     }
 
     /// Waits for the end of the burst and releases the lane.
-    pub async fn finish(mut self) {
+    pub async fn finish(self) {
         self.car.lane.sim.wait_until(self.ends_at()).await;
-        self.record();
     }
 
-    fn record(&mut self) {
-        if !std::mem::replace(&mut self.ended, true) {
-            let shared = &*self.car.lane.sim.shared;
-            let (now, task) = (shared.now.get(), shared.current.get());
-            shared.core.borrow_mut().record_plan(self.car.lane.id, task, self.car.plan, self.start, now);
-        }
+    /// Takes the lane over in the middle of the burst: the grant, and when the burst began. What phases it has
+    /// been in since then is for the caller to say.
+    pub fn take_over(mut self) -> (Option<Grant<'a>>, Time) {
+        (self.grant.take(), self.start)
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.record();
-        let _ = &self.grant;
+        if self.grant.is_some() {
+            let shared = &*self.car.lane.sim.shared;
+            let (now, task) = (shared.now.get(), shared.current.get());
+            shared.core.borrow_mut().record_plan(self.car.lane.id, task, self.car.plan, self.start, now);
+        }
     }
 }
 
@@ -185,8 +185,19 @@ impl Sim {
     ///
     /// Without trains the same bursts must be made by hand: for each car and each k, wait until
     /// `start + k·pitch + offset`, acquire, hold the plan, release.
-    pub fn train<'a>(&self, count: u64, start: Time, pitch: Time, cars: [Option<Car<'a>>; CARS]) -> TrainRun<'a> {
-        TrainRun { sim: self.clone(), count: count.min(u64::from(u16::MAX)), start, pitch, cars, booked: None, end: Time::ZERO, armed: None }
+    pub fn train<'a>(&self, count: u64, start: Time, pitch: Time, cars: &[Car<'a>]) -> TrainRun<'a> {
+        assert!(cars.len() <= CARS, "a train has at most {CARS} cars");
+        let cars = std::array::from_fn(|index| cars.get(index).copied());
+        TrainRun {
+            sim: self.clone(),
+            count: count.min(u64::from(u16::MAX)),
+            start,
+            pitch,
+            cars,
+            booked: None,
+            end: Time::ZERO,
+            armed: None,
+        }
     }
 }
 
@@ -237,7 +248,7 @@ impl<'a> TrainRun<'a> {
         let task = shared.current.get();
         self.booked = None;
         let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
-        let mut journey = Journey { cars: [None, None] };
+        let mut journey = Journey { cars: [const { None }; CARS] };
         for (index, slot) in journey.cars.iter_mut().enumerate() {
             let (Some(car), Some(booked)) = (self.cars[index], train.cars[index]) else { continue };
             let lane = car.lane;
@@ -252,7 +263,7 @@ impl<'a> TrainRun<'a> {
                     let grant = Grant::held(lane, ticket);
                     let since = booked.first + train.pitch * done;
                     core.record_wait(lane.id, task, car.reason, since, start);
-                    (done, Burst::UnderWay(UnderWay { grant, car, start, ended: false }))
+                    (done, Burst::UnderWay(UnderWay { grant: Some(grant), car, start }))
                 }
             };
             core.counts.bursts_in_trains += done;

@@ -95,8 +95,15 @@ fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
                 address: span(draw),
                 data: span(draw),
             };
-            let cars: Vec<DrawnCar> = used.into_iter().map(|lane| car(draw, lane)).collect();
-            let longest = cars.iter().map(|c| c.address + c.data + clocks[c.lane].unwrap_or(0)).max().unwrap_or(0);
+            let mut cars: Vec<DrawnCar> = used.into_iter().map(|lane| car(draw, lane)).collect();
+            if draw.below(3) == 0 {
+                // A second burst of each period on the first lane, after the first one has ended.
+                let first = &cars[0];
+                let offset = first.offset + first.address + first.data + clocks[lane].unwrap_or(0) + draw.below(3) * 10;
+                cars.push(DrawnCar { offset, ..car(draw, lane) });
+            }
+            let longest =
+                cars.iter().map(|c| c.offset + c.address + c.data + clocks[c.lane].unwrap_or(0)).max().unwrap_or(0);
             let gap = if draw.below(3) == 0 { 0 } else { span(draw) };
             Step::Train { cars, count: draw.between(2, 30), pitch: longest + gap, delay: draw.below(3) * 10 }
         }
@@ -127,37 +134,33 @@ async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarSt
 
 /// The bursts of a train, as a train where one can be booked, else by hand; booked again after some bursts.
 async fn ride(sim: &Sim, lanes: &[Lane], cars: &[DrawnCar], count: u64, pitch: u64, delay: u64) {
-    let plans: Vec<_> =
-        cars.iter().map(|c| [(&ADDRESS, Time::ps(c.address)), (&DATA, Time::ps(c.data))]).collect();
-    let make = |i: usize| {
-        cars.get(i).map(|c| Car {
-            lane: &lanes[c.lane],
-            priority: c.priority,
-            reason: &ARBITRATION,
-            offset: Time::ps(c.offset),
-            plan: &plans[i],
-        })
+    let plans: Vec<_> = cars.iter().map(|c| [(&ADDRESS, Time::ps(c.address)), (&DATA, Time::ps(c.data))]).collect();
+    let make = |(car, plan): (&DrawnCar, _)| Car {
+        lane: &lanes[car.lane],
+        priority: car.priority,
+        reason: &ARBITRATION,
+        offset: Time::ps(car.offset),
+        plan,
     };
-    let made = [make(0), make(1)];
+    let made: Vec<Car<'_>> = cars.iter().zip(&plans).map(|(car, plan)| make((car, &plan[..]))).collect();
     let (pitch, start) = (Time::ps(pitch), sim.now() + Time::ps(delay));
     let mut from = 0;
     while from < count {
         let begin = start + pitch * from;
         // A train cannot begin in the past: bursts that are late are made by hand.
         let bookable = if begin >= sim.now() { count - from } else { 0 };
-        let [first, second] = sim.train(bookable, begin.max(sim.now()), pitch, made).await.cars;
-        let done = first.as_ref().map_or(0, |c| c.done).max(second.as_ref().map_or(0, |c| c.done));
-        // One car alone may be booked again after any burst; two meet again only where all their bursts have ended.
+        let states = sim.train(bookable, begin.max(sim.now()), pitch, &made).await.cars;
+        let done = states.iter().flatten().map(|state| state.done).max().unwrap_or(0);
+        // One car alone may be booked again after any burst; several meet again only where all their bursts have ended.
         let stop = if cars.len() == 1 { (done + 3).min(count - from) } else { count - from };
-        match (made[0], first, made[1], second) {
-            (Some(a), Some(x), Some(b), Some(y)) => {
-                let one = by_hand(sim, a, begin, pitch, x, stop);
-                let other = by_hand(sim, b, begin, pitch, y, stop);
-                join(sim, one, other).await;
-            }
-            (Some(a), Some(x), _, _) => {
-                by_hand(sim, a, begin, pitch, x, stop).await;
-            }
+        let mut hands = made.iter().zip(states).map(|(car, state)| {
+            let state = state.expect("every car has a state");
+            by_hand(sim, *car, begin, pitch, state, stop)
+        });
+        match (hands.next(), hands.next(), hands.next()) {
+            (Some(one), Some(two), Some(three)) => drop(join(sim, one, join(sim, two, three)).await),
+            (Some(one), Some(two), None) => drop(join(sim, one, two).await),
+            (Some(one), ..) => one.await,
             _ => unreachable!("a train has a car"),
         }
         from += stop;
@@ -249,11 +252,15 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     sim.tear_down();
     let (names, processes) = (sim.lanes(), sim.processes());
     let mut spans = Vec::new();
-    expand(&collect.0.borrow(), |lane| names[usize::from(lane)].1, |span| {
-        let lane = names.get(usize::from(span.lane)).map_or("-".to_string(), |l| l.0.clone());
-        let who = processes[usize::from(span.who)].clone();
-        spans.push((lane, who, Span { lane: 0, who: 0, at: span.at - Time::ps(how.shift), ..span }));
-    });
+    expand(
+        &collect.0.borrow(),
+        |lane| names[usize::from(lane)].1,
+        |span| {
+            let lane = names.get(usize::from(span.lane)).map_or("-".to_string(), |l| l.0.clone());
+            let who = processes[usize::from(span.who)].clone();
+            spans.push((lane, who, Span { lane: 0, who: 0, at: span.at - Time::ps(how.shift), ..span }));
+        },
+    );
     spans.sort();
     (Outcome { ended, at, spans }, sim.counts())
 }
@@ -272,7 +279,11 @@ fn trains_change_nothing_on_ten_thousand_random_systems() {
         if with != without {
             let first = with.spans.iter().zip(&without.spans).position(|(a, b)| a != b);
             let around = first.map(|i| (&with.spans[i], &without.spans[i]));
-            panic!("seed {seed}: {:?} {:?}\n{around:#?}\n{system:#?}", (&with.ended, with.at), (&without.ended, without.at));
+            panic!(
+                "seed {seed}: {:?} {:?}\n{around:#?}\n{system:#?}",
+                (&with.ended, with.at),
+                (&without.ended, without.at)
+            );
         }
         assert_eq!(none.trains, 0);
         booked += counts.trains;

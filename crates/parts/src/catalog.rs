@@ -165,6 +165,10 @@ pub static KINDS: &[Kind] = &[
             let spec = ide::Spec::read(p)?;
             let [Socket::PciSlot(bus, host)] = &context.plugs[..] else { unreachable!("plugs are checked") };
             let bridge = IdeBridge::new(context.sim, context.name, spec, bus, host);
+            if !bridge.bursts_fit_the_bus() {
+                let problem = "the latency timer of the bus cuts this bridge's bursts short, which is not modelled";
+                return Err(p.error("buffer", problem, "set `latency_timer` of the bus to more clocks"));
+            }
             let channel = |(n, name): (usize, &&str)| (name.to_string(), Socket::IdeChannel(bridge.clone(), n));
             let mut sockets: Vec<_> = CHANNELS.iter().enumerate().map(channel).collect();
             sockets.push(("registers".into(), Socket::IdeRegisters(bridge.clone())));

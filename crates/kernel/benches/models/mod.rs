@@ -128,7 +128,7 @@ fn transfers(sim: &Sim, count: u64) {
         for _ in 0..transfers {
             work.take(&NO_REQUEST).await;
             let car = Car { lane: &bus, priority: 0, reason: &BUSY, offset: Time::ZERO, plan: &plan };
-            let [first, _] = s.train(bursts, s.now(), length, [Some(car), None]).await.cars;
+            let [first, ..] = s.train(bursts, s.now(), length, &[car]).await.cars;
             let Some(state) = first else { return };
             assert!(matches!(state.next, Burst::Ahead));
             for _ in state.done..bursts {

@@ -89,6 +89,16 @@ pub struct Course {
 }
 
 impl Course {
+    /// From FRAME# to the last data.
+    pub fn data_after(&self) -> Time {
+        self.to_data.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
+    }
+
+    /// From the last data to the end.
+    pub fn rest(&self) -> Time {
+        self.after.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
+    }
+
     /// All phases as one plan, for a train's bursts. Only for courses with a single phase after the data.
     pub fn whole(&self) -> Plan {
         let mut plan = self.to_data;
@@ -163,10 +173,20 @@ impl PciBus {
         Course { to_data, after, bytes, retry: false }
     }
 
+    /// Whether `transaction` ends before its initiator's latency timer runs out.
+    pub fn within_latency_timer(&self, transaction: &Transaction) -> bool {
+        self.course(transaction, self.sim.now()).data_after() <= self.clocks(self.spec.latency_timer)
+    }
+
     /// Gets the bus and moves data until the initiator or the target ends it. Returns with the last data phase;
     /// the bus is released when the rest has ended too.
     pub async fn transact(&self, transaction: &Transaction) -> Ongoing<'_> {
         let grant = self.lane.acquire(&ARBITRATION).await;
+        self.transact_granted(grant, transaction).await
+    }
+
+    /// The same for an initiator that has the bus already.
+    pub async fn transact_granted<'a>(&'a self, grant: Grant<'a>, transaction: &Transaction) -> Ongoing<'a> {
         let mut course = self.course(transaction, self.sim.now());
         let [address, wait, (carries, data), ..] = course.to_data;
         let timer = self.clocks(self.spec.latency_timer);

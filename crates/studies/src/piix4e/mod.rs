@@ -7,6 +7,7 @@ mod bus;
 mod cells;
 mod claims;
 mod fitting;
+pub mod picture;
 mod robustness;
 
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@
 //! (82371AB data sheet, p. 196). `to_memory` and `to_drive` are the two ways through the buffer.
 //!
 //! Not modelled: PIO data and multiword DMA, a register read that is retried until the buffer has drained
-//! (it has, by the time the driver looks), simplex mode, errors, the ISA and USB sides.
+//! (it has, by the time the driver looks), a latency timer shorter than a burst, simplex mode, errors, the ISA and USB sides.
 
 mod to_drive;
 mod to_memory;
@@ -28,7 +28,7 @@ use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::PciBus;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{DRIVE_NOT_READY, Register};
-use crate::protocols::pci::{Answer, Command, DESCRIPTOR_DATA, PciTarget, Ready, Transaction};
+use crate::protocols::pci::{Answer, Command, DATA, DESCRIPTOR_DATA, PciTarget, Ready, Transaction};
 
 /// Waiting for the start bit of BMICX.
 pub static NOT_STARTED: Label = Label::reason("bus master not started");
@@ -145,6 +145,8 @@ struct Channel {
     /// BMISX, bit 0.
     active: Cell<bool>,
     descriptors_fetched: Cell<u64>,
+    /// When the second half of a group has arrived from memory.
+    arrivals: Queue<Time>,
 }
 
 /// BMICX, bit 3.
@@ -174,6 +176,7 @@ impl IdeBridge {
             table: Cell::new(0),
             active: Cell::new(false),
             descriptors_fetched: Cell::new(0),
+            arrivals: Queue::new(sim, 1),
         };
         let halves = Queue::new(sim, HALVES);
         for _ in 0..HALVES {
@@ -200,6 +203,12 @@ impl IdeBridge {
             });
         }
         bridge
+    }
+
+    /// Whether the bus lets the bridge finish its bursts: this model does not cut them short.
+    pub fn bursts_fit_the_bus(&self) -> bool {
+        let burst = |command| Transaction { command, address: 0, bytes: self.spec.half_bytes, carries: &DATA };
+        [Command::MemoryRead, Command::MemoryWriteInvalidate].map(burst).iter().all(|t| self.pci.within_latency_timer(t))
     }
 
     /// Plugs a cable into a channel.

@@ -3,81 +3,256 @@
 //!
 //! ```text
 //!   PCI   |addr wait data|disc|  hold  |addr wait data|                              hold  |addr …
-//!   cable                 |first strobe|16 words------|pause|16 words------|rerequest|
+//!   cable                |first strobe|16 words------|pause|16 words------|rerequest|
 //! ```
+//!
+//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI.
 
-use hopscope_kernel::{Time, join};
+use hopscope_kernel::{Burst, Car, CarState, Grant, Journey, Label, Time, UnderWay, join};
 
-use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, EMPTY, FETCH, IdeBridge};
+use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, EMPTY, FETCH, HALVES, IdeBridge};
 use crate::bus::ide_cable::IdeCable;
-use crate::protocols::pci::{Command, DATA, Transaction};
+use crate::bus::pci::{Course, Ongoing};
+use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
+
+/// The cable waits for the second half of a group.
+static SECOND_HALF: Label = Label::reason("second half not fetched yet");
+
+/// One of a group's two bursts, seen from the group.
+enum Fetch<'a> {
+    /// Its data have arrived, and it has left the bus.
+    Ended,
+    /// It comes, waits or is under way.
+    Next(Burst<'a>),
+}
+
+impl<'a> Fetch<'a> {
+    /// The fetch of group `index`, from a train that was cut in that group.
+    fn of(state: CarState<'a>, index: u32) -> Fetch<'a> {
+        if state.done > u64::from(index) { Fetch::Ended } else { Fetch::Next(state.next) }
+    }
+}
+
+/// A group that the port has begun to serve.
+struct Group<'a> {
+    port: Grant<'a>,
+    /// When the buffer began to ask for it.
+    asked: Time,
+    first: Fetch<'a>,
+    second: Fetch<'a>,
+}
+
+/// How a group goes when nobody disturbs it, from the instant at which the buffer begins to ask.
+struct Undisturbed {
+    first: Course,
+    second: Course,
+    first_request: Time,
+    first_arrival: Time,
+    second_request: Time,
+    second_arrival: Time,
+    word: Time,
+    words: [u64; 2],
+    /// First strobe of each half.
+    strobes: [Time; 2],
+    /// Last strobe: the buffer is empty.
+    end: Time,
+}
 
 impl IdeBridge {
     /// Moves `bytes` from memory at `address` to the cable.
     pub(super) async fn to_drive(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
-        let group_bytes = 2 * self.spec.half_bytes;
+        let group_bytes = HALVES as u32 * self.spec.half_bytes;
         let mut done = 0;
         while done < bytes {
+            let address = address + done;
             let group = group_bytes.min(bytes - done);
-            self.send_group(channel, cable, address + done, group).await;
-            done += group;
+            let course = self.undisturbed(cable, address, group);
+            let whole_groups = (bytes - done) / group_bytes;
+            done += match self.send_regularly(channel, cable, address, whole_groups, &course).await {
+                0 => {
+                    self.send_group(channel, cable, address, group, &course).await;
+                    group
+                }
+                groups => groups * group_bytes,
+            };
         }
     }
 
-    async fn send_group(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
-        let (sim, pci) = (&self.sim, &self.pci);
-        let grant = self.buffer.port.acquire(&BUFFER_BUSY).await;
-        self.buffer.halves.take(&BUFFER_FULL).await;
-        self.buffer.halves.take(&BUFFER_FULL).await;
+    fn fetch(&self, address: u32, bytes: u32) -> Transaction {
+        // The bridge hopes for the whole buffer; the memory controller stops it at the cache line.
+        Transaction { command: Command::MemoryRead, address, bytes, carries: &DATA }
+    }
+
+    fn undisturbed(&self, cable: &IdeCable, address: u32, bytes: u32) -> Undisturbed {
+        let (pci, acknowledge) = (&self.pci, self.host.hold_acknowledge());
+        let now = self.sim.now();
+        let word = pci.clocks(self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)]);
+        let first = pci.course(&self.fetch(address, bytes), now);
+        let second = pci.course(&self.fetch(address + first.bytes, bytes - first.bytes), now);
+        let first_request = pci.clocks(self.spec.rerequest_delay) + acknowledge;
+        let first_arrival = first_request + first.data_after();
+        let second_request = first_arrival + first.rest() + pci.clocks(self.spec.hold_again) + acknowledge;
+        let second_arrival = second_request + second.data_after();
+        let words = [first.bytes, bytes - first.bytes].map(|bytes| u64::from(bytes / 2));
+        let strobe = first_arrival + pci.clocks(self.spec.first_strobe);
+        let next_strobe = (strobe + word * words[0]).max(second_arrival);
+        let end = if words[1] == 0 { strobe + word * (words[0] - 1) } else { next_strobe + word * (words[1] - 1) };
+        Undisturbed {
+            first,
+            second,
+            first_request,
+            first_arrival,
+            second_request,
+            second_arrival,
+            word,
+            words,
+            strobes: [strobe, next_strobe],
+            end,
+        }
+    }
+
+    /// Sends up to `groups` groups as a train, and the one in which it was cut; returns how many.
+    async fn send_regularly(&self, channel: &Channel, cable: &IdeCable, address: u32, groups: u32, course: &Undisturbed) -> u32 {
+        let (sim, port, pci) = (&self.sim, &self.buffer.port, self.pci.lane());
+        let begin = sim.now();
+        let ours = self.buffer.last_user.get() == Some(channel.number) && self.buffer.halves.len() == HALVES;
+        let in_time = begin == begin.edge(self.pci.clocks(1)) && course.second_arrival + course.second.rest() <= course.end;
+        if !ours || !in_time || course.words[1] == 0 {
+            return 0;
+        }
+        let serve = [(&FETCH, course.first_arrival), (&EMPTY, course.end - course.first_arrival)];
+        let (first, second) = (course.first.whole(), course.second.whole());
+        let car = |lane, reason, offset, plan| Car { lane, priority: 0, reason, offset, plan };
+        let cars = [
+            car(port, &BUFFER_BUSY, Time::ZERO, &serve[..]),
+            car(pci, &ARBITRATION, course.first_request, &first[..]),
+            car(pci, &ARBITRATION, course.second_request, &second[..]),
+        ];
+        let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } = sim.train(u64::from(groups), begin, course.end, &cars).await
+        else {
+            unreachable!("three cars went in")
+        };
+        for k in 0..served.done {
+            let asked = begin + course.end * k;
+            for (words, strobe) in course.words.into_iter().zip(course.strobes) {
+                cable.words(asked + strobe, asked + strobe + course.word * words);
+            }
+        }
+        let sent = served.done as u32;
+        let Burst::UnderWay(serving) = served.next else {
+            // Cut between two groups: the next one asks for the port like any other.
+            drop(served.next);
+            return sent;
+        };
+        let (Some(port), asked) = serving.take_over() else { return sent };
+        for _ in 0..HALVES {
+            let half = self.buffer.halves.try_take();
+            debug_assert!(half.is_some(), "the other channel holds no half while this one's train runs");
+        }
+        let group = Group { port, asked, first: Fetch::of(firsts, sent), second: Fetch::of(seconds, sent) };
+        let bytes = HALVES as u32 * self.spec.half_bytes;
+        self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group).await;
+        sent + 1
+    }
+
+    async fn send_group(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32, course: &Undisturbed) {
+        let port = self.buffer.port.acquire(&BUFFER_BUSY).await;
+        for _ in 0..HALVES {
+            self.buffer.halves.take(&BUFFER_FULL).await;
+        }
         let switch = self.turn_to(channel);
         if switch > Time::ZERO {
-            grant.hold(&CHANNEL_SWITCH, switch).await;
+            port.hold(&CHANNEL_SWITCH, switch).await;
         }
+        let ahead = || Fetch::Next(Burst::Ahead);
+        let group = Group { port, asked: self.sim.now(), first: ahead(), second: ahead() };
+        self.finish_group(channel, cable, (address, bytes), course, group).await;
+    }
 
-        let word = pci.clocks(self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)]);
-        let asked = sim.now();
-        // The bridge hopes for the whole buffer; the memory controller stops it at the cache line.
-        let fetch = Transaction { command: Command::MemoryRead, address, bytes, carries: &DATA };
-        sim.wait(pci.clocks(self.spec.rerequest_delay) + self.host.hold_acknowledge()).await;
-        let first = pci.transact(&fetch).await;
-        grant.was_in(&FETCH, asked);
-        let arrived = sim.now();
-        let sent_bytes = first.bytes();
-        let rest = Transaction { address: address + sent_bytes, bytes: bytes - sent_bytes, ..fetch };
-        let more = rest.bytes > 0;
-        let start = arrived + pci.clocks(self.spec.first_strobe);
-        let first_words = async {
-            let words = u64::from(sent_bytes / 2);
-            let last_strobe = start + word * (words - 1);
-            sim.wait_until(last_strobe).await;
-            cable.words(start, last_strobe + word);
-            last_strobe
+    /// Goes on with a group from wherever it is.
+    async fn finish_group(
+        &self,
+        channel: &Channel,
+        cable: &IdeCable,
+        (address, bytes): (u32, u32),
+        course: &Undisturbed,
+        group: Group<'_>,
+    ) {
+        let (sim, pci) = (&self.sim, &self.pci);
+        let Group { port, asked, first, second } = group;
+        let first_fetch = self.fetch(address, bytes);
+        let first = match first {
+            Fetch::Ended => None,
+            Fetch::Next(burst) => Some(self.until_data(burst, &first_fetch, asked + course.first_request, course.first.rest()).await),
         };
-        let second_fetch = async {
-            first.end().await;
-            if more {
-                sim.wait(pci.clocks(self.spec.hold_again) + self.host.hold_acknowledge()).await;
-                let second = pci.transact(&rest).await;
-                let arrived = sim.now();
-                (arrived, Some(second))
-            } else {
-                (Time::ZERO, None)
+        let arrived = first.as_ref().map_or(asked + course.first_arrival, |(arrived, _)| *arrived);
+        let start = arrived + pci.clocks(self.spec.first_strobe);
+        let last_strobe = start + course.word * (course.words[0] - 1);
+        let rest = self.fetch(address + course.first.bytes, bytes - course.first.bytes);
+        let fetching = async {
+            if let Some((_, first)) = first {
+                first.end().await;
+            }
+            match second {
+                _ if rest.bytes == 0 => {}
+                Fetch::Ended => drop(channel.arrivals.try_put(asked + course.second_arrival)),
+                Fetch::Next(burst) => {
+                    let freed = arrived + course.first.rest();
+                    let request = freed + pci.clocks(self.spec.hold_again) + self.host.hold_acknowledge();
+                    let (arrived, second) = self.until_data(burst, &rest, request, course.second.rest()).await;
+                    let _ = channel.arrivals.try_put(arrived);
+                    second.end().await;
+                }
             }
         };
-        let (last_strobe, (second_arrived, second)) = join(sim, first_words, second_fetch).await;
-        if let Some(second) = second {
-            let words = u64::from(second.bytes() / 2);
-            let start = (last_strobe + word).max(second_arrived);
-            let ending = second.end();
-            let sending = async {
-                let last = start + word * (words - 1);
+        let sending = async {
+            sim.wait_until(last_strobe.max(sim.now())).await;
+            cable.words(start, last_strobe + course.word);
+            if rest.bytes > 0 {
+                let arrived = channel.arrivals.take(&SECOND_HALF).await;
+                let start = (last_strobe + course.word).max(arrived);
+                let last = start + course.word * (course.words[1] - 1);
                 sim.wait_until(last).await;
-                cable.words(start, last + word);
-            };
-            join(sim, sending, ending).await;
+                cable.words(start, last + course.word);
+            }
+        };
+        join(sim, sending, fetching).await;
+        port.was_in_until(&FETCH, asked, arrived);
+        port.was_in(&EMPTY, arrived);
+        for _ in 0..HALVES {
+            self.free_half();
         }
-        grant.was_in(&EMPTY, arrived);
-        self.free_half();
-        self.free_half();
+    }
+
+    /// A fetch up to its last data, from wherever it is; returns when those arrived, maybe a little earlier.
+    async fn until_data<'a>(&'a self, burst: Burst<'a>, fetch: &Transaction, request: Time, rest: Time) -> (Time, Ending<'a>) {
+        let ending = match burst {
+            Burst::Ahead => {
+                self.sim.wait_until(request).await;
+                Ending::Held(self.pci.transact(fetch).await)
+            }
+            Burst::Requested(grant) => Ending::Held(self.pci.transact_granted(grant.await, fetch).await),
+            Burst::UnderWay(burst) => {
+                let arrived = burst.ends_at() - rest;
+                self.sim.wait_until(arrived).await;
+                return (arrived, Ending::Booked(burst));
+            }
+        };
+        (self.sim.now(), ending)
+    }
+}
+
+/// A fetch whose data have arrived, and that has not left the bus yet.
+enum Ending<'a> {
+    Held(Ongoing<'a>),
+    Booked(UnderWay<'a>),
+}
+
+impl Ending<'_> {
+    async fn end(self) {
+        match self {
+            Ending::Held(ongoing) => ongoing.end().await,
+            Ending::Booked(burst) => burst.finish().await,
+        }
     }
 }

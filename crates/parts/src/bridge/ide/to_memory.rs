@@ -35,8 +35,8 @@ impl IdeBridge {
         let regular = ours && cable.words_ended() == Some(begin) && offset + drain_span < span;
         let fills = Car { lane: port, priority: 0, reason: &BUFFER_BUSY, offset: Time::ZERO, plan: &fill_plan };
         let drains = Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan: &drain_plan };
-        let journey = sim.train(if regular { halves } else { 0 }, begin, span, [Some(fills), Some(drains)]).await;
-        let [Some(fills), Some(drains)] = journey.cars else { unreachable!("two cars went in") };
+        let journey = sim.train(if regular { halves } else { 0 }, begin, span, &[fills, drains]).await;
+        let [Some(fills), Some(drains), _] = journey.cars else { unreachable!("two cars went in") };
         let filled = fills.done;
         if filled > 0 {
             cable.words(begin, begin + span * filled);

@@ -1,0 +1,148 @@
+//! The house law that a machine can check: who may know whom, how files are named, how long they are.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each crate, and those of ours that it may name in its manifest. What is not here may not be there.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("kernel", &[]),
+    ("parts", &["kernel"]),
+    ("observe", &["kernel"]),
+    ("machine", &["kernel", "parts", "observe"]),
+    ("studies", &["kernel", "parts", "observe", "machine"]),
+    ("cli", &["kernel", "parts", "observe", "machine", "studies"]),
+];
+
+/// Names that say nothing about what is in a file.
+const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "manager", "base", "misc"];
+/// A part beyond this is split by process.
+const PART_LINES_MAX: usize = 450;
+/// Crates and paths that let a part know a file format, the host's clock or its random numbers.
+const NOT_IN_PARTS: &[&str] = &["std::fs", "std::io", "std::time", "std::env", "toml", "serde", "csv", "thread_rng"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn crates() -> Vec<String> {
+    let entries = fs::read_dir(root().join("crates")).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+/// Everything that is written by hand: no build output, no version control.
+fn written() -> Vec<PathBuf> {
+    let folders = ["crates", "data", "docs", "studies", ".ci"].map(|folder| root().join(folder));
+    let mut written: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
+    written.extend(["README.md", "Cargo.toml"].map(|file| root().join(file)));
+    written
+}
+
+fn manifest(name: &str) -> toml::Table {
+    let path = root().join("crates").join(name).join("Cargo.toml");
+    fs::read_to_string(path).unwrap().parse().unwrap()
+}
+
+/// The crates of ours in one table of a manifest.
+fn ours(manifest: &toml::Table, table: &str) -> BTreeSet<String> {
+    let Some(toml::Value::Table(entries)) = manifest.get(table) else { return BTreeSet::new() };
+    entries.keys().filter_map(|name| name.strip_prefix("hopscope-")).map(String::from).collect()
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    for name in crates() {
+        let (_, may_know) = MAY_KNOW.iter().find(|(known, _)| *known == name).unwrap_or_else(|| {
+            panic!("crates/{name} is new: say in this test, and in docs/ARCHITECTURE.md, whom it may know")
+        });
+        let manifest = manifest(&name);
+        for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for known in ours(&manifest, table) {
+                assert!(may_know.contains(&known.as_str()), "crates/{name} must not know crates/{known} ({table})");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kernel_depends_on_nothing() {
+    let manifest = manifest("kernel");
+    assert!(manifest["dependencies"].as_table().unwrap().is_empty());
+}
+
+#[test]
+fn every_crate_forbids_unsafe_code_through_the_workspace() {
+    let workspace: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    assert_eq!(workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str(), Some("forbid"));
+    for name in crates() {
+        assert_eq!(manifest(&name)["lints"]["workspace"].as_bool(), Some(true), "crates/{name}");
+    }
+}
+
+#[test]
+fn no_file_has_a_name_that_says_nothing() {
+    for path in written() {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        assert!(!EMPTY_NAMES.contains(&stem), "{}", path.display());
+    }
+}
+
+#[test]
+fn no_part_is_too_long() {
+    for path in files(&root().join("crates/parts/src")) {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= PART_LINES_MAX, "{} has {lines} lines: split it by process", path.display());
+    }
+}
+
+#[test]
+fn parts_know_no_file_format_and_no_clock_of_the_host() {
+    for path in files(&root().join("crates/parts/src")).into_iter().chain(files(&root().join("crates/kernel/src"))) {
+        let text = fs::read_to_string(&path).unwrap();
+        for line in text.lines().map(str::trim_start).filter(|line| line.starts_with("use ")) {
+            let named = NOT_IN_PARTS.iter().find(|name| line.contains(*name));
+            assert!(named.is_none(), "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn no_file_names_a_folder_of_one_machine() {
+    // Put together here, so that this file does not name them either.
+    let folders = ["home", "work", "root", "Users", "tmp"].map(|folder| format!("/{folder}/"));
+    for path in written() {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        for folder in &folders {
+            assert!(!text.contains(folder.as_str()), "{} names {folder}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_part_says_what_it_is_and_every_model_has_a_device() {
+    for path in files(&root().join("crates/parts/src")) {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("//! "), "{} begins with what it is", path.display());
+    }
+    let parts = files(&root().join("data/parts"));
+    let models: BTreeSet<String> = parts
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap().parse::<toml::Table>().unwrap())
+        .map(|part| part["model"].as_str().unwrap().to_string())
+        .collect();
+    for kind in hopscope_parts::catalog::KINDS {
+        assert!(models.contains(kind.model), "no file in data/parts has model = \"{}\"", kind.model);
+    }
+}
