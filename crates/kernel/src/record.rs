@@ -92,6 +92,12 @@ const _: () = assert!(std::mem::size_of::<Record>() == 32);
 pub trait Observer {
     /// The next records.
     fn records(&mut self, batch: &[Record]);
+
+    /// Whether phases and waits are wanted, besides marks and transfers. Asked once; a run that records only
+    /// the latter costs next to nothing more than one that nobody observes.
+    fn wants_phases(&self) -> bool {
+        true
+    }
 }
 
 /// A record without trains: what a run burst by burst would have recorded.

@@ -85,7 +85,10 @@ pub(crate) struct Core {
     /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
     ranks: Vec<u32>,
     records: Vec<Record>,
+    /// Someone wants phases and waits.
     observed: bool,
+    /// Someone wants marks and transfers.
+    attended: bool,
 }
 
 pub(crate) struct Shared {
@@ -290,6 +293,7 @@ impl Sim {
                     ranks: Vec::new(),
                     records: Vec::with_capacity(BATCH),
                     observed: false,
+                    attended: false,
                 }),
                 now: Cell::new(Time::ZERO),
                 current: Cell::new(0),
@@ -309,14 +313,18 @@ impl Sim {
 
     /// Sends records to `observer` from now on.
     pub fn observe(&self, observer: Box<dyn Observer>) {
-        self.shared.core.borrow_mut().observed = true;
+        let mut core = self.shared.core.borrow_mut();
+        (core.attended, core.observed) = (true, observer.wants_phases());
+        drop(core);
         *self.shared.observer.borrow_mut() = Some(observer);
     }
 
     /// Stops sending records, after those that are under way.
     pub fn stop_observing(&self) {
         self.flush();
-        self.shared.core.borrow_mut().observed = false;
+        let mut core = self.shared.core.borrow_mut();
+        (core.attended, core.observed) = (false, false);
+        drop(core);
         *self.shared.observer.borrow_mut() = None;
     }
 
@@ -356,7 +364,7 @@ impl Sim {
     /// Says that something happened, with a value.
     pub fn mark(&self, label: &'static Label, value: u64) {
         let mut core = self.shared.core.borrow_mut();
-        if core.observed {
+        if core.attended {
             let who = self.shared.current.get() as u16;
             let (at, span) = (self.now(), Time::ps(value));
             core.record(Record { at, span, label, lane: u16::MAX, who, count: 0, kind: Kind::Mark, phases: 0 });
@@ -366,7 +374,7 @@ impl Sim {
     /// Says that a transfer asked for at `since` has ended; `blocks` is its size in blocks of the asker.
     pub fn transferred(&self, label: &'static Label, since: Time, blocks: u16) {
         let mut core = self.shared.core.borrow_mut();
-        if core.observed {
+        if core.attended {
             let (at, span, who) = (since, self.now() - since, self.shared.current.get() as u16);
             core.record(Record {
                 at,

@@ -1,6 +1,6 @@
 //! Runs jobs on a machine.
 
-use hopscope_kernel::{Counts, Ended, Kind, Observer, Record, Sim, Time};
+use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
 use hopscope_parts::protocols::storage::{Operation, READ, Storage, WRITE};
@@ -122,16 +122,9 @@ impl Observer for Both {
         self.0.records(batch);
         self.1.records(batch);
     }
-}
 
-/// Keeps transfers only, so that a run nobody watches costs little.
-struct TransfersOnly(Transfers);
-
-impl Observer for TransfersOnly {
-    fn records(&mut self, batch: &[Record]) {
-        if batch.iter().any(|record| record.kind == Kind::Transfer) {
-            self.0.records(batch);
-        }
+    fn wants_phases(&self) -> bool {
+        self.0.wants_phases() || self.1.wants_phases()
     }
 }
 
@@ -185,7 +178,7 @@ pub fn run_in(
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten();
     let transfers = Transfers::new(ramp, block_bytes);
-    let counting = Box::new(TransfersOnly(transfers.clone()));
+    let counting = Box::new(transfers.clone());
     sim.observe(match watcher {
         Some(watcher) => Box::new(Both(counting, watcher)),
         None => counting,

@@ -66,6 +66,10 @@ impl Transfers {
 }
 
 impl Observer for Transfers {
+    fn wants_phases(&self) -> bool {
+        false
+    }
+
     fn records(&mut self, batch: &[Record]) {
         let mut folded = self.0.borrow_mut();
         let folded = &mut *folded;

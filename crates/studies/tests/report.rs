@@ -1,0 +1,60 @@
+//! What `hopscope reproduce piix4e --json` printed holds together, by arithmetic of its own.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+const NAMED_BY: &str = "HOPSCOPE_REPORT";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
+    value[key].as_array().unwrap_or_else(|| panic!("no list `{key}`"))
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+#[ignore = "reads the file that HOPSCOPE_REPORT names; .ci/run makes one"]
+fn a_report_agrees_with_itself() {
+    let path = std::env::var(NAMED_BY).unwrap_or_else(|_| panic!("{NAMED_BY} names a report"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["study"], "piix4e");
+
+    let mut keys = BTreeSet::new();
+    for table in list(&report, "tables") {
+        for cell in list(table, "cells") {
+            assert!(keys.insert(format!("{} {}", table["id"], cell["key"])), "{} occurs twice", cell["key"]);
+            let error = number(&cell["simulated"]) / number(&cell["published"]) - 1.0;
+            assert!(close(error, number(&cell["error"])), "{cell}");
+            assert!(["input", "fitted", "predicted"].contains(&cell["basis"].as_str().unwrap()), "{cell}");
+        }
+    }
+    for claim in list(&report, "claims") {
+        let holds = claim["holds"].as_bool().unwrap();
+        assert!(!holds || claim["basis"] != "input", "what was put in does not count as holding: {claim}");
+    }
+
+    let cells = list(&report["tables"][0], "cells");
+    assert_eq!(cells.len(), 108);
+    let errors = |predicted_only: bool| -> Vec<f64> {
+        let counted = cells.iter().filter(|cell| !predicted_only || cell["basis"] == "predicted");
+        counted.map(|cell| number(&cell["error"]).abs()).collect()
+    };
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    let (all, predicted) = (errors(false), errors(true));
+    let summary = &report["summary"];
+    assert_eq!((&summary["cells"], &summary["predicted"]), (&all.len().into(), &predicted.len().into()));
+    assert!(close(number(&summary["mean_abs_error"]), mean(&all)));
+    assert!(close(number(&summary["mean_abs_error_predicted"]), mean(&predicted)));
+    assert!(close(number(&summary["max_abs_error"]), all.iter().copied().fold(0.0, f64::max)));
+    let within = all.iter().filter(|error| **error <= 0.05).count() as f64 / all.len() as f64;
+    assert!(close(number(&summary["within_5_percent"]), within));
+    let fitted = list(&report, "parameters").iter().filter(|parameter| parameter["basis"] == "fitted").count();
+    assert_eq!(summary["fitted_parameters"], fitted);
+}
