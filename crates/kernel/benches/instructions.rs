@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo install gungraun-runner --version 0.20.0    # once; must match the library; needs valgrind
-//! cargo bench -p hopscope-kernel --bench instructions
+//! cargo bench -p hopscope-kernel --bench instructions --features instructions
 //! ```
 //!
 //! Each model is counted at N and at 2N grants (bursts, customers); the difference over N is the cost of one.

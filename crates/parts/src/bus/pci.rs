@@ -21,10 +21,11 @@ use crate::protocols::pci::{
     Transaction, WAIT,
 };
 
-/// Number of phases a transaction can have before it releases the bus.
-const PHASES: usize = 5;
-/// Phases of a transaction with their spans; those of zero length are not there.
-pub type Plan = [(&'static Label, Time); PHASES];
+/// A phase and how long it takes; no time where it is not there.
+pub type Phase = (&'static Label, Time);
+
+/// No phase.
+const NOTHING: Phase = (&TURNAROUND, Time::ZERO);
 
 /// The segment's data sheet.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,13 +76,13 @@ pub struct PciBus {
     targets: RefCell<Vec<Rc<dyn PciTarget>>>,
 }
 
-/// How a transaction goes: its phases up to the last data, those after it, and what it moves.
+/// How a transaction goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Course {
-    /// Up to and with the last data phase.
-    pub to_data: Plan,
-    /// The rest.
-    pub after: Plan,
+    /// Address, wait, and data or what comes instead of it.
+    pub to_data: [Phase; 3],
+    /// Disconnect or turnaround.
+    pub after: Phase,
     /// Bytes moved.
     pub bytes: u32,
     /// Whether the target asked to come again.
@@ -89,6 +90,12 @@ pub struct Course {
 }
 
 impl Course {
+    /// All phases as one plan, for a train's bursts.
+    pub fn whole(&self) -> [Phase; 4] {
+        let [address, wait, data] = self.to_data;
+        [address, wait, data, self.after]
+    }
+
     /// From FRAME# to the last data.
     pub fn data_after(&self) -> Time {
         self.to_data.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
@@ -96,15 +103,7 @@ impl Course {
 
     /// From the last data to the end.
     pub fn rest(&self) -> Time {
-        self.after.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
-    }
-
-    /// All phases as one plan, for a train's bursts. Only for courses with a single phase after the data.
-    pub fn whole(&self) -> Plan {
-        let mut plan = self.to_data;
-        plan[3] = self.after[0];
-        plan[4] = self.after[1];
-        plan
+        self.after.1
     }
 }
 
@@ -132,11 +131,8 @@ impl PciBus {
 
     /// How `transaction` goes when its FRAME# is asserted at `now`.
     pub fn course(&self, transaction: &Transaction, now: Time) -> Course {
-        let none = [(&TURNAROUND, Time::ZERO); PHASES];
+        let address = (&ADDRESS, self.clocks(1));
         let turnaround = (&TURNAROUND, self.clocks(self.spec.turnaround));
-        let (mut to_data, mut after) = (none, none);
-        to_data[0] = (&ADDRESS, self.clocks(1));
-        after[0] = turnaround;
         let answer = self.targets.borrow().iter().find_map(|target| target.answer(transaction, now));
         let claimed = match (transaction.command, answer) {
             // PCI 2.1, 3.7.2: a special cycle is claimed by nobody and ends like a master abort.
@@ -147,16 +143,15 @@ impl PciBus {
         let Answer { ready, boundary_bytes } = match claimed {
             Ok(answer) => answer,
             Err(label) => {
-                to_data[1] = (label, self.clocks(self.spec.master_abort));
-                return Course { to_data, after, bytes: 0, retry: false };
+                let waiting = (label, self.clocks(self.spec.master_abort));
+                return Course { to_data: [address, waiting, NOTHING], after: turnaround, bytes: 0, retry: false };
             }
         };
         let waits = match ready {
             Ready::After(clocks) => clocks,
             Ready::Retry(after) => {
-                to_data[1] = (&WAIT, self.clocks(after.saturating_sub(2)));
-                to_data[2] = (&RETRY, self.clocks(1));
-                return Course { to_data, after: none, bytes: 0, retry: true };
+                let (waiting, stop) = ((&WAIT, self.clocks(after.saturating_sub(2))), (&RETRY, self.clocks(1)));
+                return Course { to_data: [address, waiting, stop], after: NOTHING, bytes: 0, retry: true };
             }
         };
         let to_boundary = match boundary_bytes {
@@ -164,12 +159,10 @@ impl PciBus {
             boundary => boundary - transaction.address % boundary,
         };
         let bytes = transaction.bytes.min(to_boundary);
-        to_data[1] = (&WAIT, self.clocks(waits));
-        to_data[2] = (transaction.carries, self.clocks(u64::from(bytes.div_ceil(self.spec.width_bytes))));
-        if bytes < transaction.bytes {
-            after = none;
-            after[0] = (&DISCONNECT, self.clocks(self.spec.disconnect));
-        }
+        let data = (transaction.carries, self.clocks(u64::from(bytes.div_ceil(self.spec.width_bytes))));
+        let to_data = [address, (&WAIT, self.clocks(waits)), data];
+        let stopped = bytes < transaction.bytes;
+        let after = if stopped { (&DISCONNECT, self.clocks(self.spec.disconnect)) } else { turnaround };
         Course { to_data, after, bytes, retry: false }
     }
 
@@ -188,7 +181,7 @@ impl PciBus {
     /// The same for an initiator that has the bus already.
     pub async fn transact_granted<'a>(&'a self, grant: Grant<'a>, transaction: &Transaction) -> Ongoing<'a> {
         let mut course = self.course(transaction, self.sim.now());
-        let [address, wait, (carries, data), ..] = course.to_data;
+        let [address, wait, (carries, data)] = course.to_data;
         let timer = self.clocks(self.spec.latency_timer);
         if course.retry || address.1 + wait.1 + data <= timer {
             grant.hold_plan(course.to_data).await;
@@ -230,6 +223,9 @@ impl Ongoing<'_> {
 
     /// The phases after the data; then the bus is free.
     pub async fn end(self) {
-        self.grant.hold_plan(self.course.after).await;
+        let (phase, span) = self.course.after;
+        if span > Time::ZERO {
+            self.grant.hold(phase, span).await;
+        }
     }
 }
