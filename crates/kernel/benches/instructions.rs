@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each model is counted at N and at 2N grants (bursts, customers); the difference over N is the cost of one.
-//! Building, running and dropping are all counted, which the difference cancels.
+//! Building and dropping a model are not counted; what a run costs once cancels in the difference.
 
 // The macros write items without documentation.
 #![allow(missing_docs)]

@@ -76,11 +76,12 @@ impl Disk {
         let mut next = command.lba;
         while next < end {
             let come = stream.come_by(self, self.sim.now()).min(end);
-            if come > next {
+            let wanted = (next + self.spec.offer_sectors).min(end);
+            if come >= wanted {
                 let _ = self.cable.offers().try_put(bytes_of(come - next));
                 next = come;
             } else {
-                self.sim.wait_until(stream.when(self, next)).await;
+                self.sim.wait_until(stream.when(self, wanted - 1)).await;
             }
         }
         self.extend_read_ahead(end);

@@ -40,6 +40,8 @@ pub struct Spec {
     pub segment_sectors: u64,
     /// Sectors that read-ahead goes beyond what was asked for, at most.
     pub read_ahead_sectors: u64,
+    /// A read asks for the cable when so many sectors have come from the media, or the last one has.
+    pub offer_sectors: u64,
     /// Writes that wait in the buffer for the media, at most.
     pub cached_writes: usize,
     /// Ultra DMA mode the drive is set to.
@@ -72,6 +74,7 @@ impl Spec {
             segments: p.count("buffer.segments")? as usize,
             segment_sectors: p.count("buffer.segment")?,
             read_ahead_sectors: p.count("buffer.read_ahead")?,
+            offer_sectors: p.count("buffer.offer")?,
             cached_writes: p.count("buffer.cached_writes")? as usize,
             ultra_dma_mode,
             decode: p.time("firmware.decode")?,
@@ -81,7 +84,12 @@ impl Spec {
             overwrite_interval: p.time("firmware.overwrite_interval")?,
             variation: p.share("firmware.variation")?,
         };
-        for (key, value) in [("buffer.segments", spec.segments as u64), ("buffer.segment", spec.segment_sectors)] {
+        let sizes = [
+            ("buffer.segments", spec.segments as u64),
+            ("buffer.segment", spec.segment_sectors),
+            ("buffer.offer", spec.offer_sectors),
+        ];
+        for (key, value) in sizes {
             if value == 0 || value > 65_536 {
                 return Err(p.error(key, format!("{value} is out of range"), "expected 1 to 65,536"));
             }

@@ -157,7 +157,13 @@ fn draw(cycle: &Cycle) -> String {
         svg.block("payload", "words", &Block { end: half.end.min(until), ..half.clone() }, CABLE_TOP, *length);
     }
     // The bubble before the first word belongs to the cycle before.
-    svg.rect("loss next", &Block { name: "bubble", start: 0.0, end: first.start }, CABLE_TOP, LANE, "end of the bubble before");
+    svg.rect(
+        "loss next",
+        &Block { name: "bubble", start: 0.0, end: first.start },
+        CABLE_TOP,
+        LANE,
+        "end of the bubble before",
+    );
     svg.text_at("small middle", first.start / 2.0, CABLE_TOP + 28.0, "bubble before");
     svg.rect("loss", &Block { name: "pause", start: first.end, end: second.start }, CABLE_TOP, LANE, "pause");
     svg.below(first.end + pause / 2.0, &format!("pause {pause:.0}"));
@@ -187,7 +193,12 @@ fn draw(cycle: &Cycle) -> String {
         block.start + clocks / 2.0
     };
     let middle = share(&mut svg, "payload", sent, "words");
-    svg.text_at("in middle strong", middle, ACCOUNT_TOP + 23.0, &format!("words {sent:.0} clocks: {delivered:.1} MB/s"));
+    svg.text_at(
+        "in middle strong",
+        middle,
+        ACCOUNT_TOP + 23.0,
+        &format!("words {sent:.0} clocks: {delivered:.1} MB/s"),
+    );
     share(&mut svg, "loss", pause, "pause between the halves");
     let parts = [
         (length - bubble.start, "clocks until the bus is granted"),
@@ -203,8 +214,18 @@ fn draw(cycle: &Cycle) -> String {
         }
     }
     let right = bubble.length() + pause + sent + 1.2;
-    svg.text_at("loss-word strong", right, ACCOUNT_TOP + 15.0, &format!("lost: {:.1} MB/s", lost(bubble.length() + pause)));
-    svg.text_at("small", right, ACCOUNT_TOP + 32.0, &format!("bubble {:.1}, pause {:.1}", lost(bubble.length()), lost(pause)));
+    svg.text_at(
+        "loss-word strong",
+        right,
+        ACCOUNT_TOP + 15.0,
+        &format!("lost: {:.1} MB/s", lost(bubble.length() + pause)),
+    );
+    svg.text_at(
+        "small",
+        right,
+        ACCOUNT_TOP + 32.0,
+        &format!("bubble {:.1}, pause {:.1}", lost(bubble.length()), lost(pause)),
+    );
     let sum: Vec<String> = parts.iter().map(|(clocks, what)| format!("{clocks:.0} {what}")).collect();
     svg.text("small", LEFT, ACCOUNT_TOP + 58.0, &format!("The bubble: {},", sum[..3].join(", ")));
     let observed = "The report observed 98 clocks, 2925 ns and a bubble of about 1000 ns.";
@@ -267,7 +288,9 @@ impl Svg {
              orient=\"auto-start-reverse\"><path class=\"tip\" d=\"M0 0 L8 4 L0 8 z\"/></marker></defs>"
         ));
         let (width, height) = (WIDTH - 2.0, HEIGHT - 2.0);
-        self.line(format_args!("<rect class=\"page\" x=\"1\" y=\"1\" width=\"{width}\" height=\"{height}\" rx=\"10\"/>"));
+        self.line(format_args!(
+            "<rect class=\"page\" x=\"1\" y=\"1\" width=\"{width}\" height=\"{height}\" rx=\"10\"/>"
+        ));
     }
 
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
@@ -315,7 +338,12 @@ impl Svg {
             let block = Block { name: "idle", start: from, end: to };
             self.rect("idle", &block, PCI_TOP, LANE, "idle");
             self.text_at("small middle", from + block.length() / 2.0, PCI_TOP + 20.0, "idle");
-            self.text_at("small middle", from + block.length() / 2.0, PCI_TOP + 37.0, &format!("{:.0}", block.length()));
+            self.text_at(
+                "small middle",
+                from + block.length() / 2.0,
+                PCI_TOP + 37.0,
+                &format!("{:.0}", block.length()),
+            );
         }
     }
 
@@ -344,7 +372,11 @@ impl Svg {
 
     fn bracket(&mut self, from: f64, to: f64, y: f64, text: &str) {
         let (from, to) = (self.x(from), self.x(to));
-        self.line(format_args!("<path class=\"line\" d=\"M{from:.1} {:.1} V{y:.1} H{to:.1} V{:.1}\"/>", y + 7.0, y + 7.0));
+        self.line(format_args!(
+            "<path class=\"line\" d=\"M{from:.1} {:.1} V{y:.1} H{to:.1} V{:.1}\"/>",
+            y + 7.0,
+            y + 7.0
+        ));
         self.text("small middle", (from + to) / 2.0, y + 17.0, text);
     }
 

@@ -29,7 +29,8 @@ fn every_number_of_every_part_has_a_unit_and_a_basis() {
         let text = library.part(name).unwrap();
         let mut sources = Sources::default();
         let file = sources.add(text.name.clone(), text.text.clone());
-        let part = part_file::read(&sources, file).unwrap_or_else(|problems| panic!("{}", problems.render(&sources, false)));
+        let part =
+            part_file::read(&sources, file).unwrap_or_else(|problems| panic!("{}", problems.render(&sources, false)));
         for (path, entry) in numbers_of(&part.parameters) {
             check(name, &path, entry);
             numbers += 1;

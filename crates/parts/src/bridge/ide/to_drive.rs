@@ -63,10 +63,14 @@ impl IdeBridge {
     pub(super) async fn to_drive(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
         let group_bytes = HALVES as u32 * self.spec.half_bytes;
         let mut done = 0;
+        // Every group goes like the first: groups are aligned, and memory answers them all alike.
+        let mut course = self.undisturbed(cable, address, group_bytes.min(bytes));
         while done < bytes {
             let address = address + done;
             let group = group_bytes.min(bytes - done);
-            let course = self.undisturbed(cable, address, group);
+            if group < group_bytes {
+                course = self.undisturbed(cable, address, group);
+            }
             let whole_groups = (bytes - done) / group_bytes;
             done += match self.send_regularly(channel, cable, address, whole_groups, &course).await {
                 0 => {

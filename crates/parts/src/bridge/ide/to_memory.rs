@@ -6,6 +6,7 @@ use hopscope_kernel::{Burst, Car, CarState, Grant, Time, join};
 
 use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge, RESUME, SwitchAt};
 use crate::bus::ide_cable::IdeCable;
+use crate::bus::pci::Phase;
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
 impl IdeBridge {
@@ -13,29 +14,35 @@ impl IdeBridge {
     pub(super) async fn to_memory(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
         let halves = u64::from(bytes.div_ceil(self.spec.half_bytes));
         let fill_span = cable.mode().word * u64::from(self.spec.half_bytes / 2);
+        // Every burst goes like the first: halves are aligned, and memory answers them all alike.
+        let drain = self.pci.course(&self.drain_transaction(address), self.sim.now()).whole();
+        let drain_span = drain.iter().fold(Time::ZERO, |sum, phase| sum + phase.1);
+        let drained_in_time = self.host.hold_acknowledge() + drain_span < fill_span;
         self.fill(channel, cable, fill_span).await;
         let mut filled = 1;
         while filled < halves {
-            filled += self.fill_regularly(channel, cable, address, halves - filled, fill_span).await;
+            // In a train every half is drained within the next one's fill, and no word waits.
+            let ours = self.buffer.last_user.get() == Some(channel.number);
+            if ours && drained_in_time && cable.words_ended() == Some(self.sim.now()) {
+                filled += self.fill_regularly(channel, cable, &drain, halves - filled, fill_span).await;
+            } else {
+                join(&self.sim, self.fill(channel, cable, fill_span), self.drain(&drain)).await;
+                filled += 1;
+            }
         }
-        self.drain(address).await;
+        self.drain(&drain).await;
     }
 
     /// Fills up to `halves` halves, each while the half before it drains; returns how many. The half before
     /// the first has been filled and not drained; the last one has too.
-    async fn fill_regularly(&self, channel: &Channel, cable: &IdeCable, address: u32, halves: u64, span: Time) -> u64 {
+    async fn fill_regularly(&self, channel: &Channel, cable: &IdeCable, drain_plan: &[Phase; 4], halves: u64, span: Time) -> u64 {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let offset = self.host.hold_acknowledge();
         let fill_plan = [(&FILL, span)];
-        let drain_plan = self.pci.course(&self.drain_transaction(address), begin).whole();
-        let drain_span = drain_plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1);
-        // In a train every half is drained within the next one's fill, and no word waits.
-        let ours = self.buffer.last_user.get() == Some(channel.number);
-        let regular = ours && cable.words_ended() == Some(begin) && offset + drain_span < span;
         let fills = Car { lane: port, priority: 0, reason: &BUFFER_BUSY, offset: Time::ZERO, plan: &fill_plan };
-        let drains = Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan: &drain_plan };
-        let journey = sim.train(if regular { halves } else { 0 }, begin, span, &[fills, drains]).await;
+        let drains = Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan: drain_plan };
+        let journey = sim.train(halves, begin, span, &[fills, drains]).await;
         let [Some(fills), Some(drains), _] = journey.cars else { unreachable!("two cars went in") };
         let filled = fills.done;
         if filled > 0 {
@@ -129,11 +136,10 @@ impl IdeBridge {
     }
 
     /// One half goes to memory.
-    async fn drain(&self, address: u32) {
+    async fn drain(&self, plan: &[Phase; 4]) {
         self.sim.wait(self.host.hold_acknowledge()).await;
         let grant = self.pci.lane().acquire(&ARBITRATION).await;
-        let course = self.pci.course(&self.drain_transaction(address), self.sim.now());
-        grant.hold_plan(course.whole()).await;
+        grant.hold_plan(plan).await;
         self.free_half();
     }
 
