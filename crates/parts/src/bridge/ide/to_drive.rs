@@ -38,6 +38,8 @@ struct Group<'a> {
     port: Grant<'a>,
     /// When the buffer began to ask for it.
     asked: Time,
+    /// That instant, so much later that the first request meets a clock edge: an undisturbed group counts from here.
+    base: Time,
     first: Fetch<'a>,
     second: Fetch<'a>,
 }
@@ -153,7 +155,8 @@ impl IdeBridge {
             let half = self.buffer.halves.try_take();
             debug_assert!(half.is_some(), "the other channel holds no half while this one's train runs");
         }
-        let group = Group { port, asked, first: Fetch::of(firsts, sent), second: Fetch::of(seconds, sent) };
+        let (first, second) = (Fetch::of(firsts, sent), Fetch::of(seconds, sent));
+        let group = Group { port, asked, base: asked, first, second };
         let bytes = HALVES as u32 * self.spec.half_bytes;
         self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group).await;
         sent + 1
@@ -168,8 +171,18 @@ impl IdeBridge {
         if switch > Time::ZERO {
             port.hold(&CHANNEL_SWITCH, switch).await;
         }
-        let ahead = || Fetch::Next(Burst::Ahead);
-        let group = Group { port, asked: self.sim.now(), first: ahead(), second: ahead() };
+        // Others want the port, but seldom PCI in the middle of a group: both fetches are booked at once.
+        let asked = self.sim.now();
+        let request = asked + course.first_request;
+        let base = request.edge(self.pci.clocks(1)) - course.first_request;
+        let (first, second) = (course.first.whole(), course.second.whole());
+        let car = |offset, plan| Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan };
+        let cars = [car(course.first_request, &first[..]), car(base - asked + course.second_request, &second[..])];
+        let both = u64::from(course.words[1] > 0 && course.second_arrival + course.second.rest() <= course.end);
+        let [Some(first), Some(second), _] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars else {
+            unreachable!("two cars went in")
+        };
+        let group = Group { port, asked, base, first: Fetch::of(first, 0), second: Fetch::of(second, 0) };
         self.finish_group(channel, cable, (address, bytes), course, group).await;
     }
 
@@ -183,13 +196,13 @@ impl IdeBridge {
         group: Group<'_>,
     ) {
         let (sim, pci) = (&self.sim, &self.pci);
-        let Group { port, asked, first, second } = group;
+        let Group { port, asked, base, first, second } = group;
         let first_fetch = self.fetch(address, bytes);
         let first = match first {
             Fetch::Ended => None,
             Fetch::Next(burst) => Some(self.until_data(burst, &first_fetch, asked + course.first_request, course.first.rest()).await),
         };
-        let arrived = first.as_ref().map_or(asked + course.first_arrival, |(arrived, _)| *arrived);
+        let arrived = first.as_ref().map_or(base + course.first_arrival, |(arrived, _)| *arrived);
         let start = arrived + pci.clocks(self.spec.first_strobe);
         let last_strobe = start + course.word * (course.words[0] - 1);
         let rest = self.fetch(address + course.first.bytes, bytes - course.first.bytes);
@@ -199,7 +212,7 @@ impl IdeBridge {
             }
             match second {
                 _ if rest.bytes == 0 => {}
-                Fetch::Ended => drop(channel.arrivals.try_put(asked + course.second_arrival)),
+                Fetch::Ended => drop(channel.arrivals.try_put(base + course.second_arrival)),
                 Fetch::Next(burst) => {
                     let freed = arrived + course.first.rest();
                     let request = freed + pci.clocks(self.spec.hold_again) + self.host.hold_acknowledge();
