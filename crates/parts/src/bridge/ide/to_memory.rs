@@ -52,25 +52,10 @@ impl IdeBridge {
             return halves;
         }
         self.account_halves(&fills, drains.done);
-        let request_at = begin + span * filled + offset;
+        // Its half was full when the fill under way began.
         let drain = async {
-            match drains.next {
-                Burst::Requested(request) => {
-                    let grant = request.await;
-                    grant.hold_plan(drain_plan).await;
-                    self.free_half();
-                }
-                Burst::UnderWay(burst) => {
-                    burst.finish().await;
-                    self.free_half();
-                }
-                Burst::Ahead if drains.done == filled => {
-                    sim.wait_until(request_at.max(sim.now())).await;
-                    let grant = self.pci.lane().acquire(&ARBITRATION).await;
-                    grant.hold_plan(drain_plan).await;
-                    self.free_half();
-                }
-                Burst::Ahead => {}
+            if drains.done == filled {
+                self.drain_from(drains.next, begin + span * filled + offset, drain_plan).await;
             }
         };
         let fill = async {
@@ -135,11 +120,21 @@ impl IdeBridge {
         Transaction { command, address: address & !(self.spec.half_bytes - 1), bytes: self.spec.half_bytes, carries: &DATA }
     }
 
-    /// One half goes to memory.
+    /// The half that is full now goes to memory.
     async fn drain(&self, plan: &[Phase; 4]) {
-        self.sim.wait(self.host.hold_acknowledge()).await;
-        let grant = self.pci.lane().acquire(&ARBITRATION).await;
-        grant.hold_plan(plan).await;
+        self.drain_from(Burst::Ahead, self.sim.now() + self.host.hold_acknowledge(), plan).await;
+    }
+
+    /// One half goes to memory, from wherever its burst is; it is requested at `request`.
+    async fn drain_from(&self, burst: Burst<'_>, request: Time, plan: &[Phase; 4]) {
+        match burst {
+            Burst::UnderWay(burst) => burst.finish().await,
+            Burst::Requested(request) => request.await.hold_plan(plan).await,
+            Burst::Ahead => {
+                self.sim.wait_until(request.max(self.sim.now())).await;
+                self.pci.lane().acquire(&ARBITRATION).await.hold_plan(plan).await;
+            }
+        }
         self.free_half();
     }
 
