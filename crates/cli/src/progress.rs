@@ -39,12 +39,51 @@ impl Drop for Progress {
     }
 }
 
+/// A line for work that is counted in steps; silent where nobody looks, and for the first moments.
+pub struct Steps {
+    bar: ProgressBar,
+    since: Instant,
+}
+
+impl Steps {
+    /// A line that has not begun.
+    pub fn new() -> Steps {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Steps { bar, since: Instant::now() }
+    }
+
+    /// So much of so much is done; `what` was the last of it. Called from several threads.
+    pub fn at(&self, done: usize, of: usize, what: &str) {
+        if self.since.elapsed() < PATIENCE || !stderr().is_terminal() {
+            return;
+        }
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(what.to_string());
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 struct Watcher {
     bar: ProgressBar,
     since: Instant,
 }
 
 impl Observer for Watcher {
+    fn wants_phases(&self) -> bool {
+        false
+    }
+
     fn records(&mut self, batch: &[Record]) {
         if self.since.elapsed() < PATIENCE {
             return;

@@ -35,5 +35,27 @@ pub struct Study {
     pub fit: fn(&Wish) -> Result<Vec<report::Parameter>, Failure>,
 }
 
+impl Study {
+    /// Its title.
+    pub fn title(&self) -> String {
+        self.head("title")
+    }
+
+    /// Who published it, and when.
+    pub fn source(&self) -> String {
+        self.head("source")
+    }
+
+    /// What it is about, and how each of its tables is answered.
+    pub fn about(&self) -> &'static str {
+        shelf::text(self.id, "source.md")
+    }
+
+    fn head(&self, key: &str) -> String {
+        let file: toml::Table = shelf::text(self.id, "study.toml").parse().unwrap_or_default();
+        file.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_string()
+    }
+}
+
 /// Every study.
 pub static STUDIES: &[Study] = &[Study { id: "piix4e", reproduce: piix4e::reproduce, fit: piix4e::fit }];

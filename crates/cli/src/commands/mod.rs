@@ -1,8 +1,11 @@
 //! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
 
 mod check;
+mod fit;
 mod parts;
+mod reproduce;
 mod run;
+mod studies;
 mod systems;
 
 use crate::answer::{Answer, Refusal};
@@ -31,4 +34,7 @@ commands! {
     Parts => parts,
     Systems => systems,
     Check => check,
+    Reproduce => reproduce,
+    Studies => studies,
+    Fit => fit,
 }

@@ -18,6 +18,8 @@ use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Regist
 pub struct Mode {
     /// Typical time from one strobe edge to the next, two bytes each.
     pub word: Time,
+    /// tCYC: the same, at least.
+    pub word_min: Time,
     /// tENV: from DMACK# to STOP and HDMARDY#.
     pub envelope: Time,
     /// tFS: to the first strobe of a burst.
@@ -50,6 +52,7 @@ impl Spec {
         let modes = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| {
             Ok(Mode {
                 word: row.time("word")?,
+                word_min: row.time("t_cyc")?,
                 envelope: row.time("t_env")?,
                 first_strobe: row.time("t_fs")?,
                 ready_to_final_strobe: row.time("t_rfs")?,

@@ -25,7 +25,7 @@ impl Disk {
             if self.sim.now() < free_at {
                 self.firmware.spend(&FOLLOW_UP, free_at - self.sim.now()).await;
             }
-            self.firmware.spend(&DECODE, self.spec.decode).await;
+            self.firmware.spend(&DECODE, self.vary(self.spec.decode)).await;
             if command.writes {
                 let again = overwritten.replace((command.lba, command.sectors)) == Some((command.lba, command.sectors));
                 let follow_up = if again { self.spec.overwrite_interval } else { self.spec.write_follow_up };
@@ -34,7 +34,7 @@ impl Disk {
             } else {
                 overwritten = None;
                 if self.buffer.borrow().read_end != command.lba {
-                    self.firmware.spend(&LOOK_UP, self.spec.look_up).await;
+                    self.firmware.spend(&LOOK_UP, self.vary(self.spec.look_up)).await;
                 }
                 free_at = self.sim.now() + self.vary(self.spec.read_follow_up);
                 self.read(command).await;

@@ -56,7 +56,7 @@ pub struct Spec {
     pub write_follow_up: Time,
     /// Between two writes of the same blocks, mean.
     pub overwrite_interval: Time,
-    /// Follow-ups and that interval vary evenly by this share either way, parts per million.
+    /// All these vary evenly by this share either way, parts per million.
     pub variation: u64,
 }
 

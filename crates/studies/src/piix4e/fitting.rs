@@ -1,7 +1,7 @@
 //! Chooses the fitted numbers: one value each for the whole study, within its plausible range.
 //!
-//! All but two are fitted on the 36 one-disk cells. The dead time of a channel switch is fitted on the two-channel
-//! single-block reads, the processor time above the driver on the 2 KB cells of two disks.
+//! All but two are fitted on the 36 one-disk cells. The dead time of a channel switch and the processor time above
+//! the driver are fitted on the single-block reads of two disks on two channels.
 
 use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
@@ -20,7 +20,7 @@ const STEPS: [f64; 3] = [0.16, 0.05, 0.02];
 const ROUNDS: usize = 2;
 
 fn quick(trains: bool) -> Effort {
-    Effort { share: 0.01, seeds_max: 2, trains }
+    Effort { share: 0.01, seeds_max: 4, trains }
 }
 
 /// One number that the search may move.
@@ -131,16 +131,11 @@ pub fn fit(wish: &Wish) -> Result<Vec<Parameter>, Failure> {
     let mut found = Vec::new();
     let values = search(&mut setup, &knobs, &one_disk, wish)?;
     found.extend(knobs.iter().zip(values).map(|(knob, value)| parameter(knob, &value, "the 36 one-disk cells")));
-    let switch_rows: Vec<Row> = rows.iter().filter(|row| row.shows_channel_switch()).cloned().collect();
-    let small_rows: Vec<Row> = rows.into_iter().filter(|row| !row.one_disk() && row.request_kib == 2).collect();
-    for (part, key, rows, on) in [
-        (DRIVER, "time_above", &small_rows, "2 KB cells of two disks"),
-        (BRIDGE, "channel_switch", &switch_rows, "single-block reads of two disks on two channels"),
-    ] {
-        let knob = Knob::of(&setup, part, key);
-        let values = search(&mut setup, std::slice::from_ref(&knob), rows, wish)?;
-        found.extend(values.iter().map(|value| parameter(&knob, value, on)));
-    }
+    let switch_rows: Vec<Row> = rows.into_iter().filter(Row::shows_channel_switch).collect();
+    let knobs = [Knob::of(&setup, DRIVER, "time_above"), Knob::of(&setup, BRIDGE, "channel_switch")];
+    let values = search(&mut setup, &knobs, &switch_rows, wish)?;
+    let on = "single-block reads of two disks on two channels";
+    found.extend(knobs.iter().zip(values).map(|(knob, value)| parameter(knob, &value, on)));
     Ok(found)
 }
 

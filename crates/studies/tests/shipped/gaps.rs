@@ -11,15 +11,20 @@ use hopscope_studies::measure;
 
 const CLOSED: &str = "this gap is closed: take its row out of docs/DEVIATIONS.md";
 
-/// The one-disk machine, and a job that writes one block of 64 KiB over and over.
-fn machine_and_job() -> (Blueprint, Vec<Job>) {
+/// A shipped machine, and the jobs that fio's options describe.
+fn machine_and_jobs(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).unwrap();
     let mut sources = Sources::default();
-    let text = library.open_system("piix4e-one-disk").unwrap();
+    let text = library.open_system(system).unwrap();
     let file = sources.add(text.name, text.text);
     let blueprint = Blueprint::read(&library, &mut sources, file).unwrap();
-    let words = ["--rw=write", "--bs=64k", "--size=64k", "--time_based", "--runtime=1"].map(String::from);
+    let words: Vec<String> = options.split(' ').map(String::from).collect();
     (blueprint, job_file::read_options(&mut sources, &words).unwrap().jobs)
+}
+
+/// One disk, and a job that writes one block of 64 KiB over and over.
+fn machine_and_job() -> (Blueprint, Vec<Job>) {
+    machine_and_jobs("piix4e-one-disk", "--rw=write --bs=64k --size=64k --time_based --runtime=1")
 }
 
 #[test]
@@ -46,4 +51,18 @@ fn a_faster_pci_clock_drives_the_cable_beyond_its_mode() {
     machine.set("pci.clock=66MHz").unwrap();
     let rate = run::run(&machine, &jobs, Options::default(), None).unwrap().rate.bytes_per_second;
     assert!(rate > 34e6, "{rate} B/s; {CLOSED}");
+}
+
+#[test]
+fn two_disks_on_two_channels_settle_in_one_of_two_rhythms() {
+    let options = "--rw=read --bs=4k --size=4k --time_based --runtime=1 --ramp_time=100ms --iodepth=2 \
+                   --name=a --filename=disk --name=b --filename=disk2";
+    let (machine, jobs) = machine_and_jobs("piix4e-two-disks-two-channels", options);
+    let rate = |seed| run::run(&machine, &jobs, Options { seed, ..Options::default() }, None).unwrap().rate;
+    let rates: Vec<_> = (1..=8).map(rate).collect();
+    let low = rates.iter().map(|r| r.bytes_per_second).fold(f64::INFINITY, f64::min);
+    let high = rates.iter().map(|r| r.bytes_per_second).fold(0.0, f64::max);
+    // Each run is sure of itself, and they do not agree.
+    assert!(rates.iter().all(|r| r.relative_half_width < 0.01), "{CLOSED}");
+    assert!(high > 1.1 * low, "{low} to {high} B/s; {CLOSED}");
 }

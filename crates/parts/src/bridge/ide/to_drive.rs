@@ -92,7 +92,9 @@ impl IdeBridge {
     fn undisturbed(&self, cable: &IdeCable, address: u32, bytes: u32) -> Undisturbed {
         let (pci, acknowledge) = (&self.pci, self.host.hold_acknowledge());
         let now = self.sim.now();
-        let word = pci.clocks(self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)]);
+        // The strobe counts PCI clocks, as many as the mode's shortest cycle needs.
+        let counted = self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)];
+        let word = pci.clocks(counted).max(cable.mode().word_min.edge(pci.clocks(1)));
         let first = pci.course(&self.fetch(address, bytes), now);
         let second = pci.course(&self.fetch(address + first.bytes, bytes - first.bytes), now);
         let first_request = pci.clocks(self.spec.rerequest_delay) + acknowledge;

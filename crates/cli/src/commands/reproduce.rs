@@ -1,0 +1,170 @@
+//! `hopscope reproduce`: does the model deserve trust?
+
+use hopscope_studies::report::{Alternative, Cell, CellBasis, Changed, CheckedClaim, Parameter, Report, Summary, Table};
+use hopscope_studies::{Study, Wish};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Refusal};
+use crate::inputs::{Data, reading};
+use crate::panics::doing;
+use crate::progress::Steps;
+use crate::tables::{bold, digits, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope reproduce piix4e
+  hopscope reproduce piix4e --sensitivity
+  hopscope reproduce --json > studies.json";
+
+/// Run published studies and compare cell by cell: does the model deserve trust?
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Studies (`hopscope studies`); all of them if there is none
+    studies: Vec<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    /// Move every assumed and fitted number by a tenth and switch every mechanism off, too (some minutes)
+    #[arg(long)]
+    sensitivity: bool,
+    /// Simulate regular bursts one by one (slower, the same results)
+    #[arg(long)]
+    no_trains: bool,
+    /// Exit with 1 where a claim does not hold
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    data: Data,
+}
+
+impl Args {
+    /// Runs the studies.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        let studies = super::studies::named(&self.studies)?;
+        let mut reports = Vec::new();
+        for study in studies {
+            reports.push(self.reproduce(study)?);
+        }
+        let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.basis != CellBasis::Input);
+        let code = u8::from(self.strict && missed);
+        let answer = if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
+        Ok(Answer { code, ..answer })
+    }
+
+    fn reproduce(&self, study: &Study) -> Result<Report, Refusal> {
+        doing(format!("reproducing {}", study.id));
+        let (library, sources) = reading(|_| self.data.library())?;
+        let steps = Steps::new();
+        let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
+        let wish = Wish { library: &library, trains: !self.no_trains, sensitivity: self.sensitivity, progress: &progress };
+        (study.reproduce)(&wish).map_err(|failure| Refusal::of_run(failure, sources))
+    }
+}
+
+/// One study as itself, several in a list.
+fn to_json(reports: &[Report]) -> Value {
+    match reports {
+        [one] => json!(one),
+        all => json!({ "studies": all }),
+    }
+}
+
+fn text(report: &Report) -> String {
+    let Summary { cells, predicted, fitted_parameters, .. } = report.summary;
+    let s = &report.summary;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut out = bold(&format!("{}: {}", report.study, report.title)) + "\n";
+    out += &format!(
+        "{cells} cells, {predicted} of them predicted: mean error {} (predicted {}, fitted {}),\n",
+        percent(s.mean_abs_error),
+        percent(s.mean_abs_error_predicted),
+        percent(s.mean_abs_error_fitted)
+    );
+    out += &format!(
+        "largest {}, {} within 5 %; {fitted_parameters} fitted parameters.\n",
+        percent(s.max_abs_error),
+        percent(s.within_5_percent)
+    );
+    for table in &report.tables {
+        out += &format!("\n{}\n", one_table(table));
+    }
+    out += &format!("\n{}\n{}", bold("Claims"), claims(&report.claims));
+    out += &format!("\n{}\n{}", bold("Other readings, and what a reader would guess"), alternatives(&report.alternatives));
+    out += &format!("\n{}\n{}", bold("What the result rests on"), parameters(&report.parameters));
+    if !report.ablations.is_empty() {
+        out += &format!("\n{}\n{}", bold("Mechanisms switched off"), changes(&report.ablations));
+        out += &format!("\n{}\n{}", bold("Numbers moved by a tenth"), changes(&report.sensitivity));
+    }
+    out
+}
+
+fn one_table(shown: &Table) -> String {
+    let keys: Vec<&str> = shown.cells.first().map_or(Vec::new(), |c| c.key.keys().map(String::as_str).collect());
+    let header: Vec<&str> = keys.iter().copied().chain(["published", "simulated", "interval", "error", "basis"]).collect();
+    let rows = shown.cells.iter().map(|cell| {
+        let mut row: Vec<String> = cell.key.values().map(plain).collect();
+        row.extend(figures(cell));
+        row
+    });
+    format!("{}\n{}", bold(&format!("{}, {}", shown.title, shown.unit)), table(&header, 0, rows))
+}
+
+fn figures(cell: &Cell) -> [String; 5] {
+    let not_yet = || "not simulated".to_string();
+    let interval = if cell.interval > 0.0 { format!("±{}", digits(cell.interval)) } else { String::new() };
+    [
+        digits(cell.published),
+        cell.simulated.map_or_else(not_yet, digits),
+        interval,
+        cell.error.map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)),
+        basis(cell.basis).to_string(),
+    ]
+}
+
+fn basis(basis: CellBasis) -> &'static str {
+    match basis {
+        CellBasis::Input => "input",
+        CellBasis::Fitted => "fitted",
+        CellBasis::Predicted => "predicted",
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+fn claims(claims: &[CheckedClaim]) -> String {
+    let rows = claims.iter().map(|c| {
+        let verdict = match (c.basis, c.holds) {
+            (CellBasis::Input, _) => "input",
+            (_, true) => "holds",
+            (_, false) => "does not hold",
+        };
+        let simulated = format!("{} {}", digits(c.simulated), c.unit);
+        vec![verdict.to_string(), c.published.clone(), simulated, c.claim.clone()]
+    });
+    table(&["", "published", "simulated", "claim"], 3, rows)
+}
+
+fn alternatives(alternatives: &[Alternative]) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let rows = alternatives.iter().map(|a| vec![percent(a.mean_abs_error), percent(a.max_abs_error), a.what.clone()]);
+    table(&["mean error", "largest", "reading"], 2, rows)
+}
+
+fn parameters(parameters: &[Parameter]) -> String {
+    let rows = parameters.iter().map(|p| {
+        let why = if p.range.is_empty() { p.from.clone() } else { format!("{} (plausible: {})", p.from, p.range) };
+        vec![p.basis.clone(), p.name.clone(), p.value.clone(), why]
+    });
+    table(&["basis", "number", "value", "from"], 1, rows)
+}
+
+fn changes(changes: &[Changed]) -> String {
+    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let rows = changes.iter().map(|c| {
+        vec![percent(c.mean_abs_error), percent(c.mean_abs_error_predicted), percent(c.max_abs_error), c.what.clone()]
+    });
+    table(&["mean error", "predicted", "largest", "change"], 3, rows)
+}
