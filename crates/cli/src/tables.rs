@@ -27,6 +27,18 @@ pub fn table(header: &[&str], kept: usize, rows: impl IntoIterator<Item = Vec<St
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
+/// A table of many short columns, one blank between them, whose cells are never broken.
+pub fn close_table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = std::iter::once(header.iter().map(|h| h.to_string()).collect()).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: String = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$} ")).collect();
+        format!("{}\n", cells.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Numbers by path, with their values and why they are what they are.
 pub fn numbers(numbers: &[(String, &Entry)]) -> String {
     let why = |entry: &Entry| format!("{}: {}", entry.basis.word(), entry.basis.text());

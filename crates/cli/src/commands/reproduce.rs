@@ -8,7 +8,7 @@ use crate::answer::{Answer, Refusal};
 use crate::inputs::{Data, reading};
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, digits, table};
+use crate::tables::{bold, close_table, digits, table};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +76,7 @@ fn text(report: &Report) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let mut out = bold(&format!("{}: {}", report.study, report.title)) + "\n";
     out += &format!(
-        "{cells} cells, {predicted} of them predicted: mean error {} (predicted {}, fitted {}),\n",
+        "{cells} cells, {predicted} predicted: mean error {} (predicted {}, fitted {}),\n",
         percent(s.mean_abs_error),
         percent(s.mean_abs_error_predicted),
         percent(s.mean_abs_error_fitted)
@@ -99,15 +99,37 @@ fn text(report: &Report) -> String {
     out
 }
 
+/// More key columns than this make sections: the first and the last key are their heading.
+const KEYS_MAX: usize = 3;
+
 fn one_table(shown: &Table) -> String {
+    let title = bold(&format!("{}, {}", shown.title, shown.unit));
     let keys: Vec<&str> = shown.cells.first().map_or(Vec::new(), |c| c.key.keys().map(String::as_str).collect());
+    if keys.len() <= KEYS_MAX {
+        return format!("{title}\n{}", cells(&keys, shown.cells.iter()));
+    }
+    let heading = |cell: &Cell| format!("{}, {}", plain(&cell.key[keys[0]]), plain(&cell.key[keys[keys.len() - 1]]));
+    let mut headings: Vec<String> = Vec::new();
+    for cell in &shown.cells {
+        if !headings.contains(&heading(cell)) {
+            headings.push(heading(cell));
+        }
+    }
+    let section = |head: &String| {
+        let rows = cells(&keys[1..keys.len() - 1], shown.cells.iter().filter(|cell| heading(cell) == *head));
+        format!("\n{head}\n{rows}")
+    };
+    format!("{title}{}", headings.iter().map(section).collect::<String>())
+}
+
+fn cells<'a>(keys: &[&str], cells: impl Iterator<Item = &'a Cell>) -> String {
     let header: Vec<&str> = keys.iter().copied().chain(["published", "simulated", "interval", "error", "basis"]).collect();
-    let rows = shown.cells.iter().map(|cell| {
-        let mut row: Vec<String> = cell.key.values().map(plain).collect();
+    let rows = cells.map(|cell| {
+        let mut row: Vec<String> = keys.iter().map(|key| plain(&cell.key[*key])).collect();
         row.extend(figures(cell));
         row
     });
-    format!("{}\n{}", bold(&format!("{}, {}", shown.title, shown.unit)), table(&header, 0, rows))
+    if keys.contains(&"event") { table(&header, 0, rows) } else { close_table(&header, rows) }
 }
 
 fn figures(cell: &Cell) -> [String; 5] {
@@ -153,12 +175,30 @@ fn alternatives(alternatives: &[Alternative]) -> String {
     table(&["mean error", "largest", "reading"], 2, rows)
 }
 
+/// Every fitted number; the assumed ones by their reasons.
 fn parameters(parameters: &[Parameter]) -> String {
-    let rows = parameters.iter().map(|p| {
+    let (fitted, assumed): (Vec<&Parameter>, Vec<&Parameter>) = parameters.iter().partition(|p| p.basis == "fitted");
+    let rows = fitted.iter().map(|p| {
         let why = if p.range.is_empty() { p.from.clone() } else { format!("{} (plausible: {})", p.from, p.range) };
-        vec![p.basis.clone(), p.name.clone(), p.value.clone(), why]
+        vec![p.name.replace(' ', "\n"), p.value.clone(), why]
     });
-    table(&["basis", "number", "value", "from"], 1, rows)
+    let mut out = table(&["fitted", "value", "to what"], 2, rows);
+    let mut reasons: Vec<(&str, Vec<&Parameter>)> = Vec::new();
+    for p in assumed {
+        match reasons.iter_mut().find(|(reason, _)| *reason == p.from) {
+            Some((_, numbers)) => numbers.push(p),
+            None => reasons.push((&p.from, vec![p])),
+        }
+    }
+    let rows = reasons.into_iter().map(|(reason, numbers)| {
+        let (name, value) = match numbers[..] {
+            [one] => (one.name.replace(' ', "\n"), one.value.clone()),
+            _ => (numbers[0].name.split(' ').next().unwrap_or_default().to_string(), format!("{} numbers", numbers.len())),
+        };
+        vec![name, value, reason.to_string()]
+    });
+    out += "\n";
+    out + &table(&["assumed", "value", "why"], 2, rows)
 }
 
 fn changes(changes: &[Changed]) -> String {
