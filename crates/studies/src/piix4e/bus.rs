@@ -165,7 +165,8 @@ fn transfer(trace: &Trace, kib: u64, commands: usize) -> Transfer {
     let mut open = false;
     for phase in &cable {
         match phase.phase.name {
-            "burst start" => open = true,
+            // Register accesses stand between two commands.
+            "register access" => open = true,
             "data words" if open => {
                 bursts.push((phase.at, phase.end()));
                 open = false;

@@ -238,8 +238,7 @@ impl IdeBridge {
         if self.spec.channel_switch_at == SwitchAt::Command && before.is_some_and(|number| number != channel.number) {
             self.sim.wait(self.spec.channel_switch).await;
         }
-        let (mut index, mut burst_started) = (0, false);
-        let mut offered = 0;
+        let (mut index, mut offered) = (0, 0);
         loop {
             let fetched = self.fetch_descriptor(channel, index, direction).await;
             let Some((region, last)) = fetched else { break };
@@ -248,7 +247,7 @@ impl IdeBridge {
                 if offered == 0 {
                     offered = cable.offers().take(&DRIVE_NOT_READY).await;
                 }
-                if !std::mem::replace(&mut burst_started, true) {
+                if left == region.bytes {
                     cable.start_burst().await;
                 }
                 let bytes = offered.min(left);
@@ -259,13 +258,14 @@ impl IdeBridge {
                 cable.moved(bytes);
                 (address, left, offered) = (address + bytes, left - bytes, offered - bytes);
             }
+            // Between two regions the bridge has nothing to strobe for: it ends the burst and begins another.
+            cable.end_burst().await;
             index += 1;
             if last {
                 break;
             }
         }
         channel.active.set(false);
-        cable.end_burst().await;
     }
 
     /// Eight bytes from memory: PIIX4 data sheet, p. 196: not before the region before has ended on the cable.
