@@ -79,14 +79,19 @@ impl Blueprint {
         }
         problems = problems.unless_empty(Problems::default())?;
         let parts = wire(&system.parts, parts)?;
-        let mut blueprint = Blueprint { title: system.title, study: system.study, default_target: String::new(), parts };
+        let mut blueprint =
+            Blueprint { title: system.title, study: system.study, default_target: String::new(), parts };
         let machine = blueprint.build(Sim::new(), 0, &mut problems);
         problems = problems.unless_empty(Problems::default())?;
         let volumes: Vec<&str> = machine.volumes.keys().map(String::as_str).collect();
         blueprint.default_target = match system.default_target {
             Some((name, place)) if !machine.volumes.contains_key(&name) => {
                 let problem = Problem::at(place, format!("`{name}` is no device of this system"));
-                problems.0.push(problem.help(format!("{}devices: {}", did_you_mean(&name, &volumes), volumes.join(", "))));
+                problems.0.push(problem.help(format!(
+                    "{}devices: {}",
+                    did_you_mean(&name, &volumes),
+                    volumes.join(", ")
+                )));
                 String::new()
             }
             Some((name, _)) => name,
@@ -188,7 +193,12 @@ impl Blueprint {
         let (part, key) = path.split_once('.').ok_or_else(missing)?;
         let part = self.parts.iter_mut().find(|p| p.name == part).ok_or_else(missing)?;
         let Some((table, rest)) = key.split_once('[') else {
-            return part.parameters.entries.get_mut(key).filter(|e| !matches!(e.value, Value::Rows(_))).ok_or_else(missing);
+            return part
+                .parameters
+                .entries
+                .get_mut(key)
+                .filter(|e| !matches!(e.value, Value::Rows(_)))
+                .ok_or_else(missing);
         };
         let (index, column) = rest.split_once("].").ok_or_else(missing)?;
         let index: usize = index.parse().map_err(|_| missing())?;
@@ -311,8 +321,11 @@ fn wire(declarations: &[PartDeclaration], mut parts: Vec<Part>) -> Result<Vec<Pa
         }
         for (key, protocol) in part.kind.plugs {
             let Some(plug) = declaration.plugs.iter().find(|plug| plug.key == *key) else {
-                let problem = Problem::at(declaration.place, format!("`{}` is not plugged in: `{key}` is missing", part.name));
-                problems.0.push(problem.help(format!("write {key} = \"part.port\", where the port is {}", protocol.name())));
+                let problem =
+                    Problem::at(declaration.place, format!("`{}` is not plugged in: `{key}` is missing", part.name));
+                problems
+                    .0
+                    .push(problem.help(format!("write {key} = \"part.port\", where the port is {}", protocol.name())));
                 continue;
             };
             match find_socket(&offered, &plug.target, *protocol) {
@@ -320,7 +333,8 @@ fn wire(declarations: &[PartDeclaration], mut parts: Vec<Part>) -> Result<Vec<Pa
                 Ok((target, socket)) => {
                     let taken = used.insert(plug.target.clone(), part.name.clone());
                     if let Some(other) = taken.filter(|_| !protocol.shared()) {
-                        let problem = Problem::at(plug.place, format!("`{}` is already used by `{other}`", plug.target));
+                        let problem =
+                            Problem::at(plug.place, format!("`{}` is already used by `{other}`", plug.target));
                         problems.0.push(problem.help("a port takes one part: choose another"));
                     }
                     part.plugs.push((target, socket));
@@ -370,7 +384,8 @@ fn find_socket(
     target: &str,
     protocol: Protocol,
 ) -> Result<(String, String), (String, String)> {
-    let all = || offered.iter().flat_map(|(part, sockets)| sockets.iter().map(move |(s, p)| (format!("{part}.{s}"), *p)));
+    let all =
+        || offered.iter().flat_map(|(part, sockets)| sockets.iter().map(move |(s, p)| (format!("{part}.{s}"), *p)));
     let fitting: Vec<String> = all().filter(|(_, p)| *p == protocol).map(|(name, _)| name).collect();
     let found = all().find(|(name, _)| name == target);
     match (found, target.split_once('.')) {

@@ -129,7 +129,12 @@ impl Observer for Both {
 }
 
 /// Runs `jobs` on the machine, with `watcher` besides.
-pub fn run(blueprint: &Blueprint, jobs: &[Job], options: Options, watcher: Option<Box<dyn Observer>>) -> Result<Outcome, Failure> {
+pub fn run(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    watcher: Option<Box<dyn Observer>>,
+) -> Result<Outcome, Failure> {
     run_in(Sim::new(), blueprint, jobs, options, watcher)
 }
 
@@ -215,7 +220,14 @@ fn process_name(index: usize, job: &Job) -> String {
 }
 
 /// Runs until the end, or until the mean is known well enough.
-fn advance(sim: &Sim, transfers: &Transfers, ramp: Time, end: Time, has_runtime: bool, until: Option<f64>) -> Result<Stop, Failure> {
+fn advance(
+    sim: &Sim,
+    transfers: &Transfers,
+    ramp: Time,
+    end: Time,
+    has_runtime: bool,
+    until: Option<f64>,
+) -> Result<Stop, Failure> {
     let mut look = if until.is_some() { ramp + FIRST_LOOK } else { end };
     loop {
         let ended = sim.run(look.min(end));

@@ -22,11 +22,19 @@ fn draw(seed: u64) -> (&'static str, Vec<String>, Vec<String>) {
     let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let system = draw.of(&["piix4e-one-disk", "piix4e-two-disks-same-channel", "piix4e-two-disks-two-channels"]);
     let mut job = |name: &str, target: &str| {
-        let (rw, bs) = (draw.of(&["read", "write", "randread", "randwrite"]), draw.of(&["512", "2k", "4k", "6k", "16k", "64k", "128k"]));
+        let (rw, bs) = (
+            draw.of(&["read", "write", "randread", "randwrite"]),
+            draw.of(&["512", "2k", "4k", "6k", "16k", "64k", "128k"]),
+        );
         let (depth, span) = (draw.of(&["1", "2", "5"]), draw.of(&["128k", "1m", "40m"]));
         [format!("--name={name}"), format!("--filename={target}"), format!("--rw={rw}"), format!("--bs={bs}")]
             .into_iter()
-            .chain([format!("--size={span}"), format!("--iodepth={depth}"), "--time_based".into(), "--runtime=30ms".into()])
+            .chain([
+                format!("--size={span}"),
+                format!("--iodepth={depth}"),
+                "--time_based".into(),
+                "--runtime=30ms".into(),
+            ])
             .collect::<Vec<_>>()
     };
     let mut jobs = job("first", "disk");

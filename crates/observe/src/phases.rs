@@ -46,11 +46,15 @@ impl Phases {
         let lanes = sim.lanes();
         let Some(number) = lanes.iter().position(|(name, _)| name == lane) else { return Vec::new() };
         let mut intervals = Vec::new();
-        expand(&self.0.borrow(), |lane| lanes[usize::from(lane)].1, |span| {
-            if span.kind == Kind::Phase && usize::from(span.lane) == number {
-                intervals.push(Interval { at: span.at, span: span.span, phase: span.label, who: span.who });
-            }
-        });
+        expand(
+            &self.0.borrow(),
+            |lane| lanes[usize::from(lane)].1,
+            |span| {
+                if span.kind == Kind::Phase && usize::from(span.lane) == number {
+                    intervals.push(Interval { at: span.at, span: span.span, phase: span.label, who: span.who });
+                }
+            },
+        );
         intervals.sort_by_key(|interval| interval.at);
         intervals
     }

@@ -93,6 +93,9 @@ pub struct Built {
     pub volumes: Vec<(String, Rc<dyn Storage>)>,
 }
 
+/// Names and protocols of sockets.
+pub type SocketList = Vec<(String, Protocol)>;
+
 /// A kind of part.
 pub struct Kind {
     /// As `model = "…"` in a part file.
@@ -100,7 +103,7 @@ pub struct Kind {
     /// Keys of the wiring, and what they must lead to.
     pub plugs: &'static [(&'static str, Protocol)],
     /// Names and protocols of its sockets.
-    pub sockets: fn(&mut Parameters) -> Result<Vec<(String, Protocol)>, SpecError>,
+    pub sockets: fn(&mut Parameters) -> Result<SocketList, SpecError>,
     /// Sockets that must be used.
     pub required: &'static [&'static str],
     /// Software is built when all hardware is there.
@@ -120,7 +123,10 @@ pub static KINDS: &[Kind] = &[
         build: |context, p| {
             let processor = Processor::new(context.sim, context.name, cpu::Spec::read(p)?);
             let bus = Socket::ProcessorBus(processor.clone());
-            Ok(Built { sockets: vec![("bus".into(), bus), ("software".into(), Socket::Software(processor))], ..Built::default() })
+            Ok(Built {
+                sockets: vec![("bus".into(), bus), ("software".into(), Socket::Software(processor))],
+                ..Built::default()
+            })
         },
     },
     Kind {

@@ -174,7 +174,17 @@ mod tests {
     fn spec(order: Order, size_bytes: u64, once: bool) -> Spec {
         let (block_bytes_min, block_bytes_max) = (4_096, 4_096);
         let operation = Operation::Read;
-        Spec { operation, order, block_bytes_min, block_bytes_max, depth: 1, offset_bytes: 0, size_bytes, once, seed: 1 }
+        Spec {
+            operation,
+            order,
+            block_bytes_min,
+            block_bytes_max,
+            depth: 1,
+            offset_bytes: 0,
+            size_bytes,
+            once,
+            seed: 1,
+        }
     }
 
     #[test]
@@ -192,17 +202,23 @@ mod tests {
     #[test]
     fn a_job_that_runs_once_ends_with_its_span() {
         let mut addresses = Addresses::new(&spec(Order::Sequential, 10 * 4_096, true), 7);
-        assert_eq!(std::iter::from_fn(|| addresses.next()).map(|(o, _)| o / 4_096).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+        assert_eq!(
+            std::iter::from_fn(|| addresses.next()).map(|(o, _)| o / 4_096).collect::<Vec<_>>(),
+            (0..10).collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn sizes_are_drawn_between_the_smallest_and_the_largest_and_stay_in_the_span() {
         let drawn = Spec { block_bytes_min: 2_048, block_bytes_max: 65_536, ..spec(Order::Random, 1 << 20, false) };
         let mut addresses = Addresses::new(&drawn, 7);
-        let sizes: Vec<u32> = (0..1_000).filter_map(|_| addresses.next()).map(|(o, b)| {
-            assert!(o + u64::from(b) <= 1 << 20);
-            b
-        }).collect();
+        let sizes: Vec<u32> = (0..1_000)
+            .filter_map(|_| addresses.next())
+            .map(|(o, b)| {
+                assert!(o + u64::from(b) <= 1 << 20);
+                b
+            })
+            .collect();
         assert!(sizes.iter().all(|b| b % 2_048 == 0) && sizes.contains(&2_048) && sizes.contains(&65_536));
     }
 }

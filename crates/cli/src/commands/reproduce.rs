@@ -1,6 +1,8 @@
 //! `hopscope reproduce`: does the model deserve trust?
 
-use hopscope_studies::report::{Alternative, Cell, CellBasis, Changed, CheckedClaim, Parameter, Report, Summary, Table};
+use hopscope_studies::report::{
+    Alternative, Cell, CellBasis, Changed, CheckedClaim, Parameter, Report, Summary, Table,
+};
 use hopscope_studies::{Study, Wish};
 use serde_json::{Value, json};
 
@@ -48,7 +50,8 @@ impl Args {
         }
         let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.basis != CellBasis::Input);
         let code = u8::from(self.strict && missed);
-        let answer = if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
+        let answer =
+            if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
         Ok(Answer { code, ..answer })
     }
 
@@ -57,7 +60,8 @@ impl Args {
         let (library, sources) = reading(|_| self.data.library())?;
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
-        let wish = Wish { library: &library, trains: !self.no_trains, sensitivity: self.sensitivity, progress: &progress };
+        let wish =
+            Wish { library: &library, trains: !self.no_trains, sensitivity: self.sensitivity, progress: &progress };
         (study.reproduce)(&wish).map_err(|failure| Refusal::of_run(failure, sources))
     }
 }
@@ -90,7 +94,8 @@ fn text(report: &Report) -> String {
         out += &format!("\n{}\n", one_table(table));
     }
     out += &format!("\n{}\n{}", bold("Claims"), claims(&report.claims));
-    out += &format!("\n{}\n{}", bold("Other readings, and what a reader would guess"), alternatives(&report.alternatives));
+    out +=
+        &format!("\n{}\n{}", bold("Other readings, and what a reader would guess"), alternatives(&report.alternatives));
     out += &format!("\n{}\n{}", bold("What the result rests on"), parameters(&report.parameters));
     if !report.ablations.is_empty() {
         out += &format!("\n{}\n{}", bold("Mechanisms switched off"), changes(&report.ablations));
@@ -123,7 +128,8 @@ fn one_table(shown: &Table) -> String {
 }
 
 fn cells<'a>(keys: &[&str], cells: impl Iterator<Item = &'a Cell>) -> String {
-    let header: Vec<&str> = keys.iter().copied().chain(["published", "simulated", "interval", "error", "basis"]).collect();
+    let header: Vec<&str> =
+        keys.iter().copied().chain(["published", "simulated", "interval", "error", "basis"]).collect();
     let rows = cells.map(|cell| {
         let mut row: Vec<String> = keys.iter().map(|key| plain(&cell.key[*key])).collect();
         row.extend(figures(cell));
@@ -193,7 +199,10 @@ fn parameters(parameters: &[Parameter]) -> String {
     let rows = reasons.into_iter().map(|(reason, numbers)| {
         let (name, value) = match numbers[..] {
             [one] => (one.name.replace(' ', "\n"), one.value.clone()),
-            _ => (numbers[0].name.split(' ').next().unwrap_or_default().to_string(), format!("{} numbers", numbers.len())),
+            _ => (
+                numbers[0].name.split(' ').next().unwrap_or_default().to_string(),
+                format!("{} numbers", numbers.len()),
+            ),
         };
         vec![name, value, reason.to_string()]
     });

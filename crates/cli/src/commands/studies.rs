@@ -40,7 +40,8 @@ impl Args {
 
     fn list(&self) -> Answer {
         if self.json {
-            let studies: Vec<_> = STUDIES.iter().map(|s| json!({ "name": s.id, "title": s.title(), "study": s.id })).collect();
+            let studies: Vec<_> =
+                STUDIES.iter().map(|s| json!({ "name": s.id, "title": s.title(), "study": s.id })).collect();
             return Answer::json(&json!({ "studies": studies }));
         }
         let rows = STUDIES.iter().map(|s| vec![s.id.to_string(), s.title(), s.source()]);

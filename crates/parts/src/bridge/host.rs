@@ -52,7 +52,11 @@ impl Spec {
             memory_bytes: p.bytes("memory.size")?,
         };
         if !spec.cache_line_bytes.is_power_of_two() || !(16..=128).contains(&spec.cache_line_bytes) {
-            return Err(p.error("memory.cache_line", "a cache line is 16 to 128 bytes, a power of two", "write \"32 B\""));
+            return Err(p.error(
+                "memory.cache_line",
+                "a cache line is 16 to 128 bytes, a power of two",
+                "write \"32 B\"",
+            ));
         }
         Ok(spec)
     }
@@ -96,7 +100,8 @@ impl HostBridge {
                 halts.take(&NOT_HALTED).await;
                 let pci = halting.pci();
                 // PCI 2.1, appendix A: message 0001h says HALT.
-                let halt = Transaction { command: Command::SpecialCycle, address: 0, bytes: 4, carries: &REGISTER_DATA };
+                let halt =
+                    Transaction { command: Command::SpecialCycle, address: 0, bytes: 4, carries: &REGISTER_DATA };
                 pci.transact(&halt).await.end().await;
             }
         });

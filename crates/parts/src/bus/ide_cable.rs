@@ -66,12 +66,15 @@ impl Spec {
     }
 }
 
+/// A drive and its name in the system.
+type NamedDrive = (String, Rc<dyn IdeDrive>);
+
 /// A cable.
 pub struct IdeCable {
     sim: Sim,
     spec: Spec,
     lane: Lane,
-    drives: RefCell<[Option<(String, Rc<dyn IdeDrive>)>; 2]>,
+    drives: RefCell<[Option<NamedDrive>; 2]>,
     selected: Cell<usize>,
     /// The register access under way: its address, and when it ends.
     register_access: Cell<Option<(u32, Time)>>,

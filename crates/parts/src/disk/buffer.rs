@@ -68,7 +68,8 @@ impl Buffer {
         while self.extents.len() > self.segments {
             self.extents.pop_front();
         }
-        let mut excess = self.extents.iter().map(|e| e.end - e.first).sum::<u64>().saturating_sub(self.capacity_sectors);
+        let mut excess =
+            self.extents.iter().map(|e| e.end - e.first).sum::<u64>().saturating_sub(self.capacity_sectors);
         while excess > 0 {
             let Some(oldest) = self.extents.front_mut() else { return };
             let cut = excess.min(oldest.end - oldest.first);

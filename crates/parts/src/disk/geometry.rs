@@ -79,7 +79,8 @@ impl Geometry {
                 track_skew: row.count("track_skew")?,
                 cylinder_skew: row.count("cylinder_skew")?,
             };
-            let in_range = (1..=10_000_000).contains(&zone.cylinders) && (1..=100_000).contains(&zone.sectors_per_track);
+            let in_range =
+                (1..=10_000_000).contains(&zone.cylinders) && (1..=100_000).contains(&zone.sectors_per_track);
             if !in_range || zone.track_skew >= zone.sectors_per_track || zone.cylinder_skew >= zone.sectors_per_track {
                 let problem = "this zone is no zone";
                 let help = "expected cylinders and sectors above zero, and skews below the sectors of a track";
@@ -97,12 +98,17 @@ impl Geometry {
         let mut seek = Vec::new();
         for mut row in p.rows("seek.rows")? {
             let point = SeekPoint { distance: row.count("distance")?, time: row.time("time")? };
-            if seek.last().is_some_and(|before: &SeekPoint| before.distance >= point.distance || before.time > point.time) {
+            if seek
+                .last()
+                .is_some_and(|before: &SeekPoint| before.distance >= point.distance || before.time > point.time)
+            {
                 return Err(row.error("distance", "the seek curve falls", "expected rising distances and times"));
             }
             seek.push(point);
         }
-        if seek.first().is_none_or(|first| first.distance != 1) || seek.last().is_none_or(|last| last.distance < cylinder - 1) {
+        if seek.first().is_none_or(|first| first.distance != 1)
+            || seek.last().is_none_or(|last| last.distance < cylinder - 1)
+        {
             let help = format!("expected points from 1 cylinder to {} cylinders", cylinder - 1);
             return Err(p.error("seek.rows", "the seek curve does not span the disk", help));
         }
@@ -134,7 +140,8 @@ impl Geometry {
     pub(super) fn place(&self, lba: u64) -> Place {
         let index = self.zones.partition_point(|zone| zone.first_lba <= lba) - 1;
         let zone = &self.zones[index];
-        let (track, sector) = ((lba - zone.first_lba) / zone.sectors_per_track, (lba - zone.first_lba) % zone.sectors_per_track);
+        let (track, sector) =
+            ((lba - zone.first_lba) / zone.sectors_per_track, (lba - zone.first_lba) % zone.sectors_per_track);
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let skew = cylinder * ((self.heads - 1) * zone.track_skew + zone.cylinder_skew) + head * zone.track_skew;
         Place {

@@ -98,7 +98,11 @@ impl Spec {
             return Err(p.error("buffer.cached_writes", "a drive holds at least one write", "expected 1 to 4,096"));
         }
         if spec.variation > 1_000_000 {
-            return Err(p.error("firmware.variation", "a span cannot vary by more than itself", "expected at most 100 %"));
+            return Err(p.error(
+                "firmware.variation",
+                "a span cannot vary by more than itself",
+                "expected at most 100 %",
+            ));
         }
         Ok(spec)
     }

@@ -97,7 +97,10 @@ impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let transfer_bytes_max = p.bytes("transfer_max")? as u32;
-        if transfer_bytes_max == 0 || transfer_bytes_max > 256 * SECTOR_BYTES || !transfer_bytes_max.is_multiple_of(PAGE_BYTES) {
+        if transfer_bytes_max == 0
+            || transfer_bytes_max > 256 * SECTOR_BYTES
+            || !transfer_bytes_max.is_multiple_of(PAGE_BYTES)
+        {
             let help = "expected pages of 4 KiB, 128 KiB (256 sectors) at most";
             return Err(p.error("transfer_max", "no IDE command moves that much", help));
         }
@@ -119,9 +122,14 @@ fn read_step(row: &mut Parameters) -> Result<Step, SpecError> {
     let cycle = row.text("cycle")?;
     let Some((_, command)) = CYCLES.iter().find(|(name, _)| *name == cycle) else {
         let names: Vec<&str> = CYCLES.iter().map(|c| c.0).collect();
-        return Err(row.error("cycle", format!("`{cycle}` is no cycle of a driver"), format!("expected {}", names.join(", "))));
+        return Err(row.error(
+            "cycle",
+            format!("`{cycle}` is no cycle of a driver"),
+            format!("expected {}", names.join(", ")),
+        ));
     };
-    let mut step = Step { gap, command: *command, base: Base::Fixed, offset: 0, bytes: 1, written: Written::Constant(0) };
+    let mut step =
+        Step { gap, command: *command, base: Base::Fixed, offset: 0, bytes: 1, written: Written::Constant(0) };
     if *command == Command::InterruptAcknowledge {
         return Ok(step);
     }
@@ -182,7 +190,13 @@ struct Volume {
 }
 
 /// Starts the driver on every channel that has drives; returns them, by the names of the drives.
-pub fn install(sim: &Sim, name: &str, spec: Spec, processor: &Rc<Processor>, bridge: &Rc<IdeBridge>) -> Vec<(String, Rc<dyn Storage>)> {
+pub fn install(
+    sim: &Sim,
+    name: &str,
+    spec: Spec,
+    processor: &Rc<Processor>,
+    bridge: &Rc<IdeBridge>,
+) -> Vec<(String, Rc<dyn Storage>)> {
     let spec = Rc::new(spec);
     let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
     for (channel, channel_name) in CHANNELS.iter().enumerate() {
@@ -292,7 +306,13 @@ impl ChannelDriver {
             Written::LbaMid => piece.lba >> 8 & 0xFF,
             Written::LbaHigh => piece.lba >> 16 & 0xFF,
             Written::Command => u32::from(if piece.operation == Operation::Read { READ_DMA } else { WRITE_DMA }),
-            Written::Start => if piece.operation == Operation::Read { 0x09 } else { 0x01 },
+            Written::Start => {
+                if piece.operation == Operation::Read {
+                    0x09
+                } else {
+                    0x01
+                }
+            }
         }
     }
 }

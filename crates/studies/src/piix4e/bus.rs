@@ -117,7 +117,8 @@ pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> 
         measure::trace(machine, &jobs, SPAN, trains)
     };
     // The trace was taken with one request at a time: only then can the gap before the set-up grow to 125 us.
-    let (read, write, long, queued) = (run("read", 64, 1)?, run("write", 64, 1)?, run("read", 128, 1)?, run("write", 64, 2)?);
+    let (read, write, long, queued) =
+        (run("read", 64, 1)?, run("write", 64, 1)?, run("read", 128, 1)?, run("write", 64, 2)?);
     let clock = match setup.number("bus/pci-32-33", "clock").value {
         hopscope_parts::parameters::Value::Period(clock) => clock,
         other => panic!("a clock is a frequency, not {}", other.kind()),
@@ -223,7 +224,10 @@ impl Observed {
     /// Data bursts in the middle of regions: the next one follows without a descriptor between.
     fn inner(pci: &[Transaction]) -> Vec<(&Transaction, &Transaction)> {
         let moves = |t: &Transaction| t.carries == "data";
-        pci.windows(2).filter(|w| moves(&w[0]) && moves(&w[1]) && w[0].who == w[1].who).map(|w| (&w[0], &w[1])).collect()
+        pci.windows(2)
+            .filter(|w| moves(&w[0]) && moves(&w[1]) && w[0].who == w[1].who)
+            .map(|w| (&w[0], &w[1]))
+            .collect()
     }
 
     /// The 98 clocks: from the first FRAME# of a 64-byte cycle to the next one's.
@@ -260,7 +264,8 @@ impl Observed {
         put("data-32-bytes", extremes(&|t, _| t.data), CellBasis::Input);
         // Idle where the bridge goes from one half to the next at the pace of the drive.
         let paced = extremes(&|t, next| next.start - t.data_end);
-        let typical: Vec<f64> = bursts.iter().map(|(t, next)| clocks(next.start - t.data_end)).filter(|c| *c < 30.0).collect();
+        let typical: Vec<f64> =
+            bursts.iter().map(|(t, next)| clocks(next.start - t.data_end)).filter(|c| *c < 30.0).collect();
         let high = typical.iter().copied().fold(paced.0, f64::max);
         put("idle", (paced.0, high), CellBasis::Predicted);
         let rows: Vec<ReadRow> = shelf::rows(ID, "read_cycle.csv");
@@ -298,7 +303,13 @@ impl Observed {
             .zip(simulated)
             .enumerate()
             .map(|(row, (r, (clocks, basis)))| {
-                Cell::new(key(&[("row", json!(row + 1)), ("phase", r.phase.into())]), r.duration_pci_cycles, clocks, basis, 0.0)
+                Cell::new(
+                    key(&[("row", json!(row + 1)), ("phase", r.phase.into())]),
+                    r.duration_pci_cycles,
+                    clocks,
+                    basis,
+                    0.0,
+                )
             })
             .collect();
         let all = key(&[("row", json!(0)), ("phase", "64-byte cycle".into())]);
@@ -333,7 +344,8 @@ impl Observed {
                 Some(Cell::new(key, row.stated_duration_ns?, simulated, basis, 0.0))
             })
             .collect();
-        let sum = key(&[("order", 13.into()), ("event", "sum of the rest and the wait before the next request".into())]);
+        let sum =
+            key(&[("order", 13.into()), ("event", "sum of the rest and the wait before the next request".into())]);
         cells.push(Cell::new(sum, 1200.0, ns(next.start - second.data_end), CellBasis::Predicted, 0.0));
         let title = "Figure 1: PCI and IDE in one 64-byte cycle of a disk write".into();
         Table { id: "timeline".into(), title, unit: "ns".into(), cells }

@@ -124,7 +124,8 @@ pub(super) fn other_readings(setup: &Setup, measured: &[(Row, Mean)], cells: &[C
     let rule = |row: &Row| {
         let alike = measured.iter().map(|(r, _)| r).filter(|r| r.one_disk() && r.op == row.op);
         let best = alike.clone().map(published).fold(0.0, f64::max);
-        let one = alike.clone().find(|r| r.pattern == row.pattern && r.request_kib == row.request_kib).map_or(0.0, published);
+        let one =
+            alike.clone().find(|r| r.pattern == row.pattern && r.request_kib == row.request_kib).map_or(0.0, published);
         (2.0 * one).min(best)
     };
     let two_disks = measured.iter().map(|(row, _)| row).filter(|row| !row.one_disk());

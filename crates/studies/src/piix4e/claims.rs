@@ -23,10 +23,13 @@ fn check_one(observed: &Observed, claim: Claim) -> CheckedClaim {
         "piix4e-read-128k" => (read_128k.rate_mb_per_s(), "one request in flight, two commands of 64 KiB"),
         "piix4e-write-64k" => (write_64k_queued.rate_mb_per_s(), "two requests in flight, 10^6 bytes"),
         "piix4e-read-loss" => (lost(read_64k.rate_mb_per_s()), "of 33.3 MB/s, 64 KiB, one request in flight"),
-        "piix4e-write-loss-embedded" => (lost(observed.write_cycle_mb_per_s()), "of 33.3 MB/s, within the 64-byte cycle"),
-        "piix4e-write-loss-setup" => {
-            (100.0 * (1.0 - write_64k_queued.rate_mb_per_s() / write_64k_queued.burst_mb_per_s()), "two requests in flight")
+        "piix4e-write-loss-embedded" => {
+            (lost(observed.write_cycle_mb_per_s()), "of 33.3 MB/s, within the 64-byte cycle")
         }
+        "piix4e-write-loss-setup" => (
+            100.0 * (1.0 - write_64k_queued.rate_mb_per_s() / write_64k_queued.burst_mb_per_s()),
+            "two requests in flight",
+        ),
         "piix4e-read-64k-phase" => (read_64k.data_phase.as_seconds_f64() * 1e3, "from the first to the last word"),
         "piix4e-write-64k-phase" => (write_64k.data_phase.as_seconds_f64() * 1e3, "from the first to the last word"),
         "piix4e-read-setup" => (read_64k.set_up().as_seconds_f64() * 1e6, "one request in flight"),

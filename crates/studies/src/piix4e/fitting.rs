@@ -113,7 +113,11 @@ fn search(setup: &mut Setup, knobs: &[Knob], rows: &[Row], wish: &Wish) -> Resul
                     }
                 }
                 done += 1;
-                (wish.progress)(done, steps, &format!("{} = {}: mean error {:.2} %", knob.key, describe(value), 100.0 * best));
+                (wish.progress)(
+                    done,
+                    steps,
+                    &format!("{} = {}: mean error {:.2} %", knob.key, describe(value), 100.0 * best),
+                );
             }
         }
     }
@@ -174,10 +178,16 @@ pub(super) fn penalty_per_request(setup: &Setup, cells: &[Cell], wish: &Wish) ->
     let per_burst: Vec<Cell> = cells
         .iter()
         .filter(|c| rows.iter().any(|row| c.key["request_kib"] == row.request_kib))
-        .filter(|c| c.key["pattern"] == "single-block" && c.key["op"] == "read" && c.key["placement"] == super::PLACEMENTS[2])
+        .filter(|c| {
+            c.key["pattern"] == "single-block" && c.key["op"] == "read" && c.key["placement"] == super::PLACEMENTS[2]
+        })
         .cloned()
         .collect();
     let switch = setup.number(BRIDGE, "channel_switch").written;
-    let ours = cells::alternative("penalty-per-burst", format!("{switch} whenever the buffer changes channels (this model)"), per_burst);
+    let ours = cells::alternative(
+        "penalty-per-burst",
+        format!("{switch} whenever the buffer changes channels (this model)"),
+        per_burst,
+    );
     Ok([ours].into_iter().chain(theirs).collect())
 }

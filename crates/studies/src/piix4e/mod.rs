@@ -126,7 +126,8 @@ impl Setup {
     fn numbers(&self) -> BTreeMap<(String, String), Entry> {
         let mut numbers = BTreeMap::new();
         for machine in self.machines.values() {
-            let files: BTreeMap<&str, &str> = machine.parts().iter().map(|p| (p.name.as_str(), p.uses.as_str())).collect();
+            let files: BTreeMap<&str, &str> =
+                machine.parts().iter().map(|p| (p.name.as_str(), p.uses.as_str())).collect();
             for (path, entry) in machine.numbers() {
                 if let Some((part, key)) = path.split_once('.')
                     && let Some(file) = files.get(part)
@@ -202,5 +203,15 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let mut tables = vec![table];
     tables.extend(observed.tables());
     let claims = claims::check(&observed);
-    Ok(Report { study: ID.into(), title: setup.title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
+    Ok(Report {
+        study: ID.into(),
+        title: setup.title,
+        tables,
+        alternatives,
+        claims,
+        parameters,
+        ablations,
+        sensitivity,
+        summary,
+    })
 }

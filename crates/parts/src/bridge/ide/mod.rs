@@ -208,7 +208,10 @@ impl IdeBridge {
     /// Whether the bus lets the bridge finish its bursts: this model does not cut them short.
     pub fn bursts_fit_the_bus(&self) -> bool {
         let burst = |command| Transaction { command, address: 0, bytes: self.spec.half_bytes, carries: &DATA };
-        [Command::MemoryRead, Command::MemoryWriteInvalidate].map(burst).iter().all(|t| self.pci.within_latency_timer(t))
+        [Command::MemoryRead, Command::MemoryWriteInvalidate]
+            .map(burst)
+            .iter()
+            .all(|t| self.pci.within_latency_timer(t))
     }
 
     /// Plugs a cable into a channel.

@@ -120,11 +120,19 @@ impl IdeBridge {
     }
 
     /// Sends up to `groups` groups as a train, and the one in which it was cut; returns how many.
-    async fn send_regularly(&self, channel: &Channel, cable: &IdeCable, address: u32, groups: u32, course: &Undisturbed) -> u32 {
+    async fn send_regularly(
+        &self,
+        channel: &Channel,
+        cable: &IdeCable,
+        address: u32,
+        groups: u32,
+        course: &Undisturbed,
+    ) -> u32 {
         let (sim, port, pci) = (&self.sim, &self.buffer.port, self.pci.lane());
         let begin = sim.now();
         let ours = self.buffer.last_user.get() == Some(channel.number) && self.buffer.halves.len() == HALVES;
-        let in_time = begin == begin.edge(self.pci.clocks(1)) && course.second_arrival + course.second.rest() <= course.end;
+        let in_time =
+            begin == begin.edge(self.pci.clocks(1)) && course.second_arrival + course.second.rest() <= course.end;
         if !ours || !in_time || course.words[1] == 0 {
             return 0;
         }
@@ -136,7 +144,8 @@ impl IdeBridge {
             car(pci, &ARBITRATION, course.first_request, &first[..]),
             car(pci, &ARBITRATION, course.second_request, &second[..]),
         ];
-        let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } = sim.train(u64::from(groups), begin, course.end, &cars).await
+        let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } =
+            sim.train(u64::from(groups), begin, course.end, &cars).await
         else {
             unreachable!("three cars went in")
         };
@@ -181,7 +190,8 @@ impl IdeBridge {
         let car = |offset, plan| Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan };
         let cars = [car(course.first_request, &first[..]), car(base - asked + course.second_request, &second[..])];
         let both = u64::from(course.words[1] > 0 && course.second_arrival + course.second.rest() <= course.end);
-        let [Some(first), Some(second), _] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars else {
+        let [Some(first), Some(second), _] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars
+        else {
             unreachable!("two cars went in")
         };
         let group = Group { port, asked, base, first: Fetch::of(first, 0), second: Fetch::of(second, 0) };
@@ -202,7 +212,9 @@ impl IdeBridge {
         let first_fetch = self.fetch(address, bytes);
         let first = match first {
             Fetch::Ended => None,
-            Fetch::Next(burst) => Some(self.until_data(burst, &first_fetch, asked + course.first_request, course.first.rest()).await),
+            Fetch::Next(burst) => {
+                Some(self.until_data(burst, &first_fetch, asked + course.first_request, course.first.rest()).await)
+            }
         };
         let arrived = first.as_ref().map_or(base + course.first_arrival, |(arrived, _)| *arrived);
         let start = arrived + pci.clocks(self.spec.first_strobe);
@@ -244,7 +256,13 @@ impl IdeBridge {
     }
 
     /// A fetch up to its last data, from wherever it is; returns when those arrived, maybe a little earlier.
-    async fn until_data<'a>(&'a self, burst: Burst<'a>, fetch: &Transaction, request: Time, rest: Time) -> (Time, Ending<'a>) {
+    async fn until_data<'a>(
+        &'a self,
+        burst: Burst<'a>,
+        fetch: &Transaction,
+        request: Time,
+        rest: Time,
+    ) -> (Time, Ending<'a>) {
         let ending = match burst {
             Burst::Ahead => {
                 self.sim.wait_until(request).await;

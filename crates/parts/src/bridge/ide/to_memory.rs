@@ -35,7 +35,14 @@ impl IdeBridge {
 
     /// Fills up to `halves` halves, each while the half before it drains; returns how many. The half before
     /// the first has been filled and not drained; the last one has too.
-    async fn fill_regularly(&self, channel: &Channel, cable: &IdeCable, drain_plan: &[Phase; 4], halves: u64, span: Time) -> u64 {
+    async fn fill_regularly(
+        &self,
+        channel: &Channel,
+        cable: &IdeCable,
+        drain_plan: &[Phase; 4],
+        halves: u64,
+        span: Time,
+    ) -> u64 {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let offset = self.host.hold_acknowledge();
@@ -117,7 +124,12 @@ impl IdeBridge {
 
     fn drain_transaction(&self, address: u32) -> Transaction {
         let command = Command::MemoryWriteInvalidate;
-        Transaction { command, address: address & !(self.spec.half_bytes - 1), bytes: self.spec.half_bytes, carries: &DATA }
+        Transaction {
+            command,
+            address: address & !(self.spec.half_bytes - 1),
+            bytes: self.spec.half_bytes,
+            carries: &DATA,
+        }
     }
 
     /// The half that is full now goes to memory.
@@ -143,4 +155,3 @@ impl IdeBridge {
         debug_assert!(room.is_ok(), "no more halves are freed than there are");
     }
 }
-
