@@ -14,7 +14,7 @@ Examples:
   hopscope fit piix4e
   hopscope fit piix4e --data my-data --json";
 
-/// Fit a study's parameters again and show what they would be (some minutes; no file is changed)
+/// Fit a study's parameters again and show what they would be
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -124,6 +124,11 @@ impl PciBus {
         &self.lane
     }
 
+    /// Bytes that a data phase moves.
+    pub fn width_bytes(&self) -> u32 {
+        self.spec.width_bytes
+    }
+
     /// A number of clocks.
     pub fn clocks(&self, count: u64) -> Time {
         self.spec.clock * count

@@ -5,7 +5,6 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
-use hopscope_machine::run::{self, Options};
 use hopscope_observe::Interval;
 use hopscope_studies::measure;
 
@@ -43,26 +42,4 @@ fn the_rest_and_the_wait_of_figure_1_are_divided_otherwise_and_their_sum_is_met(
     let (rest, wait) = ((last_strobe - arrived).as_ns_f64(), (asks - last_strobe).as_ns_f64());
     assert!((rest + wait - 1_200.0).abs() < 12.0, "{rest} + {wait} ns");
     assert!(rest > 850.0 && wait < 350.0, "{rest} and {wait} ns; {CLOSED}");
-}
-
-#[test]
-fn a_faster_pci_clock_drives_the_cable_beyond_its_mode() {
-    let (mut machine, jobs) = machine_and_job();
-    machine.set("pci.clock=66MHz").unwrap();
-    let rate = run::run(&machine, &jobs, Options::default(), None).unwrap().rate.bytes_per_second;
-    assert!(rate > 34e6, "{rate} B/s; {CLOSED}");
-}
-
-#[test]
-fn two_disks_on_two_channels_settle_in_one_of_two_rhythms() {
-    let options = "--rw=read --bs=4k --size=4k --time_based --runtime=1 --ramp_time=100ms --iodepth=2 \
-                   --name=a --filename=disk --name=b --filename=disk2";
-    let (machine, jobs) = machine_and_jobs("piix4e-two-disks-two-channels", options);
-    let rate = |seed| run::run(&machine, &jobs, Options { seed, ..Options::default() }, None).unwrap().rate;
-    let rates: Vec<_> = (1..=8).map(rate).collect();
-    let low = rates.iter().map(|r| r.bytes_per_second).fold(f64::INFINITY, f64::min);
-    let high = rates.iter().map(|r| r.bytes_per_second).fold(0.0, f64::max);
-    // Each run is sure of itself, and they do not agree.
-    assert!(rates.iter().all(|r| r.relative_half_width < 0.01), "{CLOSED}");
-    assert!(high > 1.1 * low, "{low} to {high} B/s; {CLOSED}");
 }

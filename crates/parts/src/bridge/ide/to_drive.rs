@@ -52,6 +52,8 @@ struct Undisturbed {
     first_arrival: Time,
     second_request: Time,
     second_arrival: Time,
+    /// From the first half in the buffer to the end of the first burst, where memory goes on past a half.
+    early: Time,
     word: Time,
     words: [u64; 2],
     /// First strobe of each half.
@@ -102,7 +104,9 @@ impl IdeBridge {
         let second_request = first_arrival + first.rest() + pci.clocks(self.spec.hold_again) + acknowledge;
         let second_arrival = second_request + second.data_after();
         let words = [first.bytes, bytes - first.bytes].map(|bytes| u64::from(bytes / 2));
-        let strobe = first_arrival + pci.clocks(self.spec.first_strobe);
+        let beyond_half = first.bytes.saturating_sub(self.spec.half_bytes);
+        let early = pci.clocks(u64::from(beyond_half / pci.width_bytes()));
+        let strobe = first_arrival - early + pci.clocks(self.spec.first_strobe);
         let next_strobe = (strobe + word * words[0]).max(second_arrival);
         let end = if words[1] == 0 { strobe + word * (words[0] - 1) } else { next_strobe + word * (words[1] - 1) };
         Undisturbed {
@@ -112,6 +116,7 @@ impl IdeBridge {
             first_arrival,
             second_request,
             second_arrival,
+            early,
             word,
             words,
             strobes: [strobe, next_strobe],
@@ -217,7 +222,7 @@ impl IdeBridge {
             }
         };
         let arrived = first.as_ref().map_or(base + course.first_arrival, |(arrived, _)| *arrived);
-        let start = arrived + pci.clocks(self.spec.first_strobe);
+        let start = arrived - course.early + pci.clocks(self.spec.first_strobe);
         let last_strobe = start + course.word * (course.words[0] - 1);
         let rest = self.fetch(address + course.first.bytes, bytes - course.first.bytes);
         let fetching = async {

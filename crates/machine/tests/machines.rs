@@ -1,0 +1,115 @@
+//! What must hold of the shipped machines, whatever a study says of them.
+
+use hopscope_kernel::Time;
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
+use hopscope_machine::run::{Options, Outcome, run};
+
+fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
+    let words: Vec<&str> = options.split(' ').collect();
+    (blueprint, job_file::read_options(&mut sources, &words).expect("right options").jobs)
+}
+
+fn rate(system: &str, changes: &[&str], options: &str) -> f64 {
+    outcome(system, changes, options, 1).rate.bytes_per_second
+}
+
+fn outcome(system: &str, changes: &[&str], options: &str, seed: u64) -> Outcome {
+    let (mut blueprint, jobs) = read(system, options);
+    for change in changes {
+        blueprint.set(change).expect("a right change");
+    }
+    run(&blueprint, &jobs, Options { seed, ..Options::default() }, None).expect("the job runs")
+}
+
+const ONE: &str = "piix4e-one-disk";
+const REREAD: &str = "--rw=read --bs=64k --size=64k --iodepth=2 --time_based --runtime=300ms";
+const REWRITE: &str = "--rw=write --bs=64k --size=64k --iodepth=2 --time_based --runtime=300ms";
+
+#[test]
+fn no_clock_drives_the_cable_beyond_its_mode() {
+    for clock in ["pci.clock=33.5MHz", "pci.clock=66MHz", "pci.clock=100MHz"] {
+        for job in [REREAD, REWRITE] {
+            let got = rate(ONE, &[clock], job);
+            assert!(got < 2.0 / 54e-9, "{clock}: {got} B/s through two bytes every 54 ns at least");
+        }
+    }
+}
+
+#[test]
+fn a_slower_mode_of_the_drive_slows_both_directions() {
+    let mut ceilings = vec![];
+    for (mode, word_ns) in [("ultra-dma-0", 120.0), ("ultra-dma-1", 80.0), ("ultra-dma-2", 60.0)] {
+        let (mut blueprint, jobs) = read(ONE, REREAD);
+        let entry = blueprint.entry_mut("disk.transfer_mode").expect("the disk has a mode");
+        entry.value = hopscope_parts::parameters::Value::Text(mode.into());
+        let got = run(&blueprint, &jobs, Options::default(), None).expect("the job runs").rate.bytes_per_second;
+        assert!(got < 2e9 / word_ns && got > 0.85 * 2e9 / word_ns, "{mode}: {got}");
+        ceilings.push(got);
+    }
+    assert!(ceilings.is_sorted());
+}
+
+#[test]
+fn two_disks_do_not_depend_on_how_they_start() {
+    let job = "--rw=read --bs=4k --size=4k --time_based --runtime=1 --ramp_time=100ms --iodepth=2 \
+               --name=a --filename=disk --name=b --filename=disk2";
+    let rates: Vec<f64> =
+        (1..=6).map(|seed| outcome("piix4e-two-disks-two-channels", &[], job, seed).rate.bytes_per_second).collect();
+    let (low, high) = rates.iter().fold((f64::MAX, 0.0f64), |(low, high), r| (low.min(*r), high.max(*r)));
+    assert!(high < 1.03 * low, "{rates:?}");
+}
+
+#[test]
+fn littles_law_holds_for_every_depth() {
+    for depth in [1, 2, 7] {
+        let job = format!("--rw=randread --bs=8k --size=32m --time_based --runtime=10 --iodepth={depth}");
+        let outcome = outcome(ONE, &[], &job, 1);
+        let got = outcome.jobs[0].got.as_ref().expect("transfers ended");
+        let seconds = got.last_end.as_seconds_f64();
+        let in_flight = got.latency_ns.mean() * 1e-9 * got.count as f64 / seconds;
+        // The thread holds a request for a moment before it submits it: never more than the depth are in flight.
+        assert!(in_flight <= depth as f64 && in_flight > 0.97 * depth as f64, "depth {depth}: {in_flight}");
+    }
+}
+
+#[test]
+fn a_job_by_size_moves_exactly_its_size() {
+    for rw in ["read", "write", "randread", "randwrite"] {
+        let outcome = outcome(ONE, &[], &format!("--rw={rw} --bs=16k --size=1m --iodepth=3"), 1);
+        assert_eq!(outcome.jobs[0].got.as_ref().map(|got| got.bytes), Some(1 << 20), "{rw}");
+    }
+}
+
+#[test]
+fn what_lies_between_memory_and_drive_bites() {
+    let plain = rate(ONE, &[], REWRITE);
+    for (change, least) in [
+        ("host.memory.read_first_data=5clocks", 1.05),
+        ("host.hold_acknowledge=0clocks", 1.10),
+        ("host.memory.cache_line=64B", 1.005),
+        ("ide.rerequest_delay=0clocks", 1.005),
+    ] {
+        let faster = rate(ONE, &[change], REWRITE);
+        assert!(faster > least * plain, "{change}: {faster} instead of {plain}");
+    }
+    assert!(rate(ONE, &["ide.rerequest_delay=10clocks"], REWRITE) < 0.95 * plain);
+}
+
+#[test]
+fn the_drive_is_asked_for_its_capacity_and_no_more() {
+    let (blueprint, _) = read(ONE, REREAD);
+    let entry = blueprint.numbers().into_iter().find(|(path, _)| path == "disk.sectors").map(|(_, e)| e.value.clone());
+    let Some(hopscope_parts::parameters::Value::Count(sectors)) = entry else { panic!("a capacity") };
+    let (machine, jobs) = read(ONE, &format!("--rw=read --bs=64k --size={} --offset=64k", sectors * 512));
+    assert!(run(&machine, &jobs, Options::default(), None).is_err());
+    let last = format!("--rw=read --bs=512 --size=512 --offset={}", (sectors - 1) * 512);
+    assert!(outcome(ONE, &[], &last, 1).simulated < Time::ms(60));
+}
