@@ -51,6 +51,11 @@ impl<T> Clone for Queue<T> {
 }
 
 impl<T> Waiting for RefCell<State<T>> {
+    fn empty(&self) {
+        let items = std::mem::take(&mut self.borrow_mut().items);
+        drop(items);
+    }
+
     fn waiting(&self) -> Vec<(u32, &'static Label)> {
         let state = self.borrow();
         state.takers.0.iter().chain(state.putters.0.iter()).map(|e| (e.3, e.4)).collect()

@@ -106,6 +106,8 @@ pub(crate) struct Shared {
 
 /// A queue can say who waits at it, for the report of a deadlock.
 pub(crate) trait Waiting {
+    /// Drops what is in the queue.
+    fn empty(&self);
     fn waiting(&self) -> Vec<(u32, &'static Label)>;
 }
 
@@ -486,6 +488,11 @@ impl Sim {
             drop(process);
         }
         self.shared.core.borrow_mut().events.clear();
+        // What still waits in a queue may own a handle of this simulation.
+        let queues = std::mem::take(&mut *self.shared.queues.borrow_mut());
+        for queue in queues {
+            queue.empty();
+        }
         self.flush();
     }
 

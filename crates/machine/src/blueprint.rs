@@ -65,6 +65,13 @@ impl Part {
     }
 }
 
+impl Drop for Machine {
+    /// Ends whatever still runs: processes own their parts, and parts the simulation.
+    fn drop(&mut self) {
+        self.sim.tear_down();
+    }
+}
+
 impl Blueprint {
     /// Reads the system file that `sources` keeps under the number `file`, and the part files it uses.
     pub fn read(library: &Library, sources: &mut Sources, file: u32) -> Result<Blueprint, Problems> {
@@ -107,7 +114,7 @@ impl Blueprint {
 
     /// The devices that a job can name.
     pub fn devices(&self) -> Vec<String> {
-        self.build(Sim::new(), 0, &mut Problems::default()).volumes.into_keys().collect()
+        self.build(Sim::new(), 0, &mut Problems::default()).volumes.keys().cloned().collect()
     }
 
     /// Builds the machine in `sim`.

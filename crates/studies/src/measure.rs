@@ -18,14 +18,17 @@ pub struct Mean {
 /// How well a mean is to be known, and how much that may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Half-width over the mean at which the seeds are enough. A single run may be twice as wide: that the seeds
-    /// agree says more.
+    /// Half-width over the mean at which the seeds are enough. A single run may be wider by `RUN_WIDER`: that the
+    /// seeds agree says more.
     pub share: f64,
     /// Seeds, at most; at least two.
     pub seeds_max: u64,
     /// Book trains.
     pub trains: bool,
 }
+
+/// How much wider than the mean over seeds a single run's interval may be: eight runs are narrower by √8 together.
+const RUN_WIDER: f64 = 2.5;
 
 /// Student's t, 97.5 %, by degrees of freedom from 1.
 const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];
@@ -34,7 +37,7 @@ const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];
 pub fn throughput(blueprint: &Blueprint, jobs: &[Job], effort: Effort) -> Result<Mean, Failure> {
     let mut rates = Vec::new();
     for seed in 1..=effort.seeds_max {
-        let options = Options { seed, trains: effort.trains, until: Some(2.0 * effort.share) };
+        let options = Options { seed, trains: effort.trains, until: Some(RUN_WIDER * effort.share) };
         rates.push(run::run(blueprint, jobs, options, None)?.rate.bytes_per_second);
         let mean = over_seeds(&rates);
         if seed >= 2 && mean.half_width <= effort.share * mean.value {

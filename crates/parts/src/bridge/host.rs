@@ -111,7 +111,8 @@ impl HostBridge {
     /// Puts the bridge on its PCI bus.
     pub fn attach(self: &Rc<Self>, pci: &Rc<PciBus>) {
         *self.pci.borrow_mut() = Some(pci.clone());
-        pci.attach(self.clone());
+        let target: Rc<dyn PciTarget> = self.clone();
+        pci.attach(Rc::downgrade(&target));
     }
 
     fn pci(&self) -> Rc<PciBus> {

@@ -6,7 +6,7 @@
 //! Not modelled: signal integrity, CRC errors, termination by the device in mid-transfer, ATAPI packets.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use hopscope_kernel::{Lane, Queue, Sim, Time};
 
@@ -66,8 +66,8 @@ impl Spec {
     }
 }
 
-/// A drive and its name in the system.
-type NamedDrive = (String, Rc<dyn IdeDrive>);
+/// A drive and its name in the system. The drive knows the cable, so that the cable must not own it.
+type NamedDrive = (String, Weak<dyn IdeDrive>);
 
 /// A cable.
 pub struct IdeCable {
@@ -102,18 +102,19 @@ impl IdeCable {
     }
 
     /// Connects a drive as drive 0 or 1.
-    pub fn attach(&self, position: usize, name: &str, drive: Rc<dyn IdeDrive>) {
+    pub fn attach(&self, position: usize, name: &str, drive: Weak<dyn IdeDrive>) {
         self.drives.borrow_mut()[position] = Some((name.to_string(), drive));
     }
 
     /// The drives by position, with their names.
     pub fn drives(&self) -> Vec<(usize, String, Rc<dyn IdeDrive>)> {
         let drives = self.drives.borrow();
-        drives.iter().enumerate().filter_map(|(i, d)| d.as_ref().map(|(n, d)| (i, n.clone(), d.clone()))).collect()
+        let named = drives.iter().enumerate().filter_map(|(position, drive)| Some((position, drive.as_ref()?)));
+        named.filter_map(|(position, (name, drive))| Some((position, name.clone(), drive.upgrade()?))).collect()
     }
 
     fn selected(&self) -> Option<Rc<dyn IdeDrive>> {
-        self.drives.borrow()[self.selected.get()].as_ref().map(|(_, drive)| drive.clone())
+        self.drives.borrow()[self.selected.get()].as_ref()?.1.upgrade()
     }
 
     /// Timing of the mode that the selected drive was set to.

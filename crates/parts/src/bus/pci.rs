@@ -11,7 +11,7 @@
 //! phase, configuration cycles, parking beyond "an idle bus is granted at once".
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use hopscope_kernel::{Grant, Label, Lane, Sim, Time, Yielding};
 
@@ -73,7 +73,8 @@ pub struct PciBus {
     sim: Sim,
     spec: Spec,
     lane: Lane,
-    targets: RefCell<Vec<Rc<dyn PciTarget>>>,
+    /// Whoever answers; they know the bus, so that the bus must not own them.
+    targets: RefCell<Vec<Weak<dyn PciTarget>>>,
 }
 
 /// How a transaction goes.
@@ -115,7 +116,7 @@ impl PciBus {
     }
 
     /// Puts a target on the bus.
-    pub fn attach(&self, target: Rc<dyn PciTarget>) {
+    pub fn attach(&self, target: Weak<dyn PciTarget>) {
         self.targets.borrow_mut().push(target);
     }
 
@@ -138,7 +139,7 @@ impl PciBus {
     pub fn course(&self, transaction: &Transaction, now: Time) -> Course {
         let address = (&ADDRESS, self.clocks(1));
         let turnaround = (&TURNAROUND, self.clocks(self.spec.turnaround));
-        let answer = self.targets.borrow().iter().find_map(|target| target.answer(transaction, now));
+        let answer = self.targets.borrow().iter().find_map(|target| target.upgrade()?.answer(transaction, now));
         let claimed = match (transaction.command, answer) {
             // PCI 2.1, 3.7.2: a special cycle is claimed by nobody and ends like a master abort.
             (Command::SpecialCycle, _) => Err(&SPECIAL),
@@ -203,7 +204,7 @@ impl PciBus {
 
     /// The data of an I/O write arrives at its target.
     pub fn deliver(&self, address: u32, value: u32) {
-        for target in self.targets.borrow().iter() {
+        for target in self.targets.borrow().iter().filter_map(Weak::upgrade) {
             target.io_write(address, value);
         }
     }

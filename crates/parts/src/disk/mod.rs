@@ -169,7 +169,8 @@ impl Disk {
             random: RefCell::new(random),
             spec,
         });
-        cable.attach(position, name, disk.clone());
+        let drive: Rc<dyn IdeDrive> = disk.clone();
+        cable.attach(position, name, Rc::downgrade(&drive));
         let running = disk.clone();
         sim.process(&format!("{name}.firmware"), async move { running.run_firmware().await });
         let running = disk.clone();

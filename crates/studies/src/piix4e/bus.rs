@@ -14,8 +14,8 @@ use crate::measure::{self, Trace};
 use crate::report::{Cell, CellBasis, Table};
 use crate::shelf;
 
-/// Simulated time of a trace: a few dozen requests.
-const SPAN: Time = Time::ms(60);
+/// Simulated time of a trace: a few requests. (How long a request takes in all is the mean of a longer run.)
+const SPAN: Time = Time::ms(40);
 
 /// One PCI transaction, put together from its phases.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl Transfer {
 
 pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> {
     let machine = &setup.machines[PLACEMENTS[0]];
-    let run = |op: &str, kib: u64, depth: u64| -> Result<Trace, Failure> {
+    let jobs = |op: &str, kib: u64, depth: u64| -> Vec<Job> {
         let resize = |job: &Job| Job {
             block_bytes_min: kib << 10,
             block_bytes_max: kib << 10,
@@ -113,12 +113,19 @@ pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> 
             iodepth: depth,
             ..job.clone()
         };
-        let jobs: Vec<Job> = setup.jobs[&format!("single-block {op} one")].iter().map(resize).collect();
-        measure::trace(machine, &jobs, SPAN, trains)
+        setup.jobs[&format!("single-block {op} one")].iter().map(resize).collect()
+    };
+    let effort = super::cells::full_effort(trains);
+    // A trace, and the whole time of a request.
+    let run = |op: &str, kib: u64, depth: u64| -> Result<(Trace, Time), Failure> {
+        let jobs = jobs(op, kib, depth);
+        let rate = measure::throughput(machine, &jobs, effort)?.value;
+        let period = Time::ps(((kib << 10) as f64 / rate * 1e12) as u64);
+        Ok((measure::trace(machine, &jobs, SPAN, trains)?, period))
     };
     // The trace was taken with one request at a time: only then can the gap before the set-up grow to 125 us.
-    let (read, write, long, queued) =
-        (run("read", 64, 1)?, run("write", 64, 1)?, run("read", 128, 1)?, run("write", 64, 2)?);
+    let ((read, read_period), (write, write_period)) = (run("read", 64, 1)?, run("write", 64, 1)?);
+    let ((long, long_period), (queued, queued_period)) = (run("read", 128, 1)?, run("write", 64, 2)?);
     let clock = match setup.number("bus/pci-32-33", "clock").value {
         hopscope_parts::parameters::Value::Period(clock) => clock,
         other => panic!("a clock is a frequency, not {}", other.kind()),
@@ -129,10 +136,10 @@ pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> 
     let retry_clocks = retried.first().map_or(0.0, |t| in_clocks(t.end - t.start, clock));
     Ok(Observed {
         clock,
-        read_64k: transfer(&read, 64, 1),
-        read_128k: transfer(&long, 128, 2),
-        write_64k: transfer(&write, 64, 1),
-        write_64k_queued: transfer(&queued, 64, 1),
+        read_64k: transfer(&read, 64, 1, read_period),
+        read_128k: transfer(&long, 128, 2, long_period),
+        write_64k: transfer(&write, 64, 1, write_period),
+        write_64k_queued: transfer(&queued, 64, 1, queued_period),
         tries_max: tries(&read_pci),
         retry_clocks,
         write_cable: write.lane("cable"),
@@ -158,9 +165,9 @@ fn tries(pci: &[Transaction]) -> u64 {
     most
 }
 
-/// Reads data phase and period off the cable: from first to last word of a command, and from one to the next.
+/// Reads the data phase off the cable: from the first to the last word of a command.
 /// A request of `commands` commands has the data phases of all of them.
-fn transfer(trace: &Trace, kib: u64, commands: usize) -> Transfer {
+fn transfer(trace: &Trace, kib: u64, commands: usize, period: Time) -> Transfer {
     let cable = trace.lane("cable");
     let mut bursts: Vec<(Time, Time)> = Vec::new();
     let mut open = false;
@@ -191,7 +198,7 @@ fn transfer(trace: &Trace, kib: u64, commands: usize) -> Transfer {
     Transfer {
         bytes: kib << 10,
         data_phase: Time::ps(data / requests as u64),
-        period: Time::ps((last - first).as_ps() / requests as u64),
+        period,
         descriptors: within.count() as f64 / requests as f64,
     }
 }

@@ -191,7 +191,8 @@ impl IdeBridge {
             buffer: Buffer { port, halves, last_user: Cell::new(None), last_command: Cell::new(None) },
             channels: [channel(0), channel(1)],
         });
-        pci.attach(bridge.clone());
+        let target: Rc<dyn PciTarget> = bridge.clone();
+        pci.attach(Rc::downgrade(&target));
         for (number, channel_name) in CHANNELS.iter().enumerate() {
             let master = bridge.clone();
             sim.process(&format!("{name}.{channel_name}"), async move {
