@@ -40,7 +40,7 @@ impl Args {
         if self.json {
             return Ok(Answer::json(&json!({ "study": study.id, "parameters": found })));
         }
-        let rows = found.into_iter().map(|p| vec![p.name, p.value, p.range, p.from]);
+        let rows = found.into_iter().map(|p| vec![p.name.replace(' ', "\n"), p.value, p.range, p.from]);
         Ok(Answer::text(table(&["number", "value", "plausible", "from"], 2, rows)))
     }
 }

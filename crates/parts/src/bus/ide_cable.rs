@@ -30,6 +30,8 @@ pub struct Mode {
     pub ready_to_pause: Time,
     /// tSS: from the last strobe to the end of the burst.
     pub strobe_to_stop: Time,
+    /// tLI: one side answers the other.
+    pub interlock: Time,
     /// tMLI: interlock before the CRC is sent.
     pub interlock_min: Time,
     /// tACK: set-up and hold around DMACK#.
@@ -58,6 +60,7 @@ impl Spec {
                 ready_to_final_strobe: row.time("t_rfs")?,
                 ready_to_pause: row.time("t_rp")?,
                 strobe_to_stop: row.time("t_ss")?,
+                interlock: row.time("t_li")?,
                 interlock_min: row.time("t_mli")?,
                 acknowledge: row.time("t_ack")?,
             })
@@ -206,8 +209,8 @@ impl IdeCable {
         self.words.get().map(|(_, until)| until)
     }
 
-    /// Burst termination and CRC: ATA/ATAPI-4, 9.13.2.
-    pub async fn end_burst(&self) {
+    /// Burst termination by the host, and CRC: ATA/ATAPI-4, 9.13. A receiver pauses the sender first.
+    pub async fn end_burst(&self, receiving: bool) {
         if let Some((since, until)) = self.words.take() {
             self.lane.was_in_until(&WORDS, since, until);
             if self.sim.now() > until {
@@ -215,6 +218,8 @@ impl IdeCable {
             }
         }
         let mode = self.mode();
-        self.lane.spend(&BURST_END, mode.strobe_to_stop + mode.interlock_min + mode.acknowledge).await;
+        let stopped = if receiving { mode.ready_to_pause } else { mode.strobe_to_stop };
+        let span = stopped + mode.interlock + mode.interlock_min + mode.acknowledge;
+        self.lane.spend(&BURST_END, span).await;
     }
 }

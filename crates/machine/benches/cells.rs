@@ -1,0 +1,50 @@
+//! Cells of the PIIX4E study, in time: `cargo bench -p hopscope-machine`.
+//!
+//! One disk with long transfers lives by trains; two channels cut them at every burst.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use hopscope_kernel::{Observer, Sim};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
+use hopscope_machine::run::{Options, run_in};
+use hopscope_observe::Phases;
+
+fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
+    let words: Vec<&str> = options.split(' ').collect();
+    (blueprint, job_file::read_options(&mut sources, &words).expect("right options").jobs)
+}
+
+fn cells(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("cell");
+    group.sample_size(10);
+    let one = "--rw=read --bs=64k --size=64k --iodepth=2 --time_based";
+    let two = "--rw=read --bs=64k --size=64k --iodepth=2 --time_based --runtime=100ms --name=a --filename=disk \
+               --name=b --filename=disk2";
+    for (name, system, options, trains, observed) in [
+        ("one disk, 64 KiB reads, 10 s", "piix4e-one-disk", format!("{one} --runtime=10"), true, false),
+        ("one disk, 64 KiB reads, 0.5 s", "piix4e-one-disk", format!("{one} --runtime=500ms"), true, false),
+        ("one disk, 64 KiB reads, 0.5 s, every phase kept", "piix4e-one-disk", format!("{one} --runtime=500ms"), true, true),
+        ("one disk, 64 KiB reads, 0.5 s, burst by burst", "piix4e-one-disk", format!("{one} --runtime=500ms"), false, false),
+        ("two channels, 64 KiB reads, 0.1 s", "piix4e-two-disks-two-channels", two.to_string(), true, false),
+    ] {
+        let (blueprint, jobs) = read(system, &options);
+        let options = Options { trains, ..Options::default() };
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let watcher = observed.then(|| Box::new(Phases::default()) as Box<dyn Observer>);
+                run_in(Sim::new(), &blueprint, &jobs, options, watcher).expect("the job runs").rate.bytes_per_second
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, cells);
+criterion_main!(benches);
