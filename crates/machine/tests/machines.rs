@@ -81,6 +81,15 @@ fn littles_law_holds_for_every_depth() {
 }
 
 #[test]
+fn a_drive_without_read_ahead_pays_a_revolution_a_request() {
+    for job in ["--rw=read --bs=16k --time_based --runtime=2", "--rw=randread --bs=16k --size=1m --time_based --runtime=2"] {
+        let outcome = outcome(ONE, &["disk.buffer.read_ahead=0sectors"], job, 1);
+        let got = outcome.jobs[0].got.as_ref().expect("transfers ended");
+        assert!(got.count > 100 && got.latency_ns.mean() > 5e6, "{job}: {} in {:.0} ns", got.count, got.latency_ns.mean());
+    }
+}
+
+#[test]
 fn a_job_by_size_moves_exactly_its_size() {
     for rw in ["read", "write", "randread", "randwrite"] {
         let outcome = outcome(ONE, &[], &format!("--rw={rw} --bs=16k --size=1m --iodepth=3"), 1);

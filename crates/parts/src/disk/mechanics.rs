@@ -97,7 +97,7 @@ impl Disk {
         if let Some(stream) = present.filter(|stream| !stream.ended.get()) {
             let come = stream.come_by(self, self.sim.now());
             if first == come || self.buffer.borrow_mut().holds(first, come.saturating_sub(first)) && first < come {
-                self.extend_read_ahead(end);
+                self.extend(&stream, end);
                 return stream;
             }
         }
@@ -107,23 +107,30 @@ impl Disk {
         started.take(&POSITIONING).await
     }
 
-    /// Lets the present stream go on beyond `end`, as far as read-ahead goes.
+    /// Lets the present stream go on beyond `end`, as far as read-ahead goes. Only what continues the stream
+    /// extends it: a re-read elsewhere in the buffer does not.
     pub(super) fn extend_read_ahead(&self, end: u64) {
-        if let Some(stream) = self.stream.borrow().as_ref() {
-            let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
+        let present = self.stream.borrow().clone();
+        if let Some(stream) = present.filter(|stream| !stream.ended.get()) {
             let come = stream.come_by(self, self.sim.now());
-            // Only what continues the stream extends it: a re-read elsewhere in the buffer does not.
-            if stop <= stream.stop.get() || end > come + self.spec.read_ahead_sectors || stream.ended.get() {
-                return;
+            if end <= come + self.spec.read_ahead_sectors {
+                self.extend(&stream, end);
             }
-            let had_stopped = come == stream.stop.get();
-            stream.stop.set(stop);
-            if had_stopped {
-                // The sector has gone by: the stream goes on when it passes again.
-                let geometry = &self.spec.geometry;
-                stream.run.set((come, geometry.next_pass(geometry.place(come), self.sim.now())));
-                let _ = self.jobs.try_put(Job::GoOn);
-            }
+        }
+    }
+
+    fn extend(&self, stream: &Stream, end: u64) {
+        let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
+        let come = stream.come_by(self, self.sim.now());
+        if stop <= stream.stop.get() {
+            return;
+        }
+        let had_stopped = come == stream.stop.replace(stop);
+        if had_stopped {
+            // The sector has gone by: the stream goes on when it passes again.
+            let geometry = &self.spec.geometry;
+            stream.run.set((come, geometry.next_pass(geometry.place(come), self.sim.now())));
+            let _ = self.jobs.try_put(Job::GoOn);
         }
     }
 

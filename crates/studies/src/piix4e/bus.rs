@@ -116,7 +116,7 @@ pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> 
         setup.jobs[&format!("single-block {op} one")].iter().map(resize).collect()
     };
     // Claims are held against narrow ranges, and one disk is soon simulated.
-    let effort = Effort { share: 0.001, ..super::cells::full_effort(trains) };
+    let effort = Effort { share: 0.0015, ..super::cells::full_effort(trains) };
     // A trace, and the whole time of a request.
     let run = |op: &str, kib: u64, depth: u64| -> Result<(Trace, Time), Failure> {
         let jobs = jobs(op, kib, depth);

@@ -163,7 +163,7 @@ pub(super) fn penalty_per_request(setup: &Setup, cells: &[Cell], wish: &Wish) ->
         let mut other = setup.clone();
         other.set(BRIDGE, "channel_switch", &Value::Time(penalty), &penalty.to_string())?;
         other.set(BRIDGE, "channel_switch_at", &Value::Text("command".into()), "command")?;
-        let effort = Effort { share: 0.01, seeds_max: 1, trains: wish.trains };
+        let effort = Effort { share: 0.008, seeds_max: 1, trains: wish.trains };
         let measured = cells::measure(&other, rows.clone(), effort, &|_, _, _| {})?;
         Ok(cells::cells(&measured, other.megabyte))
     };
