@@ -30,8 +30,20 @@ fn cells(criterion: &mut Criterion) {
     for (name, system, options, trains, observed) in [
         ("one disk, 64 KiB reads, 10 s", "piix4e-one-disk", format!("{one} --runtime=10"), true, false),
         ("one disk, 64 KiB reads, 0.5 s", "piix4e-one-disk", format!("{one} --runtime=500ms"), true, false),
-        ("one disk, 64 KiB reads, 0.5 s, every phase kept", "piix4e-one-disk", format!("{one} --runtime=500ms"), true, true),
-        ("one disk, 64 KiB reads, 0.5 s, burst by burst", "piix4e-one-disk", format!("{one} --runtime=500ms"), false, false),
+        (
+            "one disk, 64 KiB reads, 0.5 s, every phase kept",
+            "piix4e-one-disk",
+            format!("{one} --runtime=500ms"),
+            true,
+            true,
+        ),
+        (
+            "one disk, 64 KiB reads, 0.5 s, burst by burst",
+            "piix4e-one-disk",
+            format!("{one} --runtime=500ms"),
+            false,
+            false,
+        ),
         ("two channels, 64 KiB reads, 0.1 s", "piix4e-two-disks-two-channels", two.to_string(), true, false),
     ] {
         let (blueprint, jobs) = read(system, &options);

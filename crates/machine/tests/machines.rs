@@ -82,10 +82,17 @@ fn littles_law_holds_for_every_depth() {
 
 #[test]
 fn a_drive_without_read_ahead_pays_a_revolution_a_request() {
-    for job in ["--rw=read --bs=16k --time_based --runtime=2", "--rw=randread --bs=16k --size=1m --time_based --runtime=2"] {
+    for job in
+        ["--rw=read --bs=16k --time_based --runtime=2", "--rw=randread --bs=16k --size=1m --time_based --runtime=2"]
+    {
         let outcome = outcome(ONE, &["disk.buffer.read_ahead=0sectors"], job, 1);
         let got = outcome.jobs[0].got.as_ref().expect("transfers ended");
-        assert!(got.count > 100 && got.latency_ns.mean() > 5e6, "{job}: {} in {:.0} ns", got.count, got.latency_ns.mean());
+        assert!(
+            got.count > 100 && got.latency_ns.mean() > 5e6,
+            "{job}: {} in {:.0} ns",
+            got.count,
+            got.latency_ns.mean()
+        );
     }
 }
 
@@ -121,4 +128,11 @@ fn the_drive_is_asked_for_its_capacity_and_no_more() {
     assert!(run(&machine, &jobs, Options::default(), None).is_err());
     let last = format!("--rw=read --bs=512 --size=512 --offset={}", (sectors - 1) * 512);
     assert!(outcome(ONE, &[], &last, 1).simulated < Time::ms(60));
+}
+
+#[test]
+fn a_skew_that_does_not_cover_the_head_switch_is_refused() {
+    let (mut blueprint, _) = read(ONE, REREAD);
+    assert!(blueprint.set("disk.head_switch=1039us").is_ok());
+    assert!(blueprint.set("disk.head_switch=1040us").is_err());
 }
