@@ -136,3 +136,10 @@ fn a_skew_that_does_not_cover_the_head_switch_is_refused() {
     assert!(blueprint.set("disk.head_switch=1039us").is_ok());
     assert!(blueprint.set("disk.head_switch=1040us").is_err());
 }
+
+#[test]
+fn a_memory_too_small_for_the_drivers_buffers_is_refused() {
+    let (mut blueprint, _) = read(ONE, REREAD);
+    assert!(blueprint.set("host.memory.size=64MiB").is_ok());
+    assert!(blueprint.set("host.memory.size=8MiB").is_err());
+}

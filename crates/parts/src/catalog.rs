@@ -224,6 +224,11 @@ pub static KINDS: &[Kind] = &[
             let [Socket::Software(processor), Socket::IdeRegisters(bridge)] = &context.plugs[..] else {
                 unreachable!("plugs are checked")
             };
+            let (needed, there) = (driver::ide::memory_needed(&spec), bridge.host().memory_bytes());
+            if there < needed {
+                let problem = format!("the driver's buffers need {needed} bytes of memory, the host has {there}");
+                return Err(p.error("transfer_max", problem, "give the host bridge more memory"));
+            }
             let volumes = driver::ide::install(context.sim, context.name, spec, processor, bridge);
             Ok(Built { volumes, ..Built::default() })
         },

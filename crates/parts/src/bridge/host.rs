@@ -124,6 +124,11 @@ impl HostBridge {
         self.pci().clocks(self.spec.hold_acknowledge)
     }
 
+    /// Memory, bytes from address zero.
+    pub fn memory_bytes(&self) -> u64 {
+        self.spec.memory_bytes
+    }
+
     /// Writes a descriptor table into memory.
     pub fn write_table(&self, address: u32, regions: &[Region]) {
         let mut tables = self.tables.borrow_mut();

@@ -317,10 +317,18 @@ impl ChannelDriver {
     }
 }
 
+/// A channel's buffer begins here, times its number and one.
+const BUFFERS_AT: u32 = 0x0100_0000;
+
+/// Memory that the driver's buffers reach into, bytes.
+pub fn memory_needed(spec: &Spec) -> u64 {
+    u64::from(BUFFERS_AT) * CHANNELS.len() as u64 + 2 * u64::from(spec.transfer_bytes_max)
+}
+
 /// A buffer that begins at a page: one region a page, every second page of memory, so that none join.
 fn scatter(regions: &mut Vec<Region>, channel: usize, bytes: u32) {
     regions.clear();
-    let base = 0x0100_0000 * (channel as u32 + 1);
+    let base = BUFFERS_AT * (channel as u32 + 1);
     let mut left = bytes;
     while left > 0 {
         let part = left.min(PAGE_BYTES);
