@@ -113,22 +113,6 @@ impl Geometry {
             return Err(p.error("seek.rows", "the seek curve does not span the disk", help));
         }
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        for zone in &zones {
-            let skew = |sectors: u64| {
-                Time::ps(
-                    (u128::from(revolution.as_ps()) * u128::from(sectors) / u128::from(zone.sectors_per_track)) as u64,
-                )
-            };
-            let (track, cylinder) = (skew(zone.track_skew), skew(zone.cylinder_skew));
-            let covered = track >= head_switch && cylinder >= head_switch.max(seek[0].time);
-            if !covered {
-                let problem = format!(
-                    "skews of {track} and {cylinder} from cylinder {} do not cover a head switch of {head_switch} and a seek of {}",
-                    zone.first_cylinder, seek[0].time
-                );
-                return Err(p.error("zones.rows", problem, "a drive so built would lose a revolution at every track"));
-            }
-        }
         Ok(Geometry { revolution, heads, zones, sectors: capacity, seek, head_switch, write_settle, phase: Time::ZERO })
     }
 
