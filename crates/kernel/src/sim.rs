@@ -321,15 +321,6 @@ impl Sim {
         *self.shared.observer.borrow_mut() = Some(observer);
     }
 
-    /// Stops sending records, after those that are under way.
-    pub fn stop_observing(&self) {
-        self.flush();
-        let mut core = self.shared.core.borrow_mut();
-        (core.attended, core.observed) = (false, false);
-        drop(core);
-        *self.shared.observer.borrow_mut() = None;
-    }
-
     /// The present instant.
     pub fn now(&self) -> Time {
         self.shared.now.get()

@@ -18,8 +18,6 @@ pub struct JobTransfers {
     pub bytes: u64,
     /// Latencies, ns.
     pub latency_ns: Histogram<u64>,
-    /// When the first one that counts ended, and the last.
-    pub first_end: Time,
     /// When the last one ended.
     pub last_end: Time,
 }
@@ -27,7 +25,7 @@ pub struct JobTransfers {
 impl JobTransfers {
     fn new() -> JobTransfers {
         let latency_ns = Histogram::new(3).expect("three digits are a valid precision");
-        JobTransfers { count: 0, bytes: 0, latency_ns, first_end: Time::MAX, last_end: Time::ZERO }
+        JobTransfers { count: 0, bytes: 0, latency_ns, last_end: Time::ZERO }
     }
 }
 
@@ -58,11 +56,6 @@ impl Transfers {
     pub fn rate(&self) -> crate::batches::Rate {
         self.0.borrow().all.rate()
     }
-
-    /// Bytes of all jobs together.
-    pub fn bytes(&self) -> u64 {
-        self.0.borrow().jobs.values().map(|job| job.bytes).sum()
-    }
 }
 
 impl Observer for Transfers {
@@ -84,7 +77,6 @@ impl Observer for Transfers {
             job.bytes += bytes;
             // An automatically growing histogram takes any value.
             let _ = job.latency_ns.record(record.span.as_ps() / 1_000);
-            job.first_end = job.first_end.min(end);
             job.last_end = end;
             folded.all.completed(end, bytes);
         }

@@ -78,8 +78,6 @@ pub struct HostBridge {
     pci: RefCell<Option<Rc<PciBus>>>,
     /// Descriptor tables in memory, by address.
     tables: RefCell<BTreeMap<u32, Vec<Region>>>,
-    /// Bus cycles that the last register accesses took, for whoever counts them.
-    tries_max: std::cell::Cell<u32>,
 }
 
 impl HostBridge {
@@ -90,7 +88,6 @@ impl HostBridge {
             spec,
             pci: RefCell::new(None),
             tables: RefCell::new(BTreeMap::new()),
-            tries_max: std::cell::Cell::new(0),
         });
         let halts = Queue::new(sim, 1);
         processor.on_halt(halts.clone());
@@ -144,19 +141,12 @@ impl HostBridge {
         table.get(index).map(|region| (*region, index + 1 == table.len()))
     }
 
-    /// Most bus cycles that one register access has taken.
-    pub fn tries_max(&self) -> u32 {
-        self.tries_max.get()
-    }
-
     /// A cycle of the processor on PCI: it comes again until the target is ready. The processor is stalled.
     pub async fn processor_cycle(&self, work: &Work<'_>, command: Command, address: u32, bytes: u32, value: u32) {
         let start = self.sim.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
-        let mut tries = 0;
         loop {
-            tries += 1;
             let ongoing = pci.transact(&cycle).await;
             if !ongoing.retry() {
                 if !command.reads() {
@@ -168,7 +158,6 @@ impl HostBridge {
             ongoing.end().await;
             self.sim.wait(pci.clocks(self.spec.retry_idle)).await;
         }
-        self.tries_max.set(self.tries_max.get().max(tries));
         work.stalled_since(start);
     }
 }

@@ -142,9 +142,6 @@ struct Channel {
     started: Queue<Direction>,
     /// BMIDTPX.
     table: Cell<u32>,
-    /// BMISX, bit 0.
-    active: Cell<bool>,
-    descriptors_fetched: Cell<u64>,
     /// When the second half of a group has arrived from memory.
     arrivals: Queue<Time>,
 }
@@ -174,8 +171,6 @@ impl IdeBridge {
             cable: RefCell::new(None),
             started: Queue::new(sim, 1),
             table: Cell::new(0),
-            active: Cell::new(false),
-            descriptors_fetched: Cell::new(0),
             arrivals: Queue::new(sim, 1),
         };
         let halves = Queue::new(sim, HALVES);
@@ -269,7 +264,6 @@ impl IdeBridge {
                 break;
             }
         }
-        channel.active.set(false);
     }
 
     /// Eight bytes from memory: PIIX4 data sheet, p. 196: not before the region before has ended on the cable.
@@ -279,14 +273,8 @@ impl IdeBridge {
         let address = channel.table.get() + index as u32 * DESCRIPTOR_BYTES;
         let (command, carries) = (Command::MemoryRead, &DESCRIPTOR_DATA);
         self.pci.transact(&Transaction { command, address, bytes: DESCRIPTOR_BYTES, carries }).await.end().await;
-        channel.descriptors_fetched.set(channel.descriptors_fetched.get() + 1);
         self.sim.wait(self.spec.descriptor_delay).await;
         self.host.descriptor(channel.table.get(), index)
-    }
-
-    /// Descriptors fetched so far, both channels.
-    pub fn descriptors_fetched(&self) -> u64 {
-        self.channels.iter().map(|channel| channel.descriptors_fetched.get()).sum()
     }
 }
 
@@ -352,7 +340,6 @@ impl PciTarget for IdeBridge {
             Some(Decoded::BusMaster(channel, 0)) if value & 1 != 0 => {
                 let direction = if value & 8 != 0 { Direction::ToMemory } else { Direction::ToDrive };
                 let channel = &self.channels[channel];
-                channel.active.set(true);
                 let _ = channel.started.try_put(direction);
             }
             Some(Decoded::BusMaster(channel, 4)) => self.channels[channel].table.set(value),
