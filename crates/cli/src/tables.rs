@@ -66,6 +66,22 @@ pub fn choices(choices: &[(String, &Entry)]) -> String {
     format!("\n{}", table(&["choice", "value"], 1, rows))
 }
 
+/// Words in lines of the terminal's width, all but the first indented.
+pub fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    let (kept, words) = text.split_at(text.len() - text.trim_start().len());
+    for word in words.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > usize::from(WIDTH) {
+            lines.push(word.to_string());
+        } else {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    kept.to_string() + &lines.iter().map(|line| format!("{indent}{line}\n")).collect::<String>()
+}
+
 /// Nanoseconds with the unit that suits them.
 pub fn span(ns: f64) -> String {
     match ns {

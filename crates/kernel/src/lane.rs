@@ -50,6 +50,18 @@ pub(crate) struct LaneState {
     /// The train that runs on this lane.
     pub(crate) train: Option<u32>,
     interruptible: Option<Interruptible>,
+    pub(crate) rates: Vec<Rate>,
+}
+
+/// How fast a lane moves bytes in one of its phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// The phase.
+    pub phase: &'static Label,
+    /// So many bytes…
+    pub bytes: u64,
+    /// …in this time.
+    pub per: Time,
 }
 
 impl LaneState {
@@ -63,6 +75,7 @@ impl LaneState {
             arbitrating: false,
             train: None,
             interruptible: None,
+            rates: Vec::new(),
         }
     }
 
@@ -226,6 +239,41 @@ impl Lane {
     /// Asks with a priority; 0 is the best.
     pub fn acquire_with(&self, priority: u8, reason: &'static Label) -> Acquire<'_> {
         Acquire { lane: self, priority, reason, ticket: 0 }
+    }
+
+    /// Says how fast the lane moves bytes in `phase`, whatever was said of that phase before.
+    pub fn carries(&self, phase: &'static Label, bytes: u64, per: Time) {
+        let rate = Rate { phase, bytes, per };
+        let rates = &mut self.sim.shared.core.borrow_mut().lanes[self.id as usize].rates;
+        match rates.iter_mut().find(|known| known.phase == phase) {
+            Some(known) => *known = rate,
+            None => rates.push(rate),
+        }
+    }
+
+    /// Nothing for `span`, because of `label`: a delay that this lane's part asks of whoever comes, free or not.
+    pub async fn delay(&self, label: &'static Label, span: Time) {
+        let start = self.sim.now();
+        self.sim.wait(span).await;
+        self.delayed(label, start, start + span);
+    }
+
+    /// Says that the current process was delayed from `start` until `end`, now or earlier.
+    pub fn delayed(&self, label: &'static Label, start: Time, end: Time) {
+        self.say(Kind::Delay, label, start, end);
+    }
+
+    /// Says that the current process waited from `start` until now for what this lane was doing.
+    pub fn awaited(&self, reason: &'static Label, start: Time) {
+        self.say(Kind::Wait, reason, start, self.sim.now());
+    }
+
+    fn say(&self, kind: Kind, label: &'static Label, at: Time, end: Time) {
+        let mut core = self.sim.shared.core.borrow_mut();
+        if core.observed() && end > at {
+            let (lane, who) = (self.number(), self.sim.shared.current.get() as u16);
+            core.record(Record { at, span: end - at, label, lane, who, count: 0, kind, phases: 0 });
+        }
     }
 
     /// Spends time in a phase of a lane that has only one user, who needs no grant.

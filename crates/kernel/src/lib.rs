@@ -42,9 +42,9 @@ mod time;
 mod train;
 
 pub use combine::{Either, join, race};
-pub use lane::{Acquire, Grant, Lane, Yielding};
+pub use lane::{Acquire, Grant, Lane, Rate, Yielding};
 pub use queue::Queue;
 pub use record::{Class, Kind, Label, Observer, Record, Span, expand};
 pub use sim::{Counts, Ended, Sim};
 pub use time::Time;
-pub use train::{Burst, Car, CarState, Journey, UnderWay};
+pub use train::{Burst, Car, CarState, Journey, Lead, UnderWay, led};

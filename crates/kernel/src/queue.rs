@@ -14,6 +14,9 @@ struct State<T> {
     capacity: usize,
     takers: Line,
     putters: Line,
+    /// Who put, and who took, last.
+    put_by: u32,
+    taken_by: u32,
 }
 
 /// Those who wait, in the order in which they came; at one instant, in the order of their names.
@@ -92,7 +95,8 @@ impl<T: 'static> Queue<T> {
     /// An empty queue for at most `capacity` items.
     pub fn new(sim: &Sim, capacity: usize) -> Queue<T> {
         assert!(capacity > 0, "a queue holds at least one item");
-        let state = State { items: VecDeque::new(), capacity, takers: Line::default(), putters: Line::default() };
+        let (takers, putters) = (Line::default(), Line::default());
+        let state = State { items: VecDeque::new(), capacity, takers, putters, put_by: 0, taken_by: 0 };
         let state = Rc::new(RefCell::new(state));
         sim.shared.add_queue(state.clone());
         Queue { sim: sim.clone(), state }
@@ -117,6 +121,7 @@ impl<T> Queue<T> {
             return Err(item);
         }
         state.items.push_back(item);
+        state.put_by = self.sim.shared.current.get();
         self.wake_fronts(&state);
         Ok(())
     }
@@ -128,6 +133,7 @@ impl<T> Queue<T> {
             return None;
         }
         let item = state.items.pop_front()?;
+        state.taken_by = self.sim.shared.current.get();
         self.wake_fronts(&state);
         Some(item)
     }
@@ -150,8 +156,9 @@ impl<T> Queue<T> {
             }
             state.putters.leave(ticket.number);
             state.items.extend(item.take());
+            state.put_by = self.sim.shared.current.get();
             self.wake_fronts(&state);
-            self.record_wait(&mut ticket, reason);
+            self.record_wait(&mut ticket, reason, state.taken_by);
             Poll::Ready(())
         })
         .await;
@@ -174,8 +181,9 @@ impl<T> Queue<T> {
             }
             state.takers.leave(ticket.number);
             let item = state.items.pop_front().expect("an item was seen above");
+            state.taken_by = self.sim.shared.current.get();
             self.wake_fronts(&state);
-            self.record_wait(&mut ticket, reason);
+            self.record_wait(&mut ticket, reason, state.put_by);
             Poll::Ready(item)
         })
         .await
@@ -203,7 +211,7 @@ impl<T> Queue<T> {
         }
     }
 
-    fn record_wait(&self, ticket: &mut Ticket<'_, T>, label: &'static Label) {
+    fn record_wait(&self, ticket: &mut Ticket<'_, T>, label: &'static Label, ended_by: u32) {
         let now = self.sim.now();
         let waited = ticket.number != 0 && now.as_ps() > ticket.since_ps;
         ticket.number = 0;
@@ -211,8 +219,8 @@ impl<T> Queue<T> {
         if waited && core.observed() {
             let at = crate::Time::ps(ticket.since_ps);
             let who = self.sim.shared.current.get() as u16;
-            let lane = u16::MAX;
-            core.record(Record { at, span: now - at, label, lane, who, count: 0, kind: Kind::Wait, phases: 0 });
+            let (lane, count) = (u16::MAX, ended_by as u16);
+            core.record(Record { at, span: now - at, label, lane, who, count, kind: Kind::Wait, phases: 0 });
         }
     }
 }

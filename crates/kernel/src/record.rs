@@ -11,10 +11,14 @@ use crate::Time;
 pub enum Class {
     /// Bytes that the user asked for.
     Payload,
+    /// Bytes that the user asked for, at the pace of another lane that is at work meanwhile.
+    Through,
     /// What the lane's own protocol needs besides.
     Protocol,
-    /// Why something waits.
+    /// Why something waits; as a phase, a lane that is held by someone who waits.
     Reason,
+    /// Why nothing is asked of the system: the workload's own choice.
+    Workload,
     /// Something that happened, with a value.
     Mark,
 }
@@ -33,6 +37,10 @@ impl Label {
     pub const fn payload(name: &'static str) -> Label {
         Label { name, class: Class::Payload }
     }
+    /// A phase that passes bytes of the user on, at the pace of another lane.
+    pub const fn through(name: &'static str) -> Label {
+        Label { name, class: Class::Through }
+    }
     /// A phase of the lane's own protocol.
     pub const fn protocol(name: &'static str) -> Label {
         Label { name, class: Class::Protocol }
@@ -40,6 +48,10 @@ impl Label {
     /// A reason to wait.
     pub const fn reason(name: &'static str) -> Label {
         Label { name, class: Class::Reason }
+    }
+    /// A reason of the workload to ask for nothing more at present.
+    pub const fn workload(name: &'static str) -> Label {
+        Label { name, class: Class::Workload }
     }
     /// Something that happened, with a value.
     pub const fn mark(name: &'static str) -> Label {
@@ -52,16 +64,20 @@ impl Label {
 pub enum Kind {
     /// The lane was in phase `label` from `at` for `span`.
     Phase,
-    /// Process `who` waited for the lane from `at` for `span`, because of `label`.
+    /// Process `who` waited for the lane from `at` for `span`, because of `label`. Where no lane is concerned it
+    /// waited at a queue, and `count` is the process that ended the wait.
     Wait,
+    /// Process `who` spent `span` from `at` on in what `label` says, which the lane's part asks of whoever comes.
+    Delay,
     /// `who` says that `label` happened at `at`; `span` holds a value.
     Mark,
     /// A transfer that `who` asked for at `at` ended after `span`; `count` is its size in the asker's blocks.
     Transfer,
     /// A train: `count` bursts on the lane, the first requested at `at`, one every `span`;
-    /// `label` is the reason to wait for a clock edge. Its `phases` follow.
+    /// `label` is the reason to wait for a clock edge. Its `phases` follow. Without a lane: what comes before the
+    /// requests of a train, whose `phases` are delays.
     TrainHead,
-    /// A phase of each burst of the train before: `at` is relative to the burst's start.
+    /// A phase or delay of each burst of the train before: `at` is relative to the burst's start.
     TrainPhase,
 }
 
@@ -78,7 +94,7 @@ pub struct Record {
     pub lane: u16,
     /// The process, by number.
     pub who: u16,
-    /// Bursts of a train, or the size of a transfer in blocks.
+    /// Bursts of a train, the size of a transfer in blocks, or who ended a wait at a queue.
     pub count: u16,
     /// What the record says.
     pub kind: Kind,
@@ -93,8 +109,9 @@ pub trait Observer {
     /// The next records.
     fn records(&mut self, batch: &[Record]);
 
-    /// Whether phases and waits are wanted, besides marks and transfers. Asked once; a run that records only
-    /// the latter costs next to nothing more than one that nobody observes.
+    /// Whether phases and waits are wanted, besides marks and transfers. Asked at first and after every batch; once
+    /// they are not wanted they never come again. A run that records only marks and transfers costs next to
+    /// nothing more than one that nobody observes.
     fn wants_phases(&self) -> bool {
         true
     }
@@ -107,10 +124,12 @@ pub struct Span {
     pub lane: u16,
     /// When it began.
     pub at: Time,
-    /// `Phase`, `Wait`, `Mark` or `Transfer`.
+    /// `Phase`, `Wait`, `Delay`, `Mark` or `Transfer`.
     pub kind: Kind,
     /// The process, by number.
     pub who: u16,
+    /// Who ended a wait at a queue, by number; `u16::MAX` elsewhere.
+    pub by: u16,
     /// How long it took, or a mark's value.
     pub span: Time,
     /// Phase, reason or mark.
@@ -123,22 +142,27 @@ pub fn expand(records: &[Record], clock_of: impl Fn(u16) -> Option<Time>, mut ea
     while let Some(&r) = records.get(index) {
         index += 1;
         match r.kind {
-            Kind::Phase | Kind::Wait | Kind::Mark | Kind::Transfer => {
-                each(Span { lane: r.lane, at: r.at, kind: r.kind, who: r.who, span: r.span, label: r.label });
+            Kind::Phase | Kind::Wait | Kind::Delay | Kind::Mark | Kind::Transfer => {
+                let at_queue = r.kind == Kind::Wait && r.lane == u16::MAX;
+                let by = if at_queue { r.count } else { u16::MAX };
+                each(Span { lane: r.lane, at: r.at, kind: r.kind, who: r.who, by, span: r.span, label: r.label });
             }
             Kind::TrainHead => {
                 let phases = &records[index..index + usize::from(r.phases)];
                 index += phases.len();
+                let clock = if r.lane == u16::MAX { None } else { clock_of(r.lane) };
                 for k in 0..u64::from(r.count) {
                     let requested = r.at + r.span * k;
-                    let start = clock_of(r.lane).map_or(requested, |clock| requested.edge(clock));
+                    let start = clock.map_or(requested, |clock| requested.edge(clock));
                     if start > requested {
                         let span = start - requested;
-                        each(Span { lane: r.lane, at: requested, kind: Kind::Wait, who: r.who, span, label: r.label });
+                        let (lane, who, by, label) = (r.lane, r.who, u16::MAX, r.label);
+                        each(Span { lane, at: requested, kind: Kind::Wait, who, by, span, label });
                     }
+                    let kind = if r.lane == u16::MAX { Kind::Delay } else { Kind::Phase };
                     for p in phases {
-                        let at = start + p.at;
-                        each(Span { lane: p.lane, at, kind: Kind::Phase, who: p.who, span: p.span, label: p.label });
+                        let (lane, at, who, by) = (p.lane, start + p.at, p.who, u16::MAX);
+                        each(Span { lane, at, kind, who, by, span: p.span, label: p.label });
                     }
                 }
             }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::Time;
 use crate::events::{Due, Event, Events};
-use crate::lane::{Lane, LaneState};
+use crate::lane::{Lane, LaneState, Rate};
 use crate::record::{Kind, Label, Observer, Record};
 use crate::train::TrainState;
 
@@ -344,6 +344,11 @@ impl Sim {
         self.shared.core.borrow().lanes.iter().map(|l| (l.name.clone(), l.clock)).collect()
     }
 
+    /// How fast every lane moves bytes, by number; nothing where it has no rate of its own.
+    pub fn rates(&self) -> Vec<Vec<Rate>> {
+        self.shared.core.borrow().lanes.iter().map(|lane| lane.rates.clone()).collect()
+    }
+
     /// Name of every process, by number.
     pub fn processes(&self) -> Vec<String> {
         self.shared.names.borrow().clone()
@@ -520,6 +525,8 @@ impl Sim {
             && !records.is_empty()
         {
             observer.records(&records);
+            let mut core = self.shared.core.borrow_mut();
+            core.observed = core.observed && observer.wants_phases();
         }
         let mut reused = records;
         reused.clear();

@@ -19,6 +19,22 @@ use crate::sim::{Core, Sim};
 /// Cars of one train, at most.
 const CARS: usize = 3;
 
+/// A delay before a request: the lane whose part asks for it, what it is, how long.
+pub type Lead<'a> = (&'a Lane, &'static Label, Time);
+
+/// Says what the time before a request went into, for a burst that is made by hand.
+pub fn led(lead: &[Lead<'_>], request: Time) {
+    let mut at = request - lead_length(lead);
+    for &(lane, label, span) in lead {
+        lane.delayed(label, at, at + span);
+        at += span;
+    }
+}
+
+fn lead_length(lead: &[Lead<'_>]) -> Time {
+    lead.iter().fold(Time::ZERO, |sum, delay| sum + delay.2)
+}
+
 /// What a train does on one lane.
 #[derive(Clone, Copy)]
 pub struct Car<'a> {
@@ -30,6 +46,8 @@ pub struct Car<'a> {
     pub reason: &'static Label,
     /// From the start of a burst's period to its request on this lane.
     pub offset: Time,
+    /// What the time before the request goes into, ending with the request: each is owed to a lane's part.
+    pub lead: &'a [Lead<'a>],
     /// The phases of a burst.
     pub plan: &'a [(&'static Label, Time)],
 }
@@ -267,7 +285,10 @@ impl<'a> TrainRun<'a> {
                 }
             };
             core.counts.bursts_in_trains += done;
-            if done > 0 && core.observed() {
+            if core.observed() {
+                // What has been requested has been led to its request, whether it has ended or not.
+                let led = done + u64::from(!matches!(next, Burst::Ahead));
+                Self::record_lead(&mut core, task, &car, &booked, train.pitch, led);
                 Self::record(&mut core, task, &car, &booked, train.pitch, done);
             }
             *slot = Some(CarState { done, next });
@@ -275,7 +296,28 @@ impl<'a> TrainRun<'a> {
         journey
     }
 
+    fn record_lead(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, led: u64) {
+        let phases = car.lead.iter().filter(|delay| delay.2 > Time::ZERO).count() as u8;
+        if led == 0 || phases == 0 {
+            return;
+        }
+        let (label, lane, who, count) = (car.reason, u16::MAX, task as u16, led as u16);
+        let first = booked.first - lead_length(car.lead);
+        core.record(Record { at: first, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases });
+        let mut at = Time::ZERO;
+        for &(lane, label, span) in car.lead {
+            if span > Time::ZERO {
+                let lane = lane.number();
+                core.record(Record { at, span, label, lane, who, count, kind: Kind::TrainPhase, phases: 0 });
+            }
+            at += span;
+        }
+    }
+
     fn record(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, done: u64) {
+        if done == 0 {
+            return;
+        }
         let (lane, who) = (booked.lane as u16, task as u16);
         let phases = car.plan.iter().filter(|phase| phase.1 > Time::ZERO).count() as u8;
         let (label, count) = (car.reason, done as u16);

@@ -443,7 +443,7 @@ fn cut(clock: Option<u64>, other: &'static str, asks_at: u64) -> CutTrain {
     let (s, b, o) = (sim.clone(), bus.clone(), owner.clone());
     sim.process("owner", async move {
         let plan = [(&ADDRESS, ps(40)), (&DATA, ps(60))];
-        let car = Car { lane: &b, priority: 0, reason: &BUSY, offset: Time::ZERO, plan: &plan };
+        let car = Car { lane: &b, priority: 0, reason: &BUSY, offset: Time::ZERO, lead: &[], plan: &plan };
         let [first, ..] = s.train(10, Time::ZERO, ps(150), &[car]).await.cars;
         let CarState { done, next } = first.expect("the train has one car");
         let next = match next {
@@ -507,7 +507,7 @@ fn a_train_does_not_start_on_a_lane_in_use() {
     sim.process("owner", async move {
         let grant = bus.acquire(&BUSY).await;
         let plan = [(&DATA, ps(100))];
-        let car = Car { lane: &bus, priority: 0, reason: &BUSY, offset: Time::ZERO, plan: &plan };
+        let car = Car { lane: &bus, priority: 0, reason: &BUSY, offset: Time::ZERO, lead: &[], plan: &plan };
         let [first, ..] = s.train(10, s.now(), ps(150), &[car]).await.cars;
         assert!(first.is_some_and(|car| car.done == 0 && matches!(car.next, Burst::Ahead)));
         grant.hold(&DATA, ps(1)).await;
@@ -523,7 +523,7 @@ fn dropping_a_train_ends_the_burst_under_way_now() {
     let (s, b) = (sim.clone(), bus.clone());
     sim.process("owner", async move {
         let plan = [(&ADDRESS, ps(40)), (&DATA, ps(60))];
-        let car = Car { lane: &b, priority: 0, reason: &BUSY, offset: Time::ZERO, plan: &plan };
+        let car = Car { lane: &b, priority: 0, reason: &BUSY, offset: Time::ZERO, lead: &[], plan: &plan };
         race(&s, s.train(10, Time::ZERO, ps(150), &[car]), s.wait(ps(200))).await;
     });
     user(&sim, &bus, &log, "other", 200, 0, 5);

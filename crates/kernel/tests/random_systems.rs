@@ -5,12 +5,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Burst, Car, CarState, Counts, Ended, Label, Lane, Observer, Queue, Record, Sim, Span, Time, Yielding, expand, join,
+    Burst, Car, CarState, Counts, Ended, Label, Lane, Lead, Observer, Queue, Record, Sim, Span, Time, Yielding, expand,
+    join, led,
 };
 
 static ARBITRATION: Label = Label::reason("arbitration");
 static TOKEN: Label = Label::reason("no token");
 static ADDRESS: Label = Label::protocol("address");
+static LEAD: Label = Label::protocol("lead");
 static DATA: Label = Label::payload("data");
 static LONG: Label = Label::payload("long data");
 
@@ -125,7 +127,9 @@ async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarSt
         }
     }
     while k < stop {
-        sim.wait_until(start + pitch * k + car.offset).await;
+        let request = start + pitch * k + car.offset;
+        sim.wait_until(request).await;
+        led(car.lead, request);
         let grant = car.lane.acquire_with(car.priority, car.reason).await;
         grant.hold_plan(car.plan).await;
         k += 1;
@@ -135,14 +139,19 @@ async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarSt
 /// The bursts of a train, as a train where one can be booked, else by hand; booked again after some bursts.
 async fn ride(sim: &Sim, lanes: &[Lane], cars: &[DrawnCar], count: u64, pitch: u64, delay: u64) {
     let plans: Vec<_> = cars.iter().map(|c| [(&ADDRESS, Time::ps(c.address)), (&DATA, Time::ps(c.data))]).collect();
-    let make = |(car, plan): (&DrawnCar, _)| Car {
+    // Half of the way to a request is owed to the next lane's part.
+    let lead = |car: &DrawnCar| [(&lanes[(car.lane + 1) % lanes.len()], &LEAD, Time::ps(car.offset / 2))];
+    let leads: Vec<[Lead<'_>; 1]> = cars.iter().map(lead).collect();
+    let make = |((car, plan), lead): ((&DrawnCar, _), _)| Car {
         lane: &lanes[car.lane],
         priority: car.priority,
         reason: &ARBITRATION,
         offset: Time::ps(car.offset),
+        lead,
         plan,
     };
-    let made: Vec<Car<'_>> = cars.iter().zip(&plans).map(|(car, plan)| make((car, &plan[..]))).collect();
+    let made: Vec<Car<'_>> =
+        cars.iter().zip(&plans).zip(&leads).map(|((car, plan), lead)| make(((car, &plan[..]), &lead[..]))).collect();
     let (pitch, start) = (Time::ps(pitch), sim.now() + Time::ps(delay));
     let mut from = 0;
     while from < count {
@@ -205,7 +214,7 @@ impl Observer for Collect {
 struct Outcome {
     ended: Ended,
     at: Time,
-    spans: Vec<(String, String, Span)>,
+    spans: Vec<(String, String, String, Span)>,
 }
 
 #[derive(Clone, Copy)]
@@ -258,7 +267,8 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
         |span| {
             let lane = names.get(usize::from(span.lane)).map_or("-".to_string(), |l| l.0.clone());
             let who = processes[usize::from(span.who)].clone();
-            spans.push((lane, who, Span { lane: 0, who: 0, at: span.at - Time::ps(how.shift), ..span }));
+            let by = processes.get(usize::from(span.by)).map_or("-".to_string(), |name| name.clone());
+            spans.push((lane, who, by, Span { lane: 0, who: 0, by: 0, at: span.at - Time::ps(how.shift), ..span }));
         },
     );
     spans.sort();

@@ -1,7 +1,10 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
 
 pub mod blueprint;
+pub mod bottleneck;
 pub mod check;
+pub mod explain;
+pub mod explain_json;
 pub mod fio_json;
 pub mod job_file;
 pub mod job_options;

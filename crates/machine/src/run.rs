@@ -115,7 +115,7 @@ impl From<Problems> for Failure {
 }
 
 /// Two observers at once.
-struct Both(Box<dyn Observer>, Box<dyn Observer>);
+pub(crate) struct Both(pub(crate) Box<dyn Observer>, pub(crate) Box<dyn Observer>);
 
 impl Observer for Both {
     fn records(&mut self, batch: &[Record]) {

@@ -2,10 +2,12 @@
 //!
 //! An observer never changes what it observes.
 
+pub mod account;
 pub mod batches;
 pub mod phases;
 pub mod transfers;
 
+pub use account::{Account, LaneAccount, Use};
 pub use batches::Batches;
 pub use phases::{Interval, Phases};
 pub use transfers::{JobTransfers, Transfers};

@@ -20,7 +20,7 @@ pub static PROCESSOR_BUSY: Label = Label::reason("processor busy");
 /// The driver runs.
 pub static DRIVER: Label = Label::protocol("driver");
 /// The processor waits for a register access to complete.
-pub static STALLED: Label = Label::protocol("stalled on register access");
+pub static STALLED: Label = Label::reason("stalled on register access");
 /// The operating system above the driver, and the application.
 pub static ABOVE_DRIVER: Label = Label::protocol("request path above the driver");
 
@@ -69,7 +69,7 @@ impl Processor {
     pub async fn dispatch(&self) -> Work<'_> {
         let at_work = AtWork::begin(self);
         let grant = self.lane.acquire_with(DISPATCH, &PROCESSOR_BUSY).await;
-        Work { grant, _at_work: at_work }
+        Work { processor: self, grant, _at_work: at_work }
     }
 
     /// Runs a thread for `span` of processor time, in pieces where the driver takes the processor in between.
@@ -86,6 +86,7 @@ impl Processor {
 
 /// The processor, held by the driver.
 pub struct Work<'a> {
+    processor: &'a Processor,
     grant: Grant<'a>,
     _at_work: AtWork<'a>,
 }
@@ -96,6 +97,11 @@ impl Work<'_> {
         if span > Time::ZERO {
             self.grant.hold(&DRIVER, span).await;
         }
+    }
+
+    /// The present instant.
+    pub fn now(&self) -> Time {
+        self.processor.sim.now()
     }
 
     /// Says that the processor has been stalled since `start`.

@@ -15,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::disk::fingerprint;
 use crate::protocols::storage::{Completion, Operation, READ, Request, Storage, WRITE};
 
-static IN_FLIGHT: Label = Label::reason("requests in flight");
+static IN_FLIGHT: Label = Label::workload("as many requests in flight as the job allows");
 
 /// What a job asks of one device.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
 
 mod check;
+mod explain;
 mod fit;
 mod parts;
 mod reproduce;
@@ -31,6 +32,7 @@ macro_rules! commands {
 
 commands! {
     Run => run,
+    Explain => explain,
     Parts => parts,
     Systems => systems,
     Check => check,

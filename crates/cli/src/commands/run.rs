@@ -69,7 +69,7 @@ impl Args {
 }
 
 /// When the run ends, where the jobs say so.
-fn end(jobs: &JobFile) -> Option<Time> {
+pub fn end(jobs: &JobFile) -> Option<Time> {
     let runtime = jobs.jobs.iter().filter_map(|job| job.runtime).max()?;
     Some(jobs.jobs.iter().map(|job| job.ramp_time).max()?.saturating_add(runtime))
 }

@@ -127,7 +127,7 @@ fn transfers(sim: &Sim, count: u64) {
         let (length, bursts) = (Time::ns(300), BURSTS_PER_TRANSFER);
         for _ in 0..transfers {
             work.take(&NO_REQUEST).await;
-            let car = Car { lane: &bus, priority: 0, reason: &BUSY, offset: Time::ZERO, plan: &plan };
+            let car = Car { lane: &bus, priority: 0, reason: &BUSY, offset: Time::ZERO, lead: &[], plan: &plan };
             let [first, ..] = s.train(bursts, s.now(), length, &[car]).await.cars;
             let Some(state) = first else { return };
             assert!(matches!(state.next, Burst::Ahead));

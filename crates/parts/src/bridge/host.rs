@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
@@ -22,6 +22,10 @@ use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{Answer, Command, PciTarget, REGISTER_DATA, Ready, Transaction};
 
 static NOT_HALTED: Label = Label::reason("processor at work");
+/// PHOLD# is asserted, PHLDA# not yet: the arbiter's delay, also on an idle bus.
+pub static HOLD: Label = Label::protocol("PHOLD# to PHLDA#");
+static RETRY_IDLE: Label = Label::protocol("idle before a retry");
+static MEMORY: Label = Label::protocol("wait for memory");
 
 /// The bridge's data sheet.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,8 +77,9 @@ pub struct Region {
 
 /// A host bridge with its memory.
 pub struct HostBridge {
-    sim: Sim,
     spec: Spec,
+    /// The arbiter: nobody occupies it, but its delays are the bridge's.
+    arbiter: Lane,
     pci: RefCell<Option<Rc<PciBus>>>,
     /// Descriptor tables in memory, by address.
     tables: RefCell<BTreeMap<u32, Vec<Region>>>,
@@ -84,8 +89,8 @@ impl HostBridge {
     /// A host bridge; its processor's HALT becomes a special cycle.
     pub fn new(sim: &Sim, name: &str, spec: Spec, processor: &Processor) -> Rc<HostBridge> {
         let bridge = Rc::new(HostBridge {
-            sim: sim.clone(),
             spec,
+            arbiter: sim.lane(name, None),
             pci: RefCell::new(None),
             tables: RefCell::new(BTreeMap::new()),
         });
@@ -121,6 +126,11 @@ impl HostBridge {
         self.pci().clocks(self.spec.hold_acknowledge)
     }
 
+    /// Whose delay that is.
+    pub fn arbiter(&self) -> &Lane {
+        &self.arbiter
+    }
+
     /// Memory, bytes from address zero.
     pub fn memory_bytes(&self) -> u64 {
         self.spec.memory_bytes
@@ -143,7 +153,7 @@ impl HostBridge {
 
     /// A cycle of the processor on PCI: it comes again until the target is ready. The processor is stalled.
     pub async fn processor_cycle(&self, work: &Work<'_>, command: Command, address: u32, bytes: u32, value: u32) {
-        let start = self.sim.now();
+        let start = work.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
         loop {
@@ -156,7 +166,7 @@ impl HostBridge {
                 break;
             }
             ongoing.end().await;
-            self.sim.wait(pci.clocks(self.spec.retry_idle)).await;
+            self.arbiter.delay(&RETRY_IDLE, pci.clocks(self.spec.retry_idle)).await;
         }
         work.stalled_since(start);
     }
@@ -171,6 +181,7 @@ impl PciTarget for HostBridge {
             _ => return None,
         };
         let decoded = u64::from(transaction.address) < memory_bytes;
-        decoded.then_some(Answer { ready: Ready::After(waits), boundary_bytes: cache_line_bytes })
+        let ready = Ready::After(waits);
+        decoded.then_some(Answer { ready, wait: &MEMORY, boundary_bytes: cache_line_bytes })
     }
 }

@@ -8,10 +8,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, WORDS};
+use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, WORDS_IN};
 
 /// Timing of one Ultra DMA mode: ATA/ATAPI-4, table "Ultra DMA data burst timing".
 #[derive(Clone, Debug, PartialEq)]
@@ -85,8 +85,13 @@ pub struct IdeCable {
     offers: Queue<u32>,
     /// INTRQ.
     interrupts: Queue<()>,
+    /// The words that crossed without a pause, and their phase.
     words: Cell<Option<(Time, Time)>>,
+    moving: Cell<&'static Label>,
 }
+
+/// Bytes of a word.
+const WORD_BYTES: u64 = 2;
 
 impl IdeCable {
     /// A cable named `name`.
@@ -101,6 +106,7 @@ impl IdeCable {
             offers: Queue::new(sim, 1_024),
             interrupts: Queue::new(sim, 4),
             words: Cell::new(None),
+            moving: Cell::new(&WORDS_IN),
         })
     }
 
@@ -149,10 +155,10 @@ impl IdeCable {
         end
     }
 
-    /// The access has reached its initiator.
-    pub fn accessed(&self) {
-        if let Some((_, end)) = self.register_access.take() {
-            self.lane.was_in_until(&PIO, end.saturating_sub(self.spec.register_access), end);
+    /// The access reaches its initiator at `end`, with the next clock of the bridge.
+    pub fn accessed(&self, end: Time) {
+        if let Some((_, ready)) = self.register_access.take() {
+            self.lane.was_in_until(&PIO, ready.saturating_sub(self.spec.register_access), end);
         }
     }
 
@@ -183,9 +189,11 @@ impl IdeCable {
         }
     }
 
-    /// Burst initiation: ATA/ATAPI-4, 9.13.1.
-    pub async fn start_burst(&self) {
+    /// Burst initiation: ATA/ATAPI-4, 9.13.1. Words of phase `moving` follow, each in `word`.
+    pub async fn start_burst(&self, moving: &'static Label, word: Time) {
         let mode = self.mode();
+        self.moving.set(moving);
+        self.lane.carries(moving, WORD_BYTES, word);
         self.lane.spend(&BURST_START, mode.acknowledge + mode.envelope + mode.first_strobe).await;
         self.words.set(None);
     }
@@ -196,7 +204,7 @@ impl IdeCable {
             Some((since, until)) if until >= start => self.words.set(Some((since, end))),
             before => {
                 if let Some((since, until)) = before {
-                    self.lane.was_in_until(&WORDS, since, until);
+                    self.lane.was_in_until(self.moving.get(), since, until);
                     self.lane.was_in_until(&PAUSE, until, start);
                 }
                 self.words.set(Some((start, end)));
@@ -211,15 +219,20 @@ impl IdeCable {
 
     /// Burst termination by the host, and CRC: ATA/ATAPI-4, 9.13. A receiver pauses the sender first.
     pub async fn end_burst(&self, receiving: bool) {
+        let begin = self.sim.now();
+        let mut last_word = begin;
         if let Some((since, until)) = self.words.take() {
-            self.lane.was_in_until(&WORDS, since, until);
-            if self.sim.now() > until {
+            self.lane.was_in_until(self.moving.get(), since, until);
+            last_word = until.max(begin);
+            if begin > until {
                 self.lane.was_in(&PAUSE, until);
             }
         }
         let mode = self.mode();
         let stopped = if receiving { mode.ready_to_pause } else { mode.strobe_to_stop };
         let span = stopped + mode.interlock + mode.interlock_min + mode.acknowledge;
-        self.lane.spend(&BURST_END, span).await;
+        // It begins with the last strobe, whose word still has its time.
+        self.sim.wait(span).await;
+        self.lane.was_in(&BURST_END, last_word.min(begin + span));
     }
 }

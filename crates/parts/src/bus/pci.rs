@@ -17,8 +17,8 @@ use hopscope_kernel::{Grant, Label, Lane, Sim, Time, Yielding};
 
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{
-    ADDRESS, ARBITRATION, Answer, Command, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL, TURNAROUND,
-    Transaction, WAIT,
+    ADDRESS, ARBITRATION, Answer, Command, DATA, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL,
+    TURNAROUND, Transaction,
 };
 
 /// A phase and how long it takes; no time where it is not there.
@@ -112,6 +112,7 @@ impl PciBus {
     /// A segment named `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<PciBus> {
         let lane = sim.lane(name, Some(spec.clock));
+        lane.carries(&DATA, u64::from(spec.width_bytes), spec.clock);
         Rc::new(PciBus { sim: sim.clone(), spec, lane, targets: RefCell::new(Vec::new()) })
     }
 
@@ -146,7 +147,7 @@ impl PciBus {
             (_, None) => Err(&MASTER_ABORT),
             (_, Some(answer)) => Ok(answer),
         };
-        let Answer { ready, boundary_bytes } = match claimed {
+        let Answer { ready, wait, boundary_bytes } = match claimed {
             Ok(answer) => answer,
             Err(label) => {
                 let waiting = (label, self.clocks(self.spec.master_abort));
@@ -156,7 +157,7 @@ impl PciBus {
         let waits = match ready {
             Ready::After(clocks) => clocks,
             Ready::Retry(after) => {
-                let (waiting, stop) = ((&WAIT, self.clocks(after.saturating_sub(2))), (&RETRY, self.clocks(1)));
+                let (waiting, stop) = ((wait, self.clocks(after.saturating_sub(2))), (&RETRY, self.clocks(1)));
                 return Course { to_data: [address, waiting, stop], after: NOTHING, bytes: 0, retry: true };
             }
         };
@@ -166,7 +167,7 @@ impl PciBus {
         };
         let bytes = transaction.bytes.min(to_boundary);
         let data = (transaction.carries, self.clocks(u64::from(bytes.div_ceil(self.spec.width_bytes))));
-        let to_data = [address, (&WAIT, self.clocks(waits)), data];
+        let to_data = [address, (wait, self.clocks(waits)), data];
         let stopped = bytes < transaction.bytes;
         let after = if stopped { (&DISCONNECT, self.clocks(self.spec.disconnect)) } else { turnaround };
         Course { to_data, after, bytes, retry: false }

@@ -14,6 +14,7 @@ static DECODE: Label = Label::protocol("decode");
 static LOOK_UP: Label = Label::protocol("look up");
 static FOLLOW_UP: Label = Label::protocol("follow up the command before");
 static WRITE_CACHE_FULL: Label = Label::reason("write cache full");
+static MEDIA: Label = Label::reason("sectors from the media");
 static CABLE: Label = Label::reason("data on the cable");
 
 impl Disk {
@@ -81,7 +82,9 @@ impl Disk {
                 let _ = self.cable.offers().try_put(bytes_of(come - next));
                 next = come;
             } else {
+                let since = self.sim.now();
                 self.sim.wait_until(stream.when(self, wanted - 1)).await;
+                self.arm.awaited(&MEDIA, since);
             }
         }
         self.extend_read_ahead(end);

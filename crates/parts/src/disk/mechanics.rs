@@ -18,6 +18,7 @@ static SEEK: Label = Label::protocol("seek and settle");
 static ROTATION: Label = Label::protocol("rotation");
 static READ: Label = Label::payload("read media");
 static WRITE: Label = Label::payload("write media");
+static NEXT_TRACK: Label = Label::protocol("to the next track");
 
 /// What wakes the mechanics.
 pub(super) enum Job {
@@ -188,25 +189,57 @@ impl Disk {
     /// Follows a stream until it has stopped or other work comes; returns where the arm is, and that work.
     async fn follow(&self, stream: &Rc<Stream>) -> (Place, Option<Job>) {
         let geometry = &self.spec.geometry;
-        let start = self.sim.now();
+        let (mut run, mut said) = (stream.run.get(), self.sim.now());
         loop {
             let stop = stream.stop.get();
             let all_come = stream.when(self, stop - 1);
             let next = race(&self.sim, self.jobs.take(&NOTHING_TO_DO), self.sim.wait_until(all_come)).await;
             let come = stream.come_by(self, self.sim.now());
+            (run, said) = self.say_tracks(run, said);
             let job = match next {
-                Either::Left(Job::GoOn) => continue,
+                Either::Left(Job::GoOn) => {
+                    run = stream.run.get();
+                    continue;
+                }
                 Either::Left(job) => Some(job),
                 Either::Right(()) if stream.stop.get() > stop => continue,
                 Either::Right(()) => None,
             };
-            self.arm.was_in(&READ, start);
             if job.is_some() {
                 // The arm leaves: what has come stays in the buffer.
                 self.store_stream();
                 stream.ended.set(true);
             }
             return (geometry.place(come.max(1) - 1), job);
+        }
+    }
+
+    /// Says what the arm did from `said` until now while the stream went on from `run`; returns the run on the
+    /// present track, and now.
+    fn say_tracks(&self, mut run: (u64, Time), mut said: Time) -> ((u64, Time), Time) {
+        let (geometry, now) = (&self.spec.geometry, self.sim.now());
+        // The sector that a stream goes on with has to come round first.
+        if said < run.1 {
+            self.arm.was_in_until(&ROTATION, said, run.1.min(now));
+            said = run.1.min(now);
+        }
+        loop {
+            let here = geometry.place(run.0);
+            let end = geometry.passed(here, run.1, here.left_on_track);
+            if said < end {
+                self.arm.was_in_until(&READ, said, end.min(now));
+                said = end.min(now);
+            }
+            let next = Stream::next_run(self, run);
+            if now <= end {
+                return (run, now);
+            }
+            self.arm.was_in_until(&NEXT_TRACK, said, next.1.min(now));
+            said = next.1.min(now);
+            if now <= next.1 {
+                return (next, now);
+            }
+            run = next;
         }
     }
 

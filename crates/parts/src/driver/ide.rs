@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use crate::bridge::host::Region;
 use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
@@ -24,6 +24,8 @@ use crate::protocols::storage::{Completion, Operation, Request, Storage};
 static NO_REQUEST: Label = Label::reason("no request");
 static QUEUE_FULL: Label = Label::reason("driver queue full");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
+static CHANNEL_BUSY: Label = Label::reason("channel busy with another command");
+static COMMAND: Label = Label::reason("command under way");
 
 /// Pages of memory: a transfer of more is scattered over them.
 const PAGE_BYTES: u32 = 4_096;
@@ -170,12 +172,16 @@ struct Piece {
     drive: usize,
     lba: u32,
     sectors: u32,
+    queued: Time,
     last_of: Option<Request>,
 }
 
 /// The driver of one channel.
 struct ChannelDriver {
+    sim: Sim,
     spec: Rc<Spec>,
+    /// The channel, from the first step for a command to the last.
+    commands: Lane,
     processor: Rc<Processor>,
     bridge: Rc<IdeBridge>,
     channel: usize,
@@ -202,7 +208,8 @@ pub fn install(
     for (channel, channel_name) in CHANNELS.iter().enumerate() {
         let Some(cable) = bridge.cable(channel) else { continue };
         let (processor, bridge, queue) = (processor.clone(), bridge.clone(), Queue::new(sim, QUEUE_MAX));
-        let driver = Rc::new(ChannelDriver { spec: spec.clone(), processor, bridge, channel, queue });
+        let (sim, spec, commands) = (sim.clone(), spec.clone(), sim.lane(&format!("{name}.{channel_name}"), None));
+        let driver = Rc::new(ChannelDriver { sim: sim.clone(), spec, commands, processor, bridge, channel, queue });
         for (position, drive_name, drive) in cable.drives() {
             volumes.push((drive_name, Rc::new(Volume { driver: driver.clone(), position, drive })));
         }
@@ -224,7 +231,8 @@ impl Storage for Volume {
             let lba = ((offset + u64::from(done)) / u64::from(SECTOR_BYTES)) as u32;
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
-            let piece = Piece { operation, drive, lba, sectors: part / SECTOR_BYTES, last_of };
+            let queued = self.driver.sim.now();
+            let piece = Piece { operation, drive, lba, sectors: part / SECTOR_BYTES, queued, last_of };
             if self.driver.queue.try_put(piece).is_err() {
                 unreachable!("{}: jobs keep fewer requests in flight than the driver queues", QUEUE_FULL.name);
             }
@@ -254,6 +262,7 @@ impl ChannelDriver {
         loop {
             let mut piece = self.queue.take(&NO_REQUEST).await;
             let mut work = self.processor.dispatch().await;
+            let mut begun = self.sim.now();
             loop {
                 self.walk(&work, &self.spec.start, &piece, &mut regions).await;
                 drop(work);
@@ -265,11 +274,14 @@ impl ChannelDriver {
                     let Request { operation, bytes, issued, done, .. } = request;
                     let _ = done.try_put(Completion { operation, bytes, issued });
                 }
+                self.commands.was_in(&COMMAND, begun);
+                begun = self.sim.now();
                 // What waits is started at once, before the thread hears of what has ended.
                 match self.queue.try_take() {
                     Some(next) => piece = next,
                     None => break,
                 }
+                self.commands.awaited(&CHANNEL_BUSY, piece.queued);
             }
         }
     }

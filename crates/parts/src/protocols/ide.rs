@@ -6,10 +6,12 @@ use hopscope_kernel::Label;
 pub static PIO: Label = Label::protocol("register access");
 /// Ultra DMA burst initiation: DMARQ, DMACK#, STOP, first strobe.
 pub static BURST_START: Label = Label::protocol("burst start");
-/// Words, one a strobe edge.
-pub static WORDS: Label = Label::payload("data words");
+/// Words from the drive, one a strobe edge.
+pub static WORDS_IN: Label = Label::payload("data words");
+/// Words to the drive, which the host strobes at a pace of its own.
+pub static WORDS_OUT: Label = Label::payload("data words");
 /// Pause: the receiver negates DMARDY# or the sender stops its strobe.
-pub static PAUSE: Label = Label::protocol("pause");
+pub static PAUSE: Label = Label::reason("pause");
 /// Burst termination and CRC.
 pub static BURST_END: Label = Label::protocol("burst end and CRC");
 /// The drive has no data to send, or no room to take any.

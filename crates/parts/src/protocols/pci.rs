@@ -6,8 +6,6 @@ use hopscope_kernel::{Label, Time};
 pub static ARBITRATION: Label = Label::reason("PCI arbitration");
 /// AD carries the address, C/BE# the command; FRAME# is asserted.
 pub static ADDRESS: Label = Label::protocol("address");
-/// IRDY# is asserted, TRDY# not yet: DEVSEL# timing and the target's first-data latency.
-pub static WAIT: Label = Label::protocol("wait for target");
 /// IRDY# and TRDY# are asserted.
 pub static DATA: Label = Label::payload("data");
 /// Data phases of a register access: no byte of the user.
@@ -74,6 +72,8 @@ pub struct Transaction {
 pub struct Answer {
     /// When the target has the first data, or takes it.
     pub ready: Ready,
+    /// What IRDY# waits for until TRDY#: DEVSEL# timing and the target's first-data latency.
+    pub wait: &'static Label,
     /// The target disconnects at the next multiple of this many bytes; zero where it never does.
     pub boundary_bytes: u32,
 }

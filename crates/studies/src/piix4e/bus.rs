@@ -53,7 +53,7 @@ fn transactions(pci: &[Interval]) -> Vec<Transaction> {
         }
         let Some(last) = list.last_mut() else { continue };
         match phase.phase.name {
-            "wait for target" => last.wait += phase.span,
+            name if name.starts_with("wait for ") => last.wait += phase.span,
             "target disconnect" => last.disconnect += phase.span,
             "retry" => last.retried = true,
             "turnaround" | "special cycle" | "master abort" => {}

@@ -82,8 +82,8 @@ fn observe() -> Cycle {
     let Value::Period(clock) = setup.number("bus/pci-32-33", "clock").value else { panic!("a clock is a frequency") };
     let pci = trace.lane("pci");
     // Two fetches in a row, the first cut short at the cache line, and the next two: a cycle between descriptors.
-    const FETCH: [&str; 4] = ["address", "wait for target", "data", "target disconnect"];
-    const LAST: [&str; 4] = ["address", "wait for target", "data", "turnaround"];
+    const FETCH: [&str; 4] = ["address", "wait for memory", "data", "target disconnect"];
+    const LAST: [&str; 4] = ["address", "wait for memory", "data", "turnaround"];
     let names = |from: usize| pci[from..from + 12].iter().map(|i| i.phase.name);
     let cycle = [FETCH, LAST, FETCH].concat();
     let found = (pci.len() / 2..pci.len() - 12).find(|&from| names(from).eq(cycle.iter().copied()));
@@ -146,7 +146,7 @@ fn draw(cycle: &Cycle) -> String {
         svg.idle(idle_since, block.start, length);
         let (class, short) = match block.name {
             "data" => ("payload", "data"),
-            "wait for target" => ("protocol", "wait"),
+            "wait for memory" => ("protocol", "wait"),
             "target disconnect" => ("protocol", "disconnect"),
             _ => ("protocol", "address"),
         };

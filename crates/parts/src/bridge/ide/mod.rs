@@ -21,13 +21,13 @@ mod to_memory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Lead, Queue, Sim, Time};
 
-use super::host::{HostBridge, Region};
+use super::host::{HOLD, HostBridge, Region};
 use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::PciBus;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{DRIVE_NOT_READY, Register};
+use crate::protocols::ide::{DRIVE_NOT_READY, Register, WORDS_IN, WORDS_OUT};
 use crate::protocols::pci::{Answer, Command, DATA, DESCRIPTOR_DATA, PciTarget, Ready, Transaction};
 
 /// Waiting for the start bit of BMICX.
@@ -41,11 +41,20 @@ pub static CHANNEL_SWITCH: Label = Label::protocol("channel switch");
 /// The drive begins to strobe again after a pause.
 pub static RESUME: Label = Label::protocol("resume");
 /// A half is filled from the cable.
-pub static FILL: Label = Label::payload("fill from drive");
+pub static FILL: Label = Label::through("fill from drive");
 /// The buffer waits for data from memory.
-pub static FETCH: Label = Label::protocol("fetch from memory");
+pub static FETCH: Label = Label::reason("fetch from memory");
+/// Data are in the idle buffer, the first strobe is not on the cable yet.
+pub static FIRST_STROBE: Label = Label::protocol("first strobe");
 /// The buffer empties into the cable.
-pub static EMPTY: Label = Label::payload("empty to drive");
+pub static EMPTY: Label = Label::through("empty to drive");
+/// The buffer is empty, PHOLD# not asserted yet.
+pub static REREQUEST: Label = Label::protocol("re-request delay");
+/// PHOLD# is away between two transactions.
+pub static HOLD_AGAIN: Label = Label::protocol("PHOLD# again");
+static DESCRIPTOR: Label = Label::protocol("descriptor delay");
+static REGISTER: Label = Label::protocol("wait for register");
+static DRIVE_REGISTER: Label = Label::reason("wait for drive register");
 
 /// Halves of the buffer.
 const HALVES: usize = 2;
@@ -235,7 +244,7 @@ impl IdeBridge {
         let Some(cable) = channel.cable.borrow().clone() else { return };
         let before = self.buffer.last_command.replace(Some(channel.number));
         if self.spec.channel_switch_at == SwitchAt::Command && before.is_some_and(|number| number != channel.number) {
-            self.sim.wait(self.spec.channel_switch).await;
+            self.buffer.port.delay(&CHANNEL_SWITCH, self.spec.channel_switch).await;
         }
         let (mut index, mut offered) = (0, 0);
         loop {
@@ -247,7 +256,10 @@ impl IdeBridge {
                     offered = cable.offers().take(&DRIVE_NOT_READY).await;
                 }
                 if left == region.bytes {
-                    cable.start_burst().await;
+                    match direction {
+                        Direction::ToMemory => cable.start_burst(&WORDS_IN, cable.mode().word).await,
+                        Direction::ToDrive => cable.start_burst(&WORDS_OUT, self.strobe(&cable)).await,
+                    }
                 }
                 let bytes = offered.min(left);
                 match direction {
@@ -266,14 +278,26 @@ impl IdeBridge {
         }
     }
 
+    /// Time of a word on the way to the drive: the strobe counts PCI clocks, as many as the mode's shortest cycle needs.
+    fn strobe(&self, cable: &IdeCable) -> Time {
+        let counted = self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)];
+        self.pci.clocks(counted).max(cable.mode().word_min.edge(self.pci.clocks(1)))
+    }
+
+    /// PHOLD# to PHLDA#, before every request of a burst.
+    fn hold(&self) -> Lead<'_> {
+        (self.host.arbiter(), &HOLD, self.host.hold_acknowledge())
+    }
+
     /// Eight bytes from memory: PIIX4 data sheet, p. 196: not before the region before has ended on the cable.
     async fn fetch_descriptor(&self, channel: &Channel, index: usize, direction: Direction) -> Option<(Region, bool)> {
         let emptied = if index > 0 && direction == Direction::ToDrive { self.spec.rerequest_delay } else { 0 };
-        self.sim.wait(self.pci.clocks(emptied) + self.host.hold_acknowledge()).await;
+        self.buffer.port.delay(&REREQUEST, self.pci.clocks(emptied)).await;
+        self.host.arbiter().delay(&HOLD, self.host.hold_acknowledge()).await;
         let address = channel.table.get() + index as u32 * DESCRIPTOR_BYTES;
         let (command, carries) = (Command::MemoryRead, &DESCRIPTOR_DATA);
         self.pci.transact(&Transaction { command, address, bytes: DESCRIPTOR_BYTES, carries }).await.end().await;
-        self.sim.wait(self.spec.descriptor_delay).await;
+        self.buffer.port.delay(&DESCRIPTOR, self.spec.descriptor_delay).await;
         self.host.descriptor(channel.table.get(), index)
     }
 }
@@ -307,8 +331,8 @@ impl IdeBridge {
 
 impl PciTarget for IdeBridge {
     fn answer(&self, transaction: &Transaction, now: Time) -> Option<Answer> {
-        let inside = Ready::After(self.spec.register_first_data);
-        let ready = match transaction.command {
+        let inside = (Ready::After(self.spec.register_first_data), &REGISTER);
+        let (ready, wait) = match transaction.command {
             Command::InterruptAcknowledge => inside,
             Command::IoRead | Command::IoWrite => match self.decode(transaction.address)? {
                 Decoded::InterruptController | Decoded::BusMaster(..) => inside,
@@ -316,17 +340,18 @@ impl PciTarget for IdeBridge {
                     let cable = self.cable(channel)?;
                     let left = cable.access(transaction.address).saturating_sub(now + self.pci.clocks(1));
                     let waits = left.as_ps().div_ceil(self.pci.clocks(1).as_ps()).max(1);
-                    if waits < self.spec.retry_after {
-                        cable.accessed();
+                    let ready = if waits < self.spec.retry_after {
+                        cable.accessed(now + self.pci.clocks(1 + waits));
                         Ready::After(waits)
                     } else {
                         Ready::Retry(self.spec.retry_after)
-                    }
+                    };
+                    (ready, &DRIVE_REGISTER)
                 }
             },
             _ => return None,
         };
-        Some(Answer { ready, boundary_bytes: 0 })
+        Some(Answer { ready, wait, boundary_bytes: 0 })
     }
 
     fn io_write(&self, address: u32, value: u32) {

@@ -8,9 +8,12 @@
 //!
 //! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI.
 
-use hopscope_kernel::{Burst, Car, CarState, Grant, Journey, Label, Time, UnderWay, join};
+use hopscope_kernel::{Burst, Car, CarState, Grant, Journey, Label, Lead, Time, UnderWay, join, led};
 
-use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, EMPTY, FETCH, HALVES, IdeBridge};
+use super::{
+    BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, EMPTY, FETCH, FIRST_STROBE, HALVES, HOLD_AGAIN, IdeBridge,
+    REREQUEST,
+};
 use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::{Course, Ongoing};
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
@@ -91,12 +94,20 @@ impl IdeBridge {
         Transaction { command: Command::MemoryRead, address, bytes, carries: &DATA }
     }
 
+    /// From an empty buffer to the request of the first fetch of a group.
+    fn lead_when_empty(&self) -> [Lead<'_>; 2] {
+        [(&self.buffer.port, &REREQUEST, self.pci.clocks(self.spec.rerequest_delay)), self.hold()]
+    }
+
+    /// From the end of the first fetch to the request of the second.
+    fn lead_again(&self) -> [Lead<'_>; 2] {
+        [(&self.buffer.port, &HOLD_AGAIN, self.pci.clocks(self.spec.hold_again)), self.hold()]
+    }
+
     fn undisturbed(&self, cable: &IdeCable, address: u32, bytes: u32) -> Undisturbed {
         let (pci, acknowledge) = (&self.pci, self.host.hold_acknowledge());
         let now = self.sim.now();
-        // The strobe counts PCI clocks, as many as the mode's shortest cycle needs.
-        let counted = self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)];
-        let word = pci.clocks(counted).max(cable.mode().word_min.edge(pci.clocks(1)));
+        let word = self.strobe(cable);
         let first = pci.course(&self.fetch(address, bytes), now);
         let second = pci.course(&self.fetch(address + first.bytes, bytes - first.bytes), now);
         let first_request = pci.clocks(self.spec.rerequest_delay) + acknowledge;
@@ -141,13 +152,15 @@ impl IdeBridge {
         if !ours || !in_time || course.words[1] == 0 {
             return 0;
         }
-        let serve = [(&FETCH, course.first_arrival), (&EMPTY, course.end - course.first_arrival)];
+        let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
+        let serve = [(&FETCH, fetched), (&FIRST_STROBE, strobe - fetched), (&EMPTY, course.end - strobe)];
         let (first, second) = (course.first.whole(), course.second.whole());
-        let car = |lane, reason, offset, plan| Car { lane, priority: 0, reason, offset, plan };
+        let (empty, again) = (self.lead_when_empty(), self.lead_again());
+        let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
         let cars = [
-            car(port, &BUFFER_BUSY, Time::ZERO, &serve[..]),
-            car(pci, &ARBITRATION, course.first_request, &first[..]),
-            car(pci, &ARBITRATION, course.second_request, &second[..]),
+            car(port, &BUFFER_BUSY, Time::ZERO, &[], &serve[..]),
+            car(pci, &ARBITRATION, course.first_request, &empty[..], &first[..]),
+            car(pci, &ARBITRATION, course.second_request, &again[..], &second[..]),
         ];
         let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } =
             sim.train(u64::from(groups), begin, course.end, &cars).await
@@ -192,8 +205,11 @@ impl IdeBridge {
         let request = asked + course.first_request;
         let base = request.edge(self.pci.clocks(1)) - course.first_request;
         let (first, second) = (course.first.whole(), course.second.whole());
-        let car = |offset, plan| Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan };
-        let cars = [car(course.first_request, &first[..]), car(base - asked + course.second_request, &second[..])];
+        let (empty, again) = (self.lead_when_empty(), self.lead_again());
+        let lane = self.pci.lane();
+        let car = |offset, lead, plan| Car { lane, priority: 0, reason: &ARBITRATION, offset, lead, plan };
+        let second_request = base - asked + course.second_request;
+        let cars = [car(course.first_request, &empty[..], &first[..]), car(second_request, &again[..], &second[..])];
         let both = u64::from(course.words[1] > 0 && course.second_arrival + course.second.rest() <= course.end);
         let [Some(first), Some(second), _] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars
         else {
@@ -218,7 +234,8 @@ impl IdeBridge {
         let first = match first {
             Fetch::Ended => None,
             Fetch::Next(burst) => {
-                Some(self.until_data(burst, &first_fetch, asked + course.first_request, course.first.rest()).await)
+                let (lead, request) = (self.lead_when_empty(), asked + course.first_request);
+                Some(self.until_data(burst, &first_fetch, (&lead, request), course.first.rest()).await)
             }
         };
         let arrived = first.as_ref().map_or(base + course.first_arrival, |(arrived, _)| *arrived);
@@ -235,7 +252,8 @@ impl IdeBridge {
                 Fetch::Next(burst) => {
                     let freed = arrived + course.first.rest();
                     let request = freed + pci.clocks(self.spec.hold_again) + self.host.hold_acknowledge();
-                    let (arrived, second) = self.until_data(burst, &rest, request, course.second.rest()).await;
+                    let lead = self.lead_again();
+                    let (arrived, second) = self.until_data(burst, &rest, (&lead, request), course.second.rest()).await;
                     let _ = channel.arrivals.try_put(arrived);
                     second.end().await;
                 }
@@ -253,8 +271,10 @@ impl IdeBridge {
             }
         };
         join(sim, sending, fetching).await;
-        port.was_in_until(&FETCH, asked, arrived);
-        port.was_in(&EMPTY, arrived);
+        let fetched = arrived - course.early;
+        port.was_in_until(&FETCH, asked, fetched);
+        port.was_in_until(&FIRST_STROBE, fetched, start);
+        port.was_in(&EMPTY, start);
         for _ in 0..HALVES {
             self.free_half();
         }
@@ -265,12 +285,13 @@ impl IdeBridge {
         &'a self,
         burst: Burst<'a>,
         fetch: &Transaction,
-        request: Time,
+        (lead, request): (&[Lead<'_>], Time),
         rest: Time,
     ) -> (Time, Ending<'a>) {
         let ending = match burst {
             Burst::Ahead => {
                 self.sim.wait_until(request).await;
+                led(lead, request);
                 Ending::Held(self.pci.transact(fetch).await)
             }
             Burst::Requested(grant) => Ending::Held(self.pci.transact_granted(grant.await, fetch).await),

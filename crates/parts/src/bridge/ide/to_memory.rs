@@ -2,7 +2,7 @@
 //!
 //! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind.
 
-use hopscope_kernel::{Burst, Car, CarState, Grant, Time, join};
+use hopscope_kernel::{Burst, Car, CarState, Grant, Time, join, led};
 
 use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge, RESUME, SwitchAt};
 use crate::bus::ide_cable::IdeCable;
@@ -46,9 +46,10 @@ impl IdeBridge {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let offset = self.host.hold_acknowledge();
-        let fill_plan = [(&FILL, span)];
-        let fills = Car { lane: port, priority: 0, reason: &BUFFER_BUSY, offset: Time::ZERO, plan: &fill_plan };
-        let drains = Car { lane: self.pci.lane(), priority: 0, reason: &ARBITRATION, offset, plan: drain_plan };
+        let (fill_plan, lead) = ([(&FILL, span)], [self.hold()]);
+        let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
+        let fills = car(port, &BUFFER_BUSY, Time::ZERO, &[], &fill_plan[..]);
+        let drains = car(self.pci.lane(), &ARBITRATION, offset, &lead[..], &drain_plan[..]);
         let journey = sim.train(halves, begin, span, &[fills, drains]).await;
         let [Some(fills), Some(drains), _] = journey.cars else { unreachable!("two cars went in") };
         let filled = fills.done;
@@ -144,6 +145,7 @@ impl IdeBridge {
             Burst::Requested(request) => request.await.hold_plan(plan).await,
             Burst::Ahead => {
                 self.sim.wait_until(request.max(self.sim.now())).await;
+                led(&[self.hold()], request);
                 self.pci.lane().acquire(&ARBITRATION).await.hold_plan(plan).await;
             }
         }

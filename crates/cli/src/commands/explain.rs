@@ -1,0 +1,190 @@
+//! `hopscope explain`: where did the rest go, and what limits it?
+
+use hopscope_kernel::Time;
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::bottleneck::{self, Bottleneck};
+use hopscope_machine::explain::{self, Explained, SPANS};
+use hopscope_machine::explain_json;
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::run::Options;
+use hopscope_observe::account::{Account, Entry, LaneAccount, Split, Use};
+use hopscope_parts::parameters::Basis;
+
+use super::run::end;
+use crate::answer::{Answer, Refusal};
+use crate::inputs::Work;
+use crate::panics::doing;
+use crate::progress::Progress;
+use crate::tables::{bold, digits, rate, span, wrapped};
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope explain piix4e-one-disk --rw=write --bs=64k --size=64k --time_based --runtime=2
+  hopscope explain piix4e-two-disks-two-channels piix4e-single-block-read-two-disks
+  hopscope explain my-machine.toml my-jobs.fio --json";
+
+/// Account for every lost megabyte per second: where did the rest go, and what limits it?
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    work: Work,
+    /// One JSON object: every hop with its losses in picoseconds, the critical path, latencies
+    #[arg(long)]
+    json: bool,
+    /// Decides every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Args {
+    /// Runs the job and accounts for it.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        doing(format!("reading {}", self.work.system()));
+        let (read, sources) = self.work.read()?;
+        doing(format!("explaining {} with seed {}", self.work.system(), self.seed));
+        let options = Options { seed: self.seed, ..Options::default() };
+        let jobs = &read.jobs.jobs;
+        let progress = Progress::of(end(&read.jobs));
+        let watcher = progress.as_ref().map(Progress::watcher);
+        let explained = explain::explain(&read.blueprint, jobs, options, SPANS, watcher);
+        drop(progress);
+        let explained = match explained {
+            Ok(explained) => explained,
+            Err(failure) => return Err(Refusal::of_run(failure, sources)),
+        };
+        doing(format!("looking for the bottleneck of {}", self.work.system()));
+        let bottleneck = match bottleneck::find(&read.blueprint, jobs, options, &explained) {
+            Ok(bottleneck) => bottleneck,
+            Err(failure) => return Err(Refusal::of_run(failure, sources)),
+        };
+        doing("writing the answer");
+        if self.json {
+            return Ok(Answer::json(&explain_json::report(&read.blueprint, &explained, bottleneck.as_ref())));
+        }
+        Ok(Answer::text(report(&read.blueprint, &explained, bottleneck.as_ref())))
+    }
+}
+
+/// Losses below this share of the time are counted, not listed.
+const LISTED: f64 = 0.005;
+
+fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>) -> String {
+    let account = &explained.account;
+    let figures = explained.outcome.jobs.iter().filter_map(|job| Figures::of(&explained.outcome, job));
+    let iops: f64 = figures.map(|figures| figures.iops).sum();
+    let mut out = bold(&format!("{}, {} IOPS", rate(explained.throughput()), digits(iops))) + "\n";
+    if let Some(Bottleneck { lane, why, next, .. }) = bottleneck {
+        out += &wrapped(&format!("Bottleneck: {lane}. {why}"), "");
+        out += &wrapped(next, "  ");
+    }
+    let requests = account.latency.as_ref().map_or(0, |latency| latency.mean.count);
+    let (length, from) = (span(account.span().as_ns_f64()), span(account.from.as_ns_f64()));
+    out += &format!("\nWhere the time goes, over {length} from {from} on ({requests} whole requests):\n");
+    for lane in &account.lanes {
+        out += &lane_lines(account, lane);
+    }
+    out += &path_lines(account);
+    if let Some(latency) = &account.latency {
+        let classes = [("mean", &latency.mean), ("median", &latency.median), ("99th percentile", &latency.p99)];
+        out += &latency_lines(&classes);
+    }
+    let numbers = blueprint.numbers();
+    let count = |of: fn(&Basis) -> bool| numbers.iter().filter(|(_, entry)| of(&entry.basis)).count();
+    let assumed = count(|basis| matches!(basis, Basis::Assumed(_)));
+    let fitted = count(|basis| matches!(basis, Basis::Fitted(_)));
+    out += &wrapped(
+        &format!(
+            "\nThis rests on {assumed} assumed and {fitted} fitted numbers of {}: `hopscope systems NAME` lists them.",
+            numbers.len()
+        ),
+        "",
+    );
+    out
+}
+
+/// What an entry says, in one line.
+fn words(entry: &Entry, lane: &str) -> String {
+    let at = if entry.phase.is_empty() { String::new() } else { format!("{}: {}", entry.lane, entry.phase) };
+    match (entry.class, entry.cause.as_str()) {
+        (Use::Protocol | Use::Payload, _) => entry.phase.clone(),
+        (Use::WidthUnused, _) => format!("{}: slower than the lane can", entry.phase),
+        (_, "") if entry.lane == lane => format!("waits: {}", entry.phase),
+        (_, "") => format!("waits for {at}"),
+        (_, cause) if at.is_empty() => cause.to_string(),
+        (Use::Nothing, cause) => format!("{cause}; meanwhile {at}"),
+        (_, cause) => format!("{cause}: {at}"),
+    }
+}
+
+fn lane_lines(account: &Account, lane: &LaneAccount) -> String {
+    let whole = account.span().as_ps() as f64;
+    let capacity = lane.capacity.as_ref().map(|capacity| capacity.bytes_per_second / 1e6);
+    let line = |sign: &str, what: &str, share: f64| {
+        let mut shortened: String = what.chars().take(56).collect();
+        if what.chars().count() > 56 {
+            shortened = shortened.chars().take(55).collect::<String>() + "…";
+        }
+        let mb = capacity.map_or(String::new(), |mb| format!("{sign}{:.2}", mb * share));
+        format!("  {shortened:<56} {:>7.2} % {mb:>9}\n", 100.0 * share)
+    };
+    let mut out = match &lane.capacity {
+        Some(capacity) => {
+            let head = format!("\n{}: {} MB/s, {}", lane.lane, digits(capacity.bytes_per_second / 1e6), capacity.how);
+            format!("{}\n", bold(&head)) + &line("", "capacity", 1.0)
+        }
+        None => format!("\n{}\n", bold(&lane.lane)),
+    };
+    let (mut small, mut small_count) = (Time::ZERO, 0);
+    for entry in lane.entries.iter().filter(|entry| entry.class != Use::Payload) {
+        let share = entry.time.as_ps() as f64 / whole;
+        if share < LISTED {
+            (small, small_count) = (small + entry.time, small_count + 1);
+        } else {
+            out += &line("-", &words(entry, &lane.lane), share);
+        }
+    }
+    if small_count > 0 {
+        let what = format!("{small_count} more below {} % each (all of them with --json)", 100.0 * LISTED);
+        out += &line("-", &what, small.as_ps() as f64 / whole);
+    }
+    let payload = lane.time_in(Use::Payload);
+    if payload > Time::ZERO {
+        let phases: Vec<&str> =
+            lane.entries.iter().filter(|e| e.class == Use::Payload).map(|e| e.phase.as_str()).collect();
+        let what = if lane.capacity.is_some() { "delivered" } else { "bytes of the user" };
+        out += &line("", &format!("{what} ({})", phases.join(", ")), payload.as_ps() as f64 / whole);
+    }
+    out
+}
+
+fn path_lines(account: &Account) -> String {
+    let whole = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time).as_ps() as f64;
+    let mut out = format!("\n{}\n", bold("The critical path: what had to end before anything else could go on"));
+    let shown = |entry: &&Entry| entry.time.as_ps() as f64 / whole >= LISTED;
+    for entry in account.path.iter().filter(shown) {
+        let what = format!("{}: {}", entry.lane, entry.phase);
+        out += &format!("  {what:<56} {:>7.2} %\n", 100.0 * entry.time.as_ps() as f64 / whole);
+    }
+    out
+}
+
+fn latency_lines(classes: &[(&str, &Split)]) -> String {
+    let mut out = format!("\n{}\n", bold("Latency, and what it went into"));
+    let names: String = classes.iter().map(|(name, _)| format!("{name:>16}")).collect();
+    let cell = |time: f64| format!("{:>16}", span(time));
+    let all: String = classes.iter().map(|(_, split)| cell(split.latency.as_ns_f64())).collect();
+    out += &format!("  {:<29}{names}\n  {:<29}{all}\n", "", "all of it");
+    let Some((_, first)) = classes.first() else { return out };
+    let mean_of = |split: &Split, like: &Entry| {
+        let same = split.entries.iter().find(|e| (&e.lane, &e.phase) == (&like.lane, &like.phase));
+        same.map_or(0.0, |entry| entry.time.as_ns_f64() / split.count as f64)
+    };
+    let shown = |entry: &&Entry| entry.time.as_ps() as f64 >= LISTED * first.sum.as_ps() as f64;
+    for entry in first.entries.iter().filter(shown) {
+        let cells: String = classes.iter().map(|(_, split)| cell(mean_of(split, entry))).collect();
+        let what: String = format!("{}: {}", entry.lane, entry.phase).chars().take(28).collect();
+        out += &format!("  {what:<29}{cells}\n");
+    }
+    out
+}

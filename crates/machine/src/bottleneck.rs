@@ -1,0 +1,203 @@
+//! The bottleneck: what the critical path goes through most, and what becomes of it when that is made faster.
+//!
+//! The account says where the time went. That a part is the bottleneck is then checked by changing it: every number
+//! of the parts on the critical path is made twice as fast, the best of them faster still, and what limits afterwards
+//! is read off the account of that machine.
+
+use hopscope_kernel::Time;
+use hopscope_observe::account::{Account, Entry, Use};
+use hopscope_parts::parameters::Value;
+use rayon::prelude::*;
+
+use crate::blueprint::Blueprint;
+use crate::explain::{Explained, explain};
+use crate::job_file::Job;
+use crate::run::{self, Failure, Options};
+
+/// What holds a run back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bottleneck {
+    /// The part.
+    pub part: String,
+    /// Its lane.
+    pub lane: String,
+    /// The phase of that lane with the largest share of the critical path.
+    pub phase: String,
+    /// Share of the critical path that goes through the lane.
+    pub share: f64,
+    /// Why it is the bottleneck, in a sentence.
+    pub why: String,
+    /// What would have to be faster, by how much, and what limits then, in a sentence; each was simulated.
+    pub next: String,
+    /// The number that would have to be better, as `part.key`; nothing where no number changes anything.
+    pub number: Option<String>,
+}
+
+/// Requests that a trial simulates, and how long it lasts at least and at most.
+const REQUESTS: f64 = 20.0;
+const TRIAL_MIN: Time = Time::ms(10);
+const TRIAL_MAX: Time = Time::ms(2_000);
+/// A part is tried where at least this share of the critical path goes through it.
+const SHARE_TRIED: f64 = 0.05;
+/// A gain below this is none.
+const GAIN_MIN: f64 = 0.005;
+/// Spans of the account that names what limits next.
+const SPANS: u64 = 20_000;
+/// How much faster the best number is made, step by step.
+const FASTER: [u64; 4] = [2, 4, 8, 16];
+
+/// Time along the critical path, by lane: the largest first.
+pub fn path_by_lane(account: &Account) -> Vec<(String, String, Time)> {
+    let mut lanes: Vec<(String, String, Time)> = Vec::new();
+    for entry in &account.path {
+        match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.lane) {
+            Some((_, _, time)) => *time += entry.time,
+            None => lanes.push((entry.part.clone(), entry.lane.clone(), entry.time)),
+        }
+    }
+    lanes.sort_by(|a, b| (b.2, &a.1).cmp(&(a.2, &b.1)));
+    lanes
+}
+
+/// The bottleneck of a run that was explained; nothing where no request ended in its account.
+pub fn find(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    explained: &Explained,
+) -> Result<Option<Bottleneck>, Failure> {
+    let account = &explained.account;
+    let lanes = path_by_lane(account);
+    let Some((part, lane, time)) = lanes.first().cloned() else { return Ok(None) };
+    let whole = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
+    let share_of = |time: Time| time.as_ps() as f64 / whole.as_ps() as f64;
+    let Some(entry) = account.path.iter().find(|entry| entry.lane == lane) else { return Ok(None) };
+    let (phase, share) = (entry.phase.clone(), share_of(time));
+    let why = why(account, entry, share, share_of(entry.time));
+    let trial = Trial::new(jobs, options, explained);
+    let tried: Vec<&str> =
+        lanes.iter().filter(|lane| share_of(lane.2) >= SHARE_TRIED).map(|lane| lane.0.as_str()).collect();
+    let best = trial.best_number(blueprint, &tried)?;
+    let (next, number) = match best {
+        None => ("No single number of these parts changes anything when it is made twice as fast.".to_string(), None),
+        Some(best) => (trial.how_far(blueprint, &best)?, Some(best.path)),
+    };
+    Ok(Some(Bottleneck { part, lane, phase, share, why, next, number }))
+}
+
+fn why(account: &Account, entry: &Entry, lane_share: f64, phase_share: f64) -> String {
+    let mut why = format!(
+        "{:.0} % of the critical path goes through {}, {:.0} % in `{}`",
+        100.0 * lane_share,
+        entry.lane,
+        100.0 * phase_share,
+        entry.phase
+    );
+    let line = account.lanes.iter().find(|line| line.lane == entry.lane);
+    if let Some(line) = line {
+        let (busy, idle) = (100.0 * line.busy_share(), line.time_in(Use::Nothing));
+        let idle = 100.0 * idle.as_ps() as f64 / account.span().as_ps() as f64;
+        why += &format!("; it is at work {busy:.0} % of the time and has nothing to do {idle:.0} % of it");
+    }
+    why + "."
+}
+
+/// A number that helps where it is better.
+struct Better {
+    path: String,
+    written: String,
+    gain: f64,
+}
+
+struct Trial {
+    jobs: Vec<Job>,
+    options: Options,
+}
+
+impl Trial {
+    /// Short runs: some requests each, as long as the run itself at most.
+    fn new(jobs: &[Job], options: Options, explained: &Explained) -> Trial {
+        let outcome = &explained.outcome;
+        let requests: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+        let each = outcome.measured.as_ps() as f64 / requests.max(1) as f64;
+        let span = Time::ps((REQUESTS * each) as u64).clamp(TRIAL_MIN, TRIAL_MAX).min(outcome.simulated.max(TRIAL_MIN));
+        let ramp_time = Time::ps(span.as_ps() / 4);
+        let short = |job: &Job| Job { ramp_time, runtime: Some(span), time_based: true, ..job.clone() };
+        let options = Options { until: None, ..options };
+        Trial { jobs: jobs.iter().map(short).collect(), options }
+    }
+
+    fn rate(&self, blueprint: &Blueprint) -> Result<f64, Failure> {
+        Ok(run::run(blueprint, &self.jobs, self.options, None)?.rate.bytes_per_second)
+    }
+
+    /// What the rate gains when the number at `path` is made so many times as fast; nothing where the part refuses it.
+    fn gain(&self, blueprint: &Blueprint, path: &str, times: u64, before: f64) -> Result<Option<f64>, Failure> {
+        let Some(changed) = faster(blueprint, path, times) else { return Ok(None) };
+        match self.rate(&changed) {
+            Ok(rate) => Ok(Some(rate / before - 1.0)),
+            Err(Failure::Input(_)) => Ok(None),
+            Err(defect) => Err(defect),
+        }
+    }
+
+    /// The number of these parts that gains most when it is made twice as fast.
+    fn best_number(&self, blueprint: &Blueprint, parts: &[&str]) -> Result<Option<Better>, Failure> {
+        let before = self.rate(blueprint)?;
+        let numbers: Vec<(String, String)> = blueprint
+            .numbers()
+            .into_iter()
+            .filter(|(path, _)| {
+                parts.iter().any(|part| path.strip_prefix(part).is_some_and(|rest| rest.starts_with('.')))
+            })
+            .map(|(path, entry)| (path, entry.written.clone()))
+            .collect();
+        let tried: Vec<Option<Better>> = numbers
+            .into_par_iter()
+            .map(|(path, written)| {
+                let gain = self.gain(blueprint, &path, FASTER[0], before)?;
+                Ok(gain.map(|gain| Better { path, written, gain }))
+            })
+            .collect::<Result<_, Failure>>()?;
+        let gains = tried.into_iter().flatten().filter(|better| better.gain >= GAIN_MIN);
+        Ok(gains.reduce(|best, other| if other.gain > best.gain { other } else { best }))
+    }
+
+    /// Makes the number faster still, until a further step brings less than half of what the first one did.
+    fn how_far(&self, blueprint: &Blueprint, best: &Better) -> Result<String, Failure> {
+        let before = self.rate(blueprint)?;
+        let (mut times, mut gain) = (FASTER[0], best.gain);
+        for further in &FASTER[1..] {
+            let Some(more) = self.gain(blueprint, &best.path, *further, before)? else { break };
+            if more - gain < best.gain / 2.0 {
+                break;
+            }
+            (times, gain) = (*further, more);
+        }
+        let Some(changed) = faster(blueprint, &best.path, times) else { return Ok(String::new()) };
+        let after = explain(&changed, &self.jobs, self.options, SPANS, None)?;
+        let limit = path_by_lane(&after.account).into_iter().next();
+        let limit = limit.and_then(|(_, lane, _)| after.account.path.iter().find(|entry| entry.lane == lane).cloned());
+        let limit = limit.map_or(String::new(), |e| format!("; then {} limits, most of it in `{}`", e.lane, e.phase));
+        let (path, written) = (&best.path, &best.written);
+        Ok(format!("`{path}` ({written}) {times} times as fast gives {:+.1} %{limit}.", 100.0 * gain))
+    }
+}
+
+/// The machine with a number made so many times as fast; nothing where the number has no such sense.
+fn faster(blueprint: &Blueprint, path: &str, times: u64) -> Option<Blueprint> {
+    let mut changed = blueprint.clone();
+    let entry = changed.entry_mut(path).ok()?;
+    let value = match &entry.value {
+        Value::Time(time) => Value::Time(Time::ps(time.as_ps() / times)),
+        Value::Period(period) => Value::Period(Time::ps((period.as_ps() / times).max(1))),
+        Value::Clocks(clocks) => Value::Clocks(clocks / times),
+        Value::Rate(rate) => Value::Rate(rate.checked_mul(times)?),
+        Value::Bytes(_) | Value::Count(_) | Value::Share(_) | Value::Text(_) | Value::Rows(_) => return None,
+    };
+    if value == entry.value {
+        return None;
+    }
+    entry.value = value;
+    Some(changed)
+}

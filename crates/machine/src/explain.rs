@@ -1,0 +1,55 @@
+//! Explains a run: the loss account of every lane.
+
+use hopscope_kernel::{Observer, Sim, Time};
+use hopscope_observe::Account;
+use hopscope_observe::account::Ledger;
+
+use crate::blueprint::Blueprint;
+use crate::fio_json::Figures;
+use crate::job_file::Job;
+use crate::run::{Both, Failure, Options, Outcome, Stop, run_in};
+
+/// Spans that an account is made of: enough for a hundred requests and more, few enough to cost little beside the run.
+pub const SPANS: u64 = 100_000;
+
+/// A run with its account.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// What the jobs got, over the whole run.
+    pub outcome: Outcome,
+    /// Where the time went, over a window of the run.
+    pub account: Account,
+}
+
+/// Runs `jobs` and accounts for every lane, over a window of so many spans from the end of the ramp on; with
+/// `watcher` besides. Where the jobs have a runtime, the first tenth of it is left away: buffers fill, arms find their
+/// place.
+pub fn explain(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    spans: u64,
+    watcher: Option<Box<dyn Observer>>,
+) -> Result<Explained, Failure> {
+    let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
+    let (sim, ledger) = (Sim::new(), Ledger::new(ramp.saturating_add(Time::ps(runtime.as_ps() / 10)), spans));
+    let keeping = Box::new(ledger.clone());
+    let watcher: Box<dyn Observer> = match watcher {
+        Some(watcher) => Box::new(Both(keeping, watcher)),
+        None => keeping,
+    };
+    let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(watcher))?;
+    let account = Account::of(&sim, &ledger, outcome.stop == Stop::Finished)
+        .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
+    let account = account.ok_or_else(|| Failure::Defect("no lane was used within the run".to_string()))?;
+    Ok(Explained { outcome, account })
+}
+
+impl Explained {
+    /// What all jobs got together, bytes per second, over the whole run.
+    pub fn throughput(&self) -> f64 {
+        let figures = self.outcome.jobs.iter().filter_map(|job| Figures::of(&self.outcome, job));
+        figures.map(|figures| figures.bytes_per_second).sum()
+    }
+}

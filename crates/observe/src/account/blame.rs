@@ -1,0 +1,272 @@
+//! Blame: who is to blame for a stretch of time in which a process could not go on.
+//!
+//! The question is answered backwards. Just before the instant at which the process went on, it ended something: it
+//! worked, or its wait was ended by somebody else. Work is an answer. A wait for a lane is answered by whoever was on
+//! that lane, instant by instant; a wait at a queue by whatever the process that ended it was at before it did so.
+//! Where several things ended at once, a wait comes first: it is what kept the process. What was there before is
+//! answered in the same way, back to the beginning of the stretch.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hopscope_kernel::{Class, Label, Time};
+
+use super::timelines::{Act, Timelines, Track, What};
+
+/// No process says what it was at: a part that spends time without a name.
+pub(super) static UNATTRIBUTED: Label = Label::reason("unattributed");
+
+/// Waits that lead to waits, at most.
+const DEPTH_MAX: usize = 256;
+
+/// What a stretch of time went into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Item {
+    /// The lane at which the answer was found, or (above all lanes) the process that has none.
+    pub(super) lane: u16,
+    /// What that lane was at; for a lane that nobody occupied, why it was waited for.
+    pub(super) phase: &'static Label,
+    /// The wait that led there: for a lane, if one was crossed, else at a queue.
+    pub(super) cause: Option<&'static Label>,
+    pub(super) cause_is_lane: bool,
+    /// A wait of the workload was crossed: nothing was asked of the system.
+    pub(super) idle: bool,
+}
+
+/// What a stretch of time went into, with how much of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bill(pub(super) Vec<(Item, Time)>);
+
+impl Bill {
+    /// Adds what a lane did itself.
+    pub(super) fn charge(&mut self, lane: u16, phase: &'static Label, time: Time) {
+        self.add(Way::new(None).item(lane, phase), time);
+    }
+
+    pub(super) fn add(&mut self, item: Item, time: Time) {
+        let same = |other: &Item| {
+            std::ptr::eq(other.phase, item.phase)
+                && (other.lane, other.cause_is_lane, other.idle) == (item.lane, item.cause_is_lane, item.idle)
+                && other.cause.map(std::ptr::from_ref) == item.cause.map(std::ptr::from_ref)
+        };
+        match self.0.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, sum)) => *sum += time,
+            None => self.0.push((item, time)),
+        }
+    }
+}
+
+/// What was crossed on the way to an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    cause: Option<&'static Label>,
+    cause_is_lane: bool,
+    idle: bool,
+}
+
+impl Way {
+    pub(super) fn new(cause: Option<&'static Label>) -> Way {
+        Way { cause, cause_is_lane: false, idle: false }
+    }
+
+    fn across(self, act: &Act) -> Way {
+        let is_lane = act.what == What::LaneWait;
+        let idle = self.idle || act.label.class == Class::Workload;
+        if is_lane || self.cause.is_none() {
+            return Way { cause: Some(act.label), cause_is_lane: is_lane, idle };
+        }
+        Way { idle, ..self }
+    }
+
+    fn item(self, lane: u16, phase: &'static Label) -> Item {
+        let Way { cause, cause_is_lane, idle } = self;
+        Item { lane, phase, cause, cause_is_lane, idle }
+    }
+
+    /// An answer that was found before, seen from here.
+    fn to(self, found: Item) -> Item {
+        let keeps = found.cause_is_lane || self.cause.is_none();
+        let (cause, cause_is_lane) =
+            if keeps { (found.cause, found.cause_is_lane) } else { (self.cause, self.cause_is_lane) };
+        Item { cause, cause_is_lane, idle: self.idle || found.idle, ..found }
+    }
+}
+
+/// Which act: process, track, position.
+type ActId = (u16, usize, usize);
+
+/// A stretch of time.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    pub(super) from: Time,
+    pub(super) until: Time,
+}
+
+pub(super) struct Blame<'a> {
+    lines: &'a Timelines,
+    /// Waits at queues that have been answered.
+    answered: BTreeMap<ActId, Rc<Bill>>,
+    /// Waits that are being answered.
+    asked: Vec<ActId>,
+    /// The outermost of those that an answer had to leave out.
+    left_out: Cell<usize>,
+}
+
+impl<'a> Blame<'a> {
+    pub(super) fn new(lines: &'a Timelines) -> Blame<'a> {
+        Blame { lines, answered: BTreeMap::new(), asked: Vec::new(), left_out: Cell::new(usize::MAX) }
+    }
+
+    /// Adds to `bill` what kept `process` from going on at the end of a stretch; only what was before `clip` counts.
+    pub(super) fn before(
+        &mut self,
+        process: u16,
+        Stretch { from, until }: Stretch,
+        clip: Time,
+        way: Way,
+        bill: &mut Bill,
+    ) -> Result<(), String> {
+        let mut at = until;
+        while at > from {
+            let Some(id) = self.act_before(process, at) else {
+                at = self.gap(process, from, at, clip, way, bill);
+                continue;
+            };
+            let act = self.lines.processes[usize::from(id.0)][id.1].acts[id.2];
+            let (start, end) = (act.start.max(from), at.min(clip));
+            if start < end {
+                match act.what {
+                    What::Work | What::Through => bill.add(way.item(act.lane, act.label), end - start),
+                    What::LaneWait => self.follow_lane(id, &act, Stretch { from: start, until: end }, way, bill)?,
+                    What::QueueWait(by) => self.follow_queue(id, by, &act, (start, end), way, bill)?,
+                }
+            }
+            at = start;
+        }
+        Ok(())
+    }
+
+    /// Nobody says what the process was at before `at`; returns when it was at something.
+    fn gap(&self, process: u16, from: Time, at: Time, clip: Time, way: Way, bill: &mut Bill) -> Time {
+        let tracks = &self.lines.processes[usize::from(process)];
+        let before = |track: &Track| track.first_ending(at).checked_sub(1).map(|last| track.acts[last].end);
+        let start = tracks.iter().filter_map(before).max().map_or(from, |end| end.max(from));
+        if start < at.min(clip) {
+            let nobody = u16::MAX - process;
+            bill.add(way.item(nobody, &UNATTRIBUTED), at.min(clip) - start);
+        }
+        start
+    }
+
+    /// What the process was at just before `at`, or ended at `at`.
+    fn act_before(&self, process: u16, at: Time) -> Option<ActId> {
+        let mut best: Option<((u8, Time), ActId)> = None;
+        for (number, track) in self.lines.processes[usize::from(process)].iter().enumerate() {
+            let first = track.first_ending(at);
+            // Two delays owed to one part may overlap, hardly more.
+            for (position, act) in track.acts.iter().enumerate().skip(first).take(2) {
+                let id = (process, number, position);
+                if act.start >= at {
+                    continue;
+                }
+                if let Some(depth) = self.asked.iter().position(|asked| *asked == id) {
+                    self.left_out.set(self.left_out.get().min(depth));
+                    continue;
+                }
+                let rank = match (act.what, act.end == at) {
+                    (What::LaneWait | What::QueueWait(_), true) => 4,
+                    (What::Work, true) => 3,
+                    (What::Work, false) => 2,
+                    (What::LaneWait | What::QueueWait(_), false) => 1,
+                    (What::Through, _) => 0,
+                };
+                if best.is_none_or(|(key, _)| key < (rank, act.start)) {
+                    best = Some(((rank, act.start), id));
+                }
+            }
+        }
+        best.map(|(_, id)| id)
+    }
+
+    fn ask(&mut self, id: ActId) -> Result<(), String> {
+        if self.asked.len() == DEPTH_MAX {
+            let names: Vec<&str> = self.asked.iter().map(|id| self.lines.names[usize::from(id.0)].as_str()).collect();
+            return Err(format!("a circle of waits: {}", names[DEPTH_MAX - 8..].join(", ")));
+        }
+        self.asked.push(id);
+        Ok(())
+    }
+
+    /// A wait for a lane: whoever was on it is to blame, instant by instant.
+    fn follow_lane(
+        &mut self,
+        id: ActId,
+        act: &Act,
+        Stretch { from, until }: Stretch,
+        way: Way,
+        bill: &mut Bill,
+    ) -> Result<(), String> {
+        self.ask(id)?;
+        let (lines, way, mut at) = (self.lines, way.across(act), from);
+        let intervals = &lines.lanes[usize::from(act.lane)].intervals;
+        let first = intervals.partition_point(|interval| interval.end <= from);
+        for interval in intervals[first..].iter().take_while(|interval| interval.start < until) {
+            let (start, end) = (interval.start.max(from), interval.end.min(until));
+            if start > at {
+                bill.add(way.item(act.lane, act.label), start - at);
+            }
+            if matches!(interval.phase.class, Class::Reason | Class::Workload) {
+                let whole = Stretch { from: start, until: interval.end };
+                self.before(interval.who, whole, end, way, bill)?;
+            } else {
+                bill.add(way.item(act.lane, interval.phase), end - start);
+            }
+            at = end;
+        }
+        if until > at {
+            bill.add(way.item(act.lane, act.label), until - at);
+        }
+        self.asked.pop();
+        Ok(())
+    }
+
+    /// A wait at a queue: what the process that ended it was at until then is to blame.
+    fn follow_queue(
+        &mut self,
+        id: ActId,
+        by: u16,
+        act: &Act,
+        (start, end): (Time, Time),
+        way: Way,
+        bill: &mut Bill,
+    ) -> Result<(), String> {
+        let way = way.across(act);
+        let whole = (start, end) == (act.start, act.end);
+        if let Some(found) = self.answered.get(&id).filter(|_| whole) {
+            for &(item, time) in &found.clone().0 {
+                bill.add(way.to(item), time);
+            }
+            return Ok(());
+        }
+        self.ask(id)?;
+        let stretch = Stretch { from: start, until: act.end };
+        if whole {
+            let mut found = Bill::default();
+            let left_out = self.left_out.replace(usize::MAX);
+            self.before(by, stretch, end, Way::new(None), &mut found)?;
+            for &(item, time) in &found.0 {
+                bill.add(way.to(item), time);
+            }
+            // An answer that left out a wait around it is good for that place only.
+            if self.left_out.get() >= self.asked.len() - 1 {
+                self.answered.insert(id, Rc::new(found));
+            }
+            self.left_out.set(self.left_out.get().min(left_out));
+        } else {
+            self.before(by, stretch, end, way, bill)?;
+        }
+        self.asked.pop();
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! The fold: from timelines to the account.
+
+use hopscope_kernel::{Class, Rate, Sim, Time};
+
+use super::blame::{Bill, Blame, Item, Stretch, UNATTRIBUTED, Way};
+use super::ledger::Ledger;
+use super::timelines::{Interval, LaneLine, Timelines, Transfer};
+use super::{Account, Capacity, Entry, LaneAccount, Latency, Split, Use};
+
+/// Slices of the window in which utilisation is given.
+const SLICES: u64 = 120;
+/// A class of latencies is the mean of the ranks within this share of it.
+const RANKS: f64 = 0.005;
+
+/// What the account of a run failed on: a defect of a part, with what was going on.
+pub type Unaccountable = String;
+
+impl Account {
+    /// The account of a run in `sim`, from what the ledger kept. `all_over` says that the run ended by itself, so
+    /// that nothing was under way. Nothing where no lane was used.
+    pub fn of(sim: &Sim, ledger: &Ledger, all_over: bool) -> Result<Option<Account>, Unaccountable> {
+        let lines = Timelines::new(sim, ledger)?;
+        let (from, seen) = ledger.read(|pages| (pages.from, pages.until));
+        let until = if all_over && !ledger.is_full() { seen } else { known_until(&lines, from, seen.min(sim.now())) };
+        if until <= from {
+            return Ok(None);
+        }
+        let mut fold = Fold { lines: &lines, blame: Blame::new(&lines), window: Stretch { from, until } };
+        let used = |line: &LaneLine| line.intervals.iter().any(|i| i.end > from && i.start < until);
+        let lanes = (0..lines.lanes.len()).filter(|&number| used(&lines.lanes[number]));
+        let lanes = lanes.map(|number| fold.lane(number)).collect::<Result<Vec<_>, _>>()?;
+        let (path, latency) = (fold.path()?, fold.latency()?);
+        Ok((!lanes.is_empty()).then_some(Account { from, until, lanes, path, latency }))
+    }
+}
+
+/// A lane says what it was in when that has ended. So what is known ends where the first lane that is still in use
+/// falls silent; a lane that fell silent in the first half is not in use any more.
+fn known_until(lines: &Timelines, from: Time, seen: Time) -> Time {
+    let half = from + Time::ps(seen.saturating_sub(from).as_ps() / 2);
+    let last = lines.lanes.iter().filter_map(|line| line.intervals.last()).map(|interval| interval.end);
+    last.filter(|end| *end >= half).min().map_or(seen, |end| end.min(seen))
+}
+
+struct Fold<'a> {
+    lines: &'a Timelines,
+    blame: Blame<'a>,
+    window: Stretch,
+}
+
+impl Fold<'_> {
+    fn lane(&mut self, number: usize) -> Result<LaneAccount, Unaccountable> {
+        let lines = self.lines;
+        let line = &lines.lanes[number];
+        let Stretch { from, until } = self.window;
+        let (mut own, mut waits, mut at) = (Bill::default(), Bill::default(), from);
+        let first = line.intervals.partition_point(|interval| interval.end <= from);
+        for interval in &line.intervals[first..] {
+            let Interval { start, end, phase, who } = *interval;
+            if start > at {
+                let stretch = Stretch { from: at, until: start };
+                self.blame.before(who, stretch, until, Way::new(None), &mut waits)?;
+            }
+            if start >= until {
+                at = until;
+                break;
+            }
+            let (within, upto) = (start.max(from), end.min(until));
+            if phase.class == Class::Reason {
+                self.blame.before(
+                    who,
+                    Stretch { from: within, until: end },
+                    upto,
+                    Way::new(Some(phase)),
+                    &mut waits,
+                )?;
+            } else {
+                own.charge(number as u16, phase, upto - within);
+            }
+            at = upto;
+        }
+        let rate = best_rate(&line.rates, &own);
+        let mut entries = Vec::new();
+        for (item, time) in own.0 {
+            self.own_entries(&item, time, line, rate, &mut entries);
+        }
+        entries.extend(waits.0.iter().map(|(item, time)| self.entry(item, *time, Use::Waiting)));
+        if until > at {
+            let (part, lane) = (line.part().to_string(), line.name.clone());
+            let (class, cause, phase) = (Use::Nothing, "nothing asks for it".to_string(), String::new());
+            entries.push(Entry { class, cause, part, lane, phase, time: until - at });
+        }
+        entries.sort_by(|a, b| (a.class, b.time, &a.lane, &a.phase, &a.cause).cmp(&order(b, a.time)));
+        let capacity = rate.map(|Rate { bytes, per, .. }| Capacity {
+            bytes_per_second: bytes as f64 / per.as_seconds_f64(),
+            how: format!("{bytes} bytes every {per}"),
+        });
+        let (part, lane, busy) = (line.part().to_string(), line.name.clone(), self.busy(line));
+        Ok(LaneAccount { lane, part, capacity, entries, busy })
+    }
+
+    /// What the lane did itself. Where bytes moved slower than the lane can, the difference is not used.
+    fn own_entries(&self, item: &Item, time: Time, line: &LaneLine, best: Option<Rate>, entries: &mut Vec<Entry>) {
+        let class = match item.phase.class {
+            Class::Payload | Class::Through => Use::Payload,
+            _ => Use::Protocol,
+        };
+        let rate = line.rates.iter().find(|rate| rate.phase == item.phase);
+        let unused = match (rate, best) {
+            (Some(rate), Some(best)) => {
+                let of_best = u128::from(rate.bytes) * u128::from(best.per.as_ps());
+                let all = u128::from(best.bytes) * u128::from(rate.per.as_ps());
+                time - Time::ps((u128::from(time.as_ps()) * of_best / all) as u64)
+            }
+            _ => Time::ZERO,
+        };
+        let mut own = self.entry(item, time - unused, class);
+        own.cause = String::new();
+        if unused > Time::ZERO {
+            entries.push(Entry { class: Use::WidthUnused, time: unused, ..own.clone() });
+        }
+        entries.push(own);
+    }
+
+    fn entry(&self, item: &Item, time: Time, class: Use) -> Entry {
+        let class = if item.idle && class == Use::Waiting { Use::Nothing } else { class };
+        let cause = item.cause.map_or(String::new(), |label| label.name.to_string());
+        let phase = item.phase.name.to_string();
+        match self.lines.lanes.get(usize::from(item.lane)) {
+            Some(line) => Entry { class, cause, part: line.part().to_string(), lane: line.name.clone(), phase, time },
+            None => {
+                let who = self.lines.names[usize::from(u16::MAX - item.lane)].clone();
+                Entry { class, cause, part: who.clone(), lane: who, phase, time }
+            }
+        }
+    }
+
+    fn busy(&self, line: &LaneLine) -> Vec<Time> {
+        let Stretch { from, until } = self.window;
+        let span = (until - from).as_ps();
+        let edge = |slice: u64| from + Time::ps((u128::from(span) * u128::from(slice) / u128::from(SLICES)) as u64);
+        let mut busy = vec![Time::ZERO; SLICES as usize];
+        for interval in &line.intervals {
+            let (start, end) = (interval.start.max(from), interval.end.min(until));
+            if start >= end || interval.phase.class == Class::Reason {
+                continue;
+            }
+            let mut slice = (u128::from((start - from).as_ps()) * u128::from(SLICES) / u128::from(span)) as u64;
+            while slice < SLICES && edge(slice) < end {
+                let overlap = edge(slice + 1).min(end).saturating_sub(edge(slice).max(start));
+                busy[slice as usize] += overlap;
+                slice += 1;
+            }
+        }
+        busy
+    }
+
+    /// Walks back from the last completion within the window to its beginning.
+    fn path(&mut self) -> Result<Vec<Entry>, Unaccountable> {
+        let Stretch { from, until } = self.window;
+        let within = self.lines.transfers.iter().filter(|transfer| transfer.ended <= until && transfer.ended > from);
+        let Some(last) = within.max_by_key(|transfer| (transfer.ended, transfer.who)) else { return Ok(Vec::new()) };
+        let (who, stretch) = (last.who, Stretch { from, until: last.ended });
+        let mut bill = Bill::default();
+        self.blame.before(who, stretch, last.ended, Way::new(None), &mut bill)?;
+        Ok(self.path_entries(bill))
+    }
+
+    /// Answers along a request's way: what the workload waits for there is the request itself.
+    fn path_entries(&self, bill: Bill) -> Vec<Entry> {
+        let class = |item: &Item| match item.phase.class {
+            Class::Payload | Class::Through => Use::Payload,
+            Class::Protocol => Use::Protocol,
+            _ => Use::Waiting,
+        };
+        let entry = |(item, time): &(Item, Time)| self.entry(&Item { idle: false, ..*item }, *time, class(item));
+        let mut entries: Vec<Entry> = Vec::new();
+        for entry in bill.0.iter().map(entry) {
+            let entry = Entry { cause: String::new(), ..entry };
+            let same = |e: &&mut Entry| (&e.lane, &e.phase) == (&entry.lane, &entry.phase);
+            match entries.iter_mut().find(same) {
+                Some(known) => known.time += entry.time,
+                None => entries.push(entry),
+            }
+        }
+        entries.sort_by(|a, b| (b.time, &a.lane, &a.phase).cmp(&(a.time, &b.lane, &b.phase)));
+        entries
+    }
+
+    fn latency(&mut self) -> Result<Option<Latency>, Unaccountable> {
+        let Stretch { from, until } = self.window;
+        let lines = self.lines;
+        let within = lines.transfers.iter().filter(|t| t.issued >= from && t.ended <= until);
+        let mut requests: Vec<(Time, Bill)> = Vec::new();
+        for Transfer { who, issued, ended } in within {
+            let (stretch, mut bill) = (Stretch { from: *issued, until: *ended }, Bill::default());
+            self.blame.before(*who, stretch, *ended, Way::new(None), &mut bill)?;
+            requests.push((*ended - *issued, bill));
+        }
+        requests.sort_by_key(|request| request.0);
+        if requests.is_empty() {
+            return Ok(None);
+        }
+        let around = |rank: f64| {
+            let (last, n) = (requests.len() - 1, requests.len() as f64);
+            let low = (((rank - RANKS) * n).floor().max(0.0) as usize).min(last);
+            let high = (((rank + RANKS) * n).ceil() as usize).clamp(low + 1, last + 1);
+            self.split(&requests[low..high])
+        };
+        Ok(Some(Latency { mean: self.split(&requests), median: around(0.5), p99: around(0.99) }))
+    }
+
+    fn split(&self, requests: &[(Time, Bill)]) -> Split {
+        let (mut bill, mut sum) = (Bill::default(), Time::ZERO);
+        for (latency, items) in requests {
+            sum += *latency;
+            items.0.iter().for_each(|(item, time)| bill.add(*item, *time));
+        }
+        let count = requests.len() as u64;
+        Split { latency: Time::ps(sum.as_ps() / count), count, entries: self.path_entries(bill), sum }
+    }
+}
+
+/// Within a class, the largest first.
+fn order(entry: &Entry, other: Time) -> (Use, Time, &String, &String, &String) {
+    (entry.class, other, &entry.lane, &entry.phase, &entry.cause)
+}
+
+/// The fastest at which the lane moved bytes, or could have.
+fn best_rate(rates: &[Rate], own: &Bill) -> Option<Rate> {
+    let faster = |a: &&Rate, b: &&Rate| {
+        let (a, b) = ((a.bytes, a.per.as_ps()), (b.bytes, b.per.as_ps()));
+        (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
+    };
+    let used = rates.iter().filter(|rate| own.0.iter().any(|(item, _)| item.phase == rate.phase));
+    used.max_by(faster).or_else(|| rates.iter().max_by(faster)).copied()
+}
+
+impl Account {
+    /// Time for which no part says what it was at: a defect of that part. Who, and how long.
+    pub fn unattributed(&self) -> Vec<(String, Time)> {
+        let entries = self.lanes.iter().flat_map(|lane| &lane.entries).chain(&self.path);
+        let nameless = entries.filter(|entry| entry.phase == UNATTRIBUTED.name);
+        nameless.map(|entry| (entry.part.clone(), entry.time)).collect()
+    }
+}

@@ -1,0 +1,152 @@
+//! The loss account: where the time of every lane went, and why, over a window of a run.
+//!
+//! Everything is in integer picoseconds and sums exactly: the entries of a lane add up to the window, the phases
+//! of a latency to that latency.
+
+mod blame;
+mod fold;
+mod ledger;
+mod timelines;
+
+use hopscope_kernel::Time;
+
+pub use fold::Unaccountable;
+pub use ledger::Ledger;
+
+/// What a lane was at, in one class at any instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Use {
+    /// It moved bytes of the user.
+    Payload,
+    /// It moved bytes of the user, slower than it can: part of its width or rate was not used.
+    WidthUnused,
+    /// Its own protocol.
+    Protocol,
+    /// Something that it needed was not there yet.
+    Waiting,
+    /// No request inside the system still had to pass it: the workload (depth, think time) is the author.
+    Nothing,
+}
+
+impl Use {
+    /// In words, as in JSON and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Use::Payload => "payload",
+            Use::WidthUnused => "width not used",
+            Use::Protocol => "protocol",
+            Use::Waiting => "waiting",
+            Use::Nothing => "nothing to do",
+        }
+    }
+}
+
+/// Time that went into one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What the lane was at.
+    pub class: Use,
+    /// Why it waited: the reason of the wait that crossed from one hop to another ("PCI arbitration", "buffer busy
+    /// with the other channel"); empty where it did not wait.
+    pub cause: String,
+    /// The part at which the cause was found: the lane's own for payload and protocol.
+    pub part: String,
+    /// The lane of that part.
+    pub lane: String,
+    /// What that lane was doing meanwhile.
+    pub phase: String,
+    /// For how long.
+    pub time: Time,
+}
+
+/// What a lane can carry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// Bytes per second, if it did nothing but move bytes of the user.
+    pub bytes_per_second: f64,
+    /// How that follows: "4 bytes every 29.851 ns".
+    pub how: String,
+}
+
+/// Where the time of one lane went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaneAccount {
+    /// The lane's name: `part` or `part.lane`.
+    pub lane: String,
+    /// Its part.
+    pub part: String,
+    /// What it can carry, where it carries bytes at a rate of its own.
+    pub capacity: Option<Capacity>,
+    /// Everything it did, the largest first within each class; the times add up to the window.
+    pub entries: Vec<Entry>,
+    /// Time spent in payload and protocol in each of equal slices of the window: utilisation over time.
+    pub busy: Vec<Time>,
+}
+
+/// A latency and what it went into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// Mean latency of the class.
+    pub latency: Time,
+    /// Requests in the class.
+    pub count: u64,
+    /// What it went into, the largest first. Sums over all requests of the class: they add up to `sum`.
+    pub entries: Vec<Entry>,
+    /// Sum of the latencies.
+    pub sum: Time,
+}
+
+/// Latencies of the requests that were issued and ended within the window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    /// All of them.
+    pub mean: Split,
+    /// Those within half a percent of the median's rank.
+    pub median: Split,
+    /// Those within half a percent of the 99th percentile's rank.
+    pub p99: Split,
+}
+
+/// Where the time of every lane went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Begin of the window.
+    pub from: Time,
+    /// Its end.
+    pub until: Time,
+    /// Every lane that was used, in the order in which the machine is built: from the processor to the device.
+    pub lanes: Vec<LaneAccount>,
+    /// The critical path, walked back from the last completion in the window to its beginning: what had to end
+    /// before anything else could go on. The times add up to that stretch.
+    pub path: Vec<Entry>,
+    /// Latencies; nothing where no request was issued and ended within the window.
+    pub latency: Option<Latency>,
+}
+
+impl Account {
+    /// Length of the window.
+    pub fn span(&self) -> Time {
+        self.until - self.from
+    }
+}
+
+impl LaneAccount {
+    /// Time in a class.
+    pub fn time_in(&self, class: Use) -> Time {
+        self.entries.iter().filter(|entry| entry.class == class).fold(Time::ZERO, |sum, entry| sum + entry.time)
+    }
+
+    /// Share of the window spent in payload and protocol.
+    pub fn busy_share(&self) -> f64 {
+        let all = self.entries.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
+        let busy = self.time_in(Use::Payload) + self.time_in(Use::WidthUnused) + self.time_in(Use::Protocol);
+        busy.as_ps() as f64 / all.as_ps().max(1) as f64
+    }
+
+    /// Bytes per second that arrived: the capacity less every loss.
+    pub fn delivered(&self) -> Option<f64> {
+        let all = self.entries.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
+        let share = self.time_in(Use::Payload).as_ps() as f64 / all.as_ps().max(1) as f64;
+        self.capacity.as_ref().map(|capacity| capacity.bytes_per_second * share)
+    }
+}

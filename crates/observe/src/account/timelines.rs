@@ -1,0 +1,173 @@
+//! Timelines: records put in order, a list a lane and a few lists a process.
+
+use std::cell::Cell;
+
+use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand};
+
+use super::ledger::Ledger;
+
+/// A lane was in a phase.
+#[derive(Clone, Copy)]
+pub(super) struct Interval {
+    pub(super) start: Time,
+    pub(super) end: Time,
+    pub(super) phase: &'static Label,
+    pub(super) who: u16,
+}
+
+/// A lane, as it is accounted for.
+pub(super) struct LaneLine {
+    pub(super) name: String,
+    pub(super) rates: Vec<Rate>,
+    /// In order of time, one after the other.
+    pub(super) intervals: Vec<Interval>,
+}
+
+impl LaneLine {
+    /// The part that the lane belongs to.
+    pub(super) fn part(&self) -> &str {
+        self.name.split('.').next().unwrap_or(&self.name)
+    }
+}
+
+/// What a process was at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// It occupied a lane, or was delayed.
+    Work,
+    /// It occupied a lane whose bytes move at the pace of another.
+    Through,
+    /// It waited for a lane.
+    LaneWait,
+    /// It waited at a queue, until that process ended the wait.
+    QueueWait(u16),
+}
+
+/// A process was at something.
+#[derive(Clone, Copy)]
+pub(super) struct Act {
+    pub(super) start: Time,
+    pub(super) end: Time,
+    pub(super) label: &'static Label,
+    pub(super) lane: u16,
+    pub(super) what: What,
+}
+
+/// What a process was at on one lane, or in one kind of wait: one after the other, in order of time.
+pub(super) struct Track {
+    key: TrackKey,
+    pub(super) acts: Vec<Act>,
+    /// Where the last search ended: the next one is for an instant close by.
+    near: Cell<usize>,
+}
+
+impl Track {
+    /// The first act that ends at `at` or later.
+    pub(super) fn first_ending(&self, at: Time) -> usize {
+        let (acts, mut near) = (&self.acts, self.near.get());
+        let mut steps = 0;
+        while steps < SEARCH_STEPS && near > 0 && acts[near - 1].end >= at {
+            (near, steps) = (near - 1, steps + 1);
+        }
+        while steps < SEARCH_STEPS && near < acts.len() && acts[near].end < at {
+            (near, steps) = (near + 1, steps + 1);
+        }
+        if steps == SEARCH_STEPS {
+            near = acts.partition_point(|act| act.end < at);
+        }
+        self.near.set(near);
+        near
+    }
+}
+
+/// After so many steps a search starts afresh, by halves.
+const SEARCH_STEPS: usize = 16;
+
+/// A request of a job.
+pub(super) struct Transfer {
+    pub(super) who: u16,
+    pub(super) issued: Time,
+    pub(super) ended: Time,
+}
+
+pub(super) struct Timelines {
+    pub(super) lanes: Vec<LaneLine>,
+    pub(super) processes: Vec<Vec<Track>>,
+    pub(super) names: Vec<String>,
+    pub(super) transfers: Vec<Transfer>,
+}
+
+impl Timelines {
+    /// Puts the records of a ledger in order. Fails where a lane is in two phases at once.
+    pub(super) fn new(sim: &Sim, ledger: &Ledger) -> Result<Timelines, String> {
+        ledger.read(|pages| Timelines::of(sim, &pages.records))
+    }
+
+    fn of(sim: &Sim, records: &[Record]) -> Result<Timelines, String> {
+        let (lanes, names) = (sim.lanes(), sim.processes());
+        let line =
+            |((name, _), rates): (&(String, _), _)| LaneLine { name: name.clone(), rates, intervals: Vec::new() };
+        let mut lines: Vec<LaneLine> = lanes.iter().zip(sim.rates()).map(line).collect();
+        let mut processes: Vec<Vec<Track>> = names.iter().map(|_| Vec::new()).collect();
+        let mut transfers = Vec::new();
+        expand(
+            records,
+            |lane| lanes[usize::from(lane)].1,
+            |span| {
+                let (start, end, who) = (span.at, span.at + span.span, span.who);
+                if span.kind == Kind::Transfer {
+                    transfers.push(Transfer { who, issued: start, ended: end });
+                    return;
+                }
+                if span.kind == Kind::Phase {
+                    let interval = Interval { start, end, phase: span.label, who };
+                    lines[usize::from(span.lane)].intervals.push(interval);
+                }
+                if let Some(what) = what(&span) {
+                    let act = Act { start, end, label: span.label, lane: span.lane, what };
+                    track(&mut processes[usize::from(who)], &span).push(act);
+                }
+            },
+        );
+        for line in &mut lines {
+            line.intervals.sort_by_key(|interval| interval.start);
+            if let Some(two) = line.intervals.windows(2).find(|two| two[1].start < two[0].end) {
+                let (one, other, at) = (two[0].phase.name, two[1].phase.name, two[1].start);
+                return Err(format!("{} is in `{one}` and in `{other}` at {at}", line.name));
+            }
+        }
+        for tracks in &mut processes {
+            tracks.sort_by_key(|track| track.key);
+            tracks.iter_mut().for_each(|track| track.acts.sort_by_key(|act| (act.end, act.start)));
+        }
+        Ok(Timelines { lanes: lines, processes, names, transfers })
+    }
+}
+
+/// Lane, kind, and the name of a wait or delay, of which one process may have several at once.
+type TrackKey = (u16, Kind, &'static str);
+
+/// The track that a span belongs to.
+fn track<'a>(tracks: &'a mut Vec<Track>, span: &Span) -> &'a mut Vec<Act> {
+    let key = (span.lane, span.kind, if span.kind == Kind::Phase { "" } else { span.label.name });
+    let same = |track: &Track| {
+        (track.key.0, track.key.1) == (key.0, key.1) && std::ptr::eq(track.key.2.as_ptr(), key.2.as_ptr())
+    };
+    let known = tracks.iter().position(same).unwrap_or_else(|| {
+        tracks.push(Track { key, acts: Vec::new(), near: Cell::new(0) });
+        tracks.len() - 1
+    });
+    &mut tracks[known].acts
+}
+
+/// A phase that its holder waits through says nothing of what it waits for: its other acts do.
+fn what(span: &Span) -> Option<What> {
+    Some(match (span.kind, span.label.class) {
+        (Kind::Phase, Class::Reason | Class::Workload) => return None,
+        (Kind::Phase, Class::Through) => What::Through,
+        (Kind::Phase | Kind::Delay, _) => What::Work,
+        (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
+        (Kind::Wait, _) => What::LaneWait,
+        _ => return None,
+    })
+}
