@@ -286,6 +286,18 @@ impl Lane {
         self.was_in_until(phase, start, self.sim.now());
     }
 
+    /// Says that this lane was in the phases of `plan`, one after the other, `count` times: from `start` on, and every
+    /// `pitch` again.
+    pub fn was_in_repeatedly(&self, plan: &[(&'static Label, Time)], start: Time, pitch: Time, count: u64) {
+        debug_assert!(plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1) <= pitch, "one after the other");
+        let mut core = self.sim.shared.core.borrow_mut();
+        if let (true, Some(&(label, _))) = (core.observed(), plan.first()) {
+            let (at, lane, who, count) = (start, self.number(), self.sim.shared.current.get() as u16, count as u16);
+            let head = Record { at, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases: 0 };
+            core.record_train(head, plan);
+        }
+    }
+
     /// Says that this lane was in `phase` from `start` until `end`, now or earlier.
     pub fn was_in_until(&self, phase: &'static Label, start: Time, end: Time) {
         let task = self.sim.shared.current.get();

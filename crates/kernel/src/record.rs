@@ -17,7 +17,9 @@ pub enum Class {
     Protocol,
     /// Why something waits; as a phase, a lane that is held by someone who waits.
     Reason,
-    /// Why nothing is asked of the system: the workload's own choice.
+    /// Why a request of the workload waits, from its issue on.
+    Queued,
+    /// Why nothing is asked of the system: no request was issued yet.
     Workload,
     /// Something that happened, with a value.
     Mark,
@@ -49,7 +51,11 @@ impl Label {
     pub const fn reason(name: &'static str) -> Label {
         Label { name, class: Class::Reason }
     }
-    /// A reason of the workload to ask for nothing more at present.
+    /// A reason for which a request waits from its issue on.
+    pub const fn queued(name: &'static str) -> Label {
+        Label { name, class: Class::Queued }
+    }
+    /// A wait that ends when a request is issued.
     pub const fn workload(name: &'static str) -> Label {
         Label { name, class: Class::Workload }
     }

@@ -146,6 +146,22 @@ pub(crate) struct TrainState {
 }
 
 impl Core {
+    /// Records a train on one lane: the head, and the phases of each of its bursts.
+    pub(crate) fn record_train(&mut self, head: Record, plan: &[(&'static Label, Time)]) {
+        if head.count == 0 {
+            return;
+        }
+        let phases = plan.iter().filter(|phase| phase.1 > Time::ZERO).count() as u8;
+        self.record(Record { phases, ..head });
+        let mut at = Time::ZERO;
+        for &(label, span) in plan {
+            if span > Time::ZERO {
+                self.record(Record { at, span, label, kind: Kind::TrainPhase, phases: 0, ..head });
+            }
+            at += span;
+        }
+    }
+
     fn book(&mut self, train: TrainState) -> u32 {
         let free = self.trains.iter().position(Option::is_none).unwrap_or_else(|| {
             self.trains.push(None);
@@ -315,20 +331,10 @@ impl<'a> TrainRun<'a> {
     }
 
     fn record(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, done: u64) {
-        if done == 0 {
-            return;
-        }
-        let (lane, who) = (booked.lane as u16, task as u16);
-        let phases = car.plan.iter().filter(|phase| phase.1 > Time::ZERO).count() as u8;
-        let (label, count) = (car.reason, done as u16);
-        core.record(Record { at: booked.first, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases });
-        let mut at = Time::ZERO;
-        for &(label, span) in car.plan {
-            if span > Time::ZERO {
-                core.record(Record { at, span, label, lane, who, count, kind: Kind::TrainPhase, phases: 0 });
-            }
-            at += span;
-        }
+        let (at, label, lane, who) = (booked.first, car.reason, booked.lane as u16, task as u16);
+        let count = done as u16;
+        let head = Record { at, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases: 0 };
+        core.record_train(head, car.plan);
     }
 
     fn nothing_done(&self) -> Journey<'a> {

@@ -42,7 +42,7 @@ const SHARE_TRIED: f64 = 0.05;
 /// A gain below this is none.
 const GAIN_MIN: f64 = 0.005;
 /// Spans of the account that names what limits next.
-const SPANS: u64 = 20_000;
+const SPANS: usize = 20_000;
 /// How much faster the best number is made, step by step.
 const FASTER: [u64; 4] = [2, 4, 8, 16];
 

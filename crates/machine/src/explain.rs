@@ -10,7 +10,7 @@ use crate::job_file::Job;
 use crate::run::{Both, Failure, Options, Outcome, Stop, run_in};
 
 /// Spans that an account is made of: enough for a hundred requests and more, few enough to cost little beside the run.
-pub const SPANS: u64 = 100_000;
+pub const SPANS: usize = 100_000;
 
 /// A run with its account.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub fn explain(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
-    spans: u64,
+    spans: usize,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);

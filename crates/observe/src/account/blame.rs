@@ -30,7 +30,7 @@ pub(super) struct Item {
     /// The wait that led there: for a lane, if one was crossed, else at a queue.
     pub(super) cause: Option<&'static Label>,
     pub(super) cause_is_lane: bool,
-    /// A wait of the workload was crossed: nothing was asked of the system.
+    /// It was before the request was issued: nothing was asked of the system.
     pub(super) idle: bool,
 }
 
@@ -93,6 +93,9 @@ impl Way {
     }
 }
 
+/// What a wait went into, and whether the request was issued within it.
+type Found = (Bill, bool);
+
 /// Which act: process, track, position.
 type ActId = (u16, usize, usize);
 
@@ -106,7 +109,7 @@ pub(super) struct Stretch {
 pub(super) struct Blame<'a> {
     lines: &'a Timelines,
     /// Waits at queues that have been answered.
-    answered: BTreeMap<ActId, Rc<Bill>>,
+    answered: BTreeMap<ActId, Rc<Found>>,
     /// Waits that are being answered.
     asked: Vec<ActId>,
     /// The outermost of those that an answer had to leave out.
@@ -119,14 +122,15 @@ impl<'a> Blame<'a> {
     }
 
     /// Adds to `bill` what kept `process` from going on at the end of a stretch; only what was before `clip` counts.
+    /// Returns whether the request was issued within the stretch: what was before that is of no request any more.
     pub(super) fn before(
         &mut self,
         process: u16,
         Stretch { from, until }: Stretch,
         clip: Time,
-        way: Way,
+        mut way: Way,
         bill: &mut Bill,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let mut at = until;
         while at > from {
             let Some(id) = self.act_before(process, at) else {
@@ -137,14 +141,18 @@ impl<'a> Blame<'a> {
             let (start, end) = (act.start.max(from), at.min(clip));
             if start < end {
                 match act.what {
-                    What::Work | What::Through => bill.add(way.item(act.lane, act.label), end - start),
+                    What::Work | What::Through => {
+                        bill.add(way.item(act.lane, act.label), self.lines.measure(start, end));
+                    }
+                    // Whoever was on the lane had been asked by somebody else.
                     What::LaneWait => self.follow_lane(id, &act, Stretch { from: start, until: end }, way, bill)?,
-                    What::QueueWait(by) => self.follow_queue(id, by, &act, (start, end), way, bill)?,
+                    What::QueueWait(by) => way.idle |= self.follow_queue(id, by, &act, (start, end), way, bill)?,
                 }
             }
+            way.idle |= matches!(act.label.class, Class::Queued | Class::Workload);
             at = start;
         }
-        Ok(())
+        Ok(way.idle)
     }
 
     /// Nobody says what the process was at before `at`; returns when it was at something.
@@ -154,7 +162,7 @@ impl<'a> Blame<'a> {
         let start = tracks.iter().filter_map(before).max().map_or(from, |end| end.max(from));
         if start < at.min(clip) {
             let nobody = u16::MAX - process;
-            bill.add(way.item(nobody, &UNATTRIBUTED), at.min(clip) - start);
+            bill.add(way.item(nobody, &UNATTRIBUTED), self.lines.measure(start, at.min(clip)));
         }
         start
     }
@@ -214,18 +222,18 @@ impl<'a> Blame<'a> {
         for interval in intervals[first..].iter().take_while(|interval| interval.start < until) {
             let (start, end) = (interval.start.max(from), interval.end.min(until));
             if start > at {
-                bill.add(way.item(act.lane, act.label), start - at);
+                bill.add(way.item(act.lane, act.label), lines.measure(at, start));
             }
             if matches!(interval.phase.class, Class::Reason | Class::Workload) {
                 let whole = Stretch { from: start, until: interval.end };
                 self.before(interval.who, whole, end, way, bill)?;
             } else {
-                bill.add(way.item(act.lane, interval.phase), end - start);
+                bill.add(way.item(act.lane, interval.phase), lines.measure(start, end));
             }
             at = end;
         }
         if until > at {
-            bill.add(way.item(act.lane, act.label), until - at);
+            bill.add(way.item(act.lane, act.label), lines.measure(at, until));
         }
         self.asked.pop();
         Ok(())
@@ -240,33 +248,30 @@ impl<'a> Blame<'a> {
         (start, end): (Time, Time),
         way: Way,
         bill: &mut Bill,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let way = way.across(act);
         let whole = (start, end) == (act.start, act.end);
-        if let Some(found) = self.answered.get(&id).filter(|_| whole) {
-            for &(item, time) in &found.clone().0 {
-                bill.add(way.to(item), time);
-            }
-            return Ok(());
+        if let Some(found) = self.answered.get(&id).filter(|_| whole).cloned() {
+            found.0.0.iter().for_each(|&(item, time)| bill.add(way.to(item), time));
+            return Ok(found.1);
         }
         self.ask(id)?;
         let stretch = Stretch { from: start, until: act.end };
-        if whole {
+        let issued = if whole {
             let mut found = Bill::default();
             let left_out = self.left_out.replace(usize::MAX);
-            self.before(by, stretch, end, Way::new(None), &mut found)?;
-            for &(item, time) in &found.0 {
-                bill.add(way.to(item), time);
-            }
+            let issued = self.before(by, stretch, end, Way::new(None), &mut found)?;
+            found.0.iter().for_each(|&(item, time)| bill.add(way.to(item), time));
             // An answer that left out a wait around it is good for that place only.
             if self.left_out.get() >= self.asked.len() - 1 {
-                self.answered.insert(id, Rc::new(found));
+                self.answered.insert(id, Rc::new((found, issued)));
             }
             self.left_out.set(self.left_out.get().min(left_out));
+            issued
         } else {
-            self.before(by, stretch, end, way, bill)?;
-        }
+            self.before(by, stretch, end, way, bill)?
+        };
         self.asked.pop();
-        Ok(())
+        Ok(issued)
     }
 }

@@ -19,32 +19,27 @@ impl Account {
     /// The account of a run in `sim`, from what the ledger kept. `all_over` says that the run ended by itself, so
     /// that nothing was under way. Nothing where no lane was used.
     pub fn of(sim: &Sim, ledger: &Ledger, all_over: bool) -> Result<Option<Account>, Unaccountable> {
-        let lines = Timelines::new(sim, ledger)?;
-        let (from, seen) = ledger.read(|pages| (pages.from, pages.until));
-        let until = if all_over && !ledger.is_full() { seen } else { known_until(&lines, from, seen.min(sim.now())) };
-        if until <= from {
+        let lines = Timelines::new(sim, ledger, all_over)?;
+        if lines.until <= lines.from {
             return Ok(None);
         }
+        let (from, until) = (lines.squeeze(lines.from), lines.squeeze(lines.until));
         let mut fold = Fold { lines: &lines, blame: Blame::new(&lines), window: Stretch { from, until } };
-        let used = |line: &LaneLine| line.intervals.iter().any(|i| i.end > from && i.start < until);
+        // A lane that is only ever held by someone who waits is no hop of its own.
+        let works = |i: &Interval| i.end > from && i.start < until && i.phase.class != Class::Reason;
+        let used = |line: &LaneLine| line.intervals.iter().any(works);
         let lanes = (0..lines.lanes.len()).filter(|&number| used(&lines.lanes[number]));
         let lanes = lanes.map(|number| fold.lane(number)).collect::<Result<Vec<_>, _>>()?;
         let (path, latency) = (fold.path()?, fold.latency()?);
+        let Timelines { from, until, .. } = lines;
         Ok((!lanes.is_empty()).then_some(Account { from, until, lanes, path, latency }))
     }
-}
-
-/// A lane says what it was in when that has ended. So what is known ends where the first lane that is still in use
-/// falls silent; a lane that fell silent in the first half is not in use any more.
-fn known_until(lines: &Timelines, from: Time, seen: Time) -> Time {
-    let half = from + Time::ps(seen.saturating_sub(from).as_ps() / 2);
-    let last = lines.lanes.iter().filter_map(|line| line.intervals.last()).map(|interval| interval.end);
-    last.filter(|end| *end >= half).min().map_or(seen, |end| end.min(seen))
 }
 
 struct Fold<'a> {
     lines: &'a Timelines,
     blame: Blame<'a>,
+    /// In squeezed time.
     window: Stretch,
 }
 
@@ -75,7 +70,7 @@ impl Fold<'_> {
                     &mut waits,
                 )?;
             } else {
-                own.charge(number as u16, phase, upto - within);
+                own.charge(number as u16, phase, lines.measure(within, upto));
             }
             at = upto;
         }
@@ -88,7 +83,7 @@ impl Fold<'_> {
         if until > at {
             let (part, lane) = (line.part().to_string(), line.name.clone());
             let (class, cause, phase) = (Use::Nothing, "nothing asks for it".to_string(), String::new());
-            entries.push(Entry { class, cause, part, lane, phase, time: until - at });
+            entries.push(Entry { class, cause, part, lane, phase, time: lines.measure(at, until) });
         }
         entries.sort_by(|a, b| (a.class, b.time, &a.lane, &a.phase, &a.cause).cmp(&order(b, a.time)));
         let capacity = rate.map(|Rate { bytes, per, .. }| Capacity {
@@ -136,12 +131,13 @@ impl Fold<'_> {
     }
 
     fn busy(&self, line: &LaneLine) -> Vec<Time> {
-        let Stretch { from, until } = self.window;
+        let Timelines { from, until, .. } = *self.lines;
         let span = (until - from).as_ps();
         let edge = |slice: u64| from + Time::ps((u128::from(span) * u128::from(slice) / u128::from(SLICES)) as u64);
         let mut busy = vec![Time::ZERO; SLICES as usize];
         for interval in &line.intervals {
-            let (start, end) = (interval.start.max(from), interval.end.min(until));
+            let real = |at| self.lines.real(at);
+            let (start, end) = (real(interval.start).max(from), real(interval.end).min(until));
             if start >= end || interval.phase.class == Class::Reason {
                 continue;
             }
@@ -195,7 +191,7 @@ impl Fold<'_> {
         for Transfer { who, issued, ended } in within {
             let (stretch, mut bill) = (Stretch { from: *issued, until: *ended }, Bill::default());
             self.blame.before(*who, stretch, *ended, Way::new(None), &mut bill)?;
-            requests.push((*ended - *issued, bill));
+            requests.push((lines.measure(*issued, *ended), bill));
         }
         requests.sort_by_key(|request| request.0);
         if requests.is_empty() {

@@ -12,24 +12,19 @@ pub struct Ledger(Rc<RefCell<Pages>>);
 pub(super) struct Pages {
     pub(super) from: Time,
     pub(super) records: Vec<Record>,
-    /// Spans that the records stand for, and how many are enough.
-    spans: u64,
-    enough: u64,
-    /// When the last of them ended.
-    pub(super) until: Time,
+    pub(super) enough: usize,
 }
 
 impl Ledger {
-    /// Keeps records from `from` on, until they stand for `spans` spans.
-    pub fn new(from: Time, spans: u64) -> Ledger {
-        let records = Vec::new();
-        Ledger(Rc::new(RefCell::new(Pages { from, records, spans: 0, enough: spans, until: Time::ZERO })))
+    /// Keeps `enough` records from `from` on. An account is made of no more spans than that.
+    pub fn new(from: Time, enough: usize) -> Ledger {
+        Ledger(Rc::new(RefCell::new(Pages { from, records: Vec::new(), enough })))
     }
 
     /// Whether there are as many records as asked for.
     pub fn is_full(&self) -> bool {
         let pages = self.0.borrow();
-        pages.spans >= pages.enough
+        pages.records.len() >= pages.enough
     }
 
     pub(super) fn read<T>(&self, with: impl FnOnce(&Pages) -> T) -> T {
@@ -55,17 +50,15 @@ impl Observer for Ledger {
         let pages = &mut *pages;
         let mut wanted = true;
         for record in batch {
-            if pages.spans >= pages.enough {
-                return;
-            }
             // The phases of a train come and go with their head.
             if record.kind != Kind::TrainPhase {
+                if pages.records.len() >= pages.enough {
+                    return;
+                }
                 wanted = end(record) > pages.from && record.kind != Kind::Mark;
-                pages.until = pages.until.max(end(record));
             }
             if wanted {
                 pages.records.push(*record);
-                pages.spans += if record.kind == Kind::TrainPhase { u64::from(record.count) } else { 1 };
             }
         }
     }

@@ -6,6 +6,7 @@
 mod blame;
 mod fold;
 mod ledger;
+mod repeats;
 mod timelines;
 
 use hopscope_kernel::Time;

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand};
 
 use super::ledger::Ledger;
+use super::repeats::{self, Item, Repeats};
 
 /// A lane was in a phase.
 #[derive(Clone, Copy)]
@@ -95,53 +96,130 @@ pub(super) struct Timelines {
     pub(super) processes: Vec<Vec<Track>>,
     pub(super) names: Vec<String>,
     pub(super) transfers: Vec<Transfer>,
+    /// The window, in real time; everything else here is in squeezed time.
+    pub(super) from: Time,
+    pub(super) until: Time,
+    repeats: Repeats,
 }
 
 impl Timelines {
     /// Puts the records of a ledger in order. Fails where a lane is in two phases at once.
-    pub(super) fn new(sim: &Sim, ledger: &Ledger) -> Result<Timelines, String> {
-        ledger.read(|pages| Timelines::of(sim, &pages.records))
+    pub(super) fn new(sim: &Sim, ledger: &Ledger, all_over: bool) -> Result<Timelines, String> {
+        let complete = all_over && !ledger.is_full();
+        ledger.read(|pages| Timelines::of(sim, &pages.records, (pages.from, pages.enough), complete))
     }
 
-    fn of(sim: &Sim, records: &[Record]) -> Result<Timelines, String> {
+    fn of(sim: &Sim, records: &[Record], (from, enough): (Time, usize), complete: bool) -> Result<Timelines, String> {
         let (lanes, names) = (sim.lanes(), sim.processes());
-        let line =
-            |((name, _), rates): (&(String, _), _)| LaneLine { name: name.clone(), rates, intervals: Vec::new() };
-        let mut lines: Vec<LaneLine> = lanes.iter().zip(sim.rates()).map(line).collect();
-        let mut processes: Vec<Vec<Track>> = names.iter().map(|_| Vec::new()).collect();
-        let mut transfers = Vec::new();
-        expand(
-            records,
-            |lane| lanes[usize::from(lane)].1,
-            |span| {
-                let (start, end, who) = (span.at, span.at + span.span, span.who);
-                if span.kind == Kind::Transfer {
-                    transfers.push(Transfer { who, issued: start, ended: end });
-                    return;
+        let clocks: Vec<Option<Time>> = lanes.iter().map(|lane| lane.1).collect();
+        let mut items = repeats::items(records, &clocks);
+        let mut effort = 0;
+        let affordable = items.iter().take_while(|item| {
+            effort += item.effort();
+            effort <= enough as u64
+        });
+        let within = affordable.count();
+        let complete = complete && within == items.len();
+        items.truncate(within);
+        let until = known_until(&items, records, &clocks, from, complete).min(sim.now());
+        let repeats = Repeats::find(&items, &[from, until]);
+        let line = |(lane, rates): (&(String, _), _)| LaneLine { name: lane.0.clone(), rates, intervals: Vec::new() };
+        let mut lines = Timelines {
+            lanes: lanes.iter().zip(sim.rates()).map(line).collect(),
+            processes: names.iter().map(|_| Vec::new()).collect(),
+            names,
+            transfers: Vec::new(),
+            from,
+            until,
+            repeats,
+        };
+        for (number, item) in items.iter().enumerate() {
+            if item.is_train() {
+                for (piece, earlier) in lines.repeats.pieces(number, item, records) {
+                    expand(&piece, |lane| clocks[usize::from(lane)], |span| lines.enter(span.at - earlier, span));
                 }
-                if span.kind == Kind::Phase {
-                    let interval = Interval { start, end, phase: span.label, who };
-                    lines[usize::from(span.lane)].intervals.push(interval);
-                }
-                if let Some(what) = what(&span) {
-                    let act = Act { start, end, label: span.label, lane: span.lane, what };
-                    track(&mut processes[usize::from(who)], &span).push(act);
-                }
-            },
-        );
-        for line in &mut lines {
+            } else {
+                let at = lines.repeats.squeeze(item.start);
+                let span = lines.repeats.squeeze(item.end) - at;
+                expand(&records[item.first..=item.last], |_| None, |whole| lines.enter(at, Span { span, ..whole }));
+            }
+        }
+        lines.sort()?;
+        Ok(lines)
+    }
+
+    /// Enters a span that begins at squeezed time `start`.
+    fn enter(&mut self, start: Time, span: Span) {
+        let (end, who) = (start + span.span, span.who);
+        if span.kind == Kind::Transfer {
+            self.transfers.push(Transfer { who, issued: start, ended: end });
+            return;
+        }
+        if span.kind == Kind::Phase {
+            let interval = Interval { start, end, phase: span.label, who };
+            self.lanes[usize::from(span.lane)].intervals.push(interval);
+        }
+        if let Some(what) = what(&span) {
+            let act = Act { start, end, label: span.label, lane: span.lane, what };
+            track(&mut self.processes[usize::from(who)], &span).push(act);
+        }
+    }
+
+    fn sort(&mut self) -> Result<(), String> {
+        for line in &mut self.lanes {
             line.intervals.sort_by_key(|interval| interval.start);
             if let Some(two) = line.intervals.windows(2).find(|two| two[1].start < two[0].end) {
-                let (one, other, at) = (two[0].phase.name, two[1].phase.name, two[1].start);
+                let (one, other, at) = (two[0].phase.name, two[1].phase.name, self.repeats.real(two[1].start));
                 return Err(format!("{} is in `{one}` and in `{other}` at {at}", line.name));
             }
         }
-        for tracks in &mut processes {
+        for tracks in &mut self.processes {
             tracks.sort_by_key(|track| track.key);
             tracks.iter_mut().for_each(|track| track.acts.sort_by_key(|act| (act.end, act.start)));
         }
-        Ok(Timelines { lanes: lines, processes, names, transfers })
+        Ok(())
     }
+
+    /// Real time to squeezed time, for an edge of the window.
+    pub(super) fn squeeze(&self, at: Time) -> Time {
+        self.repeats.squeeze(at)
+    }
+
+    /// Squeezed time to real time.
+    pub(super) fn real(&self, at: Time) -> Time {
+        self.repeats.real(at)
+    }
+
+    /// How much real time a stretch of squeezed time stands for.
+    pub(super) fn measure(&self, start: Time, end: Time) -> Time {
+        self.repeats.real(end) - self.repeats.real(start)
+    }
+}
+
+/// A lane says what it was in when that has ended. So what is known ends where the first lane that is still in use
+/// falls silent; a lane that fell silent in the first half is not in use any more.
+fn known_until(items: &[Item], records: &[Record], clocks: &[Option<Time>], from: Time, complete: bool) -> Time {
+    let seen = items.iter().map(|item| item.end).max().unwrap_or(from).max(from);
+    if complete {
+        return seen;
+    }
+    let mut last = vec![Time::ZERO; clocks.len()];
+    for (position, record) in items.iter().flat_map(Item::positions).map(|position| (position, &records[position])) {
+        let Some(last) = last.get_mut(usize::from(record.lane)) else { continue };
+        let end = match record.kind {
+            Kind::Phase => record.at + record.span,
+            Kind::TrainHead => {
+                let begins = record.at + record.span * (u64::from(record.count) - 1);
+                let phases = &records[position + 1..=position + usize::from(record.phases)];
+                let length = phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.span);
+                clocks[usize::from(record.lane)].map_or(begins, |clock| begins.edge(clock)) + length
+            }
+            _ => continue,
+        };
+        *last = end.max(*last);
+    }
+    let half = from + Time::ps((seen - from).as_ps() / 2);
+    last.into_iter().filter(|end| *end >= half).min().map_or(seen, |end| end.min(seen))
 }
 
 /// Lane, kind, and the name of a wait or delay, of which one process may have several at once.

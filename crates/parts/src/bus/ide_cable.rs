@@ -212,6 +212,24 @@ impl IdeCable {
         }
     }
 
+    /// The same for groups of two runs of words: the first group's runs, one group every `pitch`.
+    pub fn words_in_groups(&self, [one, two]: [(Time, Time); 2], pitch: Time, groups: u64) {
+        // The first group meets what was before, the second the first.
+        for group in (0..groups).take(2) {
+            for (start, end) in [one, two] {
+                self.words(start + pitch * group, end + pitch * group);
+            }
+        }
+        let (Some((since, until)), Some(left @ 1..)) = (self.words.get(), groups.checked_sub(2)) else { return };
+        let (words, run) = (self.moving.get(), until - since);
+        let between = (&PAUSE, one.0 + pitch - two.1);
+        let (second, within) = ((words, one.1 - one.0), (&PAUSE, two.0.saturating_sub(one.1)));
+        let joined = two.0 <= one.1;
+        let rest = if joined { [(words, Time::ZERO), (&PAUSE, Time::ZERO)] } else { [second, within] };
+        self.lane.was_in_repeatedly(&[(words, run), between, rest[0], rest[1]], since, pitch, left);
+        self.words.set(Some((since + pitch * left, until + pitch * left)));
+    }
+
     /// When the last word crossed, if any has in this burst.
     pub fn words_ended(&self) -> Option<Time> {
         self.words.get().map(|(_, until)| until)

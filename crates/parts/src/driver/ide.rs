@@ -21,10 +21,10 @@ use crate::protocols::ide::{IdeDrive, READ_DMA, SECTOR_BYTES, WRITE_DMA};
 use crate::protocols::pci::Command;
 use crate::protocols::storage::{Completion, Operation, Request, Storage};
 
-static NO_REQUEST: Label = Label::reason("no request");
+static NO_REQUEST: Label = Label::workload("no request");
 static QUEUE_FULL: Label = Label::reason("driver queue full");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
-static CHANNEL_BUSY: Label = Label::reason("channel busy with another command");
+static CHANNEL_BUSY: Label = Label::queued("channel busy with another command");
 static COMMAND: Label = Label::reason("command under way");
 
 /// Pages of memory: a transfer of more is scattered over them.

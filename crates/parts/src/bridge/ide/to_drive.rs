@@ -167,12 +167,11 @@ impl IdeBridge {
         else {
             unreachable!("three cars went in")
         };
-        for k in 0..served.done {
-            let asked = begin + course.end * k;
-            for (words, strobe) in course.words.into_iter().zip(course.strobes) {
-                cable.words(asked + strobe, asked + strobe + course.word * words);
-            }
-        }
+        let run = |half: usize| {
+            let start = begin + course.strobes[half];
+            (start, start + course.word * course.words[half])
+        };
+        cable.words_in_groups([run(0), run(1)], course.end, served.done);
         let sent = served.done as u32;
         let Burst::UnderWay(serving) = served.next else {
             // Cut between two groups: the next one asks for the port like any other.

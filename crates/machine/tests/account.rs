@@ -1,0 +1,159 @@
+//! The loss account: it adds up to the picosecond, knows what every lane waited for, and needs no burst by burst.
+
+mod random_machines;
+
+use hopscope_kernel::Time;
+use hopscope_machine::bottleneck;
+use hopscope_machine::explain::{Explained, explain};
+use hopscope_machine::library::Library;
+use hopscope_machine::run::Options;
+use hopscope_observe::account::{Account, Entry, Use};
+use random_machines::Drawn;
+
+/// More than any of these runs has.
+const ALL: usize = usize::MAX;
+
+fn account(drawn: &Drawn, seed: u64, trains: bool) -> Account {
+    let options = Options { seed, trains, until: None };
+    let explained = explain(&drawn.blueprint, &drawn.jobs, options, ALL, None);
+    explained.unwrap_or_else(|failure| panic!("seed {seed} {}: {failure:?}", drawn.words)).account
+}
+
+fn sum<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Time {
+    entries.into_iter().fold(Time::ZERO, |sum, entry| sum + entry.time)
+}
+
+#[test]
+fn the_account_adds_up_and_leaves_nothing_unattributed_on_a_thousand_random_machines() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut lanes = 0;
+    for seed in 0..1_000 {
+        let drawn = random_machines::machine(&library, seed, "8ms");
+        let account = account(&drawn, seed, true);
+        let words = &drawn.words;
+        assert_eq!(account.unattributed(), [], "seed {seed} {words}");
+        for lane in &account.lanes {
+            assert_eq!(sum(&lane.entries), account.span(), "seed {seed} {words}: {}", lane.lane);
+            let busy: Time = lane.busy.iter().fold(Time::ZERO, |sum, time| sum + *time);
+            let classes = [Use::Payload, Use::WidthUnused, Use::Protocol];
+            let worked: Time = classes.iter().fold(Time::ZERO, |sum, class| sum + lane.time_in(*class));
+            assert_eq!(busy, worked, "seed {seed} {words}: {}", lane.lane);
+            lanes += 1;
+        }
+        if let Some(latency) = &account.latency {
+            for split in [&latency.mean, &latency.median, &latency.p99] {
+                assert_eq!(sum(&split.entries), split.sum, "seed {seed} {words}");
+            }
+        }
+    }
+    assert!(lanes > 5_000, "{lanes} lanes were accounted for");
+}
+
+#[test]
+fn the_account_is_the_same_burst_by_burst() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut with_path = 0;
+    for seed in 0..150 {
+        let drawn = random_machines::machine(&library, seed, "8ms");
+        let (whole, single) = (account(&drawn, seed, true), account(&drawn, seed, false));
+        // What the end of the run cuts short is known a little later or earlier.
+        if whole.until != single.until {
+            continue;
+        }
+        with_path += usize::from(!whole.path.is_empty());
+        for (a, b) in whole.lanes.iter().zip(&single.lanes) {
+            assert_eq!((&a.lane, &a.entries), (&b.lane, &b.entries), "seed {seed} {}", drawn.words);
+        }
+        assert_eq!((&whole.path, &whole.latency), (&single.path, &single.latency), "seed {seed} {}", drawn.words);
+    }
+    assert!(with_path > 50, "{with_path} runs with a critical path were compared");
+}
+
+fn explained(system: &str, options: &[&str]) -> (Drawn, Explained) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let drawn = random_machines::of(&library, system, options);
+    let run = explain(&drawn.blueprint, &drawn.jobs, Options::default(), 400_000, None);
+    (drawn, run.expect("the job runs"))
+}
+
+fn lane_share(account: &Account, lane: &str, of: impl Fn(&Entry) -> bool) -> f64 {
+    let lane = account.lanes.iter().find(|line| line.lane == lane).expect("the lane was used");
+    sum(lane.entries.iter().filter(|entry| of(entry))).as_ps() as f64 / account.span().as_ps() as f64
+}
+
+const SINGLE_BLOCK: [&str; 3] = ["--size=64k", "--time_based", "--runtime=1"];
+
+#[test]
+fn a_cable_that_writes_waits_for_the_buffer_that_waits_for_memory() {
+    let (_, run) = explained("piix4e-one-disk", &[&["--rw=write", "--bs=64k"], &SINGLE_BLOCK[..]].concat());
+    let pause = |entry: &Entry| entry.class == Use::Waiting && entry.cause == "pause";
+    let pauses = lane_share(&run.account, "cable", pause);
+    assert!((0.28..0.40).contains(&pauses), "{pauses}");
+    let memory = lane_share(&run.account, "cable", |entry| pause(entry) && entry.phase == "wait for memory");
+    assert!(memory > pauses / 4.0, "{memory} of {pauses}");
+    let cable = run.account.lanes.iter().find(|lane| lane.lane == "cable").expect("the cable was used");
+    let delivered = cable.delivered().expect("a cable has a capacity");
+    assert!((delivered / run.throughput() - 1.0).abs() < 0.02, "{delivered} {}", run.throughput());
+}
+
+#[test]
+fn two_disks_on_one_channel_wait_for_the_channel_and_on_two_for_the_buffer() {
+    let jobs = |first: &'static str, second: &'static str| {
+        let one = ["--name=a", first, "--rw=read", "--bs=64k"];
+        let two = ["--name=b", second, "--rw=read", "--bs=64k"];
+        [&one[..], &SINGLE_BLOCK[..], &two[..], &SINGLE_BLOCK[..]].concat()
+    };
+    let options = jobs("--filename=disk", "--filename=disk2");
+    let (_, same) = explained("piix4e-two-disks-same-channel", &options);
+    let channel = |entry: &Entry| entry.class == Use::Waiting && entry.cause == "channel busy with another command";
+    for firmware in ["disk.firmware", "disk2.firmware"] {
+        let share = lane_share(&same.account, firmware, channel);
+        assert!(share > 0.4, "{firmware} waits for the channel {share} of the time");
+    }
+    let (_, two) = explained("piix4e-two-disks-two-channels", &options);
+    let buffer = |entry: &Entry| entry.cause == "buffer busy with the other channel" && entry.lane == "ide.buffer";
+    for cable in ["cable", "cable2"] {
+        let share = lane_share(&two.account, cable, buffer);
+        assert!(share > 0.3, "{cable} waits for the buffer {share} of the time");
+        assert_eq!(lane_share(&two.account, cable, channel), 0.0, "{cable}");
+    }
+}
+
+#[test]
+fn with_one_request_in_flight_what_comes_before_the_next_one_is_nothing_to_do() {
+    let (_, one) =
+        explained("piix4e-one-disk", &[&["--rw=read", "--bs=4k", "--iodepth=1"], &SINGLE_BLOCK[..]].concat());
+    let (_, four) =
+        explained("piix4e-one-disk", &[&["--rw=read", "--bs=4k", "--iodepth=4"], &SINGLE_BLOCK[..]].concat());
+    let nothing = |run: &Explained| lane_share(&run.account, "cable", |entry| entry.class == Use::Nothing);
+    assert!(nothing(&one) > 0.02, "{}", nothing(&one));
+    assert!(nothing(&four) < 0.001, "{}", nothing(&four));
+}
+
+#[test]
+fn a_latency_is_what_it_went_into_and_the_median_lies_between() {
+    let job = ["--rw=randread", "--bs=4k", "--size=32m", "--time_based", "--runtime=2"];
+    let (_, run) = explained("piix4e-one-disk", &job);
+    let latency = run.account.latency.expect("requests ended");
+    assert!(latency.median.latency < latency.p99.latency && latency.mean.count > 40);
+    let arm = sum(latency.mean.entries.iter().filter(|entry| entry.lane == "disk.arm"));
+    assert!(arm.as_ps() * 10 > latency.mean.sum.as_ps() * 9, "random reads wait for the arm");
+    assert!(latency.median.count < latency.mean.count / 10);
+}
+
+#[test]
+fn the_bottleneck_is_what_helps_when_it_is_made_faster() {
+    let find = |system, options: &[&str]| {
+        let (drawn, run) = explained(system, options);
+        let found = bottleneck::find(&drawn.blueprint, &drawn.jobs, Options::default(), &run);
+        found.expect("trials run").expect("requests ended")
+    };
+    let random = ["--rw=randread", "--bs=4k", "--size=32m", "--time_based", "--runtime=2"];
+    let found = find("piix4e-one-disk", &random);
+    assert_eq!((found.lane.as_str(), found.number.as_deref()), ("disk.arm", Some("disk.rotation")), "{found:?}");
+    let read = [&["--rw=read", "--bs=64k", "--iodepth=2"], &SINGLE_BLOCK[..]].concat();
+    let found = find("piix4e-one-disk", &read);
+    assert_eq!(found.lane, "cable", "{found:?}");
+    assert_eq!(found.number.as_deref(), Some("cable.ultra_dma.rows[2].word"), "{found:?}");
+    assert!(found.next.contains("then pci limits"), "{found:?}");
+}

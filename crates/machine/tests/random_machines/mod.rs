@@ -1,0 +1,86 @@
+//! Random machines: the test bed with one or two disks, some numbers changed, jobs of any kind.
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
+
+struct Draw(u64);
+
+impl Draw {
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        choices[(self.0 >> 33) as usize % choices.len()]
+    }
+}
+
+/// System, options of its jobs, and changes of its numbers.
+fn draw(seed: u64, runtime: &str) -> (&'static str, Vec<String>, Vec<String>) {
+    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let system = draw.of(&["piix4e-one-disk", "piix4e-two-disks-same-channel", "piix4e-two-disks-two-channels"]);
+    let mut job = |name: &str, target: &str| {
+        let (rw, bs) = (
+            draw.of(&["read", "write", "randread", "randwrite"]),
+            draw.of(&["512", "2k", "4k", "6k", "16k", "64k", "128k"]),
+        );
+        let (depth, span) = (draw.of(&["1", "2", "5"]), draw.of(&["128k", "1m", "40m"]));
+        [format!("--name={name}"), format!("--filename={target}"), format!("--rw={rw}"), format!("--bs={bs}")]
+            .into_iter()
+            .chain([
+                format!("--size={span}"),
+                format!("--iodepth={depth}"),
+                "--time_based".into(),
+                format!("--runtime={runtime}"),
+            ])
+            .collect::<Vec<_>>()
+    };
+    let mut jobs = job("first", "disk");
+    if system != "piix4e-one-disk" {
+        jobs.extend(job("second", "disk2"));
+    }
+    let changes = [
+        draw.of(&["pci.clock=33.5MHz", "pci.clock=33.333333MHz", "pci.clock=25MHz"]),
+        draw.of(&["ide.channel_switch=0ns", "ide.channel_switch=120ns", "ide.channel_switch=333ns"]),
+        draw.of(&["host.hold_acknowledge=0clocks", "host.hold_acknowledge=9clocks", "host.hold_acknowledge=25clocks"]),
+        draw.of(&["driver.time_above=0us", "driver.time_above=80us"]),
+        draw.of(&["pci.latency_timer=24clocks", "pci.latency_timer=32clocks"]),
+        draw.of(&["disk.firmware.overwrite_interval=0us", "disk.firmware.overwrite_interval=745us"]),
+    ];
+    (system, jobs, changes.iter().map(|c| c.to_string()).collect())
+}
+
+/// A machine, its jobs, and how it was drawn.
+pub struct Drawn {
+    /// The machine.
+    pub blueprint: Blueprint,
+    /// Its jobs.
+    pub jobs: Vec<Job>,
+    /// System, options, changes.
+    pub words: String,
+}
+
+/// The machine of a seed, and its jobs, which run for `runtime`.
+pub fn machine(library: &Library, seed: u64, runtime: &str) -> Drawn {
+    let (system, options, changes) = draw(seed, runtime);
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let mut blueprint = Blueprint::read(library, &mut sources, file).expect("a right system");
+    for change in &changes {
+        blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&sources, false)));
+    }
+    let jobs = job_file::read_options(&mut sources, &options).expect("right options").jobs;
+    Drawn { blueprint, jobs, words: format!("{system} {options:?} {changes:?}") }
+}
+
+/// A shipped system and its jobs.
+#[allow(dead_code)]
+pub fn of(library: &Library, system: &str, options: &[&str]) -> Drawn {
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let blueprint = Blueprint::read(library, &mut sources, file).expect("a right system");
+    let options: Vec<String> = options.iter().map(|option| option.to_string()).collect();
+    let jobs = job_file::read_options(&mut sources, &options).expect("right options").jobs;
+    Drawn { blueprint, jobs, words: system.to_string() }
+}
