@@ -5,7 +5,7 @@
 //! is read off the account of that machine.
 
 use hopscope_kernel::Time;
-use hopscope_observe::account::{Account, Entry, Use};
+use hopscope_observe::account::{Account, Entry, Extent, Use};
 use hopscope_parts::parameters::Value;
 use rayon::prelude::*;
 
@@ -41,8 +41,8 @@ const TRIAL_MAX: Time = Time::ms(2_000);
 const SHARE_TRIED: f64 = 0.05;
 /// A gain below this is none.
 const GAIN_MIN: f64 = 0.005;
-/// Spans of the account that names what limits next.
-const SPANS: usize = 20_000;
+/// The account that names what limits next.
+const EXTENT: Extent = Extent { spans: 20_000, requests: 2, spans_max: 200_000 };
 /// How much faster the best number is made, step by step.
 const FASTER: [u64; 4] = [2, 4, 8, 16];
 
@@ -175,7 +175,7 @@ impl Trial {
             (times, gain) = (*further, more);
         }
         let Some(changed) = faster(blueprint, &best.path, times) else { return Ok(String::new()) };
-        let after = explain(&changed, &self.jobs, self.options, SPANS, None)?;
+        let after = explain(&changed, &self.jobs, self.options, EXTENT, None)?;
         let limit = path_by_lane(&after.account).into_iter().next();
         let limit = limit.and_then(|(_, lane, _)| after.account.path.iter().find(|entry| entry.lane == lane).cloned());
         let limit = limit.map_or(String::new(), |e| format!("; then {} limits, most of it in `{}`", e.lane, e.phase));

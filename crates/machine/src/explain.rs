@@ -2,15 +2,15 @@
 
 use hopscope_kernel::{Observer, Sim, Time};
 use hopscope_observe::Account;
-use hopscope_observe::account::Ledger;
+use hopscope_observe::account::{Extent, Ledger};
 
 use crate::blueprint::Blueprint;
 use crate::fio_json::Figures;
 use crate::job_file::Job;
 use crate::run::{Both, Failure, Options, Outcome, Stop, run_in};
 
-/// Spans that an account is made of: enough for a hundred requests and more, few enough to cost little beside the run.
-pub const SPANS: usize = 100_000;
+/// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
+pub const EXTENT: Extent = Extent { spans: 100_000, requests: 12, spans_max: 1_000_000 };
 
 /// A run with its account.
 #[derive(Clone, Debug)]
@@ -21,19 +21,19 @@ pub struct Explained {
     pub account: Account,
 }
 
-/// Runs `jobs` and accounts for every lane, over a window of so many spans from the end of the ramp on; with
+/// Runs `jobs` and accounts for every lane, over a window of that extent from the end of the ramp on; with
 /// `watcher` besides. Where the jobs have a runtime, the first tenth of it is left away: buffers fill, arms find their
 /// place.
 pub fn explain(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
-    spans: usize,
+    extent: Extent,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    let (sim, ledger) = (Sim::new(), Ledger::new(ramp.saturating_add(Time::ps(runtime.as_ps() / 10)), spans));
+    let (sim, ledger) = (Sim::new(), Ledger::new(ramp.saturating_add(Time::ps(runtime.as_ps() / 10)), extent));
     let keeping = Box::new(ledger.clone());
     let watcher: Box<dyn Observer> = match watcher {
         Some(watcher) => Box::new(Both(keeping, watcher)),

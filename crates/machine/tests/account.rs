@@ -4,18 +4,15 @@ mod random_machines;
 
 use hopscope_kernel::Time;
 use hopscope_machine::bottleneck;
-use hopscope_machine::explain::{Explained, explain};
+use hopscope_machine::explain::{EXTENT, Explained, explain};
 use hopscope_machine::library::Library;
 use hopscope_machine::run::Options;
-use hopscope_observe::account::{Account, Entry, Use};
+use hopscope_observe::account::{Account, Entry, Extent, Use};
 use random_machines::Drawn;
-
-/// More than any of these runs has.
-const ALL: usize = usize::MAX;
 
 fn account(drawn: &Drawn, seed: u64, trains: bool) -> Account {
     let options = Options { seed, trains, until: None };
-    let explained = explain(&drawn.blueprint, &drawn.jobs, options, ALL, None);
+    let explained = explain(&drawn.blueprint, &drawn.jobs, options, Extent::ALL, None);
     explained.unwrap_or_else(|failure| panic!("seed {seed} {}: {failure:?}", drawn.words)).account
 }
 
@@ -72,7 +69,7 @@ fn the_account_is_the_same_burst_by_burst() {
 fn explained(system: &str, options: &[&str]) -> (Drawn, Explained) {
     let library = Library::new(None).expect("the shipped files can be read");
     let drawn = random_machines::of(&library, system, options);
-    let run = explain(&drawn.blueprint, &drawn.jobs, Options::default(), 400_000, None);
+    let run = explain(&drawn.blueprint, &drawn.jobs, Options::default(), Extent { spans: 400_000, ..EXTENT }, None);
     (drawn, run.expect("the job runs"))
 }
 

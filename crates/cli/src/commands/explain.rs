@@ -3,7 +3,7 @@
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::bottleneck::{self, Bottleneck};
-use hopscope_machine::explain::{self, Explained, SPANS};
+use hopscope_machine::explain::{self, EXTENT, Explained};
 use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::Options;
@@ -47,7 +47,7 @@ impl Args {
         let jobs = &read.jobs.jobs;
         let progress = Progress::of(end(&read.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
-        let explained = explain::explain(&read.blueprint, jobs, options, SPANS, watcher);
+        let explained = explain::explain(&read.blueprint, jobs, options, EXTENT, watcher);
         drop(progress);
         let explained = match explained {
             Ok(explained) => explained,

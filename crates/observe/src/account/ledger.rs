@@ -5,6 +5,27 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Observer, Record, Time};
 
+/// How much an account is made of: at least so many spans and so many requests, but no more than so many spans.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Spans, at least.
+    pub spans: usize,
+    /// Requests that end, at least.
+    pub requests: usize,
+    /// Spans, at most: long requests take many.
+    pub spans_max: usize,
+}
+
+impl Extent {
+    /// Everything.
+    pub const ALL: Extent = Extent { spans: usize::MAX, requests: usize::MAX, spans_max: usize::MAX };
+
+    /// Whether that is enough.
+    pub(super) fn is_reached(&self, spans: usize, requests: usize) -> bool {
+        spans >= self.spans_max || (spans >= self.spans && requests >= self.requests)
+    }
+}
+
 /// Collects what an account is made of. A handle: clones see the same records.
 #[derive(Clone)]
 pub struct Ledger(Rc<RefCell<Pages>>);
@@ -12,23 +33,30 @@ pub struct Ledger(Rc<RefCell<Pages>>);
 pub(super) struct Pages {
     pub(super) from: Time,
     pub(super) records: Vec<Record>,
-    pub(super) enough: usize,
+    pub(super) extent: Extent,
+    requests: usize,
 }
 
 impl Ledger {
-    /// Keeps `enough` records from `from` on. An account is made of no more spans than that.
-    pub fn new(from: Time, enough: usize) -> Ledger {
-        Ledger(Rc::new(RefCell::new(Pages { from, records: Vec::new(), enough })))
+    /// Keeps records from `from` on, until they are enough for an account of that extent.
+    pub fn new(from: Time, extent: Extent) -> Ledger {
+        Ledger(Rc::new(RefCell::new(Pages { from, records: Vec::new(), extent, requests: 0 })))
     }
 
     /// Whether there are as many records as asked for.
     pub fn is_full(&self) -> bool {
-        let pages = self.0.borrow();
-        pages.records.len() >= pages.enough
+        self.0.borrow().is_full()
     }
 
     pub(super) fn read<T>(&self, with: impl FnOnce(&Pages) -> T) -> T {
         with(&self.0.borrow())
+    }
+}
+
+impl Pages {
+    /// A record stands for a span or more.
+    fn is_full(&self) -> bool {
+        self.extent.is_reached(self.records.len(), self.requests)
     }
 }
 
@@ -52,10 +80,11 @@ impl Observer for Ledger {
         for record in batch {
             // The phases of a train come and go with their head.
             if record.kind != Kind::TrainPhase {
-                if pages.records.len() >= pages.enough {
+                if pages.is_full() {
                     return;
                 }
                 wanted = end(record) > pages.from && record.kind != Kind::Mark;
+                pages.requests += usize::from(wanted && record.kind == Kind::Transfer);
             }
             if wanted {
                 pages.records.push(*record);

@@ -12,7 +12,7 @@ mod timelines;
 use hopscope_kernel::Time;
 
 pub use fold::Unaccountable;
-pub use ledger::Ledger;
+pub use ledger::{Extent, Ledger};
 
 /// What a lane was at, in one class at any instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand};
 
-use super::ledger::Ledger;
+use super::ledger::{Extent, Ledger};
 use super::repeats::{self, Item, Repeats};
 
 /// A lane was in a phase.
@@ -106,17 +106,19 @@ impl Timelines {
     /// Puts the records of a ledger in order. Fails where a lane is in two phases at once.
     pub(super) fn new(sim: &Sim, ledger: &Ledger, all_over: bool) -> Result<Timelines, String> {
         let complete = all_over && !ledger.is_full();
-        ledger.read(|pages| Timelines::of(sim, &pages.records, (pages.from, pages.enough), complete))
+        ledger.read(|pages| Timelines::of(sim, &pages.records, (pages.from, pages.extent), complete))
     }
 
-    fn of(sim: &Sim, records: &[Record], (from, enough): (Time, usize), complete: bool) -> Result<Timelines, String> {
+    fn of(sim: &Sim, records: &[Record], (from, extent): (Time, Extent), complete: bool) -> Result<Timelines, String> {
         let (lanes, names) = (sim.lanes(), sim.processes());
         let clocks: Vec<Option<Time>> = lanes.iter().map(|lane| lane.1).collect();
         let mut items = repeats::items(records, &clocks);
-        let mut effort = 0;
+        let (mut effort, mut requests) = (0, 0);
         let affordable = items.iter().take_while(|item| {
+            let reached = extent.is_reached(effort as usize, requests);
             effort += item.effort();
-            effort <= enough as u64
+            requests += usize::from(records[item.first].kind == Kind::Transfer);
+            !reached
         });
         let within = affordable.count();
         let complete = complete && within == items.len();

@@ -2,18 +2,19 @@
 
 use super::ID;
 use super::bus::Observed;
+use super::retold::Retold;
 use crate::report::{CellBasis, CheckedClaim};
 use crate::shelf::{self, Claim};
 
 /// Ultra DMA mode 2, bytes per second over 10^6: two bytes every 60 ns.
 const SPECIFIED_MB_PER_S: f64 = 33.333;
 
-pub(super) fn check(observed: &Observed) -> Vec<CheckedClaim> {
+pub(super) fn check(observed: &Observed, retold: &Retold) -> Vec<CheckedClaim> {
     let claims: Vec<Claim> = shelf::rows(ID, "claims.csv");
-    claims.into_iter().map(|claim| check_one(observed, claim)).collect()
+    claims.into_iter().map(|claim| check_one(observed, retold, claim)).collect()
 }
 
-fn check_one(observed: &Observed, claim: Claim) -> CheckedClaim {
+fn check_one(observed: &Observed, retold: &Retold, claim: Claim) -> CheckedClaim {
     let Observed { read_64k, read_128k, write_64k, write_64k_queued, .. } = observed;
     let lost = |rate: f64| 100.0 * (1.0 - rate / SPECIFIED_MB_PER_S);
     let (simulated, how) = match claim.id.as_str() {
@@ -37,9 +38,22 @@ fn check_one(observed: &Observed, claim: Claim) -> CheckedClaim {
         "piix4e-prd-per-64k" => (read_64k.descriptors, "counted on the bus"),
         "piix4e-pio-retry" => (observed.retry_clocks, "clocks of a retried transaction"),
         "piix4e-pio-tries" => (observed.tries_max as f64, "most transactions of one register access"),
+        "account-write-embedded" => (retold.write_embedded, "account of the cable, 64 KiB, pauses within bursts"),
+        "account-write-until-memory" => (retold.write_embedded_until_memory, "what those pauses went into"),
+        "account-write-set-up" => (retold.write_set_up, "account of the cable, everything else"),
+        "account-read-lost" => (retold.read_lost, "account of the cable, 64 KiB, one request in flight"),
+        "account-read-set-up" => (retold.read_set_up, "of those losses, what is not at a descriptor"),
+        "account-read-registers" => (retold.read_registers_us, "the cable waits for the processor or a register"),
+        "account-read-not-ready" => (retold.read_not_ready_us, "the cable waits for the drive"),
+        "account-same-channel" => (retold.same_channel, "account of the second drive, 64 KiB reads"),
+        "account-two-channels" => (retold.two_channels, "account of a cable, 64 KiB reads"),
         other => panic!("studies/{ID}/claims.csv: nothing answers {other}"),
     };
-    let basis = if claim.basis_at_best == "input" { CellBasis::Input } else { CellBasis::Predicted };
+    let basis = match claim.basis_at_best.as_str() {
+        "input" => CellBasis::Input,
+        "fitted" => CellBasis::Fitted,
+        _ => CellBasis::Predicted,
+    };
     let holds = basis != CellBasis::Input
         && claim.low.is_some_and(|low| low <= simulated)
         && claim.high.is_some_and(|high| simulated <= high);

@@ -8,6 +8,7 @@ mod cells;
 mod claims;
 mod fitting;
 pub mod picture;
+mod retold;
 mod robustness;
 
 use std::collections::BTreeMap;
@@ -202,7 +203,7 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let summary = crate::report::Summary::of(&table.cells, fitted);
     let mut tables = vec![table];
     tables.extend(observed.tables());
-    let claims = claims::check(&observed);
+    let claims = claims::check(&observed, &retold::Retold::observe(&setup, wish.trains)?);
     Ok(Report {
         study: ID.into(),
         title: setup.title,
