@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   PCI ◀──▶ registers BMICX, BMISX, BMIDTPX (a set a channel) ──▶ start, stop
-//!    │       command blocks 1F0h/170h, interrupt controllers 20h/A0h
+//!    │       command blocks 1F0h/170h, control blocks 3F6h/376h, interrupt controllers 20h/A0h
 //!    │
 //!    └──▶ one buffer: two halves of 32 bytes, shared, filled or emptied for one channel at a time
 //!            ├──▶ primary channel ──▶ cable
@@ -306,6 +306,8 @@ impl IdeBridge {
 pub const CHANNELS: [&str; 2] = ["primary", "secondary"];
 /// Command block bases: fixed, the data sheet says; they cannot be moved.
 pub const COMMAND_BLOCKS: [u32; 2] = [0x1F0, 0x170];
+/// Control blocks: of their registers the bridge decodes the one of alternate status and device control.
+const CONTROL_BLOCKS: [u32; 2] = [0x3F6, 0x376];
 /// Interrupt controllers: two registers each.
 const INTERRUPT_CONTROLLERS: [u32; 2] = [0x20, 0xA0];
 
@@ -313,6 +315,7 @@ const INTERRUPT_CONTROLLERS: [u32; 2] = [0x20, 0xA0];
 enum Decoded {
     InterruptController,
     CommandBlock(usize, u32),
+    ControlBlock(usize),
     BusMaster(usize, u32),
 }
 
@@ -323,6 +326,9 @@ impl IdeBridge {
         }
         if let Some(channel) = COMMAND_BLOCKS.iter().position(|base| (*base..base + 8).contains(&address)) {
             return Some(Decoded::CommandBlock(channel, address - COMMAND_BLOCKS[channel]));
+        }
+        if let Some(channel) = CONTROL_BLOCKS.iter().position(|register| *register == address) {
+            return Some(Decoded::ControlBlock(channel));
         }
         let offset = address.checked_sub(self.spec.bus_master_base).filter(|offset| *offset < 16)?;
         Some(Decoded::BusMaster(offset as usize / 8, offset % 8))
@@ -336,7 +342,8 @@ impl PciTarget for IdeBridge {
             Command::InterruptAcknowledge => inside,
             Command::IoRead | Command::IoWrite => match self.decode(transaction.address)? {
                 Decoded::InterruptController | Decoded::BusMaster(..) => inside,
-                Decoded::CommandBlock(channel, _) => {
+                // The same cycle on the cable: a control block has a chip select of its own.
+                Decoded::CommandBlock(channel, _) | Decoded::ControlBlock(channel) => {
                     let cable = self.cable(channel)?;
                     let left = cable.access(transaction.address).saturating_sub(now + self.pci.clocks(1));
                     let waits = left.as_ps().div_ceil(self.pci.clocks(1).as_ps()).max(1);
