@@ -1,8 +1,10 @@
 //! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
 
 mod check;
+mod completions;
 mod explain;
 mod fit;
+mod man;
 mod parts;
 mod reproduce;
 mod run;
@@ -39,4 +41,6 @@ commands! {
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,
+    Completions => completions,
+    Man => man,
 }
