@@ -16,5 +16,6 @@ pub mod part_file;
 pub mod problem;
 pub mod quantity;
 pub mod run;
+pub mod schema;
 pub mod system_file;
 pub mod text_file;

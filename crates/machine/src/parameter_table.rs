@@ -11,9 +11,11 @@ use crate::problem::{Problem, Problems, place};
 use crate::quantity;
 
 const BASIS: &str = "basis";
-const BASIS_WORDS: &[&str] = &["source", "measured", "fitted", "assumed"];
+/// What a basis can be.
+pub(crate) const BASIS_WORDS: &[&str] = &["source", "measured", "fitted", "assumed"];
 const QUANTITY_KEYS: &[&str] = &["value", "range", "source", "measured", "fitted", "assumed"];
-const LONGEST_TEXT: usize = 1_000;
+/// Of a text, bytes.
+pub(crate) const LONGEST_TEXT: usize = 1_000;
 const MOST_ENTRIES: usize = 10_000;
 
 /// Reads the tables of one file, and collects all that is wrong with them.

@@ -1,7 +1,7 @@
 //! Quantities as people write them: a number and its unit, read exactly, in integers.
 
 use hopscope_kernel::Time;
-use hopscope_parts::parameters::Value;
+use hopscope_parts::parameters::{Quantity, Value};
 
 use crate::nearest::nearest;
 
@@ -28,6 +28,20 @@ enum Kind {
     /// Parts per million in the unit.
     Share(u128),
     Count,
+}
+
+impl Kind {
+    fn quantity(self) -> Quantity {
+        match self {
+            Kind::Time(_) => Quantity::Time,
+            Kind::Frequency(_) => Quantity::Period,
+            Kind::Bytes(_) => Quantity::Bytes,
+            Kind::Rate(_) => Quantity::Rate,
+            Kind::Clocks => Quantity::Clocks,
+            Kind::Share(_) => Quantity::Share,
+            Kind::Count => Quantity::Count,
+        }
+    }
 }
 
 const UNITS: &[(&str, Kind)] = &[
@@ -88,6 +102,14 @@ const COUNT_NOUNS: &[(&str, &str)] = &[
     ("word", "words"),
     ("zone", "zones"),
 ];
+
+/// The units that a kind of quantity is written in; none for what is no number.
+pub fn units(quantity: Quantity) -> Vec<&'static str> {
+    if quantity == Quantity::Count {
+        return COUNT_NOUNS.iter().flat_map(|(one, many)| [*many, *one]).collect();
+    }
+    UNITS.iter().filter(|(_, kind)| kind.quantity() == quantity).map(|(name, _)| *name).collect()
+}
 
 /// A decimal number, exactly: `digits` / `scale`.
 #[derive(Clone, Copy)]

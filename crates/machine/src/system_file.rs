@@ -16,7 +16,8 @@ const USE: &str = "use";
 const COUNT: &str = "count";
 const PART: &str = "part";
 const ROOT_KEYS: &[&str] = &["title", "study", "default_target", PART];
-const LARGEST_COUNT: usize = 256;
+/// Parts of one declaration, at most.
+pub(crate) const LARGEST_COUNT: usize = 256;
 const MOST_NUMBERS: usize = 20_000;
 
 /// A machine as its file describes it.

@@ -5,6 +5,7 @@
 //! a number that is nowhere in the data cannot be in a result.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
 
@@ -31,20 +32,65 @@ pub enum Value {
     Rows(Vec<Parameters>),
 }
 
-impl Value {
-    /// What kind of quantity this is, in the words an error message uses.
-    pub fn kind(&self) -> &'static str {
+/// What kind of quantity a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantity {
+    /// [`Value::Time`]
+    Time,
+    /// [`Value::Period`]
+    Period,
+    /// [`Value::Bytes`]
+    Bytes,
+    /// [`Value::Rate`]
+    Rate,
+    /// [`Value::Clocks`]
+    Clocks,
+    /// [`Value::Count`]
+    Count,
+    /// [`Value::Share`]
+    Share,
+    /// [`Value::Text`]
+    Text,
+    /// [`Value::Rows`]
+    Rows,
+}
+
+impl Quantity {
+    /// In the words an error message uses.
+    pub fn name(self) -> &'static str {
         match self {
-            Value::Time(_) => "a time",
-            Value::Period(_) => "a frequency",
-            Value::Bytes(_) => "an amount of data",
-            Value::Rate(_) => "a data rate",
-            Value::Clocks(_) => "a number of clocks",
-            Value::Count(_) => "a count",
-            Value::Share(_) => "a share",
-            Value::Text(_) => "a text",
-            Value::Rows(_) => "a table",
+            Quantity::Time => "a time",
+            Quantity::Period => "a frequency",
+            Quantity::Bytes => "an amount of data",
+            Quantity::Rate => "a data rate",
+            Quantity::Clocks => "a number of clocks",
+            Quantity::Count => "a count",
+            Quantity::Share => "a share",
+            Quantity::Text => "a text",
+            Quantity::Rows => "a table",
         }
+    }
+}
+
+impl Value {
+    /// What kind of quantity this is.
+    pub fn quantity(&self) -> Quantity {
+        match self {
+            Value::Time(_) => Quantity::Time,
+            Value::Period(_) => Quantity::Period,
+            Value::Bytes(_) => Quantity::Bytes,
+            Value::Rate(_) => Quantity::Rate,
+            Value::Clocks(_) => Quantity::Clocks,
+            Value::Count(_) => Quantity::Count,
+            Value::Share(_) => Quantity::Share,
+            Value::Text(_) => Quantity::Text,
+            Value::Rows(_) => Quantity::Rows,
+        }
+    }
+
+    /// The same, in the words an error message uses.
+    pub fn kind(&self) -> &'static str {
+        self.quantity().name()
     }
 }
 
@@ -115,6 +161,38 @@ pub struct Parameters {
     pub place: Place,
     /// Keys a `Spec` has pulled so far.
     pulled: Vec<String>,
+    /// Who wants to know what is pulled, and as what.
+    asked: Option<Asked>,
+}
+
+/// What a `Spec` pulls from parameters and from the rows of their tables, in the kind of quantity that it needs.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    list: Arc<Mutex<Vec<(String, Quantity)>>>,
+    /// Before every key: the row of a table.
+    row: String,
+}
+
+impl Asked {
+    /// What was pulled, by path: `key`, or `key[row].column`.
+    pub fn list(&self) -> Vec<(String, Quantity)> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, key: &str, quantity: Quantity) {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push((format!("{}{key}", self.row), quantity));
+    }
+
+    fn of_row(&self, key: &str, index: usize) -> Asked {
+        Asked { list: self.list.clone(), row: format!("{}{key}[{index}].", self.row) }
+    }
+}
+
+impl PartialEq for Asked {
+    /// Parameters are the same whoever listens.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A number is missing, of the wrong kind, out of range, or in conflict with others.
@@ -134,7 +212,7 @@ macro_rules! pull {
     ($(#[$doc:meta])* $name:ident, $variant:ident, $out:ty, $expected:literal) => {
         $(#[$doc])*
         pub fn $name(&mut self, key: &str) -> Result<$out, SpecError> {
-            let (value, place) = self.pull(key, $expected)?;
+            let (value, place) = self.pull(key, Quantity::$variant, $expected)?;
             match value {
                 Value::$variant(v) => Ok(v),
                 other => Err(SpecError {
@@ -151,13 +229,21 @@ macro_rules! pull {
 impl Parameters {
     /// No numbers yet; `place` is where the part or row was written.
     pub fn new(place: Place) -> Self {
-        Parameters { entries: BTreeMap::new(), place, pulled: Vec::new() }
+        Parameters { place, ..Parameters::default() }
     }
 
-    fn pull(&mut self, key: &str, expected: &str) -> Result<(Value, Place), SpecError> {
+    /// Keeps a list of what is pulled from now on, and as what.
+    pub fn listen(&mut self) -> Asked {
+        self.asked.insert(Asked::default()).clone()
+    }
+
+    fn pull(&mut self, key: &str, quantity: Quantity, expected: &str) -> Result<(Value, Place), SpecError> {
         self.pulled.push(key.to_string());
+        if let Some(asked) = &self.asked {
+            asked.note(key, quantity);
+        }
         match self.entries.get(key) {
-            Some(entry) => Ok((entry.value.clone(), entry.place)),
+            Some(entry) => Ok((self.heard(key, &entry.value), entry.place)),
             None => Err(SpecError {
                 key: key.to_string(),
                 place: self.place,
@@ -185,6 +271,17 @@ impl Parameters {
         text, Text, String, "a text");
     pull!(/// The rows of a table.
         rows, Rows, Vec<Parameters>, "a table: a list of { … } rows");
+
+    /// A value; who listens to the table listens to its rows.
+    fn heard(&self, key: &str, value: &Value) -> Value {
+        let mut value = value.clone();
+        if let (Some(asked), Value::Rows(rows)) = (&self.asked, &mut value) {
+            for (index, row) in rows.iter_mut().enumerate() {
+                row.asked = Some(asked.of_row(key, index));
+            }
+        }
+        value
+    }
 
     /// Whether a key is there at all (for rows whose columns differ by kind of row).
     pub fn has(&self, key: &str) -> bool {
