@@ -71,6 +71,23 @@ fn every_part_in_the_list_can_be_shown() {
 }
 
 #[test]
+fn every_schema_in_the_list_can_be_had() {
+    let schemas = json(&["schema", "--json"]);
+    let names: Vec<&str> = schemas["schemas"].as_array().unwrap().iter().filter_map(|s| s["name"].as_str()).collect();
+    assert!(names.starts_with(&["system", "part", "study"]), "{names:?}");
+    let plain = text(&["schema"]);
+    for name in names {
+        assert!(plain.contains(&format!("\n{name} ")), "{plain}");
+        let schema = json(&["schema", name]);
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert!(schema["properties"]["title"].is_object() || schema["anyOf"].is_array(), "{name}");
+    }
+    let unknown = hopscope(&["schema", "sytem"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("did you mean `system`?"), "{unknown:?}");
+}
+
+#[test]
 fn a_folder_of_own_files_joins_the_shipped_ones() {
     let folder = tempfile::TempDir::new().unwrap();
     let systems = folder.path().join("systems");
@@ -78,6 +95,7 @@ fn a_folder_of_own_files_joins_the_shipped_ones() {
     std::fs::write(systems.join("mine.toml"), include_str!("../../../data/systems/piix4e-one-disk.toml")).unwrap();
     let data = folder.path().to_str().unwrap();
     assert!(text(&["systems", "--data", data]).contains("\nmine "));
+    assert!(text(&["schema", "study", "--data", data]).contains("\"mine\""));
     assert!(text(&["run", "mine", "--data", data, "--rw=read", "--size=64k"]).starts_with("job: "));
 }
 

@@ -6,6 +6,7 @@
 pub mod measure;
 pub mod piix4e;
 pub mod report;
+pub mod schema;
 pub mod shelf;
 
 use hopscope_machine::library::Library;

@@ -8,6 +8,7 @@ mod man;
 mod parts;
 mod reproduce;
 mod run;
+mod schema;
 mod studies;
 mod systems;
 
@@ -41,6 +42,7 @@ commands! {
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,
+    Schema => schema,
     Completions => completions,
     Man => man,
 }

@@ -19,7 +19,9 @@ use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
+use hopscope_machine::schema;
 use hopscope_parts::parameters::{Basis, Entry, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::Wish;
@@ -31,37 +33,64 @@ pub use fitting::fit;
 const ID: &str = "piix4e";
 const PLACEMENTS: [&str; 3] = ["one-disk", "two-disks-same-channel", "two-disks-two-channels"];
 
-#[derive(Deserialize)]
-struct StudyFile {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct StudyFile {
+    /// Its name in reports.
     title: String,
+    /// The machines, by what the study calls them.
     systems: BTreeMap<String, String>,
+    /// Numbers of the workload.
     numbers: BTreeMap<String, Number>,
+    /// What a fit may move.
     fit: Vec<Fit>,
+    /// Mechanisms that are switched off, one at a time, to see what they are worth.
     ablation: Vec<Ablation>,
 }
 
-/// A number of the study itself.
-#[derive(Clone, Deserialize)]
+/// A number of the study itself: fitted or assumed.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Number {
+    /// A quantity with its unit.
+    #[schemars(schema_with = "any_quantity")]
     value: String,
+    /// To what.
     fitted: Option<String>,
+    /// Why it is plausible.
     assumed: Option<String>,
+    /// The plausible range: lowest and highest.
     #[serde(default)]
+    #[schemars(schema_with = "range_of_quantities")]
     range: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Fit {
+    /// A part file.
     part: String,
+    /// Its numbers, in the order in which they are moved.
     keys: Vec<String>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Ablation {
+    /// What is switched off.
     what: String,
+    /// Part file, key and value.
     #[serde(default)]
     set: Vec<(String, String, String)>,
+    /// Requests in flight.
     depth: Option<u64>,
+}
+
+fn any_quantity(_: &mut SchemaGenerator) -> Schema {
+    Schema::try_from(schema::any_quantity()).unwrap_or_default()
+}
+
+fn range_of_quantities(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": any_quantity(generator), "minItems": 2, "maxItems": 2 })
 }
 
 /// The study with everything that can be varied: three machines, the workload's numbers, the jobs.

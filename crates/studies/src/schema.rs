@@ -1,0 +1,73 @@
+//! The JSON Schema of `study.toml`, made from what reads it.
+
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::{Problems, Sources};
+use hopscope_machine::schema::{DIALECT, Schema};
+use schemars::schema_for;
+use serde_json::{Value, json};
+
+use crate::piix4e::StudyFile;
+
+/// The schema of this crate's files.
+pub static STUDY: Schema = Schema { name: "study", files: "studies/*/study.toml", make: study };
+
+fn study(library: &Library, _: &mut Sources) -> Result<Value, Problems> {
+    let mut schema = schema_for!(StudyFile).to_value();
+    schema["$schema"] = json!(DIALECT);
+    schema["title"] = json!("A study of Hopscope");
+    schema["description"] = json!("What a publication says, and which machines and numbers answer it.");
+    schema["additionalProperties"] = json!(false);
+    // The list of studies reads it, not the study.
+    schema["properties"]["source"] = json!({ "type": "string", "description": "who published it, and when" });
+    if let Value::Array(required) = &mut schema["required"] {
+        required.push(json!("source"));
+    }
+    let named = |names: Vec<&str>| json!({ "type": "string", "enum": names });
+    schema["properties"]["systems"]["additionalProperties"] = named(library.systems().collect());
+    schema["$defs"]["Fit"]["properties"]["part"]["enum"] = named(library.parts().collect())["enum"].clone();
+    Ok(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{STUDIES, shelf};
+
+    fn complaints(text: &str) -> Vec<String> {
+        let library = Library::new(None).expect("the shipped files can be read");
+        let schema = study(&library, &mut Sources::default()).expect("a schema");
+        assert!(jsonschema::draft202012::meta::is_valid(&schema));
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema of the dialect");
+        let content: Value = toml::from_str(text).expect("TOML");
+        validator.iter_errors(&content).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    }
+
+    #[test]
+    fn every_shipped_study_is_valid() {
+        for study in STUDIES {
+            let found = complaints(shelf::text(study.id, "study.toml"));
+            assert!(found.is_empty(), "{}: {found:#?}", study.id);
+        }
+    }
+
+    #[test]
+    fn a_wrong_study_is_not_valid() {
+        let right = shelf::text("piix4e", "study.toml");
+        for (from, to, place) in [
+            ("title = ", "titel = ", ""),
+            ("source = ", "# source = ", ""),
+            ("\"piix4e-one-disk\"", "\"piix4e-one-dsk\"", "/systems/one-disk"),
+            ("\"32 MiB\"", "\"32\"", "/numbers/random_span/value"),
+            ("\"32 MiB\", fitted", "\"32 MiB\", fited", "/numbers/random_span"),
+            ("[\"1 MiB\", \"128 MiB\"]", "[1, 128]", "/numbers/random_span/range/0"),
+            ("part = \"disk/", "part = \"dsk/", "/fit/0/part"),
+            ("keys = [", "kys = [", "/fit/0"),
+            ("\"hold_acknowledge\", ", "", "/ablation/0/set/0"),
+            ("depth = 1", "depth = \"1\"", "/ablation/15/depth"),
+        ] {
+            assert!(right.contains(from), "`{from}` is there to be changed");
+            let found = complaints(&right.replacen(from, to, 1));
+            assert!(found.iter().any(|said| said.starts_with(&format!("{place}: "))), "{from} -> {to}: {found:#?}");
+        }
+    }
+}
