@@ -3,6 +3,7 @@
 mod answer;
 mod commands;
 mod inputs;
+mod listing;
 mod panics;
 mod progress;
 mod tables;

@@ -38,6 +38,9 @@ impl Args {
     }
 }
 
+/// Writes a section of a page.
+type Section = fn(&Man, &mut dyn io::Write) -> io::Result<()>;
+
 fn write(cli: &Command, folder: &Path) -> Result<String, Problem> {
     let refused = |path: &Path, error: io::Error| {
         let problem = Problem::nowhere(format!("cannot write `{}`: {error}", path.display()));
@@ -57,13 +60,17 @@ fn write(cli: &Command, folder: &Path) -> Result<String, Problem> {
 fn page(command: &Command) -> String {
     let man = Man::new(command.clone()).source(concat!("hopscope ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
-    let sections = [Man::render_title, Man::render_name_section, Man::render_synopsis_section];
-    let rest: &[fn(&Man, &mut dyn io::Write) -> io::Result<()>] = if command.has_subcommands() {
-        &[Man::render_description_section, Man::render_options_section, Man::render_subcommands_section]
-    } else {
-        &[Man::render_description_section, Man::render_options_section]
-    };
-    for section in sections.iter().chain(rest) {
+    let mut sections: Vec<Section> = vec![
+        Man::render_title,
+        Man::render_name_section,
+        Man::render_synopsis_section,
+        Man::render_description_section,
+        Man::render_options_section,
+    ];
+    if command.has_subcommands() {
+        sections.push(Man::render_subcommands_section);
+    }
+    for section in sections {
         // Nothing that is written to memory fails.
         let _ = section(&man, &mut page);
     }

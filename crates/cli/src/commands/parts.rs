@@ -10,7 +10,8 @@ use serde_json::json;
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{Data, reading};
-use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table};
+use crate::listing::list;
+use crate::tables::{bold, choices, choices_json, numbers, numbers_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,18 +42,16 @@ impl Args {
     }
 
     fn list(&self) -> Result<Answer, Refusal> {
-        let (parts, _) = reading(|sources| {
+        let (rows, _) = reading(|sources| {
             let library = self.data.library()?;
-            let texts = library.parts().filter_map(|name| Some((name.to_string(), library.part(name)?)));
-            texts.map(|(name, text)| Ok((name, read(sources, text)?))).collect::<Result<Vec<_>, Problems>>()
+            let texts = library.parts().filter_map(|name| Some((name, library.part(name)?)));
+            let row = |(name, text)| {
+                let part = read(sources, text)?;
+                Ok(vec![json!(name), json!(part.title), json!(part.model)])
+            };
+            texts.map(row).collect::<Result<Vec<_>, Problems>>()
         })?;
-        if self.json {
-            let one =
-                |(name, part): &(String, PartFile)| json!({ "name": name, "title": part.title, "model": part.model });
-            return Ok(Answer::json(&json!({ "parts": parts.iter().map(one).collect::<Vec<_>>() })));
-        }
-        let rows = parts.into_iter().map(|(name, part)| vec![name, part.title, part.model]);
-        Ok(Answer::text(table(&["part", "title", "model"], 1, rows)))
+        Ok(list("part", &["title", "model"], &rows, self.json))
     }
 
     fn show(&self, name: &str) -> Result<Answer, Refusal> {

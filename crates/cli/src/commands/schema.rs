@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{Data, reading};
-use crate::tables::table;
+use crate::listing::list;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,22 +34,16 @@ pub struct Args {
 impl Args {
     /// Lists or prints.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let Some(name) = &self.name else { return Ok(self.list()) };
+        let Some(name) = &self.name else {
+            let rows: Vec<_> = schemas().map(|schema| vec![json!(schema.name), json!(schema.files)]).collect();
+            return Ok(list("schema", &["files"], &rows, self.json));
+        };
         let schema = schemas().find(|schema| schema.name == name).ok_or_else(|| {
             let known: Vec<&str> = schemas().map(|schema| schema.name).collect();
             Problem::nowhere(format!("there is no schema `{name}`")).help(did_you_mean(name, &known))
         })?;
         let (made, _) = reading(|sources| (schema.make)(&self.data.library()?, sources))?;
         Ok(Answer::json(&made))
-    }
-
-    fn list(&self) -> Answer {
-        if self.json {
-            let one = |schema: &Schema| json!({ "name": schema.name, "files": schema.files });
-            return Answer::json(&json!({ "schemas": schemas().map(one).collect::<Vec<_>>() }));
-        }
-        let rows = schemas().map(|schema| vec![schema.name.to_string(), schema.files.to_string()]);
-        Answer::text(table(&["schema", "files"], 1, rows))
     }
 }
 

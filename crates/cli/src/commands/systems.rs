@@ -1,12 +1,14 @@
 //! `hopscope systems`: which machines are there?
 
 use hopscope_machine::blueprint::{Blueprint, Part};
+use hopscope_machine::library::TextOf;
 use hopscope_machine::problem::Problems;
 use hopscope_machine::system_file;
 use serde_json::{Map, json};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{self, Data, reading};
+use crate::listing::list;
 use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table};
 
 const EXAMPLES: &str = "\
@@ -38,24 +40,17 @@ impl Args {
     }
 
     fn list(&self) -> Result<Answer, Refusal> {
-        let (systems, _) = reading(|sources| {
+        let (rows, _) = reading(|sources| {
             let library = self.data.library()?;
-            let texts = library.systems().filter_map(|name| Some((name.to_string(), library.system(name)?)));
-            let read = |(name, text): (String, &hopscope_machine::library::TextOf)| {
+            let texts = library.systems().filter_map(|name| Some((name, library.system(name)?)));
+            let row = |(name, text): (_, &TextOf)| {
                 let file = sources.add(text.name.clone(), text.text.clone());
-                Ok((name, system_file::read(sources, file)?))
+                let system = system_file::read(sources, file)?;
+                Ok(vec![json!(name), json!(system.title), json!(system.study)])
             };
-            texts.map(read).collect::<Result<Vec<_>, Problems>>()
+            texts.map(row).collect::<Result<Vec<_>, Problems>>()
         })?;
-        if self.json {
-            let systems: Vec<_> = systems
-                .iter()
-                .map(|(name, system)| json!({ "name": name, "title": system.title, "study": system.study }))
-                .collect();
-            return Ok(Answer::json(&json!({ "systems": systems })));
-        }
-        let rows = systems.into_iter().map(|(name, system)| vec![name, system.title, system.study.unwrap_or_default()]);
-        Ok(Answer::text(table(&["system", "title", "study"], 1, rows)))
+        Ok(list("system", &["title", "study"], &rows, self.json))
     }
 
     fn show(&self, name: &str) -> Result<Answer, Refusal> {
