@@ -16,7 +16,7 @@ Examples:
   hopscope schema system > system.schema.json
   hopscope schema part --data my-data > part.schema.json
 
-An editor takes it from the first line of a file: #:schema system.schema.json";
+Editors: Taplo and Even Better TOML take it from a first line #:schema system.schema.json";
 
 /// Print the JSON Schema of a kind of file, by which an editor completes and checks it
 #[derive(clap::Args)]
