@@ -140,7 +140,8 @@ proptest! {
 
     #[test]
     fn job_options((_, text) in wreck("jobs")) {
-        let options: Vec<String> = text.lines().filter(|line| !line.starts_with('[')).map(|line| format!("--{line}")).collect();
+        let options = text.lines().filter(|line| !line.starts_with('['));
+        let options: Vec<String> = options.map(|line| format!("--{line}")).collect();
         targets::job_options(options.join("\n").as_bytes());
     }
 
