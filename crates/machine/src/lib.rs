@@ -19,3 +19,4 @@ pub mod run;
 pub mod schema;
 pub mod system_file;
 pub mod text_file;
+pub mod whatif;

@@ -1,0 +1,238 @@
+//! What would it buy? A machine and its work, changed, before and after.
+//!
+//! - `change`: changes as people write them, on the command line and in upgrade files, and what they make.
+//! - `trial`: short runs of the same requests, before and after.
+//! - `sensitivity`: every number moved a little.
+//! - `upgrades`: the changes of `data/upgrades/` that fit a machine.
+//! - `comparison`: given changes, before and after, with both accounts.
+//! - `json`: all of it as one JSON object.
+
+use hopscope_kernel::Time;
+use hopscope_observe::account::{Account, Use};
+
+use crate::blueprint::Blueprint;
+use crate::explain::Explained;
+use crate::job_file::Job;
+
+/// A machine and what it is to do.
+#[derive(Clone)]
+pub struct Setting {
+    /// The machine.
+    pub blueprint: Blueprint,
+    /// Its jobs.
+    pub jobs: Vec<Job>,
+}
+
+/// What all jobs together got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Performance {
+    /// Bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// Mean latency of all transfers.
+    pub latency_mean_ns: f64,
+    /// Transfers ended.
+    pub transfers: u64,
+}
+
+/// How one change of a number acts, against the machine as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The number, as changed.
+    pub changed_to: String,
+    /// Relative change of the throughput: 0.02 is 2 % more.
+    pub throughput: f64,
+    /// Relative change of the mean latency.
+    pub latency: f64,
+}
+
+/// How far a number can be moved in the direction that helps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// The furthest value at which a step still brings about as much as the first one.
+    pub value: String,
+    /// Relative change of the throughput there.
+    pub throughput: f64,
+    /// Why no further.
+    pub beyond: Beyond,
+}
+
+/// What comes after the end of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// A further step brings less than half of what the first one did.
+    Less,
+    /// The part refuses more.
+    Refused,
+    /// It was not moved further: to nothing, or to ten times as much.
+    NotTried,
+}
+
+impl Beyond {
+    /// In words, as in JSON and tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            Beyond::Less => "further steps bring less",
+            Beyond::Refused => "the part refuses more",
+            Beyond::NotTried => "as far as it was moved",
+        }
+    }
+}
+
+/// What one number does to the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// Its path, `part.key`, or `job.iodepth` and `job.bs`.
+    pub parameter: String,
+    /// The number as it is.
+    pub value: String,
+    /// `source`, `measured`, `fitted`, `assumed`; `job` for what the workload says.
+    pub basis: &'static str,
+    /// What less and more of it does; fewer than two where the part refuses.
+    pub effects: Vec<Effect>,
+    /// Relative change of the throughput over the relative change of the number, over both sides; nothing for a
+    /// number that is zero.
+    pub elasticity: Option<f64>,
+    /// How far that goes, for those with the largest effects.
+    pub holds_until: Option<Range>,
+}
+
+impl Sensitivity {
+    /// The largest change of the throughput, either way.
+    pub fn size(&self) -> f64 {
+        self.effects.iter().map(|effect| effect.throughput.abs()).fold(0.0, f64::max)
+    }
+
+    /// The largest change of the mean latency, either way.
+    pub fn latency_size(&self) -> f64 {
+        self.effects.iter().map(|effect| effect.latency.abs()).fold(0.0, f64::max)
+    }
+}
+
+/// What every number does to the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivities {
+    /// The largest effect first.
+    pub numbers: Vec<Sensitivity>,
+    /// Changed values that a part refused.
+    pub refused: usize,
+    /// How it was found out.
+    pub effort: Effort,
+}
+
+/// How short runs were made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effort {
+    /// Simulated time of each, after the ramp.
+    pub runtime: Time,
+    /// Each was made with these seeds, before and after.
+    pub seeds: Vec<u64>,
+}
+
+/// What limits a run: the largest entry of its critical path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The part.
+    pub part: String,
+    /// Its lane.
+    pub lane: String,
+    /// What the lane is at.
+    pub class: Use,
+    /// The phase.
+    pub phase: String,
+    /// Why somebody waits for it; empty where it is no wait.
+    pub cause: String,
+    /// Its share of the critical path.
+    pub share: f64,
+}
+
+impl Limit {
+    /// What limits the run of this account; nothing where its path is empty.
+    pub fn of(account: &Account) -> Option<Limit> {
+        let largest = account.path.iter().max_by_key(|entry| entry.time)?;
+        let all = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
+        Some(Limit {
+            part: largest.part.clone(),
+            lane: largest.lane.clone(),
+            class: largest.class,
+            phase: largest.phase.clone(),
+            cause: largest.cause.clone(),
+            share: largest.time.as_ps() as f64 / all.as_ps().max(1) as f64,
+        })
+    }
+}
+
+/// What one shipped upgrade buys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upgrade {
+    /// Its name in the library.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// Why its numbers are what they are.
+    pub basis: String,
+    /// Its changes in words.
+    pub changes: Vec<String>,
+    /// What the jobs get with it.
+    pub performance: Performance,
+    /// Relative change of the throughput.
+    pub gain: f64,
+    /// Relative change of the mean latency.
+    pub latency: f64,
+    /// What limits then.
+    pub next_limit: Option<Limit>,
+}
+
+/// What the shipped upgrades that fit buy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upgrades {
+    /// The machine as it is.
+    pub before: Performance,
+    /// What limits it.
+    pub limit: Option<Limit>,
+    /// The largest gain first.
+    pub upgrades: Vec<Upgrade>,
+    /// Those that do not fit, by name, and why.
+    pub do_not_fit: Vec<(String, String)>,
+    /// How it was found out.
+    pub effort: Effort,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What the jobs got.
+    pub performance: Performance,
+    /// What limits them.
+    pub limit: Option<Limit>,
+    /// The run and its account.
+    pub explained: Explained,
+}
+
+/// A machine before and after changes.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The changes in words, in the order in which they were made.
+    pub changes: Vec<String>,
+    /// Devices that were added and that the same job was run on as well.
+    pub also_on: Vec<String>,
+    /// As it is.
+    pub before: Side,
+    /// As changed.
+    pub after: Side,
+}
+
+/// How far the work is; called from several threads.
+pub type Progress<'a> = &'a (dyn Fn(News<'_>) + Sync);
+
+/// One piece of the work is done.
+#[derive(Clone, Copy, Debug)]
+pub struct News<'a> {
+    /// So many pieces are done.
+    pub done: usize,
+    /// Of so many.
+    pub of: usize,
+    /// What it was.
+    pub what: &'a str,
+    /// Relative change of the throughput that it found; nothing where the part refused.
+    pub throughput: Option<f64>,
+}
