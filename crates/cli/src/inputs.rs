@@ -55,10 +55,15 @@ impl Work {
         &self.system
     }
 
+    /// The shipped files and those of `--data`.
+    pub fn library(&self) -> Result<Library, Problems> {
+        self.data.library()
+    }
+
     /// Reads the machine and the job.
     pub fn read(&self) -> Result<(Read, Sources), Refusal> {
         reading(|sources| {
-            let library = self.data.library()?;
+            let library = self.library()?;
             let mut blueprint = system(&library, sources, &self.system)?;
             for assignment in &self.set {
                 blueprint.set(assignment)?;

@@ -66,6 +66,13 @@ impl Steps {
         self.bar.set_position(done as u64);
         self.bar.set_message(what.to_string());
     }
+
+    /// A result that is worth a line of its own before all of them are there; nothing where nobody looks.
+    pub fn line(&self, text: &str) {
+        if stderr().is_terminal() {
+            self.bar.suspend(|| eprintln!("{text}"));
+        }
+    }
 }
 
 impl Drop for Steps {

@@ -1,11 +1,11 @@
 //! A machine on paper: every part with its numbers and its wires, checked, ready to be built any number of times.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_kernel::Sim;
-use hopscope_parts::catalog::{self, Context, Kind, Protocol, Socket};
-use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, SpecError, Value};
+use hopscope_parts::catalog::{self, Context, Kind, Socket};
+use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
 use hopscope_parts::protocols::storage::Storage;
 
 use crate::library::Library;
@@ -13,7 +13,8 @@ use crate::nearest::did_you_mean;
 use crate::part_file;
 use crate::problem::{Problem, Problems, Sources};
 use crate::quantity;
-use crate::system_file::{self, PartDeclaration};
+use crate::system_file::{self, PartDeclaration, Plug};
+use crate::wiring::wire;
 
 /// A machine that can be built.
 #[derive(Clone)]
@@ -25,7 +26,7 @@ pub struct Blueprint {
     /// The device that a job addresses where it names none.
     pub default_target: String,
     /// In an order in which they can be built.
-    parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
 }
 
 /// One part of a machine.
@@ -39,9 +40,13 @@ pub struct Part {
     pub title: String,
     /// Its numbers.
     pub parameters: Parameters,
-    kind: &'static Kind,
+    pub(crate) kind: &'static Kind,
+    /// The wires, as they are written.
+    pub(crate) wires: Vec<Plug>,
+    /// Where it is declared.
+    pub(crate) place: Place,
     /// The part and the socket it is plugged into, in the order of the kind's plugs.
-    plugs: Vec<(String, String)>,
+    pub(crate) plugs: Vec<(String, String)>,
 }
 
 /// A built machine, at time zero.
@@ -85,7 +90,7 @@ impl Blueprint {
             }
         }
         problems = problems.unless_empty(Problems::default())?;
-        let parts = wire(&system.parts, parts)?;
+        let parts = wire(parts)?;
         let mut blueprint =
             Blueprint { title: system.title, study: system.study, default_target: String::new(), parts };
         let machine = blueprint.build(Sim::new(), 0, &mut problems);
@@ -148,6 +153,13 @@ impl Blueprint {
         Machine { sim, volumes }
     }
 
+    /// What is wrong with the machine, as changed.
+    pub fn check(&self) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        self.build(Sim::new(), 0, &mut problems);
+        problems.unless_empty(())
+    }
+
     /// Changes one number, `part.key=value`; rows of a table are `key[0].column`.
     pub fn set(&mut self, assignment: &str) -> Result<(), Problems> {
         let example = "write part.key=value, such as pci.clock=66MHz";
@@ -155,24 +167,31 @@ impl Blueprint {
             return Err(Problem::nowhere(format!("`{assignment}` is no change")).help(example).into());
         };
         let (path, text) = (path.trim(), text.trim());
+        let place = self.assign(path, text, None)?;
+        self.check().map_err(|mut problems| {
+            for problem in problems.0.iter_mut().filter(|problem| problem.place == Some(place)) {
+                // What is written there is not what is wrong.
+                (problem.place, problem.title) = (None, format!("`{path}={text}`: {}", problem.title));
+            }
+            problems
+        })
+    }
+
+    /// Changes one number or choice without a look at the whole machine. The change is written `at`, unless that
+    /// is nowhere; returns where errors about it will point.
+    pub(crate) fn assign(&mut self, path: &str, text: &str, at: Option<Place>) -> Result<Place, Problem> {
         let entry = self.entry_mut(path)?;
         let now = format!("its value now is \"{}\"", entry.written);
         let value = quantity::parse(text)
             .map_err(|expected| Problem::nowhere(format!("`{path}={text}`: {expected}")).help(now.clone()))?;
         if entry.value.kind() != value.kind() {
             let title = format!("`{path}` is {}, `{text}` is {}", entry.value.kind(), value.kind());
-            return Err(Problem::nowhere(title).help(now).into());
+            return Err(Problem::nowhere(title).help(now));
         }
-        let place = entry.place;
-        let basis = Basis::Assumed("set on the command line".to_string());
+        entry.place = at.unwrap_or(entry.place);
+        let basis = Basis::Assumed(at.map_or("set on the command line", |_| "a change to the machine").to_string());
         (entry.value, entry.basis, entry.written) = (value, basis, text.to_string());
-        let mut problems = Problems::default();
-        self.build(Sim::new(), 0, &mut problems);
-        for problem in problems.0.iter_mut().filter(|problem| problem.place == Some(place)) {
-            // What is written there is not what is wrong.
-            (problem.place, problem.title) = (None, format!("`{path}={text}`: {}", problem.title));
-        }
-        problems.unless_empty(())
+        Ok(entry.place)
     }
 
     /// Every number of every part, by path: `part.key`, or `part.key[row].column`.
@@ -192,7 +211,7 @@ impl Blueprint {
 
     /// The number at a path.
     pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
-        let known: Vec<String> = self.numbers().into_iter().map(|(path, _)| path).collect();
+        let known: Vec<String> = self.numbers().into_iter().chain(self.choices()).map(|(path, _)| path).collect();
         let missing = || {
             let help = format!("{}`hopscope systems NAME` lists all of them", did_you_mean(path, &known));
             Problem::nowhere(format!("there is no number `{path}`")).help(help)
@@ -282,7 +301,11 @@ fn collect<'a>(prefix: &str, parameters: &'a Parameters, numbers: &mut Vec<(Stri
     }
 }
 
-fn read_part(library: &Library, sources: &mut Sources, declaration: &PartDeclaration) -> Result<Part, Problems> {
+pub(crate) fn read_part(
+    library: &Library,
+    sources: &mut Sources,
+    declaration: &PartDeclaration,
+) -> Result<Part, Problems> {
     let (uses, place) = &declaration.uses;
     let Some(text) = library.part(uses) else {
         let names: Vec<&str> = library.parts().collect();
@@ -304,108 +327,8 @@ fn read_part(library: &Library, sources: &mut Sources, declaration: &PartDeclara
         }
     }
     let (name, uses, title) = (declaration.name.clone(), uses.clone(), read.title);
-    problems.unless_empty(Part { name, uses, title, parameters, kind, plugs: Vec::new() })
-}
-
-/// Checks every wire and puts the parts into an order in which they can be built.
-fn wire(declarations: &[PartDeclaration], mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
-    let mut problems = Problems::default();
-    let mut offered: BTreeMap<String, Vec<(String, Protocol)>> = BTreeMap::new();
-    for part in &mut parts {
-        match (part.kind.sockets)(&mut part.parameters.clone()) {
-            Ok(sockets) => drop(offered.insert(part.name.clone(), sockets)),
-            Err(error) => problems.0.push(SpecError::into(error)),
-        }
-    }
-    problems = problems.unless_empty(Problems::default())?;
-    let mut used: BTreeMap<String, String> = BTreeMap::new();
-    for (part, declaration) in parts.iter_mut().zip(declarations) {
-        for plug in &declaration.plugs {
-            if !part.kind.plugs.iter().any(|(key, _)| *key == plug.key) {
-                let problem = Problem::at(plug.place, format!("`{}` has no plug `{}`", part.uses, plug.key));
-                problems.0.push(problem.help(plugs_of(part.kind)));
-            }
-        }
-        for (key, protocol) in part.kind.plugs {
-            let Some(plug) = declaration.plugs.iter().find(|plug| plug.key == *key) else {
-                let problem =
-                    Problem::at(declaration.place, format!("`{}` is not plugged in: `{key}` is missing", part.name));
-                problems
-                    .0
-                    .push(problem.help(format!("write {key} = \"part.port\", where the port is {}", protocol.name())));
-                continue;
-            };
-            match find_socket(&offered, &plug.target, *protocol) {
-                Err((title, help)) => problems.0.push(Problem::at(plug.place, title).help(help)),
-                Ok((target, socket)) => {
-                    let taken = used.insert(plug.target.clone(), part.name.clone());
-                    if let Some(other) = taken.filter(|_| !protocol.shared()) {
-                        let problem =
-                            Problem::at(plug.place, format!("`{}` is already used by `{other}`", plug.target));
-                        problems.0.push(problem.help("a port takes one part: choose another"));
-                    }
-                    part.plugs.push((target, socket));
-                }
-            }
-        }
-    }
-    for (part, declaration) in parts.iter().zip(declarations) {
-        for socket in part.kind.required {
-            let port = format!("{}.{socket}", part.name);
-            if !used.contains_key(&port) {
-                let problem = Problem::at(declaration.place, format!("nothing is plugged into `{port}`"));
-                problems.0.push(problem.help("without it this part has nothing to do"));
-            }
-        }
-    }
-    problems = problems.unless_empty(Problems::default())?;
-    let mut ordered: Vec<Part> = Vec::with_capacity(parts.len());
-    let mut built = BTreeSet::new();
-    while !parts.is_empty() {
-        let hardware_left = parts.iter().any(|part| !part.kind.software);
-        let ready = parts.iter().position(|part| {
-            part.plugs.iter().all(|(target, _)| built.contains(target)) && !(part.kind.software && hardware_left)
-        });
-        let Some(index) = ready else {
-            for part in &parts {
-                let place = declarations.iter().find(|d| d.name == part.name).map_or(Place::default(), |d| d.place);
-                problems.0.push(Problem::at(place, format!("`{}` is part of a circle of wires", part.name)));
-            }
-            return Err(problems);
-        };
-        let part = parts.remove(index);
-        built.insert(part.name.clone());
-        ordered.push(part);
-    }
-    Ok(ordered)
-}
-
-fn plugs_of(kind: &Kind) -> String {
-    let keys: Vec<String> = kind.plugs.iter().map(|(key, protocol)| format!("`{key}` ({})", protocol.name())).collect();
-    if keys.is_empty() { "it has none".to_string() } else { format!("it has {}", keys.join(" and ")) }
-}
-
-/// The part and socket that `target` names; or what is wrong with it and what would be right.
-fn find_socket(
-    offered: &BTreeMap<String, Vec<(String, Protocol)>>,
-    target: &str,
-    protocol: Protocol,
-) -> Result<(String, String), (String, String)> {
-    let all =
-        || offered.iter().flat_map(|(part, sockets)| sockets.iter().map(move |(s, p)| (format!("{part}.{s}"), *p)));
-    let fitting: Vec<String> = all().filter(|(_, p)| *p == protocol).map(|(name, _)| name).collect();
-    let found = all().find(|(name, _)| name == target);
-    match (found, target.split_once('.')) {
-        (Some((_, p)), Some((part, socket))) if p == protocol => Ok((part.to_string(), socket.to_string())),
-        (Some((_, p)), _) => {
-            let title = format!("`{target}` is {}, but {} is needed", p.name(), protocol.name());
-            Err((title, format!("ports that fit: {}", fitting.join(", "))))
-        }
-        _ => {
-            let help = format!("{}ports that fit: {}", did_you_mean(target, &fitting), fitting.join(", "));
-            Err((format!("there is no port `{target}`"), help))
-        }
-    }
+    let (wires, place) = (declaration.plugs.clone(), declaration.place);
+    problems.unless_empty(Part { name, uses, title, parameters, kind, wires, place, plugs: Vec::new() })
 }
 
 fn refuse_unknown(part: &Part, parameters: &Parameters, problems: &mut Problems) {

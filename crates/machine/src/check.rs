@@ -5,6 +5,7 @@ use crate::job_file;
 use crate::library::Library;
 use crate::parameter_table::document;
 use crate::problem::{Problem, Problems, Sources, place};
+use crate::whatif::upgrades::{self, APPLIES_TO};
 
 /// What a file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum FileKind {
     Part,
     /// A workload.
     Job,
+    /// A change to machines.
+    Upgrade,
 }
 
 impl FileKind {
@@ -24,6 +27,7 @@ impl FileKind {
             FileKind::System => "system",
             FileKind::Part => "part",
             FileKind::Job => "job",
+            FileKind::Upgrade => "upgrade",
         }
     }
 }
@@ -38,9 +42,11 @@ pub fn kind_of(sources: &Sources, file: u32) -> Result<FileKind, Problems> {
     match document(file, text) {
         Ok(root) if root.get_ref().contains_key("part") => Ok(FileKind::System),
         Ok(root) if root.get_ref().contains_key("model") => Ok(FileKind::Part),
+        Ok(root) if root.get_ref().contains_key(APPLIES_TO) => Ok(FileKind::Upgrade),
         Ok(_) if is_toml => {
-            let problem = Problem::at(place(file, 0..0), "this is neither a system nor a part");
-            Err(problem.help("a system has tables [part.NAME]; a part has model = \"…\"").into())
+            let problem = Problem::at(place(file, 0..0), "this is neither a system nor a part nor an upgrade");
+            let help = "a system has tables [part.NAME]; a part has model = \"…\"; an upgrade has applies_to = […]";
+            Err(problem.help(help).into())
         }
         Err(problems) if is_toml => Err(problems),
         Ok(_) | Err(_) => Ok(FileKind::Job),
@@ -54,6 +60,7 @@ pub fn check(library: &Library, sources: &mut Sources, file: u32) -> Result<File
         FileKind::System => Blueprint::read(library, sources, file).map(drop)?,
         FileKind::Part => blueprint::check_part(library, sources, file)?,
         FileKind::Job => job_file::read(sources, file).map(drop)?,
+        FileKind::Upgrade => upgrades::check(library, sources, file)?,
     }
     Ok(kind)
 }
@@ -73,6 +80,7 @@ mod tests {
         assert_eq!(kind("a.fio", ""), Some(FileKind::Job));
         assert_eq!(kind("a.toml", "[part.disk]\nuse = \"disk/x\""), Some(FileKind::System));
         assert_eq!(kind("a", "model = \"hard-disk\""), Some(FileKind::Part));
+        assert_eq!(kind("a.toml", "applies_to = []"), Some(FileKind::Upgrade));
         assert_eq!(kind("a", "[scan]\nrw=read"), Some(FileKind::Job));
         assert_eq!(kind("a.toml", "title = \"?\""), None);
         assert_eq!(kind("a.toml", "[scan]\nrw=read"), None);
@@ -84,7 +92,8 @@ mod tests {
         let parts = library.parts().map(|name| library.part(name));
         let systems = library.systems().map(|name| library.system(name));
         let jobs = library.jobs().map(|name| library.job(name));
-        for text in parts.chain(systems).chain(jobs).flatten() {
+        let upgrades = library.upgrades().map(|name| library.upgrade(name));
+        for text in parts.chain(systems).chain(jobs).chain(upgrades).flatten() {
             let mut sources = Sources::default();
             let file = sources.add(text.name.clone(), text.text.clone());
             if let Err(problems) = check(&library, &mut sources, file) {

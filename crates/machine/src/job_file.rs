@@ -9,11 +9,11 @@ use std::ops::Range;
 use hopscope_kernel::Time;
 use hopscope_parts::parameters::Place;
 
-use crate::job_options::{Class, classify, known};
+use crate::job_options::{Class, classify, known, modelled};
 use crate::job_values::{
     DEFAULT_BLOCK, Refusal, at_least_one, blocks, bytes, direction, flag, plain, refusal, size, targets, time,
 };
-use crate::nearest::nearest;
+use crate::nearest::{did_you_mean, nearest};
 use crate::problem::{Problem, Problems, Sources, place};
 
 /// What a job file asks for.
@@ -66,6 +66,20 @@ impl Job {
     /// Where an option is written; where the job is, if it is not.
     pub fn place_of(&self, option: &str) -> Place {
         self.places.get(option).copied().unwrap_or(self.place)
+    }
+
+    /// Gives one modelled option another value, as if it were written `at`.
+    pub fn set(&mut self, option: &str, value: &str, at: Place) -> Result<(), Problem> {
+        let Class::Modelled(main) = classify(option, Some(value)) else {
+            let problem = Problem::at(at, format!("`{option}` is no option of a job that can be changed"));
+            return Err(problem.help(did_you_mean(option, &modelled())));
+        };
+        let mut draft = Draft { job: self.clone(), blocks: [(self.block_bytes_min, self.block_bytes_max); 2] };
+        draft.set(main, Some(value)).map_err(|(title, expected)| Problem::at(at, title).help(expected))?;
+        *self = draft.job;
+        (self.block_bytes_min, self.block_bytes_max) = draft.blocks[usize::from(self.rw.writes())];
+        self.places.insert(main.to_string(), at);
+        Ok(())
     }
 }
 

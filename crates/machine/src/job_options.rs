@@ -110,6 +110,11 @@ pub fn why_without_effect(option: &str) -> Option<&'static str> {
     WITHOUT_EFFECT.iter().find(|(_, names)| names.split(' ').any(|name| name == option)).map(|(why, _)| *why)
 }
 
+/// Main names of the options that are modelled.
+pub(crate) fn modelled() -> Vec<&'static str> {
+    MODELLED.iter().filter_map(|names| names.split(' ').next()).collect()
+}
+
 /// Every option that is in a class.
 pub fn known() -> Vec<&'static str> {
     let without_effect = WITHOUT_EFFECT.iter().map(|(_, names)| *names);

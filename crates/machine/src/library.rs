@@ -1,4 +1,4 @@
-//! What there is to build with: the parts, systems and jobs that ship with the program, and those of `--data DIR`.
+//! What there is to build with: the parts, systems, jobs and upgrades that ship with the program, and those of `--data DIR`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,12 +24,13 @@ pub struct TextOf {
     pub text: Cow<'static, str>,
 }
 
-/// Parts by `role/model`, systems and jobs by name.
+/// Parts by `role/model`, systems, jobs and upgrades by name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     parts: BTreeMap<String, TextOf>,
     systems: BTreeMap<String, TextOf>,
     jobs: BTreeMap<String, TextOf>,
+    upgrades: BTreeMap<String, TextOf>,
 }
 
 impl Library {
@@ -58,6 +59,11 @@ impl Library {
         self.jobs.get(name)
     }
 
+    /// An upgrade file by name.
+    pub fn upgrade(&self, name: &str) -> Option<&TextOf> {
+        self.upgrades.get(name)
+    }
+
     /// The names of all parts, sorted.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         self.parts.keys().map(String::as_str)
@@ -71,6 +77,11 @@ impl Library {
     /// The names of all jobs, sorted.
     pub fn jobs(&self) -> impl Iterator<Item = &str> {
         self.jobs.keys().map(String::as_str)
+    }
+
+    /// The names of all upgrades, sorted.
+    pub fn upgrades(&self) -> impl Iterator<Item = &str> {
+        self.upgrades.keys().map(String::as_str)
     }
 
     /// The system that a command line names: a file, or a name in this library.
@@ -137,6 +148,7 @@ impl Library {
                 Kind::Part => &mut self.parts,
                 Kind::System => &mut self.systems,
                 Kind::Job => &mut self.jobs,
+                Kind::Upgrade => &mut self.upgrades,
             };
             shelf.insert(name.to_string(), text());
         }
@@ -147,12 +159,14 @@ enum Kind {
     Part,
     System,
     Job,
+    Upgrade,
 }
 
 fn place_in_library(path: &str) -> Option<(Kind, &str)> {
     let (kind, name) = match path.split_once('/')? {
         ("parts", name) => (Kind::Part, name.strip_suffix(".toml").filter(|name| name.matches('/').count() == 1)?),
         ("systems", name) => (Kind::System, name.strip_suffix(".toml").filter(|name| !name.contains('/'))?),
+        ("upgrades", name) => (Kind::Upgrade, name.strip_suffix(".toml").filter(|name| !name.contains('/'))?),
         ("jobs", name) => (Kind::Job, name.strip_suffix(".fio").filter(|name| !name.contains('/'))?),
         _ => return None,
     };
@@ -213,6 +227,7 @@ mod tests {
             folder.files().count() + folder.dirs().map(files).sum::<usize>()
         }
         let library = Library::new(None).unwrap();
-        assert_eq!(library.parts().count() + library.systems().count() + library.jobs().count(), files(&SHIPPED));
+        let work = library.jobs().count() + library.upgrades().count();
+        assert_eq!(library.parts().count() + library.systems().count() + work, files(&SHIPPED));
     }
 }

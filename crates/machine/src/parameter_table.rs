@@ -262,7 +262,8 @@ impl TableReader {
         None
     }
 
-    fn table_basis(&mut self, basis: &Spanned<DeValue<'_>>) -> Option<Basis> {
+    /// The basis that a whole table shares.
+    pub(crate) fn table_basis(&mut self, basis: &Spanned<DeValue<'_>>) -> Option<Basis> {
         const HELP: &str = "write basis = { source = \"…\" }, or measured, fitted or assumed";
         let at = self.place(basis.span());
         let Some(table) = basis.get_ref().as_table() else {

@@ -118,6 +118,12 @@ struct Decimal {
     scale: u128,
 }
 
+/// The word for `number` of what `unit` counts: "clock" or "clocks".
+pub(crate) fn noun(unit: &str, number: u64) -> &str {
+    let both = COUNT_NOUNS.iter().chain([&("clock", "clocks")]).find(|(one, many)| [one, many].contains(&&unit));
+    both.map_or(unit, |(one, many)| if number == 1 { one } else { many })
+}
+
 /// Reads a quantity. What does not start with a digit is a text, and so is an address (`0x1f0`).
 /// The error says what was expected.
 pub fn parse(text: &str) -> Result<Value, String> {

@@ -11,6 +11,7 @@ mod run;
 mod schema;
 mod studies;
 mod systems;
+mod whatif;
 
 use crate::answer::{Answer, Refusal};
 
@@ -39,6 +40,7 @@ commands! {
     Parts => parts,
     Systems => systems,
     Check => check,
+    Whatif => whatif,
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,

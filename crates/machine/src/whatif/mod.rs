@@ -7,12 +7,26 @@
 //! - `comparison`: given changes, before and after, with both accounts.
 //! - `json`: all of it as one JSON object.
 
+mod amount;
+mod change;
+mod comparison;
+pub mod json;
+mod sensitivity;
+mod trial;
+pub mod upgrades;
+
 use hopscope_kernel::Time;
 use hopscope_observe::account::{Account, Use};
+use hopscope_parts::parameters::Basis;
 
 use crate::blueprint::Blueprint;
 use crate::explain::Explained;
 use crate::job_file::Job;
+
+pub use change::{Change, Changed, apply};
+pub use comparison::compare;
+pub use sensitivity::sensitivities;
+pub use upgrades::upgrades;
 
 /// A machine and what it is to do.
 #[derive(Clone)]
@@ -39,10 +53,26 @@ pub struct Performance {
 pub struct Effect {
     /// The number, as changed.
     pub changed_to: String,
-    /// Relative change of the throughput: 0.02 is 2 % more.
-    pub throughput: f64,
-    /// Relative change of the mean latency.
-    pub latency: f64,
+    /// Of the throughput.
+    pub throughput: Shift,
+    /// Of the mean latency.
+    pub latency: Shift,
+}
+
+/// A relative change, 0.02 for 2 % more: the mean over the seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shift {
+    /// The mean.
+    pub mean: f64,
+    /// Half-width of its 95 % interval; zero where all seeds agree.
+    pub half_width: f64,
+}
+
+impl Shift {
+    /// How large it is at least, either way; zero where its interval reaches zero.
+    pub fn sure(self) -> f64 {
+        (self.mean.abs() - self.half_width).max(0.0)
+    }
 }
 
 /// How far a number can be moved in the direction that helps.
@@ -97,20 +127,28 @@ pub struct Sensitivity {
 }
 
 impl Sensitivity {
-    /// The largest change of the throughput, either way.
+    /// The largest change of the throughput that is sure, either way: what the ranking goes by.
     pub fn size(&self) -> f64 {
-        self.effects.iter().map(|effect| effect.throughput.abs()).fold(0.0, f64::max)
+        self.effects.iter().map(|effect| effect.throughput.sure()).fold(0.0, f64::max)
     }
 
-    /// The largest change of the mean latency, either way.
+    /// The same for the mean latency.
     pub fn latency_size(&self) -> f64 {
-        self.effects.iter().map(|effect| effect.latency.abs()).fold(0.0, f64::max)
+        self.effects.iter().map(|effect| effect.latency.sure()).fold(0.0, f64::max)
+    }
+
+    /// Whether nothing at all changed, to the picosecond.
+    pub fn is_nothing(&self) -> bool {
+        let still = |shift: Shift| shift.mean == 0.0 && shift.half_width == 0.0;
+        self.effects.iter().all(|effect| still(effect.throughput) && still(effect.latency))
     }
 }
 
 /// What every number does to the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivities {
+    /// The machine as it is.
+    pub before: Performance,
     /// The largest effect first.
     pub numbers: Vec<Sensitivity>,
     /// Changed values that a part refused.
@@ -169,9 +207,11 @@ pub struct Upgrade {
     /// What it is.
     pub title: String,
     /// Why its numbers are what they are.
-    pub basis: String,
+    pub basis: Basis,
     /// Its changes in words.
     pub changes: Vec<String>,
+    /// Devices that it adds and that the same job was run on as well.
+    pub also_on: Vec<String>,
     /// What the jobs get with it.
     pub performance: Performance,
     /// Relative change of the throughput.

@@ -1,0 +1,335 @@
+//! `hopscope whatif`: what would it buy?
+
+use std::collections::BTreeSet;
+
+use hopscope_kernel::Time;
+use hopscope_machine::problem::{self, Problem, Problems, Sources};
+use hopscope_machine::run::Failure;
+use hopscope_machine::whatif::{
+    self, Change, Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade,
+    Upgrades, json,
+};
+use hopscope_observe::account::{Account, Entry, Use};
+use hopscope_parts::parameters::Place;
+
+use crate::answer::{Answer, Refusal};
+use crate::inputs::Work;
+use crate::panics::doing;
+use crate::progress::Steps;
+use crate::tables::{bold, digits, rate, span, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope whatif piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
+  hopscope whatif piix4e-one-disk --rw=write --bs=64k --runtime=2 --change pci.clock=66MHz --change pci.latency_timer=x2
+  hopscope whatif piix4e-one-disk --rw=read --bs=64k --runtime=2 \\
+      --add disk2=disk/quantum-fireball-el10.2a@cable.drive1 --change job.iodepth=4
+
+All changes that are given are made together: replaced parts first, then added ones, then numbers, then the jobs.
+A part that is replaced leaves its numbers: what the system file or --set says of it does not hold for the new one.
+[model] stands for a part, as in '[pci-bus].clock=x2'; the port `free` is the first that fits.
+A device that is added, and that no job addresses, does what the first job does.";
+
+/// Effects below this are left away from the text, unless all are asked for.
+const SHOWN_MIN: f64 = 0.001;
+/// Numbers in the text, unless all are asked for.
+const SHOWN_MAX: usize = 12;
+/// Entries of an account in the text.
+const ENTRIES_MAX: usize = 8;
+/// What is worth a line as soon as it is known.
+const NEWS_MIN: f64 = 0.01;
+/// A path longer than this is broken.
+const PATH_MAX: usize = 24;
+
+/// What would a change buy? Without a given change: which upgrade, and which number, would buy most
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    work: Work,
+    /// Change a number, a choice or the jobs, as in pci.clock=66MHz, pci.clock=x2 or job.iodepth=4 (repeatable)
+    #[arg(long, value_name = "PART.KEY=VALUE")]
+    change: Vec<String>,
+    /// Put another device of the same kind in the place of a part (repeatable)
+    #[arg(long, value_name = "PART=ROLE/MODEL")]
+    replace: Vec<String>,
+    /// Plug in a further part; ,PLUG=PART.PORT follows for each further plug of its kind (repeatable)
+    #[arg(long, value_name = "NAME=ROLE/MODEL@PART.PORT")]
+    add: Vec<String>,
+    /// Show every number, whatever its effect
+    #[arg(long)]
+    all: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    /// Decides every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Args {
+    /// Runs the machine as it is and as it could be.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        doing(format!("reading {}", self.work.system()));
+        let (library, (read, mut sources)) = (self.work.library()?, self.work.read()?);
+        let setting = Setting { blueprint: read.blueprint, jobs: read.jobs.jobs };
+        let changes = match self.changes(&mut sources) {
+            Ok(changes) => changes,
+            Err(problems) => return Err(Refusal::Input(problems, sources)),
+        };
+        doing(format!("changing {} with seed {}", self.work.system(), self.seed));
+        let steps = Steps::new();
+        let progress = |news: whatif::News<'_>| {
+            if let Some(effect) = news.throughput.filter(|effect| effect.abs() >= NEWS_MIN) {
+                steps.line(&format!("{:>9}  {}", percent(effect), news.what));
+            }
+            steps.at(news.done, news.of, news.what);
+        };
+        let system = self.work.system();
+        let answer = if changes.is_empty() {
+            whatif::upgrades(&setting, &library, &mut sources, self.seed, &progress).and_then(|upgrades| {
+                let numbers = whatif::sensitivities(&setting, self.seed, &progress)?;
+                Ok(if self.json {
+                    Answer::json(&json::outlook(system, &upgrades, &numbers))
+                } else {
+                    Answer::text(outlook(system, &upgrades, &numbers, self.all))
+                })
+            })
+        } else {
+            whatif::compare(&setting, &changes, &library, &mut sources, self.seed).map(|compared| {
+                if self.json {
+                    Answer::json(&json::comparison(system, &compared))
+                } else {
+                    Answer::text(comparison(&compared))
+                }
+            })
+        };
+        drop(steps);
+        answer.map_err(|failure: Failure| Refusal::of_run(failure, sources))
+    }
+
+    /// The given changes, as texts that errors can show.
+    fn changes(&self, sources: &mut Sources) -> Result<Vec<Change>, Problems> {
+        type Reader = fn(&str, Place) -> Result<Change, Problem>;
+        let given: [(&str, &[String], Reader); 3] = [
+            ("--replace", &self.replace, Change::replacement),
+            ("--add", &self.add, Change::addition),
+            ("--change", &self.change, Change::assignment),
+        ];
+        let (mut changes, mut problems) = (Vec::new(), Problems::default());
+        for (option, texts, read) in given {
+            for text in texts {
+                let line = format!("{option} {text}");
+                let span = option.len() + 1..line.len();
+                let file = sources.add("command line", line);
+                match read(text, problem::place(file, span)) {
+                    Ok(change) => changes.push(change),
+                    Err(found) => problems.0.push(found),
+                }
+            }
+        }
+        problems.unless_empty(changes)
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.1} %", 100.0 * share)
+}
+
+/// A change with its interval, where it has one that shows.
+fn shift(shift: Shift) -> String {
+    match format!("{:.1}", 100.0 * shift.half_width).as_str() {
+        "0.0" => percent(shift.mean),
+        half_width => format!("{:+.1} ±{half_width} %", 100.0 * shift.mean),
+    }
+}
+
+fn share(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// What holds a run back, in a few words.
+fn limit_words(limit: Option<&Limit>) -> String {
+    let Some(limit) = limit else { return "nothing".to_string() };
+    let what = if limit.phase.is_empty() { &limit.cause } else { &limit.phase };
+    format!("{}: {what}, {}", limit.lane, share(limit.share))
+}
+
+fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool) -> String {
+    let now = &upgrades.before;
+    let mut out = String::new();
+    out += &match upgrades.upgrades.first().filter(|best| best.gain > SHOWN_MIN) {
+        Some(best) => bold(&format!("{} would buy most: {}", best.title, percent(best.gain))),
+        None => bold("No shipped upgrade that fits would make it faster"),
+    };
+    out +=
+        &format!("\n{system} gets {}, mean latency {}\n", rate(now.throughput_bytes_per_s), span(now.latency_mean_ns));
+    out += &format!("and is limited by {}\n", limit_words(upgrades.limit.as_ref()));
+    out += &format!("\n{}\n{}", bold("Upgrades"), upgrade_table(&upgrades.upgrades));
+    for (name, why) in &upgrades.do_not_fit {
+        out += &folded(&format!("{name} does not fit: {why}"));
+    }
+    out += &format!("\n{}\n{}", bold("Numbers, a little less and a little more"), number_table(numbers, all));
+    let ranged: Vec<&Sensitivity> = numbers.numbers.iter().filter(|number| number.holds_until.is_some()).collect();
+    if !ranged.is_empty() {
+        out += &format!("\n{}\n{}", bold("How far that goes"), range_table(&ranged));
+    }
+    out + "\n" + &folded(&effort(numbers))
+}
+
+fn effort(numbers: &Sensitivities) -> String {
+    let Effort { runtime, seeds } = &numbers.effort;
+    let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let still = numbers.numbers.iter().filter(|number| number.is_nothing()).count();
+    format!(
+        "Each figure is the mean of runs of {:.3} s simulated with the seeds {}, the same before and after. \
+         {} numbers were moved: {still} of them change nothing, and parts refused {} values.",
+        runtime.as_seconds_f64(),
+        list.join(", "),
+        numbers.numbers.len(),
+        numbers.refused
+    )
+}
+
+fn upgrade_table(upgrades: &[Upgrade]) -> String {
+    let rows = upgrades.iter().map(|upgrade| {
+        let also = upgrade.also_on.iter().map(|device| format!("; the same job on {device}")).collect::<String>();
+        vec![
+            percent(upgrade.gain),
+            format!("{} MB/s", digits(upgrade.performance.throughput_bytes_per_s / 1e6)),
+            span(upgrade.performance.latency_mean_ns),
+            format!("{}{also}", upgrade.title),
+            limit_words(upgrade.next_limit.as_ref()),
+        ]
+    });
+    table(&["gain", "throughput", "latency", "upgrade", "then limited by"], 3, rows)
+}
+
+fn number_table(numbers: &Sensitivities, all: bool) -> String {
+    let worth = |number: &&Sensitivity| all || number.size().max(number.latency_size()) >= SHOWN_MIN;
+    let most = if all { usize::MAX } else { SHOWN_MAX };
+    let rows = numbers.numbers.iter().filter(worth).take(most).map(|number| {
+        let lines = |of: fn(&whatif::Effect) -> String| number.effects.iter().map(of).collect::<Vec<_>>().join("\n");
+        vec![
+            broken(&number.parameter),
+            format!("{}\n{}", number.value, number.basis),
+            lines(|effect| effect.changed_to.clone()),
+            lines(|effect| shift(effect.throughput)),
+            lines(|effect| shift(effect.latency)),
+        ]
+    });
+    table(&["number", "is", "changed to", "throughput", "latency"], 5, rows)
+}
+
+fn range_table(numbers: &[&Sensitivity]) -> String {
+    let rows = numbers.iter().filter_map(|number| {
+        let range = number.holds_until.as_ref()?;
+        Some(vec![
+            broken(&number.parameter),
+            range.value.clone(),
+            percent(range.throughput),
+            range.beyond.words().to_string(),
+        ])
+    });
+    table(&["number", "until", "throughput", "and then"], 3, rows)
+}
+
+/// A long path on two lines, broken at a dot.
+fn broken(path: &str) -> String {
+    match path[..path.len().min(PATH_MAX)].rfind('.') {
+        Some(dot) if path.len() > PATH_MAX => format!("{}\n  {}", &path[..dot], &path[dot..]),
+        _ => path.to_string(),
+    }
+}
+
+fn comparison(compared: &Comparison) -> String {
+    let (before, after) = (&compared.before.performance, &compared.after.performance);
+    let gain = |of: fn(&Performance) -> f64| percent(of(after) / of(before) - 1.0);
+    let (now, then) = (before.throughput_bytes_per_s, after.throughput_bytes_per_s);
+    let mut out = bold(&format!("{}: {} instead of {}", gain(|got| got.throughput_bytes_per_s), rate(then), rate(now)));
+    out += "\n";
+    compared.changes.iter().for_each(|change| out += &folded(&format!("  {change}")));
+    compared.also_on.iter().for_each(|device| out += &format!("  the same job runs on {device}, too\n"));
+    let figures = |of: fn(&Side) -> String| vec![of(&compared.before), of(&compared.after)];
+    let row = |name: &str, cells: Vec<String>, change: String| [vec![name.to_string()], cells, vec![change]].concat();
+    let rows = [
+        row(
+            "throughput",
+            figures(|side| format!("{} MB/s", digits(side.performance.throughput_bytes_per_s / 1e6))),
+            gain(|got| got.throughput_bytes_per_s),
+        ),
+        row("latency, mean", figures(|side| span(side.performance.latency_mean_ns)), gain(|got| got.latency_mean_ns)),
+        row("transfers", figures(|side| side.performance.transfers.to_string()), String::new()),
+        row("limited by", figures(|side| limit_words(side.limit.as_ref())), String::new()),
+    ];
+    out += &format!("\n{}", table(&["", "before", "after", ""], 1, rows));
+    let accounts = [&compared.before.explained.account, &compared.after.explained.account];
+    out += &format!("\n{}\n{}", bold("Lanes, shares of the time"), lanes(accounts));
+    let paths = accounts.map(|account| account.path.iter().map(|entry| (String::new(), entry)).collect());
+    out += &format!("\n{}\n{}", bold("The critical path, share of the time"), entries(paths, accounts));
+    let losses = accounts.map(|account| losses(account).collect());
+    out + &format!("\n{}\n{}", bold("The largest losses of lanes, share of the time"), entries(losses, accounts))
+}
+
+/// Losses of the lanes that carry bytes, with the name of the lane.
+fn losses(account: &Account) -> impl Iterator<Item = (String, &Entry)> {
+    let carrying = account.lanes.iter().filter(|lane| lane.capacity.is_some());
+    carrying.flat_map(|lane| {
+        lane.entries.iter().filter(|entry| entry.class != Use::Payload).map(|entry| (lane.lane.clone(), entry))
+    })
+}
+
+fn lanes(accounts: [&Account; 2]) -> String {
+    const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Use::Waiting, Use::Nothing];
+    let mut names: Vec<&str> = Vec::new();
+    for lane in accounts.iter().flat_map(|account| &account.lanes) {
+        if !names.contains(&lane.lane.as_str()) {
+            names.push(&lane.lane);
+        }
+    }
+    let cell = |name: &str, class: Use| {
+        let of = |account: &Account| {
+            let lane = account.lanes.iter().find(|lane| lane.lane == name);
+            lane.map_or("-".to_string(), |lane| share(of_window(lane.time_in(class), account)))
+        };
+        accounts.map(of).join("\n")
+    };
+    let rows = names.iter().map(|name| {
+        let cells = CLASSES.map(|class| cell(name, class)).to_vec();
+        [vec![name.to_string(), "before\nafter".to_string()], cells].concat()
+    });
+    let header: Vec<&str> = ["lane", ""].into_iter().chain(CLASSES.map(Use::word)).collect();
+    table(&header, 2, rows)
+}
+
+fn of_window(time: Time, account: &Account) -> f64 {
+    time.as_ps() as f64 / account.span().as_ps().max(1) as f64
+}
+
+/// Entries of both accounts beside each other, those that are largest on either side first.
+fn entries(sides: [Vec<(String, &Entry)>; 2], accounts: [&Account; 2]) -> String {
+    let key = |(lane, entry): &(String, &Entry)| {
+        let Entry { class, cause, part, phase, .. } = entry;
+        (lane.clone(), part.clone(), *class, phase.clone(), cause.clone())
+    };
+    let keys: BTreeSet<_> = sides.iter().flatten().map(key).collect();
+    let share_of = |side: usize, wanted: &_| {
+        let found = sides[side].iter().filter(|entry| key(entry) == *wanted);
+        let time = found.fold(Time::ZERO, |sum, (_, entry)| sum + entry.time);
+        of_window(time, accounts[side])
+    };
+    let mut rows: Vec<([f64; 2], _)> =
+        keys.into_iter().map(|key| ([share_of(0, &key), share_of(1, &key)], key)).collect();
+    rows.sort_by(|(a, _), (b, _)| b[0].max(b[1]).total_cmp(&a[0].max(a[1])));
+    let rows = rows.into_iter().take(ENTRIES_MAX).map(|(shares, (lane, part, class, phase, cause))| {
+        let why = if cause.is_empty() { class.word().to_string() } else { cause };
+        let [before, after] = shares.map(share);
+        vec![before, after, lane, format!("{part}: {phase}"), why]
+    });
+    table(&["before", "after", "lane", "where", "why"], 3, rows)
+}
+
+/// A text in lines of at most eighty columns.
+fn folded(text: &str) -> String {
+    table(&[], 0, [vec![text.to_string()]])
+}

@@ -1,0 +1,161 @@
+//! Other parts in a machine: one replaced by another of its kind, one added.
+//!
+//! A part that is replaced takes its wires along and leaves its numbers: what the system file, or `--set`, says of
+//! the old device is not said of the new one. What they say of all other parts stays.
+
+use hopscope_parts::catalog::Protocol;
+use hopscope_parts::parameters::{Parameters, Place};
+
+use crate::blueprint::{Blueprint, Part, read_part};
+use crate::library::Library;
+use crate::nearest::did_you_mean;
+use crate::part_file;
+use crate::problem::{Problem, Problems, Sources};
+use crate::system_file::{PartDeclaration, Plug};
+use crate::wiring::{sockets_of, wire};
+
+/// The port that stands for the first free one that fits.
+pub const FREE: &str = "free";
+
+/// A part that is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addition {
+    /// Its name.
+    pub name: String,
+    /// Its part file, `role/model`; or `[model]`, which is another one of the first such part, numbers included.
+    pub what: String,
+    /// Which plug (the first of its kind if none is named), and the port: `part.port`, `[model].port`, where the
+    /// port may be `free`.
+    pub plugs: Vec<(Option<String>, String)>,
+    /// Where it is asked for.
+    pub place: Place,
+}
+
+/// The model in `[model]`.
+pub(crate) fn bracketed(text: &str) -> Option<&str> {
+    text.strip_prefix('[')?.strip_suffix(']')
+}
+
+impl Blueprint {
+    /// Names of the parts that `selector` stands for: a part's name, or `[model]` for all parts of a model.
+    pub(crate) fn named(&self, selector: &str, at: Place) -> Result<Vec<String>, Problem> {
+        let (wanted, what, known): (_, _, Vec<&str>) = match bracketed(selector) {
+            Some(model) => (model, "part of the model", self.parts.iter().map(Part::model).collect()),
+            None => (selector, "part", self.parts.iter().map(|part| part.name.as_str()).collect()),
+        };
+        let found = known.iter().zip(&self.parts).filter(|(name, _)| **name == wanted);
+        let names: Vec<String> = found.map(|(_, part)| part.name.clone()).collect();
+        if names.is_empty() {
+            let problem = Problem::at(at, format!("this machine has no {what} `{wanted}`"));
+            return Err(problem.help(did_you_mean(wanted, &known)));
+        }
+        Ok(names)
+    }
+
+    /// Puts a device of part file `uses` in the place of the part `name`, which must be of the same kind.
+    pub fn replace(
+        &mut self,
+        library: &Library,
+        sources: &mut Sources,
+        (name, uses): (&str, &str),
+        at: Place,
+    ) -> Result<(), Problems> {
+        let names = self.named(name, at)?;
+        let Some(index) = self.parts.iter().position(|part| names.contains(&part.name)) else { return Ok(()) };
+        let old = &self.parts[index];
+        let declaration = PartDeclaration {
+            name: old.name.clone(),
+            uses: (uses.to_string(), at),
+            plugs: old.wires.clone(),
+            overrides: Parameters::new(at),
+            place: old.place,
+        };
+        let new = read_part(library, sources, &declaration)?;
+        if new.model() != old.model() {
+            let title = format!("`{uses}` is of the kind {}, `{name}` is of the kind {}", new.model(), old.model());
+            let fitting = parts_of(library, old.model());
+            return Err(Problem::at(at, title).help(format!("parts that fit: {}", fitting.join(", "))).into());
+        }
+        let mut parts = self.parts.clone();
+        parts[index] = new;
+        self.parts = wire(parts)?;
+        Ok(())
+    }
+
+    /// Plugs a further part in.
+    pub fn add(&mut self, library: &Library, sources: &mut Sources, addition: &Addition) -> Result<(), Problems> {
+        let Addition { name, what, plugs, place } = addition;
+        if self.parts.iter().any(|part| part.name == *name) {
+            let problem = Problem::at(*place, format!("this machine has a part `{name}` already"));
+            return Err(problem.help("give the new one another name").into());
+        }
+        let mut part = match bracketed(what) {
+            None => {
+                let (overrides, uses) = (Parameters::new(*place), (what.clone(), *place));
+                let declaration =
+                    PartDeclaration { name: name.clone(), uses, plugs: Vec::new(), overrides, place: *place };
+                read_part(library, sources, &declaration)?
+            }
+            Some(_) => {
+                let like = self.named(what, *place)?;
+                let Some(like) = self.parts.iter().find(|part| like.contains(&part.name)) else { return Ok(()) };
+                Part { name: name.clone(), place: *place, ..like.clone() }
+            }
+        };
+        part.wires = Vec::new();
+        for (plug, target) in plugs {
+            let first = part.kind.plugs.first();
+            let key = match (plug, first) {
+                (Some(key), _) => key.clone(),
+                (None, Some((key, _))) => key.to_string(),
+                (None, None) => {
+                    let problem = Problem::at(*place, format!("`{}` is plugged in nowhere", part.uses));
+                    return Err(problem.help("nothing of its kind has a plug").into());
+                }
+            };
+            let protocol = part.kind.plugs.iter().find(|(known, _)| *known == key).map(|(_, protocol)| *protocol);
+            let target = self.port(target, protocol, *place)?;
+            part.wires.push(Plug { key, target, place: *place });
+        }
+        let mut parts = self.parts.clone();
+        parts.push(part);
+        self.parts = wire(parts)?;
+        Ok(())
+    }
+
+    /// The port that `target` names, which may be the first free one of a part, or of the parts of a model.
+    fn port(&self, target: &str, protocol: Option<Protocol>, at: Place) -> Result<String, Problem> {
+        let Some((selector, port)) = target.split_once('.') else { return Ok(target.to_string()) };
+        let named = match bracketed(selector) {
+            None if port != FREE => return Ok(target.to_string()),
+            _ => self.named(selector, at)?,
+        };
+        if port != FREE {
+            return Ok(format!("{}.{port}", named[0]));
+        }
+        let used: Vec<String> = self.parts.iter().flat_map(|part| part.plugs().map(|(_, port)| port)).collect();
+        let of_named = self.parts.iter().filter(|part| named.contains(&part.name));
+        let mut ports = of_named.flat_map(|part| sockets_of(part).into_iter().flatten().map(|s| (&part.name, s)));
+        let free = ports.find_map(|(part, (socket, offers))| {
+            let port = format!("{part}.{socket}");
+            let fits = protocol.is_some_and(|wanted| wanted == offers) && (offers.shared() || !used.contains(&port));
+            fits.then_some(port)
+        });
+        free.ok_or_else(|| {
+            let wanted = protocol.map_or("such a plug", Protocol::name);
+            let problem = Problem::at(at, format!("`{}` has no free port that is {wanted}", named.join("`, `")));
+            problem.help("what is plugged in there has to go first, or another part must offer one")
+        })
+    }
+}
+
+/// Names of the part files of a model.
+fn parts_of(library: &Library, model: &str) -> Vec<String> {
+    let is_of = |name: &&str| {
+        let mut sources = Sources::default();
+        let text = library.part(name);
+        let file = text.map(|text| sources.add(text.name.clone(), text.text.clone()));
+        file.and_then(|file| part_file::read(&sources, file).ok()).is_some_and(|part| part.model == model)
+    };
+    library.parts().filter(is_of).map(String::from).collect()
+}

@@ -1,0 +1,31 @@
+//! Given changes, all together: before and after, each with its account.
+
+use super::trial::performance;
+use super::{Change, Comparison, Limit, Setting, Side, apply};
+use crate::explain::explain;
+use crate::library::Library;
+use crate::problem::{Problem, Sources};
+use crate::run::{Failure, Options};
+
+/// Runs the jobs on the machine as it is and as changed, with the same seed, for as long as they ask.
+pub fn compare(
+    setting: &Setting,
+    changes: &[Change],
+    library: &Library,
+    sources: &mut Sources,
+    seed: u64,
+) -> Result<Comparison, Failure> {
+    let changed = apply(setting, changes, library, sources)?;
+    let options = Options { seed, ..Options::default() };
+    let (before, after) = rayon::join(|| side(setting, options), || side(&changed.setting, options));
+    Ok(Comparison { changes: changed.words, also_on: changed.also_on, before: before?, after: after? })
+}
+
+fn side(setting: &Setting, options: Options) -> Result<Side, Failure> {
+    let explained = explain(&setting.blueprint, &setting.jobs, options)?;
+    let performance = performance(&explained.outcome).ok_or_else(|| {
+        let problem = Problem::nowhere("no transfer ended in the measured time");
+        Failure::Input(problem.help("give the jobs a longer runtime").into())
+    })?;
+    Ok(Side { performance, limit: Limit::of(&explained.account), explained })
+}
