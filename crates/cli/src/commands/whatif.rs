@@ -16,7 +16,7 @@ use crate::answer::{Answer, Refusal};
 use crate::inputs::Work;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, digits, rate, span, table};
+use crate::tables::{bold, digits, rate, span, table, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -151,8 +151,7 @@ fn share(share: f64) -> String {
 /// What holds a run back, in a few words.
 fn limit_words(limit: Option<&Limit>) -> String {
     let Some(limit) = limit else { return "nothing".to_string() };
-    let what = if limit.phase.is_empty() { &limit.cause } else { &limit.phase };
-    format!("{}: {what}, {}", limit.lane, share(limit.share))
+    format!("{}, {} (most of it: {})", limit.lane, share(limit.share), limit.phase)
 }
 
 fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool) -> String {
@@ -167,14 +166,14 @@ fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool
     out += &format!("and is limited by {}\n", limit_words(upgrades.limit.as_ref()));
     out += &format!("\n{}\n{}", bold("Upgrades"), upgrade_table(&upgrades.upgrades));
     for (name, why) in &upgrades.do_not_fit {
-        out += &folded(&format!("{name} does not fit: {why}"));
+        out += &wrapped(&format!("{name} does not fit: {why}"), "");
     }
     out += &format!("\n{}\n{}", bold("Numbers, a little less and a little more"), number_table(numbers, all));
     let ranged: Vec<&Sensitivity> = numbers.numbers.iter().filter(|number| number.holds_until.is_some()).collect();
     if !ranged.is_empty() {
         out += &format!("\n{}\n{}", bold("How far that goes"), range_table(&ranged));
     }
-    out + "\n" + &folded(&effort(numbers))
+    out + "\n" + &wrapped(&effort(numbers), "")
 }
 
 fn effort(numbers: &Sensitivities) -> String {
@@ -248,7 +247,7 @@ fn comparison(compared: &Comparison) -> String {
     let (now, then) = (before.throughput_bytes_per_s, after.throughput_bytes_per_s);
     let mut out = bold(&format!("{}: {} instead of {}", gain(|got| got.throughput_bytes_per_s), rate(then), rate(now)));
     out += "\n";
-    compared.changes.iter().for_each(|change| out += &folded(&format!("  {change}")));
+    compared.changes.iter().for_each(|change| out += &wrapped(change, "  "));
     compared.also_on.iter().for_each(|device| out += &format!("  the same job runs on {device}, too\n"));
     let figures = |of: fn(&Side) -> String| vec![of(&compared.before), of(&compared.after)];
     let row = |name: &str, cells: Vec<String>, change: String| [vec![name.to_string()], cells, vec![change]].concat();
@@ -327,9 +326,4 @@ fn entries(sides: [Vec<(String, &Entry)>; 2], accounts: [&Account; 2]) -> String
         vec![before, after, lane, format!("{part}: {phase}"), why]
     });
     table(&["before", "after", "lane", "where", "why"], 3, rows)
-}
-
-/// A text in lines of at most eighty columns.
-fn folded(text: &str) -> String {
-    table(&[], 0, [vec![text.to_string()]])
 }

@@ -2,9 +2,9 @@
 
 use super::trial::performance;
 use super::{Change, Comparison, Limit, Setting, Side, apply};
-use crate::explain::explain;
+use crate::explain::{EXTENT, explain};
 use crate::library::Library;
-use crate::problem::{Problem, Sources};
+use crate::problem::Sources;
 use crate::run::{Failure, Options};
 
 /// Runs the jobs on the machine as it is and as changed, with the same seed, for as long as they ask.
@@ -21,11 +21,9 @@ pub fn compare(
     Ok(Comparison { changes: changed.words, also_on: changed.also_on, before: before?, after: after? })
 }
 
-fn side(setting: &Setting, options: Options) -> Result<Side, Failure> {
-    let explained = explain(&setting.blueprint, &setting.jobs, options)?;
-    let performance = performance(&explained.outcome).ok_or_else(|| {
-        let problem = Problem::nowhere("no transfer ended in the measured time");
-        Failure::Input(problem.help("give the jobs a longer runtime").into())
-    })?;
-    Ok(Side { performance, limit: Limit::of(&explained.account), explained })
+/// One side: a run with its account.
+pub(super) fn side(setting: &Setting, options: Options) -> Result<Side, Failure> {
+    let explained = explain(&setting.blueprint, &setting.jobs, options, EXTENT, None)?;
+    let performance = performance(&explained.outcome)?;
+    Ok(Side { setting: setting.clone(), performance, limit: Limit::of(&explained.account), explained })
 }

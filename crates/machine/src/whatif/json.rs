@@ -1,12 +1,11 @@
 //! What a whatif answers, as one JSON object.
 
-use hopscope_observe::LaneAccount;
-use hopscope_observe::account::{Account, Entry};
 use serde_json::{Value, json};
 
 use super::{
     Comparison, Effect, Effort, Limit, Performance, Range, Sensitivities, Sensitivity, Side, Upgrade, Upgrades,
 };
+use crate::explain_json;
 
 /// Upgrades and sensitivities of a system.
 pub fn outlook(system: &str, upgrades: &Upgrades, sensitivities: &Sensitivities) -> Value {
@@ -47,7 +46,7 @@ fn performance(got: &Performance) -> Value {
 fn side(side: &Side) -> Value {
     let mut all = performance(&side.performance);
     all["limit"] = limit(side.limit.as_ref());
-    all["account"] = account(&side.explained.account);
+    all["account"] = explain_json::report(&side.setting.blueprint, &side.explained, None);
     all
 }
 
@@ -56,9 +55,7 @@ fn limit(limit: Option<&Limit>) -> Value {
         json!({
             "part": limit.part,
             "lane": limit.lane,
-            "class": limit.class.word(),
             "phase": limit.phase,
-            "cause": limit.cause,
             "share": limit.share,
         })
     })
@@ -102,37 +99,4 @@ fn sensitivity(number: &Sensitivity) -> Value {
 
 fn range(range: &Range) -> Value {
     json!({ "value": range.value, "throughput_effect": range.throughput, "beyond": range.beyond.words() })
-}
-
-fn account(account: &Account) -> Value {
-    json!({
-        "span_ps": account.span().as_ps(),
-        "lanes": account.lanes.iter().map(lane).collect::<Value>(),
-        "path": entries(&account.path),
-    })
-}
-
-fn lane(lane: &LaneAccount) -> Value {
-    json!({
-        "lane": lane.lane,
-        "part": lane.part,
-        "capacity_bytes_per_s": lane.capacity.as_ref().map(|capacity| capacity.bytes_per_second),
-        "delivered_bytes_per_s": lane.delivered(),
-        "busy_share": lane.busy_share(),
-        "entries": entries(&lane.entries),
-    })
-}
-
-fn entries(entries: &[Entry]) -> Value {
-    let one = |entry: &Entry| {
-        json!({
-            "class": entry.class.word(),
-            "cause": entry.cause,
-            "part": entry.part,
-            "lane": entry.lane,
-            "phase": entry.phase,
-            "ps": entry.time.as_ps(),
-        })
-    };
-    entries.iter().map(one).collect()
 }

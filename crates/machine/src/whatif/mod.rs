@@ -16,10 +16,11 @@ mod trial;
 pub mod upgrades;
 
 use hopscope_kernel::Time;
-use hopscope_observe::account::{Account, Use};
+use hopscope_observe::Account;
 use hopscope_parts::parameters::Basis;
 
 use crate::blueprint::Blueprint;
+use crate::bottleneck::path_by_lane;
 use crate::explain::Explained;
 use crate::job_file::Job;
 
@@ -166,36 +167,27 @@ pub struct Effort {
     pub seeds: Vec<u64>,
 }
 
-/// What limits a run: the largest entry of its critical path.
+/// What limits a run: the lane that most of its critical path goes through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// The part.
     pub part: String,
     /// Its lane.
     pub lane: String,
-    /// What the lane is at.
-    pub class: Use,
-    /// The phase.
+    /// What the lane is at for the largest part of that.
     pub phase: String,
-    /// Why somebody waits for it; empty where it is no wait.
-    pub cause: String,
-    /// Its share of the critical path.
+    /// Share of the critical path that goes through the lane.
     pub share: f64,
 }
 
 impl Limit {
-    /// What limits the run of this account; nothing where its path is empty.
+    /// What limits the run of this account; nothing where no request ended in it.
     pub fn of(account: &Account) -> Option<Limit> {
-        let largest = account.path.iter().max_by_key(|entry| entry.time)?;
+        let (part, lane, time) = path_by_lane(account).into_iter().next()?;
+        let phase =
+            account.path.iter().filter(|entry| entry.lane == lane).max_by_key(|entry| entry.time)?.phase.clone();
         let all = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
-        Some(Limit {
-            part: largest.part.clone(),
-            lane: largest.lane.clone(),
-            class: largest.class,
-            phase: largest.phase.clone(),
-            cause: largest.cause.clone(),
-            share: largest.time.as_ps() as f64 / all.as_ps().max(1) as f64,
-        })
+        Some(Limit { part, lane, phase, share: time.as_ps() as f64 / all.as_ps().max(1) as f64 })
     }
 }
 
@@ -238,8 +230,10 @@ pub struct Upgrades {
 }
 
 /// One side of a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Side {
+    /// The machine and its work.
+    pub setting: Setting,
     /// What the jobs got.
     pub performance: Performance,
     /// What limits them.
@@ -249,7 +243,7 @@ pub struct Side {
 }
 
 /// A machine before and after changes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Comparison {
     /// The changes in words, in the order in which they were made.
     pub changes: Vec<String>,

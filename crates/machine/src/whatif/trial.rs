@@ -95,18 +95,18 @@ fn run_once(
     run::run(&setting.blueprint, &effort.shortened(&setting.jobs), options, keeper)
 }
 
-/// What all jobs of a run got together; nothing where no transfer ended.
-pub(super) fn performance(outcome: &Outcome) -> Option<Performance> {
+/// What all jobs of a run got together.
+pub(super) fn performance(outcome: &Outcome) -> Result<Performance, Failure> {
     let figures = outcome.jobs.iter().filter_map(|job| Figures::of(outcome, job));
     let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let transfers: u64 = got().map(|got| got.count).sum();
     let latencies: f64 = got().map(|got| got.latency_ns.mean() * got.count as f64).sum();
-    (transfers > 0).then(|| Performance {
-        throughput_bytes_per_s,
-        latency_mean_ns: latencies / transfers as f64,
-        transfers,
-    })
+    if transfers == 0 {
+        let problem = Problem::nowhere("no transfer ended in the measured time");
+        return Err(Failure::Input(problem.help("give the jobs a longer runtime").into()));
+    }
+    Ok(Performance { throughput_bytes_per_s, latency_mean_ns: latencies / transfers as f64, transfers })
 }
 
 impl Trial {
@@ -120,13 +120,9 @@ impl Trial {
             let mut ended = kept.take();
             ended.sort_by_key(|transfer: &Transfer| transfer.end);
             transfers.push(ended);
-            got.extend(performance(&outcome));
+            got.push(performance(&outcome)?);
         }
         let mean = |of: fn(&Performance) -> f64| got.iter().map(of).sum::<f64>() / got.len() as f64;
-        if got.len() < effort.seeds.len() {
-            let problem = Problem::nowhere("no transfer ended in the measured time");
-            return Err(Failure::Input(problem.help("give the jobs a longer runtime").into()));
-        }
         let performance = Performance {
             throughput_bytes_per_s: mean(|got| got.throughput_bytes_per_s),
             latency_mean_ns: mean(|got| got.latency_mean_ns),

@@ -6,10 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::amount::amount;
 use super::change::{Change, Changed, apply};
+use super::comparison::side;
 use super::trial::Trial;
-use super::{Effort, Limit, News, Progress, Setting, Upgrade, Upgrades};
+use super::{Effort, Limit, News, Performance, Progress, Setting, Upgrade, Upgrades};
 use crate::blueprint::Blueprint;
-use crate::explain::explain;
 use crate::job_file;
 use crate::library::Library;
 use crate::parameter_table::{TableReader, document};
@@ -204,9 +204,9 @@ pub fn upgrades(
 }
 
 /// What a setting gets, and what limits it.
-fn measure(setting: &Setting, effort: &Effort) -> Result<(super::Performance, Option<Limit>), Failure> {
+fn measure(setting: &Setting, effort: &Effort) -> Result<(Performance, Option<Limit>), Failure> {
     let performance = Trial::run(setting, effort)?.performance;
+    let short = Setting { blueprint: setting.blueprint.clone(), jobs: effort.shortened(&setting.jobs) };
     let options = Options { seed: effort.seeds[0], ..Options::default() };
-    let explained = explain(&setting.blueprint, &effort.shortened(&setting.jobs), options)?;
-    Ok((performance, Limit::of(&explained.account)))
+    Ok((performance, side(&short, options)?.limit))
 }
