@@ -133,7 +133,9 @@ impl Args {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:+.1} %", 100.0 * share)
+    let text = format!("{:+.1} %", 100.0 * share);
+    // Nothing has no sign.
+    if text[1..].starts_with("0.0 ") { "0.0 %".to_string() } else { text }
 }
 
 /// A change with its interval, where it has one that shows.
@@ -151,7 +153,7 @@ fn share(share: f64) -> String {
 /// What holds a run back, in a few words.
 fn limit_words(limit: Option<&Limit>) -> String {
     let Some(limit) = limit else { return "nothing".to_string() };
-    format!("{}, {} (most of it: {})", limit.lane, share(limit.share), limit.phase)
+    format!("{} ({:.0} %): {}", limit.lane, 100.0 * limit.share, limit.phase)
 }
 
 fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool) -> String {

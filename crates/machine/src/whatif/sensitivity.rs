@@ -106,21 +106,23 @@ impl Bench<'_> {
         Ok(Some(Effect { changed_to: text.to_string(), throughput, latency }))
     }
 
-    /// Moves the first few further in the direction that helps.
+    /// Moves the first few that help further in the direction that helps.
     fn find_ranges(&self, ranked: &mut [(Sensitivity, Knob)], progress: Progress<'_>) -> Result<(), Failure> {
-        let chosen = ranked.iter().filter(|(number, _)| number.size() >= RANGE_MIN).take(RANGES).count();
-        let (mut knobs, mut moves) = (Vec::new(), Vec::new());
-        for (index, (number, knob)) in ranked[..chosen].iter().enumerate() {
-            if let Some((_, more)) = helping(&knob.value, &number.effects) {
-                moves.extend(further(&knob.written, &knob.value, more).into_iter().map(|text| (index, text)));
-            }
+        let helps = |(number, knob): &&mut (Sensitivity, Knob)| {
+            number.size() >= RANGE_MIN && helping(&knob.value, &number.effects).is_some()
+        };
+        let mut chosen: Vec<&mut (Sensitivity, Knob)> = ranked.iter_mut().filter(helps).take(RANGES).collect();
+        let knobs: Vec<Knob> = chosen.iter().map(|(_, knob)| knob.clone()).collect();
+        let mut moves = Vec::new();
+        for (index, (number, knob)) in chosen.iter().enumerate() {
+            let more = helping(&knob.value, &number.effects).is_some_and(|(_, more)| more);
+            moves.extend(further(&knob.written, &knob.value, more).into_iter().map(|text| (index, text)));
         }
-        knobs.extend(ranked[..chosen].iter().map(|(_, knob)| knob.clone()));
         let effects = self.effects_of(&knobs, &moves, progress)?;
-        for (index, (number, knob)) in ranked[..chosen].iter_mut().enumerate() {
+        for (index, (number, knob)) in chosen.iter_mut().enumerate() {
             let steps = moves.iter().zip(&effects).filter(|((of, _), _)| *of == index).map(|(_, effect)| effect);
-            number.holds_until =
-                helping(&knob.value, &number.effects).map(|(first, _)| range(&knob.value, first, steps));
+            let first = helping(&knob.value, &number.effects);
+            number.holds_until = first.map(|(first, _)| range(&knob.value, first, steps));
         }
         Ok(())
     }
