@@ -9,10 +9,10 @@ use hopscope_machine::problem::{Problem, Problems, Sources};
 
 use crate::answer::Refusal;
 
-/// Where parts, systems and jobs come from.
+/// Where parts, systems, jobs and upgrades come from.
 #[derive(clap::Args)]
 pub struct Data {
-    /// Folder with parts/, systems/ and jobs/ that replace or join the shipped ones
+    /// Folder with parts/, systems/, jobs/ and upgrades/ that replace or join the shipped ones
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }

@@ -18,11 +18,11 @@ Examples:
   hopscope check my-machine.toml my-jobs.fio
   hopscope check --data my-data my-data/systems/*.toml --json";
 
-/// Check part, system and job files
+/// Check part, system, job and upgrade files
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files: parts, systems (.toml) and jobs (.fio)
+    /// Files: parts, systems, upgrades (.toml) and jobs (.fio)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// One JSON object

@@ -37,10 +37,10 @@ macro_rules! commands {
 commands! {
     Run => run,
     Explain => explain,
+    Whatif => whatif,
     Parts => parts,
     Systems => systems,
     Check => check,
-    Whatif => whatif,
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,

@@ -41,7 +41,7 @@ const NEWS_MIN: f64 = 0.01;
 /// A path longer than this is broken.
 const PATH_MAX: usize = 24;
 
-/// What would a change buy? Without a given change: which upgrade, and which number, would buy most
+/// Change a machine and its job: what would it buy? Without a change: what would buy most
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
