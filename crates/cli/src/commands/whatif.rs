@@ -159,10 +159,11 @@ fn limit_words(limit: Option<&Limit>) -> String {
 fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool) -> String {
     let now = &upgrades.before;
     let mut out = String::new();
-    out += &match upgrades.upgrades.first().filter(|best| best.gain > SHOWN_MIN) {
-        Some(best) => bold(&format!("{} would buy most: {}", best.title, percent(best.gain))),
-        None => bold("No shipped upgrade that fits would make it faster"),
+    let answer = match upgrades.upgrades.first().filter(|best| best.gain > SHOWN_MIN) {
+        Some(best) => format!("{} would buy most: {}", best.title, percent(best.gain)),
+        None => "No shipped upgrade that fits would make it faster".to_string(),
     };
+    out += &bold(wrapped(&answer, "").trim_end());
     out +=
         &format!("\n{system} gets {}, mean latency {}\n", rate(now.throughput_bytes_per_s), span(now.latency_mean_ns));
     out += &format!("and is limited by {}\n", limit_words(upgrades.limit.as_ref()));
@@ -307,11 +308,12 @@ fn of_window(time: Time, account: &Account) -> f64 {
     time.as_ps() as f64 / account.span().as_ps().max(1) as f64
 }
 
-/// Entries of both accounts beside each other, those that are largest on either side first.
+/// Entries of both accounts beside each other, those that are largest on either side first; `losing` lanes have a
+/// column of their own where they are named.
 fn entries(sides: [Vec<(String, &Entry)>; 2], accounts: [&Account; 2]) -> String {
-    let key = |(lane, entry): &(String, &Entry)| {
-        let Entry { class, cause, part, phase, .. } = entry;
-        (lane.clone(), part.clone(), *class, phase.clone(), cause.clone())
+    let key = |(losing, entry): &(String, &Entry)| {
+        let Entry { class, cause, lane, phase, .. } = entry;
+        (losing.clone(), lane.clone(), *class, phase.clone(), cause.clone())
     };
     let keys: BTreeSet<_> = sides.iter().flatten().map(key).collect();
     let share_of = |side: usize, wanted: &_| {
@@ -322,10 +324,15 @@ fn entries(sides: [Vec<(String, &Entry)>; 2], accounts: [&Account; 2]) -> String
     let mut rows: Vec<([f64; 2], _)> =
         keys.into_iter().map(|key| ([share_of(0, &key), share_of(1, &key)], key)).collect();
     rows.sort_by(|(a, _), (b, _)| b[0].max(b[1]).total_cmp(&a[0].max(a[1])));
-    let rows = rows.into_iter().take(ENTRIES_MAX).map(|(shares, (lane, part, class, phase, cause))| {
+    let rows = rows.into_iter().take(ENTRIES_MAX).map(|(shares, (losing, lane, class, phase, cause))| {
         let why = if cause.is_empty() { class.word().to_string() } else { cause };
         let [before, after] = shares.map(share);
-        vec![before, after, lane, format!("{part}: {phase}"), why]
+        let named = if losing.is_empty() { Vec::new() } else { vec![losing] };
+        [vec![before, after], named, vec![format!("{lane}: {phase}"), why]].concat()
     });
-    table(&["before", "after", "lane", "where", "why"], 3, rows)
+    let rows: Vec<Vec<String>> = rows.collect();
+    match rows.first().map(Vec::len) {
+        Some(5) => table(&["before", "after", "lane", "where", "why"], 3, rows),
+        _ => table(&["before", "after", "where", "why"], 2, rows),
+    }
 }

@@ -34,8 +34,7 @@ pub(super) fn times(written: &str, factor: f64) -> Option<String> {
         }
         Value::Bytes(n) => {
             let (bytes, unit_bytes) = (whole(n, factor), n as f64 / number);
-            let of_unit = bytes as f64 / unit_bytes;
-            let in_unit = format!("{of_unit} {unit}");
+            let in_unit = format!("{} {unit}", decimal(bytes as f64 / unit_bytes));
             let exact = quantity::parse(&in_unit) == Ok(Value::Bytes(bytes));
             if exact { in_unit } else { format!("{bytes} B") }
         }
