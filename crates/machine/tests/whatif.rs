@@ -215,6 +215,42 @@ fn an_upgrade_buys_where_its_part_limits_and_nothing_where_it_does_not() {
 }
 
 #[test]
+fn a_bridge_that_does_not_wait_for_an_empty_buffer_keeps_the_cable_at_work() {
+    const AHEAD: &str = "ide.refill=when a half is free";
+    const READ: &str = "--rw=read --bs=64k --size=64k --iodepth=2 --time_based --runtime=100ms";
+    let plain = rate(&setting(ONE, REWRITE).0);
+    let ahead = rate(&changed(ONE, REWRITE, &[AHEAD]).expect("a right change").setting);
+    // A half is sent in 32 clocks and fetched in 35: 3 until PHOLD#, 9 until PHLDA#, 22 to the last data, 1 turnaround.
+    let at_most = 32.0 / (35.0 * 29.851e-9);
+    assert!(ahead > 1.2 * plain && ahead < at_most, "{ahead} instead of {plain}, at most {at_most}");
+    let at_once = [AHEAD, "host.memory.read_first_data=1 clock", "host.hold_acknowledge=1 clock"];
+    let cable = rate(&changed(ONE, REWRITE, &at_once).expect("a right change").setting);
+    assert!(cable > 0.9 * 33.5e6 && cable < 33.5e6, "the cable carries 33.5 MB/s: {cable}");
+    let reads = rate(&setting(ONE, READ).0);
+    assert_eq!(reads, rate(&changed(ONE, READ, &[AHEAD]).expect("a right change").setting), "reads do not change");
+}
+
+#[test]
+fn two_channels_share_a_bridge_that_fetches_ahead_in_both_directions() {
+    for (first, second) in [("write", "write"), ("write", "read"), ("read", "write")] {
+        let both = format!(
+            "--bs=16k --size=64k --iodepth=2 --time_based --runtime=50ms \
+             --name=a --filename=disk --rw={first} --name=b --filename=disk2 --rw={second}"
+        );
+        let options: Vec<&str> = both.split_whitespace().collect();
+        let words = options.join(" ");
+        let more = ["ide.refill=when a half is free", "host.memory.cache_line=16 B"];
+        for changes in [&more[..1], &more[..]] {
+            let changed = changed(TWO, &words, changes).expect("a right change").setting;
+            let outcome =
+                run(&changed.blueprint, &changed.jobs, Options::default(), None).expect("nobody waits for ever");
+            let got: Vec<u64> = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).collect();
+            assert!(got.len() == 2 && got.iter().all(|count| *count > 2), "{first} and {second}: {got:?}");
+        }
+    }
+}
+
+#[test]
 fn a_comparison_has_both_accounts() {
     let (setting, library, mut sources) = setting(ONE, REWRITE);
     let at = place(sources.add("command line", "pci.clock=x1.1"), 0..14);

@@ -10,12 +10,14 @@
 //! ```
 //!
 //! A channel is one process: it fetches a descriptor, moves the region, fetches the next, never ahead
-//! (82371AB data sheet, p. 196). `to_memory` and `to_drive` are the two ways through the buffer.
+//! (82371AB data sheet, p. 196). `to_memory` and `to_drive` are the two ways through the buffer; `to_drive_ahead` is
+//! the second one in a bridge that does not wait for an empty buffer.
 //!
 //! Not modelled: PIO data and multiword DMA, a register read that is retried until the buffer has drained
 //! (it has, by the time the driver looks), a latency timer shorter than a burst, simplex mode, errors, the ISA and USB sides.
 
 mod to_drive;
+mod to_drive_ahead;
 mod to_memory;
 
 use std::cell::{Cell, RefCell};
@@ -70,11 +72,22 @@ pub enum SwitchAt {
     Command,
 }
 
+/// When the bridge asks memory for more, on the way to the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refill {
+    /// When the whole buffer is empty.
+    WhenEmpty,
+    /// As soon as one of its halves is free.
+    WhenHalfIsFree,
+}
+
 /// The bridge's data sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Bytes of half the buffer: what one PCI burst moves.
     pub half_bytes: u32,
+    /// When more is asked for, on the way to the drive.
+    pub refill: Refill,
     /// From an empty buffer to PHOLD#, on the way to the drive.
     pub rerequest_delay: u64,
     /// From the end of a transaction to PHOLD# again.
@@ -118,9 +131,19 @@ impl Spec {
                 return Err(p.error("channel_switch_at", problem, "expected \"burst\" or \"command\""));
             }
         };
+        let when = p.text("refill")?;
+        let refill = match when.as_str() {
+            "when empty" => Refill::WhenEmpty,
+            "when a half is free" => Refill::WhenHalfIsFree,
+            _ => {
+                let problem = format!("`{when}` is no time for a refill");
+                return Err(p.error("refill", problem, "expected \"when empty\" or \"when a half is free\""));
+            }
+        };
         let word_clocks = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| row.clocks("word"));
         Ok(Spec {
             half_bytes: buffer_bytes as u32 / HALVES as u32,
+            refill,
             rerequest_delay: p.clocks("rerequest_delay")?,
             hold_again: p.clocks("hold_again")?,
             first_strobe: p.clocks("first_strobe")?,
@@ -262,9 +285,10 @@ impl IdeBridge {
                     }
                 }
                 let bytes = offered.min(left);
-                match direction {
-                    Direction::ToMemory => self.to_memory(channel, &cable, address, bytes).await,
-                    Direction::ToDrive => self.to_drive(channel, &cable, address, bytes).await,
+                match (direction, self.spec.refill) {
+                    (Direction::ToMemory, _) => self.to_memory(channel, &cable, address, bytes).await,
+                    (_, Refill::WhenEmpty) => self.to_drive(channel, &cable, address, bytes).await,
+                    (_, Refill::WhenHalfIsFree) => self.to_drive_ahead(channel, &cable, address, bytes).await,
                 }
                 cable.moved(bytes);
                 (address, left, offered) = (address + bytes, left - bytes, offered - bytes);
