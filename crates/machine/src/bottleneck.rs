@@ -34,15 +34,17 @@ pub struct Bottleneck {
 }
 
 /// Requests that a trial simulates, and how long it lasts at least and at most.
-const REQUESTS: f64 = 20.0;
-const TRIAL_MIN: Time = Time::ms(10);
+const REQUESTS: f64 = 10.0;
+const TRIAL_MIN: Time = Time::ms(5);
+/// Before it counts: arms find their place, buffers fill.
+const TRIAL_RAMP: Time = Time::ms(30);
 const TRIAL_MAX: Time = Time::ms(2_000);
 /// A part is tried where at least this share of the critical path goes through it.
 const SHARE_TRIED: f64 = 0.05;
 /// A gain below this is none.
 const GAIN_MIN: f64 = 0.005;
 /// The account that names what limits next.
-const EXTENT: Extent = Extent { spans: 20_000, requests: 2, spans_max: 200_000 };
+const EXTENT: Extent = Extent { spans: 10_000, requests: 2, spans_max: 200_000 };
 /// How much faster the best number is made, step by step.
 const FASTER: [u64; 4] = [2, 4, 8, 16];
 
@@ -121,7 +123,7 @@ impl Trial {
         let requests: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
         let each = outcome.measured.as_ps() as f64 / requests.max(1) as f64;
         let span = Time::ps((REQUESTS * each) as u64).clamp(TRIAL_MIN, TRIAL_MAX).min(outcome.simulated.max(TRIAL_MIN));
-        let ramp_time = Time::ps(span.as_ps() / 4);
+        let ramp_time = TRIAL_RAMP + Time::ps(span.as_ps() / 4);
         let short = |job: &Job| Job { ramp_time, runtime: Some(span), time_based: true, ..job.clone() };
         let options = Options { until: None, ..options };
         Trial { jobs: jobs.iter().map(short).collect(), options }

@@ -15,8 +15,9 @@ use crate::problem::{Problem, Problems};
 pub const LIMIT: Time = Time::ms(60_000);
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
-/// Most requests in flight.
+/// Most requests in flight: of a job, and of all of them.
 const DEPTH_MAX: u64 = 1_024;
+const DEPTHS_MAX: u64 = 4_096;
 /// Convergence is looked at in steps of simulated time, each longer by a quarter than the one before.
 const FIRST_LOOK: Time = Time::ms(40);
 
@@ -153,6 +154,7 @@ pub fn run_in(
     }
     let mut problems = Problems::default();
     same_times(jobs, &mut problems);
+    not_too_many(jobs, &mut problems);
     let mut outcomes = Vec::new();
     let mut block_bytes = 512;
     for (index, job) in jobs.iter().enumerate() {
@@ -212,6 +214,15 @@ fn same_times(jobs: &[Job], problems: &mut Problems) {
             let problem = Problem::at(job.place_of(option), title).label("not modelled");
             problems.0.push(problem.help(format!("jobs start and stop together: move `{option}` to [global]")));
         }
+    }
+}
+
+/// Drivers queue what all jobs have in flight.
+fn not_too_many(jobs: &[Job], problems: &mut Problems) {
+    let depths = jobs.iter().fold(0u64, |sum, job| sum.saturating_add(job.iodepth));
+    if let Some(last) = jobs.last().filter(|_| depths > DEPTHS_MAX) {
+        let title = format!("{depths} requests in flight, over all {} jobs", jobs.len());
+        problems.0.push(Problem::at(last.place_of("iodepth"), title).help(format!("at most {DEPTHS_MAX}")));
     }
 }
 

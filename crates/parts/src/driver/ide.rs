@@ -29,8 +29,8 @@ static COMMAND: Label = Label::reason("command under way");
 
 /// Pages of memory: a transfer of more is scattered over them.
 const PAGE_BYTES: u32 = 4_096;
-/// Requests that a channel's driver queues, over all its drives.
-const QUEUE_MAX: usize = 4_096;
+/// Commands that a channel's driver queues, over all its drives: 4,096 requests of 16 MiB in pieces of 4 KiB.
+const QUEUE_MAX: usize = 4_096 * 4_096;
 
 /// Which register a step names, relative to what the channel decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
