@@ -4,6 +4,7 @@
 //! answers which published cell.
 
 pub mod measure;
+pub mod pictures;
 pub mod piix4e;
 pub mod report;
 pub mod schema;
@@ -12,6 +13,7 @@ pub mod shelf;
 use hopscope_machine::library::Library;
 use hopscope_machine::run::Failure;
 
+use pictures::Pictures;
 use report::Report;
 
 /// What a caller may want of a reproduction.
@@ -32,6 +34,8 @@ pub struct Study {
     pub id: &'static str,
     /// Runs it.
     pub reproduce: fn(&Wish) -> Result<Report, Failure>,
+    /// What it can show in pictures, besides its report.
+    pub pictures: fn(&Wish) -> Result<Pictures, Failure>,
     /// Fits its parameters again and says what they would be.
     pub fit: fn(&Wish) -> Result<Vec<report::Parameter>, Failure>,
 }
@@ -59,4 +63,5 @@ impl Study {
 }
 
 /// Every study.
-pub static STUDIES: &[Study] = &[Study { id: "piix4e", reproduce: piix4e::reproduce, fit: piix4e::fit }];
+pub static STUDIES: &[Study] =
+    &[Study { id: "piix4e", reproduce: piix4e::reproduce, pictures: piix4e::pictures, fit: piix4e::fit }];

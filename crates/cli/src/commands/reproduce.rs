@@ -1,5 +1,7 @@
 //! `hopscope reproduce`: does the model deserve trust?
 
+use hopscope_pages::study::{self, Studied};
+use hopscope_studies::pictures::Pictures;
 use hopscope_studies::report::{
     Alternative, Cell, CellBasis, Changed, CheckedClaim, Parameter, Report, Summary, Table,
 };
@@ -8,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{Data, reading};
+use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
 use crate::tables::{bold, close_table, digits, table};
@@ -16,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope reproduce piix4e
   hopscope reproduce piix4e --sensitivity
+  hopscope reproduce piix4e --html piix4e.html --svg figures --csv tables
   hopscope reproduce --json > studies.json";
 
 /// Run published studies and compare cell by cell: does the model deserve trust?
@@ -37,6 +41,8 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
     data: Data,
 }
 
@@ -44,25 +50,45 @@ impl Args {
     /// Runs the studies.
     pub fn run(self) -> Result<Answer, Refusal> {
         let studies = super::studies::named(&self.studies)?;
-        let mut reports = Vec::new();
-        for study in studies {
-            reports.push(self.reproduce(study)?);
+        let (mut reports, mut pictures) = (Vec::new(), Vec::new());
+        for study in &studies {
+            let (report, shown) = self.reproduce(study)?;
+            reports.push(report);
+            pictures.push(shown);
         }
         let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.basis != CellBasis::Input);
         let code = u8::from(self.strict && missed);
         let answer =
             if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
-        Ok(Answer { code, ..answer })
+        Ok(self.outputs.write(Answer { code, ..answer }, || {
+            let studied = |((study, report), pictures)| Studied { report, pictures, source: Study::source(study) };
+            let studied: Vec<Studied> = studies.iter().copied().zip(&reports).zip(&pictures).map(studied).collect();
+            study::page(&studied, &self.command())
+        }))
     }
 
-    fn reproduce(&self, study: &Study) -> Result<Report, Refusal> {
+    /// How to get the same again.
+    fn command(&self) -> String {
+        let sensitivity = if self.sensitivity { " --sensitivity" } else { "" };
+        ["hopscope reproduce".to_string()].into_iter().chain(self.studies.iter().cloned()).collect::<Vec<_>>().join(" ")
+            + sensitivity
+    }
+
+    /// The report, and what it can show if somebody wants to see it.
+    fn reproduce(&self, study: &Study) -> Result<(Report, Pictures), Refusal> {
         doing(format!("reproducing {}", study.id));
         let (library, sources) = reading(|_| self.data.library())?;
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
         let wish =
             Wish { library: &library, trains: !self.no_trains, sensitivity: self.sensitivity, progress: &progress };
-        (study.reproduce)(&wish).map_err(|failure| Refusal::of_run(failure, sources))
+        let report = (study.reproduce)(&wish);
+        let shown = if self.outputs.wanted() {
+            report.and_then(|r| Ok((r, (study.pictures)(&wish)?)))
+        } else {
+            report.map(|r| (r, Pictures::default()))
+        };
+        shown.map_err(|failure| Refusal::of_run(failure, sources))
     }
 }
 

@@ -67,6 +67,23 @@ fn transactions(pci: &[Interval]) -> Vec<Transaction> {
     list
 }
 
+/// The 98 clocks: from the first FRAME# of a 64-byte cycle to the next one's.
+fn write_cycle(writes: &[Transaction]) -> [&Transaction; 3] {
+    // From the middle of the trace: nothing there is cut short by its beginning or end.
+    let found = writes[writes.len() / 2..].windows(3).find(|w| {
+        w.iter().all(|t| t.carries == "data") && w[0].disconnect > Time::ZERO && w[1].disconnect == Time::ZERO
+    });
+    let Some([a, b, c]) = found else { panic!("the trace of 64 KB writes has 64-byte cycles") };
+    [a, b, c]
+}
+
+/// From the first FRAME# of a 64-byte cycle of `pci` to the next one's.
+pub(super) fn write_cycle_of(pci: &[Interval]) -> (Time, Time) {
+    let writes = transactions(pci);
+    let [first, _, next] = write_cycle(&writes);
+    (first.start, next.start)
+}
+
 /// What short runs of one disk with 64 KB requests show.
 pub(super) struct Observed {
     pub(super) clock: Time,
@@ -238,14 +255,8 @@ impl Observed {
             .collect()
     }
 
-    /// The 98 clocks: from the first FRAME# of a 64-byte cycle to the next one's.
     fn write_cycle(&self) -> [&Transaction; 3] {
-        // From the middle of the trace: nothing there is cut short by its beginning or end.
-        let found = self.write[self.write.len() / 2..].windows(3).find(|w| {
-            w.iter().all(|t| t.carries == "data") && w[0].disconnect > Time::ZERO && w[1].disconnect == Time::ZERO
-        });
-        let Some([a, b, c]) = found else { panic!("the trace of 64 KB writes has 64-byte cycles") };
-        [a, b, c]
+        write_cycle(&self.write)
     }
 
     /// Payload rate within the 64-byte cycle.

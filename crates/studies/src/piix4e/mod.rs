@@ -1,11 +1,12 @@
 //! The PIIX4E study: one bridge, one or two disks, 108 cells and a bus trace.
 //!
 //! `cells` answers the SQLIO table, `bus` Tables 2 and 3 and Figure 1, `claims` the sentences, `fitting` chooses
-//! the fitted numbers, `robustness` moves and removes what the result rests on.
+//! the fitted numbers, `robustness` moves and removes what the result rests on. `figures` says what can be shown.
 
 mod bus;
 mod cells;
 mod claims;
+mod figures;
 mod fitting;
 pub mod picture;
 mod retold;
@@ -28,6 +29,7 @@ use crate::Wish;
 use crate::report::{Parameter, Report};
 use crate::shelf;
 
+pub use figures::pictures;
 pub use fitting::fit;
 
 const ID: &str = "piix4e";
@@ -37,6 +39,8 @@ const PLACEMENTS: [&str; 3] = ["one-disk", "two-disks-same-channel", "two-disks-
 pub(crate) struct StudyFile {
     /// Its name in reports.
     title: String,
+    /// How accurate the publication says that its table is.
+    accuracy: Accuracy,
     /// The machines, by what the study calls them.
     systems: BTreeMap<String, String>,
     /// Numbers of the workload.
@@ -45,6 +49,17 @@ pub(crate) struct StudyFile {
     fit: Vec<Fit>,
     /// Mechanisms that are switched off, one at a time, to see what they are worth.
     ablation: Vec<Ablation>,
+}
+
+/// How accurate the publication says that its table is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Accuracy {
+    /// A share, either way.
+    #[schemars(schema_with = "any_quantity")]
+    value: String,
+    /// Where it says so.
+    source: String,
 }
 
 /// A number of the study itself: fitted or assumed.

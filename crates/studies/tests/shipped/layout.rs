@@ -11,7 +11,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("observe", &["kernel"]),
     ("machine", &["kernel", "parts", "observe"]),
     ("studies", &["kernel", "parts", "observe", "machine"]),
-    ("cli", &["kernel", "parts", "observe", "machine", "studies"]),
+    ("pages", &["kernel", "parts", "observe", "machine", "studies"]),
+    ("cli", &["kernel", "parts", "observe", "machine", "studies", "pages"]),
 ];
 
 /// Names that say nothing about what is in a file.

@@ -1,0 +1,65 @@
+//! Where an answer goes besides the terminal: a page, figures, tables.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hopscope_pages::Page;
+
+use crate::answer::{Answer, BAD_INPUT};
+
+/// Files that a command writes besides its answer. What is there already is replaced.
+#[derive(clap::Args)]
+pub struct Outputs {
+    /// One page with figures and tables: one file, for any browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// The figures alone, as SVG files in this folder
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// The tables, as CSV files in this folder
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Whether there is anything to write.
+    pub fn wanted(&self) -> bool {
+        self.html.is_some() || self.svg.is_some() || self.csv.is_some()
+    }
+
+    /// Writes what was asked for. The answer stands whatever becomes of the files; where one cannot be written, it
+    /// says so and the exit code is that of wrong input.
+    pub fn write(&self, answer: Answer, page: impl FnOnce() -> Page) -> Answer {
+        if !self.wanted() {
+            return answer;
+        }
+        let page = page();
+        let mut complaints = Vec::new();
+        if let Some(path) = &self.html {
+            complaints.extend(file(path, &page.html()).err());
+        }
+        if let Some(folder) = &self.svg {
+            complaints.extend(files(folder, page.svgs(), "svg").err());
+        }
+        if let Some(folder) = &self.csv {
+            complaints.extend(files(folder, page.csvs(), "csv").err());
+        }
+        let code = if complaints.is_empty() { answer.code } else { BAD_INPUT };
+        Answer { complaints: answer.complaints + &complaints.concat(), code, ..answer }
+    }
+}
+
+/// Writes files with one ending into a folder, which need not be there yet.
+fn files(folder: &Path, texts: Vec<(String, String)>, ending: &str) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|error| cannot("make the folder", folder, &error))?;
+    texts.iter().try_for_each(|(name, text)| file(&folder.join(format!("{name}.{ending}")), text))
+}
+
+fn file(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| cannot("write", path, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> String {
+    format!("error: cannot {what} {}: {error}\n", path.display())
+}

@@ -1,0 +1,83 @@
+//! Bars to the left and the right of where things are now: what a change does.
+
+use crate::axis::Scale;
+use crate::drawing::{Drawing, Key};
+use crate::wording::fitting;
+
+const WIDTH: f64 = 1080.0;
+const LEFT: f64 = 400.0;
+const RIGHT: f64 = 120.0;
+const TOP: f64 = 6.0;
+const ROW: f64 = 36.0;
+const BAR: f64 = 15.0;
+const BOTTOM: f64 = 46.0;
+
+/// One change, or the two directions of one.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What is changed.
+    pub name: String,
+    /// A smaller line under it.
+    pub about: String,
+    /// Each: by how much, with its sign, and all about it in a sentence. The second is drawn below the first.
+    pub effects: Vec<(f64, String)>,
+    /// What it does, in words, at the right.
+    pub figure: String,
+}
+
+/// Changes on a common scale.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    /// What they are.
+    pub title: String,
+    /// For whoever does not see them.
+    pub description: String,
+    /// The changes, the largest first.
+    pub changes: Vec<Change>,
+    /// What the scale shows, with its unit.
+    pub unit: String,
+    /// How a tick is written.
+    pub tick: fn(f64) -> String,
+    /// Whether more is better.
+    pub more_is_better: bool,
+    /// What a bar in either direction means: what is better, and what is worse.
+    pub meaning: [String; 2],
+}
+
+/// The drawing.
+pub fn draw(changes: &Changes) -> Drawing {
+    let height = TOP + ROW * changes.changes.len() as f64 + BOTTOM;
+    let mut drawing = Drawing::new(WIDTH, height, &changes.title, &changes.description);
+    let [better, worse] = &changes.meaning;
+    drawing.legend = vec![Key::of_class("better", better), Key::of_class("worse", worse)];
+    let effects = || changes.changes.iter().flat_map(|change| change.effects.iter().map(|(effect, _)| *effect));
+    let (least, most) = (effects().fold(0.0, f64::min), effects().fold(0.0, f64::max));
+    let room = 0.04 * (most - least).max(f64::MIN_POSITIVE);
+    let ends = (if least < 0.0 { least - room } else { 0.0 }, if most > 0.0 { most + room } else { 0.0 });
+    let x = Scale::new(ends, (LEFT, WIDTH - RIGHT));
+    let bottom = height - BOTTOM;
+    for value in x.ticks(6) {
+        drawing.line("grid", (x.at(value), TOP), (x.at(value), bottom));
+        drawing.text("tick middle", (x.at(value), bottom + 17.0), &(changes.tick)(value));
+    }
+    drawing.text("small middle", ((LEFT + WIDTH - RIGHT) / 2.0, height - 8.0), &changes.unit);
+    for (row, change) in changes.changes.iter().enumerate() {
+        let middle = TOP + ROW * (row as f64 + 0.5);
+        let name_y = if change.about.is_empty() { middle + 5.0 } else { middle - 2.0 };
+        drawing.text("end", (LEFT - 14.0, name_y), &fitting(&change.name, 13.0, LEFT - 16.0));
+        drawing.text("end small", (LEFT - 14.0, middle + 13.0), &fitting(&change.about, 12.0, LEFT - 16.0));
+        let (two, thin) = (change.effects.len() > 1, BAR - 3.0);
+        for (index, (effect, tip)) in change.effects.iter().enumerate() {
+            let y = if two { middle - thin - 0.5 + index as f64 * (thin + 1.0) } else { middle - BAR / 2.0 };
+            let class = if (*effect >= 0.0) == changes.more_is_better { "better" } else { "worse" };
+            let (zero, end) = (x.at(0.0), x.at(*effect));
+            drawing.mark("", &[("effect", effect.to_string())], &format!("{}: {tip}", change.name), |drawing| {
+                drawing.rect(class, [zero.min(end), y, (end - zero).abs().max(1.0), if two { thin } else { BAR }]);
+                drawing.rect("hit", [LEFT, y, WIDTH - RIGHT - LEFT, BAR]);
+            });
+        }
+        drawing.text("", (WIDTH - RIGHT + 10.0, middle + 5.0), &change.figure);
+    }
+    drawing.line("zero", (x.at(0.0), TOP), (x.at(0.0), bottom));
+    drawing
+}

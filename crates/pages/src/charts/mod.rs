@@ -1,0 +1,9 @@
+//! The drawings, one file a kind. Each takes data and gives a drawing; none computes what it shows.
+
+pub mod bars;
+pub mod curves;
+pub mod errors;
+pub mod lanes;
+pub mod stacks;
+pub mod utilisation;
+pub mod waterfall;

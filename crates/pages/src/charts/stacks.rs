@@ -1,0 +1,99 @@
+//! Bars that are divided: where each of several times went.
+
+use crate::axis::Scale;
+use crate::drawing::{Drawing, Key};
+use crate::wording::{fitting, width_px};
+
+const WIDTH: f64 = 1080.0;
+const LEFT: f64 = 190.0;
+const RIGHT: f64 = 104.0;
+const TOP: f64 = 6.0;
+const BOTTOM: f64 = 46.0;
+
+/// A part of a bar.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    /// Its name, within the bar where there is room.
+    pub name: String,
+    /// Its class, or its colour.
+    pub class: String,
+    /// How much.
+    pub amount: f64,
+    /// All about it, in a sentence.
+    pub tip: String,
+}
+
+/// A bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// What it is.
+    pub name: String,
+    /// A smaller line under it.
+    pub about: String,
+    /// All of it, in words.
+    pub figure: String,
+    /// Its parts, in order.
+    pub segments: Vec<Segment>,
+}
+
+/// Bars on a common scale.
+#[derive(Clone, Debug)]
+pub struct Stacks {
+    /// What they are.
+    pub title: String,
+    /// For whoever does not see them.
+    pub description: String,
+    /// The bars.
+    pub bars: Vec<Bar>,
+    /// End of the scale; the longest bar where there is none.
+    pub most: Option<f64>,
+    /// What the scale shows, with its unit.
+    pub unit: String,
+    /// What the colours mean.
+    pub legend: Vec<Key>,
+    /// Height of a row, and of the bar within.
+    pub row: (f64, f64),
+}
+
+/// The drawing.
+pub fn draw(stacks: &Stacks) -> Drawing {
+    let (row, bar_height) = stacks.row;
+    let height = TOP + row * stacks.bars.len() as f64 + BOTTOM;
+    let mut drawing = Drawing::new(WIDTH, height, &stacks.title, &stacks.description);
+    drawing.legend = stacks.legend.clone();
+    let longest = stacks.bars.iter().map(|bar| bar.segments.iter().map(|s| s.amount).sum::<f64>()).fold(0.0, f64::max);
+    let pixels = (LEFT, WIDTH - RIGHT);
+    let x = match stacks.most {
+        Some(most) => Scale::new((0.0, most), pixels),
+        None => Scale::from_zero(longest, 6, pixels),
+    };
+    let bottom = height - BOTTOM;
+    for value in x.ticks(6) {
+        drawing.line("grid", (x.at(value), TOP), (x.at(value), bottom));
+        drawing.text("tick middle", (x.at(value), bottom + 17.0), &crate::wording::tick(value));
+    }
+    drawing.text("small middle", ((pixels.0 + pixels.1) / 2.0, height - 8.0), &stacks.unit);
+    for (index, bar) in stacks.bars.iter().enumerate() {
+        let top = TOP + row * index as f64;
+        let middle = top + row / 2.0;
+        let name_y = if bar.about.is_empty() { middle + 5.0 } else { middle - 2.0 };
+        drawing.text("end strong", (LEFT - 12.0, name_y), &fitting(&bar.name, 13.0, LEFT - 14.0));
+        drawing.text("end small", (LEFT - 12.0, middle + 14.0), &fitting(&bar.about, 12.0, LEFT - 14.0));
+        let y = middle - bar_height / 2.0;
+        let mut at = 0.0;
+        for segment in &bar.segments {
+            let (from, width) = (x.at(at), x.length(segment.amount));
+            at += segment.amount;
+            let tip = format!("{}: {}", bar.name, segment.tip);
+            drawing.mark("", &[("amount", segment.amount.to_string())], &tip, |drawing| {
+                drawing.class_rect(&segment.class, [from, y, width, bar_height]);
+                if width_px(&segment.name, 12.5) < width - 6.0 {
+                    drawing.text("in middle", (from + width / 2.0, middle + 4.5), &segment.name);
+                }
+            });
+        }
+        drawing.text("", (x.at(at) + 8.0, middle + 5.0), &bar.figure);
+    }
+    drawing.line("axis", (LEFT, TOP), (LEFT, bottom));
+    drawing
+}

@@ -1,0 +1,15 @@
+//! Pages and figures of what the other crates computed.
+//!
+//! A face: it draws and writes, and computes nothing that could not be had from the crates below. [`study::page`]
+//! and its neighbours make a [`Page`], which is then written as one HTML file, as SVG files and as CSV files.
+
+pub mod axis;
+pub mod charts;
+pub mod drawing;
+pub mod page;
+mod palette;
+pub mod study;
+pub mod table;
+pub mod wording;
+
+pub use page::Page;

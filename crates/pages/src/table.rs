@@ -1,0 +1,155 @@
+//! Tables: for readers, and as CSV for programs.
+
+use serde::Serialize;
+
+/// A table for programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csv {
+    /// Its name; the file is called so.
+    pub name: String,
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// As many values a row.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Csv {
+    /// As text.
+    pub fn text(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for row in std::iter::once(&self.header).chain(&self.rows) {
+            writer.write_record(row).expect("rows are as long as the header, and memory takes what is written");
+        }
+        let bytes = writer.into_inner().expect("memory takes what is written");
+        String::from_utf8(bytes).expect("text goes in, so text comes out")
+    }
+}
+
+/// How something looks, besides what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tone {
+    /// Like everything else.
+    Plain,
+    /// As it should be.
+    Good,
+    /// Not quite.
+    Fair,
+    /// Not as it should be.
+    Poor,
+    /// Of less weight.
+    Soft,
+}
+
+/// One cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// What is read.
+    pub text: String,
+    /// A smaller line under it; may be empty.
+    pub note: String,
+    /// How it looks.
+    pub tone: Tone,
+    /// Whether it is a figure: figures stand right.
+    pub figure: bool,
+    /// What a program reads.
+    #[serde(skip)]
+    raw: String,
+}
+
+impl Cell {
+    /// Words.
+    pub fn words(text: impl Into<String>) -> Cell {
+        let text = text.into();
+        Cell { raw: text.clone(), text, note: String::new(), tone: Tone::Plain, figure: false }
+    }
+
+    /// A figure: how it is read, and its value.
+    pub fn figure(text: impl Into<String>, value: impl ToString) -> Cell {
+        Cell { text: text.into(), note: String::new(), tone: Tone::Plain, figure: true, raw: value.to_string() }
+    }
+
+    /// Nothing.
+    pub fn empty() -> Cell {
+        Cell::words("")
+    }
+
+    /// With a smaller line under it.
+    pub fn note(self, note: impl Into<String>) -> Cell {
+        Cell { note: note.into(), ..self }
+    }
+
+    /// In this tone.
+    pub fn tone(self, tone: Tone) -> Cell {
+        Cell { tone, ..self }
+    }
+}
+
+/// The head of one column, or of several.
+#[derive(Clone, Debug, Serialize)]
+pub struct Head {
+    /// What is read.
+    pub text: String,
+    /// Columns that it spans.
+    pub columns: usize,
+    /// Rows that it spans.
+    pub rows: usize,
+    /// Whether figures stand under it.
+    pub figure: bool,
+}
+
+impl Head {
+    /// Of one column.
+    pub fn of(text: &str, figure: bool) -> Head {
+        Head { text: text.to_string(), columns: 1, rows: 1, figure }
+    }
+}
+
+/// A table for readers. The first cell of a row is its heading.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// Its name, unique in the chapter.
+    pub id: String,
+    /// What it shows.
+    pub caption: String,
+    /// Rows of heads.
+    pub head: Vec<Vec<Head>>,
+    /// Rows.
+    pub rows: Vec<Vec<Cell>>,
+    /// The same for programs; nothing where another table says so.
+    #[serde(skip)]
+    pub csv: Option<Csv>,
+}
+
+impl Table {
+    /// A table with one head a column: for readers, and for programs.
+    pub fn new(id: &str, caption: &str, columns: &[(&str, &str)], rows: Vec<Vec<Cell>>) -> Table {
+        let is_figure = |column: usize| rows.iter().any(|row| row[column].figure);
+        let head = columns.iter().enumerate().map(|(column, (name, _))| Head::of(name, is_figure(column))).collect();
+        let csv = Csv {
+            name: id.to_string(),
+            header: columns.iter().map(|(_, name)| name.to_string()).collect(),
+            rows: rows.iter().map(|row| row.iter().map(|cell| cell.raw.clone()).collect()).collect(),
+        };
+        Table { id: id.to_string(), caption: caption.to_string(), head: vec![head], rows, csv: Some(csv) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_as_csv_is_read_back() {
+        let hostile = ["a,b", "say \"so\"", "two\nlines", "", " = 1+1", "é"];
+        let rows = hostile.iter().map(|text| vec![Cell::words(*text), Cell::figure("1.5 MB/s", 1.5e6)]).collect();
+        let csv = Table::new("t", "", &[("what", "what"), ("rate", "rate_bytes_per_s")], rows).csv.unwrap();
+        let text = csv.text();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        assert_eq!(reader.headers().unwrap(), vec!["what", "rate_bytes_per_s"]);
+        let read: Vec<Vec<String>> =
+            reader.records().map(|row| row.unwrap().iter().map(String::from).collect()).collect();
+        assert_eq!(read, csv.rows);
+        assert_eq!(read[1], ["say \"so\"", "1500000"]);
+    }
+}
