@@ -189,7 +189,7 @@ fn charted(chart: &Chart, table: &Figures) -> Vec<Section> {
         kind: Kind::Marks,
         data: json!({ "table": table.id, "cells": cells }),
         behind: Behind::Elsewhere(format!("{}-summary", chart.id)),
-        width_min: 640,
+        width_min: 760,
     };
     let errors_title = format!("How far off, cell by cell: {}", table.title);
     let mut every = Section::new(&format!("{}-cells", chart.id), "Every cell").words(format!(
@@ -281,6 +281,7 @@ fn matrix(chart: &Chart, panel: &Panel, cells: &[&Published], id: &str) -> Table
         caption: format!("{} {}", panel.mark, panel.title),
         head: vec![groups, heads],
         rows: rows.collect(),
+        wide: true,
         csv: None,
     }
 }
@@ -293,6 +294,10 @@ fn figures(cell: &Published) -> [Cell; 3] {
         None => Cell::words("not simulated"),
     };
     let error = match cell.error {
+        // That the model agrees with what it was given is no merit.
+        Some(error) if cell.basis == CellBasis::Input => {
+            Cell::figure(signed_percent(error), error).note("was given").tone(Tone::Soft)
+        }
         Some(error) => Cell::figure(signed_percent(error), error).note(verdict(error)).tone(tone(error)),
         None => Cell::empty(),
     };

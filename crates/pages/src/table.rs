@@ -116,6 +116,8 @@ pub struct Table {
     pub head: Vec<Vec<Head>>,
     /// Rows.
     pub rows: Vec<Vec<Cell>>,
+    /// Whether it takes the whole width.
+    pub wide: bool,
     /// The same for programs; nothing where another table says so.
     #[serde(skip)]
     pub csv: Option<Csv>,
@@ -131,7 +133,7 @@ impl Table {
             header: columns.iter().map(|(_, name)| name.to_string()).collect(),
             rows: rows.iter().map(|row| row.iter().map(|cell| cell.raw.clone()).collect()).collect(),
         };
-        Table { id: id.to_string(), caption: caption.to_string(), head: vec![head], rows, csv: Some(csv) }
+        Table { id: id.to_string(), caption: caption.to_string(), head: vec![head], rows, wide: false, csv: Some(csv) }
     }
 }
 

@@ -102,6 +102,8 @@ pub struct TimelineLane {
 pub struct NamedSpan {
     /// Its name.
     pub name: String,
+    /// Whether the publication calls it a loss.
+    pub lost: bool,
     /// When it begins.
     pub from: Time,
     /// When it ends.

@@ -123,7 +123,7 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
     let reach = |cell: &&Cell| (cell.published * (1.0 + chart.accuracy)).max(cell.simulated.unwrap_or(0.0));
     let most = cells.iter().map(reach).fold(0.0, f64::max);
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
-    let y = Scale::from_zero(most, 5, (bottom, TOP));
+    let y = Scale::new((0.0, 1.04 * most), (bottom, TOP));
     let doubled = |x: f64| x.max(f64::MIN_POSITIVE).log2();
     let ends = (doubled(xs.first().copied().unwrap_or(1.0)), doubled(xs.last().copied().unwrap_or(2.0)));
     let x = Scale::new(ends, (left + 20.0, right - 20.0));

@@ -48,7 +48,7 @@ pub fn draw(chart: &Chart, cells: &[&Cell], unit: &str) -> Drawing {
     let middle = (chart.curves.len() as f64 - 1.0) / 2.0;
     for (row, panel) in chart.panels.iter().enumerate() {
         let y = TOP + ROW * (row as f64 + 0.5);
-        drawing.line("axis", (LEFT, y + ROW / 2.0), (WIDTH - RIGHT, y + ROW / 2.0));
+        drawing.line("grid", (LEFT, y + ROW / 2.0), (WIDTH - RIGHT, y + ROW / 2.0));
         drawing.text("end", (LEFT - 14.0, y + 5.0), &format!("{} {}", panel.mark, panel.title));
         for cell in cells.iter().filter(|cell| belongs(panel, cell)) {
             let (Some(curve), Some(error)) = (curve_of(chart, cell), cell.error) else { continue };

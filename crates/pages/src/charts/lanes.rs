@@ -98,6 +98,11 @@ pub fn draw(timeline: &Timeline) -> Drawing {
         Key::of_class("protocol", "the lane's own protocol"),
         Key::of_class("idle", "idle"),
     ];
+    if timeline.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lost) {
+        let mut swatch = Drawing::new(30.0, 16.0, "", "");
+        swatch.group("class=\"span lost\"", |d| d.path("leader", "M3 5V11H27V5"));
+        drawing.legend.push(Key { swatch: swatch.body().to_string(), words: "what the publication calls lost".into() });
+    }
     for (lane, rows) in timeline.lanes.iter().zip(&rows) {
         let name = format!("{}, {}", lane.name, lane.kind);
         drawing.text("strong", (0.0, rows.lane - ABOVE - 7.0), &name);
@@ -110,7 +115,7 @@ pub fn draw(timeline: &Timeline) -> Drawing {
         for span in &lane.spans {
             let (from, until) = (since(timeline, span.from), since(timeline, span.until));
             let words = format!("{}, {} ns", span.name, ns(until - from));
-            named(&mut drawing, &x, (from, until), &words, rows.spans);
+            named(&mut drawing, &x, (from, until), &words, if span.lost { " lost" } else { "" }, rows.spans);
         }
     }
     axes(&mut drawing, timeline, &x, lanes_end);
@@ -166,9 +171,9 @@ fn block(
 }
 
 /// A span that the publication has a name for, under its lane.
-fn named(drawing: &mut Drawing, x: &Scale, (from, until): (i64, i64), words: &str, y: f64) {
+fn named(drawing: &mut Drawing, x: &Scale, (from, until): (i64, i64), words: &str, lost: &str, y: f64) {
     let (left, right) = (x.at(from as f64), x.at(until as f64));
-    let data = format!("class=\"span\" data-from=\"{from}\" data-until=\"{until}\"");
+    let data = format!("class=\"span{lost}\" data-from=\"{from}\" data-until=\"{until}\"");
     drawing.group(&data, |drawing| {
         drawing.path("leader", &format!("M{left:.2} {:.2}V{:.2}H{right:.2}V{:.2}", y + 3.0, y + 9.0, y + 3.0));
         let half = width_px(words, 12.0) / 2.0;
@@ -237,21 +242,26 @@ pub fn data(timeline: &Timeline) -> Value {
     })
 }
 
-/// Every phase in a row.
+/// A row for each phase in the focus; for programs, of all that there is.
 pub fn table(timeline: &Timeline) -> Table {
-    let mut rows = Vec::new();
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    let (begin, end) = (since(timeline, timeline.focus.0), since(timeline, timeline.focus.1));
     for lane in &timeline.lanes {
         for piece in pieces(timeline, lane) {
             let length = piece.until_ps - piece.from_ps;
             let clocks = clocks(timeline, length);
-            rows.push(vec![
+            let row = vec![
                 Cell::words(lane.name.clone()),
                 Cell::words(piece.name),
                 Cell::words(piece.class),
                 Cell::figure(ns(piece.from_ps), piece.from_ps as f64 / 1e3),
                 Cell::figure(ns(length), length as f64 / 1e3),
                 Cell::figure(digits(clocks), clocks),
-            ]);
+            ];
+            if piece.until_ps > begin && piece.from_ps < end {
+                rows.push(row.clone());
+            }
+            all.push(row);
         }
     }
     let clocks = format!("in {}", timeline.clock.1);
@@ -263,5 +273,7 @@ pub fn table(timeline: &Timeline) -> Table {
         ("length, ns", "length_ns"),
         (clocks.as_str(), "length_clocks"),
     ];
-    Table::new(&format!("{}-phases", timeline.id), &format!("{}: every phase", timeline.title), &columns, rows)
+    let id = format!("{}-phases", timeline.id);
+    let csv = Table::new(&id, "", &columns, all).csv;
+    Table { csv, ..Table::new(&id, "Every phase of the stretch that is shown first", &columns, rows) }
 }

@@ -69,13 +69,17 @@ fn timeline(setup: &Setup, trains: bool) -> Result<Timeline, Failure> {
     let Value::Period(clock) = setup.number("bus/pci-32-33", "clock").value else { panic!("a clock is a frequency") };
 
     let clocks = cycle.as_ps() as f64 / clock.as_ps() as f64;
-    let whole = NamedSpan { name: format!("one cycle: {clocks:.0} clocks"), from: start, until: next };
+    let whole = NamedSpan { name: format!("one cycle: {clocks:.0} clocks"), lost: false, from: start, until: next };
     let words: Vec<&Interval> =
         cable.iter().filter(|i| i.phase.class == Class::Payload && i.at > start).take(3).collect();
     let gaps = match words[..] {
         [first, second, after] => {
-            let gap =
-                |name: &str, a: &Interval, b: &Interval| NamedSpan { name: name.into(), from: a.end(), until: b.at };
+            let gap = |name: &str, a: &Interval, b: &Interval| NamedSpan {
+                name: name.into(),
+                lost: true,
+                from: a.end(),
+                until: b.at,
+            };
             vec![gap("pause", first, second), gap("bubble", second, after)]
         }
         _ => Vec::new(),
