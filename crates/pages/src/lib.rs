@@ -3,9 +3,11 @@
 //! A face: it draws and writes, and computes nothing that could not be had from the crates below. [`study::page`]
 //! and its neighbours make a [`Page`], which is then written as one HTML file, as SVG files and as CSV files.
 
+mod account;
 pub mod axis;
 pub mod charts;
 pub mod drawing;
+pub mod explain;
 pub mod page;
 mod palette;
 pub mod study;

@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use serde_json::{Value, json};
 
-use crate::drawing::{Drawing, Key, PATTERNS};
+use crate::drawing::{Drawing, Key, PATTERNS, escape};
 use crate::palette;
 use crate::table::{Csv, Table, Tone};
 
@@ -145,6 +145,7 @@ impl Page {
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         environment.set_syntax(syntax.expect("the usual delimiters"));
+        environment.add_filter("coded", coded);
         let style = format!("{}{}{STYLE}", palette::variables(), palette::figure_style());
         let view = json!({
             "title": self.title,
@@ -228,8 +229,14 @@ fn block(block: &Block, within: &dyn Fn(&str) -> String) -> Value {
         Block::Heading(words) => json!({ "kind": "heading", "words": words }),
         Block::Table(table) => json!({ "kind": "table", "table": shown(table, within) }),
         Block::Figures(figures, columns) => {
-            let key = |key: &Key| json!({ "swatch": key.swatch, "words": key.words });
-            let legend = figures.first().map_or(Vec::new(), |f| f.drawing.legend.iter().map(key).collect());
+            let mut keys: Vec<&Key> = Vec::new();
+            for key in figures.iter().flat_map(|figure| &figure.drawing.legend) {
+                if !keys.iter().any(|known| known.words == key.words) {
+                    keys.push(key);
+                }
+            }
+            let key = |key: &&Key| json!({ "swatch": key.swatch, "words": key.words });
+            let legend: Vec<Value> = keys.iter().map(key).collect();
             let figures: Vec<Value> = figures.iter().map(|f| figure(f, within)).collect();
             json!({ "kind": "figures", "figures": figures, "columns": columns, "legend": legend })
         }
@@ -259,6 +266,15 @@ fn figure(figure: &Figure, within: &dyn Fn(&str) -> String) -> Value {
         "elsewhere": elsewhere,
         "width_min": figure.width_min,
     })
+}
+
+/// Words between backquotes as code.
+fn coded(words: &str) -> minijinja::Value {
+    let pieces = words.split('`').enumerate().map(|(index, piece)| match index % 2 {
+        0 => escape(piece),
+        _ => format!("<code>{}</code>", escape(piece)),
+    });
+    minijinja::Value::from_safe_string(pieces.collect())
 }
 
 /// JSON that cannot end the element it stands in, whatever it says.

@@ -62,12 +62,22 @@ fn pieces(timeline: &Timeline, lane: &TimelineLane) -> Vec<Piece> {
     for phase in &lane.phases {
         let (from_ps, until_ps) = (since(timeline, phase.at), since(timeline, phase.end()));
         idle(&mut pieces, done, from_ps);
-        let class = if phase.phase.class == Class::Payload { "payload" } else { "protocol" };
+        let class = class_of(phase.phase.class);
         pieces.push(Piece { name: phase.phase.name, class, from_ps, until_ps });
         done = done.max(until_ps);
     }
     idle(&mut pieces, done, until);
     pieces
+}
+
+fn class_of(class: Class) -> &'static str {
+    match class {
+        Class::Payload => "payload",
+        Class::Through => "width",
+        Class::Protocol | Class::Mark => "protocol",
+        Class::Reason => "waiting",
+        Class::Workload => "nothing",
+    }
 }
 
 fn ns(ps: i64) -> String {
@@ -93,11 +103,17 @@ pub fn draw(timeline: &Timeline) -> Drawing {
     let view = (since(timeline, timeline.focus.0) as f64, since(timeline, timeline.focus.1) as f64);
     let x = Scale::new(view, (0.0, WIDTH));
     let mut drawing = Drawing::new(WIDTH, height, &timeline.title, &describe(timeline));
-    drawing.legend = vec![
-        Key::of_class("payload", "bytes of the user"),
-        Key::of_class("protocol", "the lane's own protocol"),
-        Key::of_class("idle", "idle"),
+    let classes = [
+        ("payload", "bytes of the user"),
+        ("width", "bytes of the user, at the pace of another lane"),
+        ("protocol", "the lane's own protocol"),
+        ("waiting", "held, waiting"),
+        ("nothing", "nothing to do"),
+        ("idle", "idle"),
     ];
+    let seen: Vec<&str> = timeline.lanes.iter().flat_map(|l| pieces(timeline, l)).map(|piece| piece.class).collect();
+    let shown = classes.iter().filter(|(class, _)| seen.contains(class));
+    drawing.legend = shown.map(|(class, words)| Key::of_class(class, words)).collect();
     if timeline.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lost) {
         let mut swatch = Drawing::new(30.0, 16.0, "", "");
         swatch.group("class=\"span lost\"", |d| d.path("leader", "M3 5V11H27V5"));
@@ -151,7 +167,7 @@ fn block(
     let above = seen && !room(name) && *class != "idle" && middle - half > *labelled_to && middle + half < WIDTH;
     let hide = |shown: bool| if shown { "" } else { " gone" };
     drawing.mark(&format!("block{}", hide(seen)), &data, &tip, |drawing| {
-        drawing.rect(class, [left, y, width, LANE]);
+        drawing.class_rect(class, [left, y, width, LANE]);
         let ink = if *class == "idle" { "small" } else { "in" };
         drawing.text(&format!("{ink} middle name{}", hide(room(name))), (middle, y + 20.0), name);
         drawing.text(&format!("{ink} middle length{}", hide(room(&short))), (middle, y + 38.0), &short);

@@ -13,8 +13,8 @@ const BOTTOM: f64 = 46.0;
 /// A part of a bar.
 #[derive(Clone, Debug)]
 pub struct Segment {
-    /// Its name, within the bar where there is room.
-    pub name: String,
+    /// Its names, the longest first: one that fits is written within the bar.
+    pub names: Vec<String>,
     /// Its class, or its colour.
     pub class: String,
     /// How much.
@@ -87,8 +87,8 @@ pub fn draw(stacks: &Stacks) -> Drawing {
             let tip = format!("{}: {}", bar.name, segment.tip);
             drawing.mark("", &[("amount", segment.amount.to_string())], &tip, |drawing| {
                 drawing.class_rect(&segment.class, [from, y, width, bar_height]);
-                if width_px(&segment.name, 12.5) < width - 6.0 {
-                    drawing.text("in middle", (from + width / 2.0, middle + 4.5), &segment.name);
+                if let Some(name) = segment.names.iter().find(|name| width_px(name, 12.5) < width - 6.0) {
+                    drawing.text("in middle", (from + width / 2.0, middle + 4.5), name);
                 }
             });
         }

@@ -4,9 +4,9 @@ use crate::axis::Scale;
 use crate::drawing::{Drawing, Key};
 use crate::wording::fitting;
 
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 290.0;
-const RIGHT: f64 = 150.0;
+const WIDTH: f64 = 560.0;
+const LEFT: f64 = 236.0;
+const RIGHT: f64 = 96.0;
 const TOP: f64 = 6.0;
 const ROW: f64 = 40.0;
 const BAR: f64 = 24.0;
@@ -43,18 +43,20 @@ pub struct Waterfall {
     /// What arrived; nothing where the steps go into everything.
     pub left: Option<Step>,
     /// The unit of the amounts, at the axis.
-    pub unit: String,
+    pub unit: &'static str,
 }
 
-/// What the classes of bars are called.
-pub fn legend() -> Vec<Key> {
-    vec![
-        Key::of_class("payload", "bytes of the user"),
-        Key::of_class("width", "width not used"),
-        Key::of_class("protocol", "protocol"),
-        Key::of_class("waiting", "waiting"),
-        Key::of_class("nothing", "nothing to do"),
-    ]
+/// What the classes of bars are called, those that are there.
+pub fn legend(is_there: impl Fn(&str) -> bool) -> Vec<Key> {
+    let classes = [
+        ("payload", "payload: bytes of the user"),
+        ("width", "width not used"),
+        ("protocol", "protocol"),
+        ("waiting", "waiting"),
+        ("nothing", "nothing to do"),
+    ];
+    let there = classes.into_iter().filter(|(class, _)| is_there(class));
+    there.map(|(class, words)| Key::of_class(class, words)).collect()
 }
 
 /// The drawing.
@@ -63,14 +65,15 @@ pub fn draw(waterfall: &Waterfall) -> Drawing {
     let height = TOP + ROW * rows as f64 + BOTTOM;
     let x = Scale::new((0.0, waterfall.whole.amount), (LEFT, WIDTH - RIGHT));
     let mut drawing = Drawing::new(WIDTH, height, &waterfall.title, &waterfall.description);
-    drawing.legend = legend();
+    let bars = || waterfall.steps.iter().chain(&waterfall.left);
+    drawing.legend = legend(|class| bars().any(|step| step.class == class));
     let bottom = height - BOTTOM;
     let ticks = x.ticks(4);
     for value in &ticks {
         drawing.line("grid", (x.at(*value), TOP), (x.at(*value), bottom));
         drawing.text("tick middle", (x.at(*value), bottom + 17.0), &crate::wording::tick(*value));
     }
-    drawing.text("small", (WIDTH - RIGHT + 14.0, bottom + 17.0), &waterfall.unit);
+    drawing.text("small end", (WIDTH - 2.0, bottom + 17.0), waterfall.unit);
     let mut row = 0;
     let mut draw = |drawing: &mut Drawing, step: &Step, from: f64, strong: bool| {
         let y = TOP + ROW * row as f64;
@@ -83,8 +86,8 @@ pub fn draw(waterfall: &Waterfall) -> Drawing {
             let width = x.length(step.amount).max(1.5);
             drawing.class_rect(step.class, [x.at(from), y + (ROW - BAR) / 2.0, width, BAR]);
             let figure = if strong { "strong" } else { "" };
-            drawing.text(figure, (WIDTH - RIGHT + 14.0, y + 15.0), &step.figure);
-            drawing.text("small", (WIDTH - RIGHT + 14.0, y + 31.0), &step.share);
+            drawing.text(figure, (WIDTH - RIGHT + 10.0, y + 15.0), &step.figure);
+            drawing.text("small", (WIDTH - RIGHT + 10.0, y + 31.0), &step.share);
         });
         row += 1;
         (y + ROW / 2.0 + BAR / 2.0, y + ROW + (ROW - BAR) / 2.0)

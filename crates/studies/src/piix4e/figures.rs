@@ -70,8 +70,7 @@ fn timeline(setup: &Setup, trains: bool) -> Result<Timeline, Failure> {
 
     let clocks = cycle.as_ps() as f64 / clock.as_ps() as f64;
     let whole = NamedSpan { name: format!("one cycle: {clocks:.0} clocks"), lost: false, from: start, until: next };
-    let words: Vec<&Interval> =
-        cable.iter().filter(|i| i.phase.class == Class::Payload && i.at > start).take(3).collect();
+    let words: Vec<&Interval> = cable.iter().filter(|i| moves_bytes(i) && i.at > start).take(3).collect();
     let gaps = match words[..] {
         [first, second, after] => {
             let gap = |name: &str, a: &Interval, b: &Interval| NamedSpan {
@@ -104,4 +103,8 @@ fn timeline(setup: &Setup, trains: bool) -> Result<Timeline, Failure> {
         clock: (clock, "PCI clocks".into()),
         lanes: vec![lane("PCI", "32 bits", pci, vec![whole]), lane("IDE cable", "Ultra DMA 2", cable, gaps)],
     })
+}
+
+fn moves_bytes(phase: &Interval) -> bool {
+    matches!(phase.phase.class, Class::Payload | Class::Through)
 }

@@ -1,0 +1,191 @@
+//! The page of one run explained: where did the rest go, and what limits it?
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::bottleneck::Bottleneck;
+use hopscope_machine::explain::Explained;
+use hopscope_machine::explain_json;
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::run::Outcome;
+use hopscope_observe::account::{Account, LaneAccount};
+use hopscope_studies::report::Parameter;
+
+use crate::account;
+use crate::page::{Block, Chapter, Page, Section, Tile};
+use crate::study::parameter_table;
+use crate::table::{Cell, Table, Tone};
+use crate::wording::{digits, percent, rate, slug, span, span_ps};
+
+/// A run that was explained.
+pub struct Subject<'a> {
+    /// The system, as the command line names it.
+    pub system: &'a str,
+    /// The job, as the command line names it.
+    pub job: &'a str,
+    /// The machine.
+    pub blueprint: &'a Blueprint,
+    /// The run and its account.
+    pub explained: &'a Explained,
+    /// What limits it.
+    pub bottleneck: Option<&'a Bottleneck>,
+}
+
+/// The page.
+pub fn page(subject: &Subject, command: &str) -> Page {
+    let Subject { system, job, blueprint, explained, bottleneck } = subject;
+    let account = &explained.account;
+    let mut sections = Vec::new();
+    let window = format!(
+        "The account covers {} of the run, from {} on. Every picosecond of every hop in it has a class and, where it \
+         waited, a cause.",
+        span(account.span()),
+        span(account.from)
+    );
+    let mut first = Section::new("glance", "Every hop at a glance").words(window);
+    first.blocks.push(Block::Figures(vec![account::overview(account)], 1));
+    sections.push(first);
+    let limiting = bottleneck.and_then(|b| account.lanes.iter().find(|lane| lane.lane == b.lane));
+    sections.extend(path_section(account, limiting));
+    sections.push(losses(account, limiting));
+    if let Some(latency) = &account.latency {
+        let figure = account::latency(latency);
+        sections.push(Section::new("latencies", "Latency").block(Block::Figures(vec![figure], 1)));
+    }
+    let busy = Block::Figures(vec![account::utilisation(account)], 1);
+    sections.push(Section::new("over-time", "Over time").block(busy));
+    sections.push(Section::new("jobs", "What was run").block(Block::Table(jobs(&explained.outcome))));
+    sections.push(numbers(blueprint));
+    let chapter = Chapter {
+        id: slug(&format!("explain {system}")),
+        title: blueprint.title.clone(),
+        source: format!("{}; {system}, {job}", blueprint.title),
+        answer: answer(explained, *bottleneck),
+        tiles: tiles(explained, *bottleneck),
+        sections,
+        data: explain_json::report(blueprint, explained, *bottleneck),
+        csvs: Vec::new(),
+    };
+    Page {
+        title: format!("Where the bandwidth of {system} goes"),
+        command: command.to_string(),
+        chapters: vec![chapter],
+    }
+}
+
+fn answer(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<String> {
+    let mut lines = vec![format!("The jobs get {}, {} IOPS.", rate(explained.throughput()), digits(iops(explained)))];
+    match bottleneck {
+        Some(Bottleneck { lane, why, next, .. }) => {
+            lines.push(format!("Bottleneck: {lane}. {why}"));
+            lines.push(next.clone());
+        }
+        None => lines.push("No bottleneck can be named: no request ended in the window of the account.".into()),
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+fn iops(explained: &Explained) -> f64 {
+    let jobs = explained.outcome.jobs.iter();
+    jobs.filter_map(|job| Figures::of(&explained.outcome, job)).map(|figures| figures.iops).sum()
+}
+
+fn tiles(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<Tile> {
+    let tile = |name: &str, figure: String, about: String| Tile { name: name.into(), figure, about, tone: Tone::Plain };
+    let mut tiles = vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(iops(explained))))];
+    if let Some(Bottleneck { lane, phase, share, .. }) = bottleneck {
+        let about = format!("{} of the critical path; most of it {phase}", percent(*share));
+        tiles.push(Tile { tone: Tone::Fair, ..tile("Bottleneck", lane.clone(), about) });
+    }
+    if let Some(latency) = &explained.account.latency {
+        let about = format!("mean of {} requests; 99th percentile {}", latency.mean.count, span(latency.p99.latency));
+        tiles.push(tile("Latency", span(latency.mean.latency), about));
+    }
+    tiles
+}
+
+/// The critical path, and beside it the hop that most of it goes through.
+fn path_section(account: &Account, limiting: Option<&LaneAccount>) -> Option<Section> {
+    let words = "The account of a hop says what it did. The critical path is what had to end before anything else could go \
+                 on: to make the run faster, something on it has to become faster.";
+    let mut figures = vec![account::path(account)?];
+    figures.extend(limiting.map(|lane| account::lane(account, lane)));
+    let title = if limiting.is_some() { "The critical path, and the bottleneck" } else { "The critical path" };
+    Some(Section::new("critical-path", title).words(words).block(Block::Figures(figures, 2)))
+}
+
+/// A waterfall for each hop, those that carry bytes at a rate of their own first.
+fn losses(account: &Account, shown: Option<&LaneAccount>) -> Section {
+    let words = "From what a hop can carry to what arrived: each bar begins where the one before ended. Waits are followed \
+                 to whoever was at work meanwhile. Hops without a rate of their own show shares of the time.";
+    let rest: Vec<&LaneAccount> =
+        account.lanes.iter().filter(|lane| shown.is_none_or(|shown| shown.lane != lane.lane)).collect();
+    let of = |rated: bool| rest.iter().filter(move |lane| lane.capacity.is_some() == rated);
+    let figures = of(true).chain(of(false)).map(|lane| account::lane(account, lane)).collect();
+    Section::new("losses", "Where the rest went, hop by hop").words(words).block(Block::Figures(figures, 2))
+}
+
+fn jobs(outcome: &Outcome) -> Table {
+    let rows = outcome.jobs.iter().map(|job| {
+        let mut row = vec![Cell::words(job.name.clone()), Cell::words(job.target.clone())];
+        row.push(Cell::figure(job.iodepth.to_string(), job.iodepth));
+        match (Figures::of(outcome, job), &job.got) {
+            (Some(figures), Some(got)) => {
+                let ns = &got.latency_ns;
+                row.push(Cell::figure(rate(figures.bytes_per_second), figures.bytes_per_second));
+                row.push(Cell::figure(digits(figures.iops), figures.iops));
+                row.push(Cell::figure(span_ps(1e3 * ns.mean()), ns.mean()));
+                for quantile in [0.5, 0.99] {
+                    let at = ns.value_at_quantile(quantile) as f64;
+                    row.push(Cell::figure(span_ps(1e3 * at), at));
+                }
+            }
+            _ => row.extend((0..5).map(|_| Cell::empty())),
+        }
+        row
+    });
+    let columns = [
+        ("job", "job"),
+        ("on", "target"),
+        ("depth", "iodepth"),
+        ("throughput", "bytes_per_s"),
+        ("IOPS", "iops"),
+        ("mean latency", "latency_mean_ns"),
+        ("median", "latency_median_ns"),
+        ("99th percentile", "latency_p99_ns"),
+    ];
+    Table::new("jobs-table", "Jobs, over the whole run", &columns, rows.collect())
+}
+
+/// What the result rests on.
+pub(crate) fn numbers(blueprint: &Blueprint) -> Section {
+    let all: Vec<Parameter> = blueprint
+        .numbers()
+        .into_iter()
+        .chain(blueprint.choices())
+        .map(|(name, entry)| Parameter {
+            name,
+            value: entry.written.clone(),
+            basis: entry.basis.word().to_string(),
+            from: entry.basis.text().to_string(),
+            range: String::new(),
+        })
+        .collect();
+    let of = |basis: &str| -> Vec<&Parameter> { all.iter().filter(|parameter| parameter.basis == basis).collect() };
+    let (fitted, assumed) = (of("fitted"), of("assumed"));
+    let words = format!(
+        "Of {} numbers, {} were assumed and {} fitted; the others come from documents and measurements.",
+        all.len(),
+        assumed.len(),
+        fitted.len()
+    );
+    let mut section = Section::new("rests-on", "What the result rests on").words(words);
+    for (basis, caption, list) in [
+        ("fitted", "Fitted: chosen so that results fit", fitted),
+        ("assumed", "Assumed: nothing better is known", assumed),
+    ] {
+        if !list.is_empty() {
+            section.blocks.push(Block::Table(parameter_table(basis, &format!("{caption} ({})", list.len()), &list)));
+        }
+    }
+    section
+}
