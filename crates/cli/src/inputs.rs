@@ -60,6 +60,12 @@ impl Work {
         self.data.library()
     }
 
+    /// The job as on the command line, with what was set of the machine.
+    pub fn job(&self) -> String {
+        let set = self.set.iter().map(|assignment| format!("--set {assignment}"));
+        self.job.iter().chain(&self.job_options).cloned().chain(set).collect::<Vec<_>>().join(" ")
+    }
+
     /// Reads the machine and the job.
     pub fn read(&self) -> Result<(Read, Sources), Refusal> {
         reading(|sources| {

@@ -8,11 +8,13 @@ use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::Options;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Split, Use};
+use hopscope_pages::explain::{Subject, page};
 use hopscope_parts::parameters::Basis;
 
 use super::run::end;
 use crate::answer::{Answer, Refusal};
 use crate::inputs::Work;
+use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Progress;
 use crate::tables::{bold, digits, rate, span, wrapped};
@@ -21,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope explain piix4e-one-disk --rw=write --bs=64k --size=64k --time_based --runtime=2
   hopscope explain piix4e-two-disks-two-channels piix4e-single-block-read-two-disks
+  hopscope explain piix4e-one-disk --rw=write --bs=64k --runtime=2 --html where.html
   hopscope explain my-machine.toml my-jobs.fio --json";
 
 /// Account for every lost megabyte per second: where did the rest go, and what limits it?
@@ -35,6 +38,8 @@ pub struct Args {
     /// Decides every random choice
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 impl Args {
@@ -59,10 +64,22 @@ impl Args {
             Err(failure) => return Err(Refusal::of_run(failure, sources)),
         };
         doing("writing the answer");
-        if self.json {
-            return Ok(Answer::json(&explain_json::report(&read.blueprint, &explained, bottleneck.as_ref())));
-        }
-        Ok(Answer::text(report(&read.blueprint, &explained, bottleneck.as_ref())))
+        let answer = if self.json {
+            Answer::json(&explain_json::report(&read.blueprint, &explained, bottleneck.as_ref()))
+        } else {
+            Answer::text(report(&read.blueprint, &explained, bottleneck.as_ref()))
+        };
+        Ok(self.outputs.write(answer, || {
+            let (system, job) = (self.work.system(), self.work.job());
+            let subject = Subject {
+                system,
+                job: &job,
+                blueprint: &read.blueprint,
+                explained: &explained,
+                bottleneck: bottleneck.as_ref(),
+            };
+            page(&subject, &format!("hopscope explain {system} {job}"))
+        }))
     }
 }
 
