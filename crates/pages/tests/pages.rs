@@ -1,0 +1,256 @@
+//! What must hold of every page: it is whole, it is readable, it says what the report says, and nothing gets out of it.
+
+mod fixture;
+mod reading;
+
+use std::collections::BTreeSet;
+
+use fixture::{HOSTILE, Run, report, study_page};
+use hopscope_observe::account::Use;
+use hopscope_pages::Page;
+use reading::{attributes, data, without_scripts};
+use roxmltree::{Document, Node};
+use serde_json::Value;
+
+fn pages() -> Vec<(&'static str, Page)> {
+    vec![("study", study_page(&report())), ("explain", Run::new().page())]
+}
+
+fn number(node: Node, attribute: &str) -> f64 {
+    node.attribute(attribute).unwrap_or_else(|| panic!("no {attribute}")).parse().unwrap()
+}
+
+#[test]
+fn a_page_asks_nothing_of_the_network_and_is_small() {
+    for (name, page) in pages() {
+        let html = page.html();
+        assert!(html.len() < 2_000_000, "{name}: {} bytes", html.len());
+        assert!(html.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"), "{name}");
+        for attribute in ["src", "srcset", "action", "poster", "data", "background"] {
+            assert_eq!(attributes(&html, attribute), Vec::<String>::new(), "{name}: {attribute}");
+        }
+        for href in attributes(&html, "href") {
+            assert!(href.starts_with('#'), "{name}: {href}");
+        }
+        for outside in ["http://", "https://", "@import", "<link", "<iframe", "fetch(", "XMLHttpRequest"] {
+            assert!(!html.contains(outside), "{name}: {outside}");
+        }
+        for rest in html.split("url(").skip(1) {
+            assert!(rest.starts_with('#'), "{name}: url({}", &rest[..20]);
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_every_reference_has_its_goal() {
+    for (name, page) in pages() {
+        let html = page.html();
+        let ids = attributes(&html, "id");
+        let unique: BTreeSet<&String> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len(), "{name}: {:?}", duplicates(&ids));
+        let named = attributes(&html, "href").into_iter().map(|href| href[1..].to_string());
+        let labels = attributes(&html, "aria-labelledby");
+        let labels = labels.iter().flat_map(|list| list.split(' ').map(String::from));
+        for goal in named.chain(labels) {
+            assert!(unique.contains(&goal), "{name}: nothing is called {goal}");
+        }
+    }
+}
+
+fn duplicates(ids: &[String]) -> Vec<&String> {
+    ids.iter().filter(|id| ids.iter().filter(|other| other == id).count() > 1).collect()
+}
+
+#[test]
+fn every_figure_has_a_table_a_title_a_description_and_data() {
+    for (name, page) in pages() {
+        let html = page.html();
+        let data = data(&html);
+        let figures: Vec<&str> = html.split("<figure ").skip(1).map(|f| f.split("</figure>").next().unwrap()).collect();
+        assert!(figures.len() >= 4, "{name}: {} figures", figures.len());
+        for figure in figures {
+            let id = figure.split('"').nth(1).unwrap();
+            assert!(data.contains_key(&format!("{id}-data")), "{name}: {id} has no data");
+            assert!(figure.contains("role=\"img\"") && figure.contains("<desc id="), "{name}: {id}");
+            let described = figure.split("<desc id=").nth(1).unwrap().split("</desc>").next().unwrap();
+            assert!(described.split('>').nth(1).is_some_and(|words| words.len() > 20), "{name}: {id}: {described}");
+            let table = figure.contains("<table ") || {
+                let link = figure.split("<p class=\"behind\"><a href=\"#").nth(1).unwrap().split('"').next().unwrap();
+                html.contains(&format!("<table id=\"{link}\""))
+            };
+            assert!(table, "{name}: {id} has no table");
+        }
+    }
+}
+
+#[test]
+fn headings_go_down_one_level_at_a_time_and_landmarks_are_there() {
+    for (name, page) in pages() {
+        let html = without_scripts(&page.html());
+        let levels: Vec<u32> =
+            html.split("<h").skip(1).filter_map(|rest| rest.chars().next().and_then(|c| c.to_digit(10))).collect();
+        assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1, "{name}: {levels:?}");
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
+        for landmark in ["<main ", "<nav aria-label=", "<header ", "<footer>", "lang=\"en\"", "class=\"skip\""] {
+            assert!(html.contains(landmark), "{name}: {landmark}");
+        }
+        let tables = html.matches("<table").count();
+        assert_eq!((html.matches("<caption").count(), html.matches("<thead>").count()), (tables, tables), "{name}");
+    }
+}
+
+#[test]
+fn every_cell_of_the_report_is_in_the_page_as_json_has_it() {
+    let report = report();
+    let data = data(&study_page(&report).html());
+    assert_eq!(data["fixture-data"], serde_json::to_value(&report).unwrap());
+    let cells = |name: &str| -> BTreeSet<String> {
+        data[name]["cells"].as_array().unwrap().iter().map(Value::to_string).collect()
+    };
+    let published: BTreeSet<String> =
+        report.tables[0].cells.iter().map(|cell| serde_json::to_value(cell).unwrap().to_string()).collect();
+    assert_eq!(cells("fixture-figure-9-a-data"), published);
+    assert_eq!(cells("fixture-figure-9-errors-data"), published);
+}
+
+#[test]
+fn every_file_is_well_formed_and_stands_alone() {
+    for (name, page) in pages() {
+        let svgs = page.svgs();
+        assert!(svgs.len() >= 4, "{name}: {}", svgs.len());
+        for (file, svg) in svgs {
+            let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(!svg.contains("var(--"), "{file}: programs for print know no variables");
+            assert!(document.descendants().all(|node| node.tag_name().name() != "script"), "{file}");
+            let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+            assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{file}: {ids:?}");
+            for node in document.descendants().filter(|node| node.tag_name().name() == "rect") {
+                assert!(number_or(node, "width") >= 0.0 && number_or(node, "x").is_finite(), "{file}");
+            }
+        }
+    }
+}
+
+fn number_or(node: Node, attribute: &str) -> f64 {
+    node.attribute(attribute).map_or(0.0, |text| text.parse().unwrap())
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    for (name, page) in pages() {
+        let html = page.html();
+        assert!(!html.contains("<img") && !html.contains("alert(1)</script>"), "{name}");
+        let scripts = html.matches("<script").count();
+        let own = html.matches("<script type=\"application/json\"").count() + 1;
+        assert_eq!((scripts, html.matches("</script").count()), (own, own), "{name}");
+        assert!(html.contains("&lt;img src=x&gt;"), "{name}: the name is shown as it is");
+    }
+    // What a drawing says is what it was told.
+    let (_, svg) = study_page(&report()).svgs().into_iter().find(|(file, _)| file == "fixture-lanes").unwrap();
+    let document = Document::parse(&svg).unwrap();
+    assert!(document.descendants().filter_map(|node| node.text()).any(|text| text.contains(HOSTILE)));
+}
+
+#[test]
+fn tables_are_read_back_from_csv() {
+    let report = report();
+    let csvs = study_page(&report).csvs();
+    let names: BTreeSet<&String> = csvs.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), csvs.len(), "{names:?}");
+    let (_, text) = csvs.iter().find(|(name, _)| name == "fixture-rates").unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header: Vec<String> = reader.headers().unwrap().iter().map(String::from).collect();
+    assert_eq!(header, ["op", "size_kib", "disks", "published", "simulated", "interval", "error", "basis"]);
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    assert_eq!(rows.len(), report.tables[0].cells.len());
+    for (row, cell) in rows.iter().zip(&report.tables[0].cells) {
+        assert_eq!(row[3].parse::<f64>().unwrap(), cell.published);
+        assert_eq!(row[4].parse::<f64>().ok(), cell.simulated);
+        assert_eq!(row[6].parse::<f64>().ok(), cell.error);
+        assert_eq!(row[1], cell.key["size_kib"].to_string());
+    }
+    let (_, text) = csvs.iter().find(|(name, _)| name == "fixture-claims-table").unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let claims: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    assert!(claims.iter().all(|claim| &claim[0] == HOSTILE), "{claims:?}");
+}
+
+#[test]
+fn published_points_lie_where_their_values_are() {
+    let (_, svg) = study_page(&report()).svgs().into_iter().find(|(file, _)| file == "fixture-figure-9-a").unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let marks = document.descendants().filter(|node| node.attribute("data-published").is_some());
+    let points: Vec<(f64, f64)> = marks
+        .map(|mark| {
+            let hit = mark.children().find(|node| node.attribute("class") == Some("hit")).unwrap();
+            (number(mark, "data-published"), number(hit, "cy"))
+        })
+        .collect();
+    assert_eq!(points.len(), 6);
+    // Two ticks say the scale.
+    let tick = |value: &str| {
+        let text = document
+            .descendants()
+            .find(|node| node.attribute("class") == Some("tick end") && node.text() == Some(value));
+        number(text.unwrap(), "y") - 4.0
+    };
+    let (zero, two) = (tick("0"), tick("2"));
+    for (published, y) in points {
+        assert!((zero + (two - zero) * published / 2.0 - y).abs() < 0.02, "{published} is drawn at {y}");
+    }
+    let shapes = |class: &str| svg.matches(class).count();
+    // Three fitted cells are circles, three predicted ones diamonds; one of each in the legend.
+    assert_eq!((shapes("<circle class=\"point hollow"), shapes("<path class=\"point fill")), (3 + 1, 3));
+}
+
+#[test]
+fn a_waterfall_ends_at_what_arrived_and_its_bars_add_up() {
+    let run = Run::new();
+    let account = &run.explained.account;
+    let data = data(&run.page().html());
+    for lane in &account.lanes {
+        let name = format!("explain-piix4e-one-disk-hop-{}", lane.lane.replace('.', "-"));
+        let entries = data[&format!("{name}-data")]["entries"].as_array().unwrap();
+        let sum: u64 = entries.iter().map(|entry| entry["ps"].as_u64().unwrap()).sum();
+        assert_eq!(sum, account.span().as_ps(), "{name}");
+        let (_, svg) = run.page().svgs().into_iter().find(|(file, _)| *file == name).unwrap();
+        let document = Document::parse(&svg).unwrap();
+        let amounts: Vec<f64> = document
+            .descendants()
+            .filter(|node| node.attribute("data-amount").is_some())
+            .map(|node| number(node, "data-amount"))
+            .collect();
+        let (whole, parts) = amounts.split_first().unwrap();
+        let sum: f64 = parts.iter().sum();
+        assert!((whole - sum).abs() < 1e-6 * whole, "{name}: {whole} is not {sum}");
+        if let (Some(delivered), true) = (lane.delivered(), lane.time_in(Use::Payload).as_ps() > 0) {
+            let last = parts.last().unwrap();
+            assert!((last * 1e6 - delivered).abs() < 1.0, "{name}: {last} MB/s, not {delivered}");
+        }
+    }
+}
+
+#[test]
+fn several_studies_make_one_page() {
+    let (one, mut two) = (report(), report());
+    two.study = "another".into();
+    let pictures = fixture::pictures();
+    let studied = [&one, &two].map(|report| hopscope_pages::study::Studied {
+        report,
+        pictures: &pictures,
+        source: "somebody".into(),
+    });
+    let html = hopscope_pages::study::page(&studied, "hopscope reproduce").html();
+    let ids = attributes(&html, "id");
+    assert_eq!(duplicates(&ids), Vec::<&String>::new());
+    let data = data(&html);
+    assert!(data.contains_key("fixture-data") && data.contains_key("another-data"));
+    assert!(html.contains("<h2 id=\"another-title\">"));
+}
+
+#[test]
+fn the_same_data_give_the_same_bytes() {
+    for ((_, one), (_, two)) in pages().into_iter().zip(pages()) {
+        assert!(one.html() == two.html() && one.svgs() == two.svgs() && one.csvs() == two.csvs());
+    }
+}
