@@ -1,0 +1,115 @@
+//! Pages in a browser: the data are what the report says, zooming works, nothing is loaded. Skipped where there is no
+//! Chromium: `HOPSCOPE_CHROMIUM` names one, or it is on the path.
+
+mod fixture;
+#[allow(dead_code)]
+mod reading;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fixture::{Run, report, study_page};
+use reading::data;
+use serde_json::Value;
+
+const NAMED_BY: &str = "HOPSCOPE_CHROMIUM";
+
+fn chromium() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(NAMED_BY) {
+        return Some(named.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
+}
+
+/// The page as the browser has it after its script ran, or nothing where there is no browser.
+fn in_browser(html: &str) -> Option<String> {
+    let Some(chromium) = chromium() else {
+        println!("skipped: no Chromium here; {NAMED_BY} can name one");
+        return None;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, html).unwrap();
+    Some(dump(&chromium, folder.path(), &file))
+}
+
+fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
+    let ran = Command::new(chromium)
+        // The sandbox of a browser does not work within every container; the page is our own.
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=4000"])
+        .arg("--window-size=1200,900")
+        .arg(format!("--user-data-dir={}", profile.join("profile").display()))
+        .arg(format!("file://{}#selftest", file.display()))
+        .output()
+        .unwrap();
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// What the page says of its own test.
+fn outcome(dom: &str) -> Value {
+    let text = dom.split("data-selftest=\"").nth(1).unwrap_or_else(|| panic!("the script did not end: {dom:.400}"));
+    let text = text.split('"').next().unwrap().replace("&quot;", "\"").replace("&amp;", "&");
+    serde_json::from_str(&text.replace("&lt;", "<").replace("&gt;", ">")).unwrap()
+}
+
+fn span(seen: &Value) -> f64 {
+    seen["until_ps"].as_f64().unwrap() - seen["from_ps"].as_f64().unwrap()
+}
+
+#[test]
+fn the_data_in_the_browser_are_those_of_the_report_and_nothing_is_loaded() {
+    let report = report();
+    let Some(dom) = in_browser(&study_page(&report).html()) else { return };
+    let data = data(&dom);
+    assert_eq!(data["fixture-data"], serde_json::to_value(&report).unwrap());
+    let outcome = outcome(&dom);
+    assert_eq!(outcome["requests"], 0, "{outcome}");
+    let read = outcome["marks"]["fixture-figure-9-a"].as_str().unwrap();
+    assert!(read.contains("published 1.000, simulated 1.030") && read.contains("+3.0 % (fitted)"), "{read}");
+}
+
+#[test]
+fn a_timeline_zooms_by_key_button_and_wheel_and_comes_back() {
+    let Some(dom) = in_browser(&study_page(&report()).html()) else { return };
+    let outcome = outcome(&dom);
+    let seen = &outcome["timelines"]["fixture-lanes"];
+    let whole = 1_000_000.0;
+    let near = |name: &str, expected: f64| {
+        let found = span(&seen[name]);
+        assert!((found - expected).abs() < 1.0, "{name}: {found} ps in view, not {expected}: {seen}");
+    };
+    near("first", whole);
+    near("plus", whole / 2.0);
+    near("right", whole / 2.0);
+    assert_eq!(seen["right"]["from_ps"].as_f64().unwrap() - seen["plus"]["from_ps"].as_f64().unwrap(), whole / 10.0);
+    near("minus", whole);
+    near("zero", whole);
+    near("button", whole / 2.0);
+    near("all", 2.0 * whole);
+    near("wheel", 2.0 * whole / 2f64.powf(0.5));
+    near("reset", whole);
+    assert_eq!(seen["reset"], seen["first"]);
+    // What is drawn follows: the widest block in view is twice as wide, and more blocks come into view.
+    let widest = |name: &str| seen[name]["widest"].as_f64().unwrap();
+    assert!(widest("plus") > widest("first"), "{seen}");
+    assert!(seen["all"]["blocks"].as_u64() > seen["first"]["blocks"].as_u64(), "{seen}");
+    let ticks = seen["first"]["ticks"].as_array().unwrap();
+    assert_eq!(ticks.len(), 2, "nanoseconds and clocks");
+    assert_eq!(ticks[0][0], "0", "{seen}");
+}
+
+#[test]
+fn every_figure_of_an_explained_run_can_be_read_by_keyboard() {
+    let run = Run::new();
+    let Some(dom) = in_browser(&run.page().html()) else { return };
+    let outcome = outcome(&dom);
+    let marks = outcome["marks"].as_object().unwrap();
+    assert!(marks.len() >= run.explained.account.lanes.len() + 3, "{marks:?}");
+    for (figure, read) in marks {
+        assert!(read.as_str().is_some_and(|words| words.len() > 10), "{figure}: {read}");
+    }
+    assert_eq!(outcome["requests"], 0, "{outcome}");
+}
