@@ -240,7 +240,7 @@ pub fn lane(account: &Account, lane: &LaneAccount) -> Figure {
             "delivered_bytes_per_s": lane.delivered(),
             "entries": lane.entries.iter().map(entry_json).collect::<Vec<_>>(),
         }),
-        width_min: 480,
+        width_min: 340,
     }
 }
 
@@ -338,7 +338,7 @@ pub fn path(account: &Account) -> Option<Figure> {
         kind: Kind::Marks,
         data: account.path.iter().map(entry_json).collect(),
         behind: Behind::Table(entry_table("path-table", "The critical path", &account.path, None)),
-        width_min: 480,
+        width_min: 340,
     })
 }
 

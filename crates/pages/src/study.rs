@@ -6,7 +6,7 @@ use hopscope_studies::report::{
 };
 use serde_json::{Value, json};
 
-use crate::charts::bars::{self, Change, Changes};
+use crate::charts::bars::{self, Change, Changes, Effect};
 use crate::charts::curves::{self, along, basis_word, belongs, curve_of};
 use crate::charts::{errors, lanes};
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
@@ -431,31 +431,30 @@ fn changes(id: &str, title: &str, now: &Changed, changed: &[Changed], all: &[Cha
     let mut rows: Vec<Change> = Vec::new();
     for change in changed {
         let (name, value) = change.what.split_once(": ").unwrap_or((&change.what, ""));
-        let effect = 100.0 * (change.mean_abs_error - now.mean_abs_error);
         let tip = format!(
             "{value}{}mean error {} instead of {}",
             if value.is_empty() { "" } else { "; " },
             percent(change.mean_abs_error),
             percent(now.mean_abs_error)
         );
+        let effect = Effect { amount: 100.0 * (change.mean_abs_error - now.mean_abs_error), half_width: 0.0, tip };
         match rows.iter_mut().find(|row| row.name == name && !value.is_empty()) {
-            Some(row) => row.effects.push((effect, tip)),
+            Some(row) => {
+                row.about += &format!("; {value}");
+                row.effects.push(effect);
+            }
             None => rows.push(Change {
                 name: name.to_string(),
-                about: String::new(),
-                effects: vec![(effect, tip)],
+                about: value.to_string(),
+                effects: vec![effect],
                 figure: String::new(),
             }),
         }
     }
     for row in &mut rows {
-        let most =
-            row.effects.iter().map(|(effect, _)| *effect).fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
-        row.figure = format!("{} points", signed_points(most));
-        let tips: Vec<&str> = row.effects.iter().filter_map(|(_, tip)| tip.split_once("; ").map(|(v, _)| v)).collect();
-        row.about = tips.join("; ");
+        row.figure = format!("{} points", signed_points(largest(row)));
     }
-    let most = |row: &Change| row.effects.iter().map(|(effect, _)| effect.abs()).fold(0.0, f64::max);
+    let most = |row: &Change| largest(row).abs();
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
     let first = rows.first().map_or(String::new(), |row| format!("The largest is {}: {}.", row.name, row.figure));
     let drawing = bars::draw(&Changes {
@@ -491,6 +490,12 @@ fn changes(id: &str, title: &str, now: &Changed, changed: &[Changed], all: &[Cha
         behind: Behind::Table(Table::new(&format!("{id}-table"), title, &columns, all.iter().map(row).collect())),
         width_min: 760,
     }
+}
+
+/// The effect that is furthest from nothing.
+fn largest(change: &Change) -> f64 {
+    let amounts = change.effects.iter().map(|effect| effect.amount);
+    amounts.fold(0.0, |most: f64, amount| if amount.abs() > most.abs() { amount } else { most })
 }
 
 fn signed_points(points: f64) -> String {

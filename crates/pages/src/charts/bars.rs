@@ -12,6 +12,17 @@ const ROW: f64 = 36.0;
 const BAR: f64 = 15.0;
 const BOTTOM: f64 = 46.0;
 
+/// What a change does.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// By how much, with its sign.
+    pub amount: f64,
+    /// Half-width of its 95 % interval; nothing where it is known.
+    pub half_width: f64,
+    /// All about it, in a sentence.
+    pub tip: String,
+}
+
 /// One change, or the two directions of one.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -19,8 +30,8 @@ pub struct Change {
     pub name: String,
     /// A smaller line under it.
     pub about: String,
-    /// Each: by how much, with its sign, and all about it in a sentence. The second is drawn below the first.
-    pub effects: Vec<(f64, String)>,
+    /// What it does; the second direction is drawn below the first.
+    pub effects: Vec<Effect>,
     /// What it does, in words, at the right.
     pub figure: String,
 }
@@ -50,7 +61,7 @@ pub fn draw(changes: &Changes) -> Drawing {
     let mut drawing = Drawing::new(WIDTH, height, &changes.title, &changes.description);
     let [better, worse] = &changes.meaning;
     drawing.legend = vec![Key::of_class("better", better), Key::of_class("worse", worse)];
-    let effects = || changes.changes.iter().flat_map(|change| change.effects.iter().map(|(effect, _)| *effect));
+    let effects = || changes.changes.iter().flat_map(|change| change.effects.iter().map(|effect| effect.amount));
     let (least, most) = (effects().fold(0.0, f64::min), effects().fold(0.0, f64::max));
     let room = 0.04 * (most - least).max(f64::MIN_POSITIVE);
     let ends = (if least < 0.0 { least - room } else { 0.0 }, if most > 0.0 { most + room } else { 0.0 });
@@ -67,13 +78,19 @@ pub fn draw(changes: &Changes) -> Drawing {
         drawing.text("end", (LEFT - 14.0, name_y), &fitting(&change.name, 13.0, LEFT - 16.0));
         drawing.text("end small", (LEFT - 14.0, middle + 13.0), &fitting(&change.about, 12.0, LEFT - 16.0));
         let (two, thin) = (change.effects.len() > 1, BAR - 3.0);
-        for (index, (effect, tip)) in change.effects.iter().enumerate() {
+        for (index, effect) in change.effects.iter().enumerate() {
+            let Effect { amount, half_width, tip } = effect;
             let y = if two { middle - thin - 0.5 + index as f64 * (thin + 1.0) } else { middle - BAR / 2.0 };
-            let class = if (*effect >= 0.0) == changes.more_is_better { "better" } else { "worse" };
-            let (zero, end) = (x.at(0.0), x.at(*effect));
-            drawing.mark("", &[("effect", effect.to_string())], &format!("{}: {tip}", change.name), |drawing| {
-                drawing.rect(class, [zero.min(end), y, (end - zero).abs().max(1.0), if two { thin } else { BAR }]);
-                drawing.rect("hit", [LEFT, y, WIDTH - RIGHT - LEFT, BAR]);
+            let bar = if two { thin } else { BAR };
+            let class = if (*amount >= 0.0) == changes.more_is_better { "better" } else { "worse" };
+            let (zero, end) = (x.at(0.0), x.at(*amount));
+            drawing.mark("", &[("effect", amount.to_string())], &format!("{}: {tip}", change.name), |drawing| {
+                drawing.rect(class, [zero.min(end), y, (end - zero).abs().max(1.0), bar]);
+                if *half_width > 0.0 {
+                    let (low, high) = ((end - x.length(*half_width)).max(LEFT), end + x.length(*half_width));
+                    drawing.line("zero", (low, y + bar / 2.0), (high.min(WIDTH - RIGHT), y + bar / 2.0));
+                }
+                drawing.rect("hit", [LEFT, y, WIDTH - RIGHT - LEFT, bar]);
             });
         }
         drawing.text("", (WIDTH - RIGHT + 10.0, middle + 5.0), &change.figure);
