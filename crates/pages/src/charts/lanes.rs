@@ -75,7 +75,7 @@ fn class_of(class: Class) -> &'static str {
         Class::Payload => "payload",
         Class::Through => "width",
         Class::Protocol | Class::Mark => "protocol",
-        Class::Reason => "waiting",
+        Class::Reason | Class::Queued => "waiting",
         Class::Workload => "nothing",
     }
 }
