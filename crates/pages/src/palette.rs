@@ -29,6 +29,7 @@ const COLOURS: &[(&str, &str, &str)] = &[
     ("curve-4", "#8a6100", "#dcb04a"),
     ("curve-5", "#ad2a67", "#ff86b8"),
     ("good-fill", "#e2f4e6", "#12301a"),
+    ("better-fill", "#a6dcb2", "#1f5a31"),
     ("good-ink", "#1a6330", "#7bd690"),
     ("fair-fill", "#fcf0cd", "#382c0a"),
     ("fair-ink", "#6f4e00", "#e8bd4f"),

@@ -89,14 +89,17 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_string()
 }
 
-/// Room for this text in a figure, in pixels, generously.
+/// Width of a letter on average, over the size of its font; of a sans serif, somewhat generously.
+const LETTER: f64 = 0.54;
+
+/// Room for this text in a figure, in pixels.
 pub fn width_px(text: &str, font_px: f64) -> f64 {
-    0.56 * font_px * text.chars().count() as f64
+    LETTER * font_px * text.chars().count() as f64
 }
 
 /// The text, or as much of it as there is room for.
 pub fn fitting(text: &str, font_px: f64, room_px: f64) -> String {
-    let letters_max = (room_px / (0.56 * font_px)) as usize;
+    let letters_max = (room_px / (LETTER * font_px)) as usize;
     if text.chars().count() <= letters_max {
         return text.to_string();
     }
@@ -120,7 +123,7 @@ mod tests {
     fn a_slug_is_an_identifier_and_a_long_text_is_cut_where_its_room_ends() {
         assert_eq!(slug("PCI <script> (32 bits)"), "pci-script-32-bits");
         assert_eq!(slug("--"), "");
-        assert_eq!(fitting("memory latency", 10.0, 60.0), "memory la…");
+        assert_eq!(fitting("memory latency", 10.0, 60.0), "memory lat…");
         assert_eq!(fitting("memory", 10.0, 60.0), "memory");
     }
 }
