@@ -12,6 +12,7 @@ pub mod page;
 mod palette;
 pub mod study;
 pub mod table;
+pub mod whatif;
 pub mod wording;
 
 pub use page::Page;

@@ -1,6 +1,7 @@
 //! Pages in a browser: the data are what the report says, zooming works, nothing is loaded. Skipped where there is no
 //! Chromium: `HOPSCOPE_CHROMIUM` names one, or it is on the path.
 
+#[allow(dead_code)]
 mod fixture;
 #[allow(dead_code)]
 mod reading;

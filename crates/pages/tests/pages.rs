@@ -5,7 +5,7 @@ mod reading;
 
 use std::collections::BTreeSet;
 
-use fixture::{HOSTILE, Run, report, study_page};
+use fixture::{HOSTILE, Run, comparison_page, outlook_page, report, study_page};
 use hopscope_observe::account::Use;
 use hopscope_pages::Page;
 use reading::{attributes, data, without_scripts};
@@ -13,7 +13,12 @@ use roxmltree::{Document, Node};
 use serde_json::Value;
 
 fn pages() -> Vec<(&'static str, Page)> {
-    vec![("study", study_page(&report())), ("explain", Run::new().page())]
+    vec![
+        ("study", study_page(&report())),
+        ("explain", Run::new().page()),
+        ("outlook", outlook_page(&[0.3, 0.1, -0.02], &[0.2, -0.05, 0.0])),
+        ("comparison", comparison_page()),
+    ]
 }
 
 fn number(node: Node, attribute: &str) -> f64 {
@@ -67,7 +72,7 @@ fn every_figure_has_a_table_a_title_a_description_and_data() {
         let html = page.html();
         let data = data(&html);
         let figures: Vec<&str> = html.split("<figure ").skip(1).map(|f| f.split("</figure>").next().unwrap()).collect();
-        assert!(figures.len() >= 4, "{name}: {} figures", figures.len());
+        assert!(figures.len() >= 3, "{name}: {} figures", figures.len());
         for figure in figures {
             let id = figure.split('"').nth(1).unwrap();
             assert!(data.contains_key(&format!("{id}-data")), "{name}: {id} has no data");
@@ -117,7 +122,7 @@ fn every_cell_of_the_report_is_in_the_page_as_json_has_it() {
 fn every_file_is_well_formed_and_stands_alone() {
     for (name, page) in pages() {
         let svgs = page.svgs();
-        assert!(svgs.len() >= 4, "{name}: {}", svgs.len());
+        assert!(svgs.len() >= 3, "{name}: {}", svgs.len());
         for (file, svg) in svgs {
             let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{file}: {error}"));
             assert!(!svg.contains("var(--"), "{file}: programs for print know no variables");
@@ -228,6 +233,58 @@ fn a_waterfall_ends_at_what_arrived_and_its_bars_add_up() {
             assert!((last * 1e6 - delivered).abs() < 1.0, "{name}: {last} MB/s, not {delivered}");
         }
     }
+}
+
+#[test]
+fn bars_go_as_far_as_their_effects_and_to_the_side_of_their_sign() {
+    let gains = [0.3, 0.1, -0.02];
+    let page = outlook_page(&gains, &[0.2, -0.05, 0.0]);
+    let svgs = page.svgs();
+    let bars = |name: &str| -> Vec<(f64, f64, f64, String)> {
+        let (_, svg) = svgs.iter().find(|(file, _)| file == name).unwrap_or_else(|| panic!("no {name}"));
+        let document = Document::parse(svg).unwrap();
+        let marks = document.descendants().filter(|node| node.attribute("data-effect").is_some());
+        let bar = |mark: Node| {
+            let rect = mark.children().find(|node| node.tag_name().name() == "rect").unwrap();
+            let class = rect.attribute("class").unwrap().to_string();
+            (number(mark, "data-effect"), number(rect, "x"), number(rect, "width"), class)
+        };
+        marks.map(bar).collect()
+    };
+    let upgrades = bars("whatif-fixture-upgrades");
+    assert_eq!(upgrades.iter().map(|bar| bar.0).collect::<Vec<_>>(), [30.0, 10.0, -2.0]);
+    let zero = upgrades[0].1;
+    assert!((upgrades[0].2 / upgrades[1].2 - 3.0).abs() < 0.01, "{upgrades:?}");
+    assert!((upgrades[2].1 + upgrades[2].2 - zero).abs() < 0.02, "{upgrades:?}");
+    assert_eq!(upgrades.iter().map(|bar| bar.3.as_str()).collect::<Vec<_>>(), ["better", "better", "worse"]);
+    // Two of three numbers do something; each has two directions. More latency is worse.
+    let (throughput, latency) = (bars("whatif-fixture-sensitivity"), bars("whatif-fixture-sensitivity-latency"));
+    assert_eq!((throughput.len(), latency.len()), (4, 4));
+    for (bar, better) in throughput.iter().map(|bar| (bar, bar.0 > 0.0)).chain(latency.iter().map(|b| (b, b.0 < 0.0))) {
+        assert_eq!(bar.3, if better { "better" } else { "worse" }, "{bar:?}");
+    }
+}
+
+#[test]
+fn a_page_without_upgrades_or_effects_is_whole_too() {
+    let html = outlook_page(&[], &[]).html();
+    assert!(html.contains("No shipped upgrade that fits would make it faster.") && html.contains("</html>"));
+    assert_eq!(duplicates(&attributes(&html, "id")), Vec::<&String>::new());
+}
+
+#[test]
+fn a_comparison_has_both_sides_of_every_hop() {
+    let html = comparison_page().html();
+    let data = data(&html);
+    for hop in ["cpu", "pci", "ide-buffer", "cable"] {
+        let side = |side: &str| &data[&format!("whatif-piix4e-one-disk-{side}-hop-{hop}-data")];
+        let (before, after) = (side("before"), side("after"));
+        assert_eq!(before["lane"], after["lane"]);
+        assert!(before["entries"] != after["entries"], "{hop}");
+    }
+    let pci =
+        |side: &str| data[&format!("whatif-piix4e-one-disk-{side}-hop-pci-data")]["capacity_bytes_per_s"].as_f64();
+    assert!((pci("after").unwrap() / pci("before").unwrap() - 66.0 / 33.5).abs() < 1e-3);
 }
 
 #[test]

@@ -1,0 +1,450 @@
+//! The pages of what changes would buy: every upgrade and every number, or given changes before and after.
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::whatif::{
+    Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Shift, Side, Upgrade, Upgrades, json,
+};
+use hopscope_observe::Account;
+
+use crate::account;
+use crate::charts::bars::{self, Change, Changes, Effect};
+use crate::explain::numbers;
+use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
+use crate::table::{Cell, Table, Tone};
+use crate::wording::{percent, rate, signed_percent, slug, span_ps};
+
+/// Effects below this share are left to the table.
+const SHOWN_MIN: f64 = 0.001;
+/// Numbers that get bars, at most.
+const SHOWN_MAX: usize = 24;
+
+/// Every upgrade and every number of a machine.
+pub struct Outlook<'a> {
+    /// The system, as the command line names it.
+    pub system: &'a str,
+    /// The job, as the command line names it.
+    pub job: &'a str,
+    /// The machine as it is.
+    pub blueprint: &'a Blueprint,
+    /// What upgrades buy.
+    pub upgrades: &'a Upgrades,
+    /// What numbers do.
+    pub sensitivities: &'a Sensitivities,
+}
+
+/// The page of all upgrades and numbers.
+pub fn outlook(outlook: &Outlook, command: &str) -> Page {
+    let Outlook { system, job, blueprint, upgrades, sensitivities } = outlook;
+    let mut sections = vec![upgrade_section(upgrades)];
+    sections.push(sensitivity_section(sensitivities));
+    let ranged: Vec<&Sensitivity> = sensitivities.numbers.iter().filter(|n| n.holds_until.is_some()).collect();
+    if !ranged.is_empty() {
+        let words =
+            "Each was moved on in the direction that helps, until a step brought less than half of the first one.";
+        let table = Block::Table(ranges(&ranged));
+        sections.push(Section::new("ranges", "How far that goes").words(words).block(table));
+    }
+    sections.push(numbers(blueprint));
+    let before = &upgrades.before;
+    let mut answer = vec![match upgrades.upgrades.first().filter(|best| best.gain > SHOWN_MIN) {
+        Some(best) => format!("{} would buy most: {}.", best.title, signed_percent(best.gain)),
+        None => "No shipped upgrade that fits would make it faster.".into(),
+    }];
+    answer.push(format!("As it is, it is limited by {}.", limit_words(upgrades.limit.as_ref())));
+    let mut tiles = performance_tiles("As it is", before);
+    if let Some(best) = upgrades.upgrades.first() {
+        tiles.push(tile("Best upgrade", signed_percent(best.gain), best.title.clone(), Tone::Good));
+    }
+    if let Some(most) = sensitivities.numbers.first() {
+        tiles.push(tile("Most sensitive to", most.parameter.clone(), format!("now {}", most.value), Tone::Plain));
+    }
+    let chapter = Chapter {
+        id: slug(&format!("whatif {system}")),
+        title: blueprint.title.clone(),
+        source: format!("{}; {system}, {job}", blueprint.title),
+        answer,
+        tiles,
+        sections,
+        data: json::outlook(system, upgrades, sensitivities),
+        csvs: Vec::new(),
+    };
+    let title = format!("What would make {system} faster");
+    Page { title, command: command.to_string(), chapters: vec![chapter] }
+}
+
+fn tile(name: &str, figure: String, about: String, tone: Tone) -> Tile {
+    Tile { name: name.into(), figure, about, tone }
+}
+
+fn performance_tiles(when: &str, got: &Performance) -> Vec<Tile> {
+    let about = format!("{} transfers, mean latency {}", got.transfers, span_ps(1e3 * got.latency_mean_ns));
+    vec![tile(when, rate(got.throughput_bytes_per_s), about, Tone::Plain)]
+}
+
+fn limit_words(limit: Option<&Limit>) -> String {
+    let Some(limit) = limit else { return "nothing that could be named".into() };
+    format!("{} ({} of the critical path, most of it {})", limit.lane, percent(limit.share), limit.phase)
+}
+
+fn signed_tick(value: f64) -> String {
+    signed_percent(value / 100.0).replace(".0", "")
+}
+
+fn upgrade_section(upgrades: &Upgrades) -> Section {
+    let words = "Every shipped upgrade that fits this machine, each simulated: what it buys, and what limits then.";
+    let mut section = Section::new("upgrades-section", "Upgrades").words(words);
+    if !upgrades.upgrades.is_empty() {
+        section.blocks.push(Block::Figures(vec![upgrade_figure(upgrades)], 1));
+    }
+    if !upgrades.do_not_fit.is_empty() {
+        let rows =
+            upgrades.do_not_fit.iter().map(|(name, why)| vec![Cell::words(name.clone()), Cell::words(why.clone())]);
+        let columns = [("upgrade", "upgrade"), ("why not", "why")];
+        section.blocks.push(Block::Table(Table::new("unfit", "Upgrades that do not fit", &columns, rows.collect())));
+    }
+    section
+}
+
+fn upgrade_figure(upgrades: &Upgrades) -> Figure {
+    let change = |upgrade: &Upgrade| Change {
+        name: upgrade.title.clone(),
+        about: match &upgrade.next_limit {
+            Some(limit) => format!("then {} limits, most of it {}", limit.lane, limit.phase),
+            None => String::new(),
+        },
+        effects: vec![Effect {
+            amount: 100.0 * upgrade.gain,
+            half_width: 0.0,
+            tip: format!(
+                "{}, {}; then limited by {}",
+                signed_percent(upgrade.gain),
+                rate(upgrade.performance.throughput_bytes_per_s),
+                limit_words(upgrade.next_limit.as_ref())
+            ),
+        }],
+        figure: signed_percent(upgrade.gain),
+    };
+    let named: Vec<String> =
+        upgrades.upgrades.iter().map(|u| format!("{} {}", u.title, signed_percent(u.gain))).collect();
+    let drawing = bars::draw(&Changes {
+        title: "What each upgrade buys".into(),
+        description: format!("Change of the throughput: {}.", named.join("; ")),
+        changes: upgrades.upgrades.iter().map(change).collect(),
+        unit: "change of the throughput".into(),
+        tick: signed_tick,
+        more_is_better: true,
+        meaning: ["faster".into(), "slower".into()],
+    });
+    let rows = upgrades.upgrades.iter().map(|upgrade| {
+        let got = &upgrade.performance;
+        let limit = upgrade.next_limit.as_ref();
+        vec![
+            Cell::words(upgrade.title.clone()).note(upgrade.name.clone()),
+            Cell::figure(signed_percent(upgrade.gain), upgrade.gain),
+            Cell::figure(rate(got.throughput_bytes_per_s), got.throughput_bytes_per_s),
+            Cell::figure(signed_percent(upgrade.latency), upgrade.latency),
+            Cell::figure(span_ps(1e3 * got.latency_mean_ns), got.latency_mean_ns),
+            Cell::words(limit.map_or(String::new(), |limit| limit.lane.clone())).note(
+                limit.map_or(String::new(), |limit| format!("{}, most of it {}", percent(limit.share), limit.phase)),
+            ),
+            Cell::words(upgrade.changes.join("; ")).note(also(&upgrade.also_on)),
+            Cell::words(upgrade.basis.word()).note(upgrade.basis.text()),
+        ]
+    });
+    let columns = [
+        ("upgrade", "upgrade"),
+        ("gain", "gain"),
+        ("throughput", "throughput_bytes_per_s"),
+        ("latency", "latency_effect"),
+        ("mean latency", "latency_mean_ns"),
+        ("then limits", "next_limit"),
+        ("changes", "changes"),
+        ("basis", "basis"),
+    ];
+    let data = upgrades.upgrades.iter().map(|u| serde_json::json!({ "name": u.name, "gain": u.gain })).collect();
+    Figure {
+        id: "upgrades".into(),
+        drawing,
+        caption: String::new(),
+        kind: Kind::Marks,
+        data,
+        behind: Behind::Table(Table::new("upgrades-table", "Upgrades", &columns, rows.collect())),
+        width_min: 760,
+    }
+}
+
+fn also(devices: &[String]) -> String {
+    if devices.is_empty() { String::new() } else { format!("the same job also on {}", devices.join(", ")) }
+}
+
+/// A shift with its interval, where it has one that shows.
+fn shift_words(shift: Shift) -> String {
+    let half_width = format!("{:.1}", 100.0 * shift.half_width);
+    let mean = signed_percent(shift.mean);
+    if half_width == "0.0" { mean } else { format!("{} ±{half_width} %", mean.trim_end_matches(" %")) }
+}
+
+fn sensitivity_section(sensitivities: &Sensitivities) -> Section {
+    let Effort { runtime, seeds } = &sensitivities.effort;
+    let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let words = format!(
+        "Every number of the machine and the job, a little less and a little more. Each figure is the mean of runs of {:.3} s \
+         simulated with the seeds {}, the same before and after; a thin line is its 95 % interval. {} numbers were moved; \
+         {} of them change nothing at all.",
+        runtime.as_seconds_f64(),
+        list.join(", "),
+        sensitivities.numbers.len(),
+        sensitivities.numbers.iter().filter(|number| number.is_nothing()).count()
+    );
+    let mut section = Section::new("sensitivity-section", "What every number does").words(words);
+    let throughput = tornado(
+        sensitivities,
+        ("sensitivity", "Throughput, by the number that is moved", "throughput"),
+        Sensitivity::size,
+        |effect| effect.throughput,
+    );
+    let latency = tornado(
+        sensitivities,
+        ("sensitivity-latency", "Mean latency, by the number that is moved", "mean latency"),
+        Sensitivity::latency_size,
+        |effect| effect.latency,
+    );
+    section.blocks.extend([throughput, latency].into_iter().flatten().map(|figure| Block::Figures(vec![figure], 1)));
+    section.block(Block::Table(sensitivity_table(sensitivities)))
+}
+
+/// The numbers with the largest effects; nothing where none has any.
+fn tornado(
+    sensitivities: &Sensitivities,
+    (id, title, what): (&str, &str, &str),
+    size: fn(&Sensitivity) -> f64,
+    of: fn(&hopscope_machine::whatif::Effect) -> Shift,
+) -> Option<Figure> {
+    let mut shown: Vec<&Sensitivity> = sensitivities.numbers.iter().filter(|n| size(n) >= SHOWN_MIN).collect();
+    shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    shown.truncate(SHOWN_MAX);
+    let first = shown.first()?;
+    let change = |number: &&Sensitivity| {
+        let to =
+            |effect: &hopscope_machine::whatif::Effect| format!("{} {}", effect.changed_to, shift_words(of(effect)));
+        let each: Vec<String> = number.effects.iter().map(to).collect();
+        let largest = number.effects.iter().map(of).max_by(|a, b| a.mean.abs().total_cmp(&b.mean.abs()));
+        Change {
+            name: number.parameter.clone(),
+            about: format!("{} ({}): {}", number.value, number.basis, each.join("; ")),
+            effects: number
+                .effects
+                .iter()
+                .map(|effect| Effect {
+                    amount: 100.0 * of(effect).mean,
+                    half_width: 100.0 * of(effect).half_width,
+                    tip: format!("{} instead of {}: {}", effect.changed_to, number.value, shift_words(of(effect))),
+                })
+                .collect(),
+            figure: largest.map_or(String::new(), |shift| signed_percent(shift.mean)),
+        }
+    };
+    let better = what == "throughput";
+    let drawing = bars::draw(&Changes {
+        title: title.into(),
+        description: format!(
+            "{} numbers have an effect that is sure; the largest has {}.",
+            shown.len(),
+            first.parameter
+        ),
+        changes: shown.iter().map(change).collect(),
+        unit: format!("change of the {what}"),
+        tick: signed_tick,
+        more_is_better: better,
+        meaning: if better { ["faster".into(), "slower".into()] } else { ["shorter".into(), "longer".into()] },
+    });
+    let data = shown.iter().map(|number| {
+        let effects: Vec<f64> = number.effects.iter().map(|effect| of(effect).mean).collect();
+        serde_json::json!({ "parameter": number.parameter, "effects": effects })
+    });
+    Some(Figure {
+        id: id.into(),
+        drawing,
+        caption: String::new(),
+        kind: Kind::Marks,
+        data: data.collect(),
+        behind: Behind::Elsewhere("numbers-moved".into()),
+        width_min: 760,
+    })
+}
+
+/// A row for each change that does something; for programs, for every change.
+fn sensitivity_table(sensitivities: &Sensitivities) -> Table {
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for number in &sensitivities.numbers {
+        for effect in &number.effects {
+            let row = vec![
+                Cell::words(number.parameter.clone()),
+                Cell::figure(number.value.clone(), number.value.clone()),
+                Cell::words(number.basis),
+                Cell::figure(effect.changed_to.clone(), effect.changed_to.clone()),
+                Cell::figure(shift_words(effect.throughput), effect.throughput.mean),
+                Cell::figure(shift_words(effect.latency), effect.latency.mean),
+            ];
+            if number.size().max(number.latency_size()) >= SHOWN_MIN {
+                rows.push(row.clone());
+            }
+            all.push(row);
+        }
+    }
+    let columns = [
+        ("number", "parameter"),
+        ("is", "value"),
+        ("basis", "basis"),
+        ("changed to", "changed_to"),
+        ("throughput", "throughput_effect"),
+        ("mean latency", "latency_effect"),
+    ];
+    let csv = Table::new("numbers-moved", "", &columns, all).csv;
+    let caption = format!("Every number with an effect of {} or more", percent(SHOWN_MIN));
+    Table { csv, ..Table::new("numbers-moved", &caption, &columns, rows) }
+}
+
+fn ranges(numbers: &[&Sensitivity]) -> Table {
+    let rows = numbers.iter().filter_map(|number| {
+        let range = number.holds_until.as_ref()?;
+        Some(vec![
+            Cell::words(number.parameter.clone()),
+            Cell::figure(number.value.clone(), number.value.clone()),
+            Cell::figure(range.value.clone(), range.value.clone()),
+            Cell::figure(signed_percent(range.throughput), range.throughput),
+            Cell::words(range.beyond.words()),
+        ])
+    });
+    let columns = [
+        ("number", "parameter"),
+        ("is", "value"),
+        ("until", "until"),
+        ("throughput there", "throughput_effect"),
+        ("and then", "beyond"),
+    ];
+    Table::new("ranges-table", "How far the largest effects go", &columns, rows.collect())
+}
+
+/// The page of given changes: before and after.
+pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &str) -> Page {
+    let (before, after) = (&compared.before, &compared.after);
+    let sides = [("before", "Before", before), ("after", "After", after)];
+    let both = |draw: &dyn Fn(&Account) -> Option<Figure>| -> Vec<Figure> {
+        let figure =
+            |(id, words, side): &(&str, &str, &Side)| Some(labelled(draw(&side.explained.account)?, id, words));
+        sides.iter().filter_map(figure).collect()
+    };
+    let mut sections = vec![Section::new("both", "Before and after").block(Block::Table(sides_table(compared)))];
+    let glance = "Every hop at a glance: before, and after.";
+    let overviews = both(&|account| Some(account::overview(account)));
+    sections.push(Section::new("glance", "Every hop").words(glance).block(Block::Figures(overviews, 1)));
+    let paths = both(&|account| account::path(account));
+    if !paths.is_empty() {
+        sections.push(Section::new("critical-path", "The critical path").block(Block::Figures(paths, 2)));
+    }
+    let mut hops = Section::new("losses", "Where the rest went, hop by hop");
+    for name in lane_names([&before.explained.account, &after.explained.account]) {
+        let figures = both(&|account| {
+            let lane = account.lanes.iter().find(|lane| lane.lane == name)?;
+            Some(account::lane(account, lane))
+        });
+        hops = hops.block(Block::Heading(name.clone())).block(Block::Figures(figures, 2));
+    }
+    sections.push(hops);
+    let latencies = both(&|account| account.latency.as_ref().map(account::latency));
+    if !latencies.is_empty() {
+        sections.push(Section::new("latencies", "Latency").block(Block::Figures(latencies, 1)));
+    }
+    sections.push(numbers(&after.setting.blueprint));
+    let gain = after.performance.throughput_bytes_per_s / before.performance.throughput_bytes_per_s - 1.0;
+    let mut answer = vec![format!(
+        "{}: {} instead of {}.",
+        signed_percent(gain),
+        rate(after.performance.throughput_bytes_per_s),
+        rate(before.performance.throughput_bytes_per_s)
+    )];
+    answer.push(format!("Changed: {}.", compared.changes.join("; ")));
+    answer.push(format!(
+        "It was limited by {}; then by {}.",
+        limit_words(before.limit.as_ref()),
+        limit_words(after.limit.as_ref())
+    ));
+    let tone = if gain > SHOWN_MIN { Tone::Good } else { Tone::Plain };
+    let mut tiles = performance_tiles("Before", &before.performance);
+    tiles.extend(performance_tiles("After", &after.performance));
+    tiles.push(tile("Gain", signed_percent(gain), "of the throughput".into(), tone));
+    let blueprint = &before.setting.blueprint;
+    let chapter = Chapter {
+        id: slug(&format!("whatif {system}")),
+        title: blueprint.title.clone(),
+        source: format!("{}; {system}, {job}", blueprint.title),
+        answer,
+        tiles,
+        sections,
+        data: json::comparison(system, compared),
+        csvs: Vec::new(),
+    };
+    let title = format!("{system}, before and after a change");
+    Page { title, command: command.to_string(), chapters: vec![chapter] }
+}
+
+/// The names of the lanes of both accounts, in the order of the first; those that have a rate of their own come before.
+fn lane_names(accounts: [&Account; 2]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let lanes = || accounts.iter().flat_map(|account| &account.lanes);
+    let rated = |rated: bool| lanes().filter(move |lane| lane.capacity.is_some() == rated);
+    for lane in rated(true).chain(rated(false)) {
+        if !names.contains(&lane.lane) {
+            names.push(lane.lane.clone());
+        }
+    }
+    names
+}
+
+/// The figure of one side, with the side in its names.
+fn labelled(mut figure: Figure, id: &str, words: &str) -> Figure {
+    figure.id = format!("{id}-{}", figure.id);
+    figure.drawing.title = format!("{words}: {}", figure.drawing.title);
+    if let Behind::Table(table) = &mut figure.behind {
+        table.id = format!("{id}-{}", table.id);
+        table.caption = format!("{words}: {}", table.caption);
+        if let Some(csv) = &mut table.csv {
+            csv.name = format!("{id}-{}", csv.name);
+        }
+    }
+    figure
+}
+
+fn sides_table(compared: &Comparison) -> Table {
+    let (before, after) = (&compared.before.performance, &compared.after.performance);
+    let relative = |of: fn(&Performance) -> f64| {
+        let change = of(after) / of(before) - 1.0;
+        Cell::figure(signed_percent(change), change)
+    };
+    let limit = |side: &Side| Cell::words(limit_words(side.limit.as_ref()));
+    let rows = vec![
+        vec![
+            Cell::words("throughput"),
+            Cell::figure(rate(before.throughput_bytes_per_s), before.throughput_bytes_per_s),
+            Cell::figure(rate(after.throughput_bytes_per_s), after.throughput_bytes_per_s),
+            relative(|got| got.throughput_bytes_per_s),
+        ],
+        vec![
+            Cell::words("mean latency"),
+            Cell::figure(span_ps(1e3 * before.latency_mean_ns), before.latency_mean_ns),
+            Cell::figure(span_ps(1e3 * after.latency_mean_ns), after.latency_mean_ns),
+            relative(|got| got.latency_mean_ns),
+        ],
+        vec![
+            Cell::words("transfers"),
+            Cell::figure(before.transfers.to_string(), before.transfers),
+            Cell::figure(after.transfers.to_string(), after.transfers),
+            Cell::empty(),
+        ],
+        vec![Cell::words("limited by"), limit(&compared.before), limit(&compared.after), Cell::empty()],
+    ];
+    let columns = [("", "what"), ("before", "before"), ("after", "after"), ("change", "change")];
+    let caption = format!("{}{}", compared.changes.join("; "), also(&compared.also_on));
+    Table::new("sides", &caption, &columns, rows)
+}
