@@ -10,10 +10,12 @@ use hopscope_machine::whatif::{
     Upgrades, json,
 };
 use hopscope_observe::account::{Account, Entry, Use};
+use hopscope_pages::whatif::{self as pages, Outlook};
 use hopscope_parts::parameters::Place;
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::Work;
+use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
 use crate::tables::{bold, digits, rate, span, table, wrapped};
@@ -65,6 +67,8 @@ pub struct Args {
     /// Decides every random choice
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 impl Args {
@@ -89,23 +93,39 @@ impl Args {
         let answer = if changes.is_empty() {
             whatif::upgrades(&setting, &library, &mut sources, self.seed, &progress).and_then(|upgrades| {
                 let numbers = whatif::sensitivities(&setting, self.seed, &progress)?;
-                Ok(if self.json {
+                let answer = if self.json {
                     Answer::json(&json::outlook(system, &upgrades, &numbers))
                 } else {
                     Answer::text(outlook(system, &upgrades, &numbers, self.all))
-                })
+                };
+                let (upgrades, sensitivities) = (&upgrades, &numbers);
+                Ok(self.outputs.write(answer, || {
+                    let blueprint = &setting.blueprint;
+                    let outlook = Outlook { system, job: &self.work.job(), blueprint, upgrades, sensitivities };
+                    pages::outlook(&outlook, &self.command())
+                }))
             })
         } else {
             whatif::compare(&setting, &changes, &library, &mut sources, self.seed).map(|compared| {
-                if self.json {
+                let answer = if self.json {
                     Answer::json(&json::comparison(system, &compared))
                 } else {
                     Answer::text(comparison(&compared))
-                }
+                };
+                let job = self.work.job();
+                self.outputs.write(answer, || pages::comparison((system, &job), &compared, &self.command()))
             })
         };
         drop(steps);
         answer.map_err(|failure: Failure| Refusal::of_run(failure, sources))
+    }
+
+    /// How to get the same again.
+    fn command(&self) -> String {
+        let given = [("--replace", &self.replace), ("--add", &self.add), ("--change", &self.change)];
+        let changes =
+            given.iter().flat_map(|(option, texts)| texts.iter().map(move |text| format!(" {option} {text}")));
+        format!("hopscope whatif {} {}{}", self.work.system(), self.work.job(), changes.collect::<String>())
     }
 
     /// The given changes, as texts that errors can show.
