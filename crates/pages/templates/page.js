@@ -85,6 +85,7 @@
 
   const digits = (ns) => {
     const size = Math.abs(ns);
+    if (size === 0) return '0';
     return ns.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3).replace('-', '\u2212');
   };
   const plain = (value) => String(Math.round(value * 1e6) / 1e6).replace('-', '\u2212');
