@@ -26,7 +26,7 @@ Examples:
   hopscope explain piix4e-one-disk --rw=write --bs=64k --runtime=2 --html where.html
   hopscope explain my-machine.toml my-jobs.fio --json";
 
-/// Account for every lost megabyte per second: where did the rest go, and what limits it?
+/// Account for every lost megabyte per second, and say what limits
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

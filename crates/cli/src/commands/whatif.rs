@@ -43,7 +43,7 @@ const NEWS_MIN: f64 = 0.01;
 /// A path longer than this is broken.
 const PATH_MAX: usize = 24;
 
-/// Change a machine and its job: what would it buy? Without a change: what would buy most
+/// Change a machine or its job: what would it buy, and what would buy most?
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
