@@ -19,7 +19,9 @@ use crate::run::{Failure, Options};
 
 /// The key that tells an upgrade file from others.
 pub(crate) const APPLIES_TO: &str = "applies_to";
-const CHANGES: &[(&str, fn(&str, Place) -> Result<Change, Problem>)] =
+/// Reads one change from a text, and the place where that is written.
+type Reader = fn(&str, Place) -> Result<Change, Problem>;
+const CHANGES: &[(&str, Reader)] =
     &[("replace", Change::replacement), ("add", Change::addition), ("change", Change::assignment)];
 const ROOT_KEYS: &[&str] = &["title", "basis", APPLIES_TO, "replace", "add", "change"];
 /// Changes and conditions of one upgrade, at most.
