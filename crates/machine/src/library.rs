@@ -1,4 +1,5 @@
-//! What there is to build with: the parts, systems, jobs and upgrades that ship with the program, and those of `--data DIR`.
+//! What there is to build with: the parts, systems, jobs and upgrades that ship with the program, and those of
+//! `--data DIR`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
