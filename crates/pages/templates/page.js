@@ -331,10 +331,6 @@
     readable(figure);
     if (figure.classList.contains('timeline')) timelines.push(new Timeline(figure));
   }
-  window.addEventListener('beforeprint', () => {
-    for (const details of document.querySelectorAll('details')) details.open = true;
-  });
-
   const ready = performance.now();
 
   // For tests, which name the page with #selftest: the same events that a reader makes, and what became of the view.

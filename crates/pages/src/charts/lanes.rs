@@ -93,7 +93,9 @@ fn in_clocks(timeline: &Timeline, ps: i64) -> String {
     let clocks = clocks(timeline, ps);
     let whole = clocks.round();
     let figure = if (clocks - whole).abs() < 0.005 { format!("{whole:.0}") } else { format!("{clocks:.2}") };
-    format!("{figure} {}", timeline.clock.1)
+    let name = &timeline.clock.1;
+    let name = if figure == "1" { name.strip_suffix('s').unwrap_or(name) } else { name };
+    format!("{figure} {name}")
 }
 
 /// The drawing, with the focus in view.
@@ -164,7 +166,8 @@ fn block(
     let short = format!("{} ns", ns(length));
     let room = |text: &str| seen && width_px(text, 12.5) < width - 4.0;
     let half = width_px(name, 12.0) / 2.0;
-    let above = seen && !room(name) && *class != "idle" && middle - half > *labelled_to && middle + half < WIDTH;
+    let centre = middle.clamp(half, (WIDTH - half).max(half));
+    let above = seen && !room(name) && *class != "idle" && centre - half > *labelled_to;
     let hide = |shown: bool| if shown { "" } else { " gone" };
     drawing.mark(&format!("block{}", hide(seen)), &data, &tip, |drawing| {
         drawing.class_rect(class, [left, y, width, LANE]);
@@ -176,13 +179,13 @@ fn block(
                 &format!("class=\"above{}\" transform=\"translate({middle:.2} {y:.2})\"", hide(above)),
                 |d| {
                     d.path("leader", "M0 -1V-6");
-                    d.text("small middle", (0.0, -9.0), name);
+                    d.text("small middle", (centre - middle, -9.0), name);
                 },
             );
         }
     });
     if above {
-        *labelled_to = middle + half + 6.0;
+        *labelled_to = centre + half + 6.0;
     }
 }
 
@@ -212,7 +215,7 @@ fn axes(drawing: &mut Drawing, timeline: &Timeline, x: &Scale, y: f64) {
                 drawing.line("axis", (at, y), (at, y + 5.0));
                 let words = crate::wording::tick(value);
                 let class = if at < 8.0 { "tick" } else { "tick middle" };
-                if at < WIDTH - 90.0 {
+                if at < WIDTH - width_px(name, 12.0) - 30.0 {
                     drawing.text(class, (at, y + 18.0), &words);
                 }
             }
