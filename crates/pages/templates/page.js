@@ -184,7 +184,8 @@
       this.drawing.addEventListener('pointerdown', (event) => {
         if (event.button !== 0) return;
         this.held = { x: event.clientX, view: { ...this.view } };
-        this.drawing.setPointerCapture(event.pointerId);
+        // An event that a script made has no pointer to capture.
+        if (event.isTrusted) this.drawing.setPointerCapture(event.pointerId);
       });
       this.drawing.addEventListener('pointermove', (event) => {
         if (!this.held || Math.abs(event.clientX - this.held.x) < 3) return;
@@ -331,6 +332,16 @@
     readable(figure);
     if (figure.classList.contains('timeline')) timelines.push(new Timeline(figure));
   }
+  // A table that fits needs no stop of the tab key.
+  const tables = [...document.querySelectorAll('.scroll')];
+  const stops = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+      else target.removeAttribute('tabindex');
+    }
+  });
+  for (const table of tables) stops.observe(table);
+
   const ready = performance.now();
 
   // For tests, which name the page with #selftest: the same events that a reader makes, and what became of the view.
@@ -355,6 +366,15 @@
           }));
         },
         reset: () => timeline.buttons['0'].click(),
+        drag: () => {
+          press(timeline, '+');
+          const pointer = (type, clientX) => timeline.drawing.dispatchEvent(new PointerEvent(type, {
+            clientX, clientY: 0, button: 0, bubbles: true, cancelable: true,
+          }));
+          pointer('pointerdown', timeline.width / 2);
+          pointer('pointermove', timeline.width / 4);
+          pointer('pointerup', timeline.width / 4);
+        },
       };
       for (const [name, act] of Object.entries(doing)) {
         act();
@@ -365,7 +385,10 @@
     for (const figure of document.querySelectorAll('figure.marks')) {
       const drawing = figure.querySelector('.drawing');
       drawing.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true }));
-      outcome.marks[figure.id] = tip.hidden ? '' : tip.textContent;
+      const byKey = tip.hidden ? '' : tip.textContent;
+      hide();
+      drawing.querySelector('.mark').dispatchEvent(new PointerEvent('pointermove', { clientX: 9, clientY: 9, bubbles: true }));
+      outcome.marks[figure.id] = { byKey, byPointer: tip.hidden ? '' : tip.textContent };
     }
     hide();
     outcome.ready_ms = ready;

@@ -68,7 +68,7 @@ fn the_data_in_the_browser_are_those_of_the_report_and_nothing_is_loaded() {
     assert_eq!(data["fixture-data"], serde_json::to_value(&report).unwrap());
     let outcome = outcome(&dom);
     assert_eq!(outcome["requests"], 0, "{outcome}");
-    let read = outcome["marks"]["fixture-figure-9-a"].as_str().unwrap();
+    let read = outcome["marks"]["fixture-figure-9-a"]["byKey"].as_str().unwrap();
     assert!(read.contains("published 1.000, simulated 1.030") && read.contains("+3.0 % (fitted)"), "{read}");
 }
 
@@ -93,6 +93,10 @@ fn a_timeline_zooms_by_key_button_and_wheel_and_comes_back() {
     near("wheel", 2.0 * whole / 2f64.powf(0.5));
     near("reset", whole);
     assert_eq!(seen["reset"], seen["first"]);
+    // Zoomed in by two about the middle of the first view, then dragged by a quarter of what is shown.
+    near("drag", whole / 2.0);
+    let moved = seen["drag"]["from_ps"].as_f64().unwrap() - seen["plus"]["from_ps"].as_f64().unwrap();
+    assert!((moved - whole / 8.0).abs() < 1.0, "{moved} ps: {seen}");
     // What is drawn follows: the widest block in view is twice as wide, and more blocks come into view.
     let widest = |name: &str| seen[name]["widest"].as_f64().unwrap();
     assert!(widest("plus") > widest("first"), "{seen}");
@@ -103,14 +107,15 @@ fn a_timeline_zooms_by_key_button_and_wheel_and_comes_back() {
 }
 
 #[test]
-fn every_figure_of_an_explained_run_can_be_read_by_keyboard() {
+fn every_figure_of_an_explained_run_can_be_read_by_keyboard_and_pointer() {
     let run = Run::new();
     let Some(dom) = in_browser(&run.page().html()) else { return };
     let outcome = outcome(&dom);
     let marks = outcome["marks"].as_object().unwrap();
     assert!(marks.len() >= run.explained.account.lanes.len() + 3, "{marks:?}");
     for (figure, read) in marks {
-        assert!(read.as_str().is_some_and(|words| words.len() > 10), "{figure}: {read}");
+        assert!(read["byKey"].as_str().is_some_and(|words| words.len() > 10), "{figure}: {read}");
+        assert_eq!(read["byKey"], read["byPointer"], "{figure}");
     }
     assert_eq!(outcome["requests"], 0, "{outcome}");
 }
