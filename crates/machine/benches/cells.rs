@@ -5,10 +5,12 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use hopscope_kernel::{Observer, Sim};
 use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::bottleneck;
+use hopscope_machine::explain::{EXTENT, explain};
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
-use hopscope_machine::run::{Options, run_in};
+use hopscope_machine::run::{Options, run, run_in};
 use hopscope_observe::Phases;
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
@@ -58,5 +60,29 @@ fn cells(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cells);
+/// What the account costs beside the run, and what looking for the bottleneck costs beside both.
+fn account(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("explain");
+    group.sample_size(10);
+    for (name, options) in [
+        ("64 KiB writes, 10 s", "--rw=write --bs=64k --size=64k --iodepth=2 --time_based --runtime=10"),
+        ("64 KiB reads, 10 s", "--rw=read --bs=64k --size=64k --time_based --runtime=10"),
+        ("random 4 KiB reads, 10 s", "--rw=randread --bs=4k --size=32m --time_based --runtime=10"),
+    ] {
+        let (machine, jobs) = read("piix4e-one-disk", options);
+        let options = Options::default();
+        group.bench_function(format!("{name}, plain"), |bencher| {
+            bencher.iter(|| run(&machine, &jobs, options, None).expect("the job runs").rate.bytes_per_second);
+        });
+        let explained = || explain(&machine, &jobs, options, EXTENT, None).expect("the job runs");
+        group.bench_function(format!("{name}, explained"), |bencher| bencher.iter(|| explained().throughput()));
+        let found = explained();
+        group.bench_function(format!("{name}, bottleneck"), |bencher| {
+            bencher.iter(|| bottleneck::find(&machine, &jobs, options, &found).expect("trials run"));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, cells, account);
 criterion_main!(benches);

@@ -1,13 +1,12 @@
 //! The bottleneck: what the critical path goes through most, and what becomes of it when that is made faster.
 //!
-//! The account says where the time went. That a part is the bottleneck is then checked by changing it: every number
-//! of the parts on the critical path is made twice as fast, the best of them faster still, and what limits afterwards
-//! is read off the account of that machine.
+//! The account says where the time went. That a part is the bottleneck is then checked by changing it: the numbers of
+//! the parts on the critical path are made twice as fast, the best of them faster still, and what limits afterwards is
+//! read off the account of that machine.
 
 use hopscope_kernel::Time;
 use hopscope_observe::account::{Account, Entry, Extent, Use};
 use hopscope_parts::parameters::Value;
-use rayon::prelude::*;
 
 use crate::blueprint::Blueprint;
 use crate::explain::{Explained, explain};
@@ -34,15 +33,15 @@ pub struct Bottleneck {
 }
 
 /// Requests that a trial simulates, and how long it lasts at least and at most.
-const REQUESTS: f64 = 10.0;
+const REQUESTS: f64 = 20.0;
 const TRIAL_MIN: Time = Time::ms(5);
 /// Before it counts: arms find their place, buffers fill.
 const TRIAL_RAMP: Time = Time::ms(30);
 const TRIAL_MAX: Time = Time::ms(2_000);
 /// A part is tried where at least this share of the critical path goes through it.
-const SHARE_TRIED: f64 = 0.05;
+const SHARE_TRIED: f64 = 0.15;
 /// A gain below this is none.
-const GAIN_MIN: f64 = 0.005;
+const GAIN_MIN: f64 = 0.01;
 /// The account that names what limits next.
 const EXTENT: Extent = Extent { spans: 10_000, requests: 2, spans_max: 200_000 };
 /// How much faster the best number is made, step by step.
@@ -133,9 +132,10 @@ impl Trial {
         Ok(run::run(blueprint, &self.jobs, self.options, None)?.rate.bytes_per_second)
     }
 
-    /// What the rate gains when the number at `path` is made so many times as fast; nothing where the part refuses it.
-    fn gain(&self, blueprint: &Blueprint, path: &str, times: u64, before: f64) -> Result<Option<f64>, Failure> {
-        let Some(changed) = faster(blueprint, path, times) else { return Ok(None) };
+    /// What the rate gains when these numbers are made so many times as fast; nothing where a part refuses that.
+    fn gain(&self, blueprint: &Blueprint, paths: &[String], times: u64, before: f64) -> Result<Option<f64>, Failure> {
+        let changed = paths.iter().try_fold(blueprint.clone(), |machine, path| faster(machine, path, times));
+        let Some(changed) = changed else { return Ok(None) };
         match self.rate(&changed) {
             Ok(rate) => Ok(Some(rate / before - 1.0)),
             Err(Failure::Input(_)) => Ok(None),
@@ -146,50 +146,57 @@ impl Trial {
     /// The number of these parts that gains most when it is made twice as fast.
     fn best_number(&self, blueprint: &Blueprint, parts: &[&str]) -> Result<Option<Better>, Failure> {
         let before = self.rate(blueprint)?;
-        let numbers: Vec<(String, String)> = blueprint
-            .numbers()
-            .into_iter()
-            .filter(|(path, _)| {
-                parts.iter().any(|part| path.strip_prefix(part).is_some_and(|rest| rest.starts_with('.')))
-            })
-            .map(|(path, entry)| (path, entry.written.clone()))
-            .collect();
-        let tried: Vec<Option<Better>> = numbers
-            .into_par_iter()
-            .map(|(path, written)| {
-                let gain = self.gain(blueprint, &path, FASTER[0], before)?;
-                Ok(gain.map(|gain| Better { path, written, gain }))
-            })
-            .collect::<Result<_, Failure>>()?;
-        let gains = tried.into_iter().flatten().filter(|better| better.gain >= GAIN_MIN);
-        Ok(gains.reduce(|best, other| if other.gain > best.gain { other } else { best }))
+        let of = |path: &str, part: &str| path.strip_prefix(part).is_some_and(|rest| rest.starts_with('.'));
+        let wanted = |path: &String| {
+            parts.iter().any(|part| of(path, part)) && faster(blueprint.clone(), path, FASTER[0]).is_some()
+        };
+        let paths: Vec<String> = blueprint.numbers().into_iter().map(|number| number.0).filter(wanted).collect();
+        let Some((path, gain)) = self.best_of(blueprint, &paths, before)? else { return Ok(None) };
+        let numbers = blueprint.numbers();
+        let written = numbers.iter().find(|number| number.0 == path).map(|number| number.1.written.clone());
+        Ok(Some(Better { path, gain, written: written.unwrap_or_default() }))
+    }
+
+    /// The best of some numbers, by halves: where all of them together change nothing, none of them is looked at.
+    fn best_of(&self, machine: &Blueprint, paths: &[String], before: f64) -> Result<Option<(String, f64)>, Failure> {
+        let gain = if paths.is_empty() { Some(0.0) } else { self.gain(machine, paths, FASTER[0], before)? };
+        match (paths, gain) {
+            (_, Some(gain)) if gain < GAIN_MIN => Ok(None),
+            ([path], gain) => Ok(gain.map(|gain| (path.clone(), gain))),
+            _ => {
+                let (one, other) = paths.split_at(paths.len() / 2);
+                let half = |paths| self.best_of(machine, paths, before);
+                let (one, other) = rayon::join(|| half(one), || half(other));
+                let both = one?.into_iter().chain(other?);
+                Ok(both.reduce(|best, other| if other.1 > best.1 { other } else { best }))
+            }
+        }
     }
 
     /// Makes the number faster still, until a further step brings less than half of what the first one did.
     fn how_far(&self, blueprint: &Blueprint, best: &Better) -> Result<String, Failure> {
         let before = self.rate(blueprint)?;
         let (mut times, mut gain) = (FASTER[0], best.gain);
+        let path = [best.path.clone()];
         for further in &FASTER[1..] {
-            let Some(more) = self.gain(blueprint, &best.path, *further, before)? else { break };
+            let Some(more) = self.gain(blueprint, &path, *further, before)? else { break };
             if more - gain < best.gain / 2.0 {
                 break;
             }
             (times, gain) = (*further, more);
         }
-        let Some(changed) = faster(blueprint, &best.path, times) else { return Ok(String::new()) };
+        let Some(changed) = faster(blueprint.clone(), &best.path, times) else { return Ok(String::new()) };
         let after = explain(&changed, &self.jobs, self.options, EXTENT, None)?;
         let limit = path_by_lane(&after.account).into_iter().next();
         let limit = limit.and_then(|(_, lane, _)| after.account.path.iter().find(|entry| entry.lane == lane).cloned());
         let limit = limit.map_or(String::new(), |e| format!("; then {} limits, most of it in `{}`", e.lane, e.phase));
-        let (path, written) = (&best.path, &best.written);
-        Ok(format!("`{path}` ({written}) {times} times as fast gives {:+.1} %{limit}.", 100.0 * gain))
+        Ok(format!("`{}` ({}) {times} times as fast gives {:+.1} %{limit}.", best.path, best.written, 100.0 * gain))
     }
 }
 
 /// The machine with a number made so many times as fast; nothing where the number has no such sense.
-fn faster(blueprint: &Blueprint, path: &str, times: u64) -> Option<Blueprint> {
-    let mut changed = blueprint.clone();
-    let entry = changed.entry_mut(path).ok()?;
+fn faster(mut machine: Blueprint, path: &str, times: u64) -> Option<Blueprint> {
+    let entry = machine.entry_mut(path).ok()?;
     let value = match &entry.value {
         Value::Time(time) => Value::Time(Time::ps(time.as_ps() / times)),
         Value::Period(period) => Value::Period(Time::ps((period.as_ps() / times).max(1))),
@@ -201,5 +208,5 @@ fn faster(blueprint: &Blueprint, path: &str, times: u64) -> Option<Blueprint> {
         return None;
     }
     entry.value = value;
-    Some(changed)
+    Some(machine)
 }
