@@ -125,6 +125,8 @@ fn with_one_request_in_flight_what_comes_before_the_next_one_is_nothing_to_do() 
     let nothing = |run: &Explained| lane_share(&run.account, "cable", |entry| entry.class == Use::Nothing);
     assert!(nothing(&one) > 0.02, "{}", nothing(&one));
     assert!(nothing(&four) < 0.001, "{}", nothing(&four));
+    let firmware = lane_share(&four.account, "disk.firmware", |entry| entry.class == Use::Nothing);
+    assert!(firmware < 0.001, "{firmware}: the next request is in the driver's queue");
 }
 
 #[test]

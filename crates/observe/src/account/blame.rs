@@ -149,7 +149,12 @@ impl<'a> Blame<'a> {
                     What::QueueWait(by) => way.idle |= self.follow_queue(id, by, &act, (start, end), way, bill)?,
                 }
             }
-            way.idle |= matches!(act.label.class, Class::Queued | Class::Workload);
+            way.idle |= match act.label.class {
+                Class::Workload => true,
+                // Its beginning is the issue of the request.
+                Class::Queued => act.start > from,
+                _ => false,
+            };
             at = start;
         }
         Ok(way.idle)
