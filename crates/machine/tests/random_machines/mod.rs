@@ -45,6 +45,7 @@ fn draw(seed: u64, runtime: &str) -> (&'static str, Vec<String>, Vec<String>) {
         draw.of(&["driver.time_above=0us", "driver.time_above=80us"]),
         draw.of(&["pci.latency_timer=24clocks", "pci.latency_timer=32clocks"]),
         draw.of(&["disk.firmware.overwrite_interval=0us", "disk.firmware.overwrite_interval=745us"]),
+        draw.of(&["ide.refill=when empty", "ide.refill=when empty", "ide.refill=when a half is free"]),
     ];
     (system, jobs, changes.iter().map(|c| c.to_string()).collect())
 }
