@@ -50,6 +50,6 @@ impl Explained {
     /// What all jobs got together, bytes per second, over the whole run.
     pub fn throughput(&self) -> f64 {
         let figures = self.outcome.jobs.iter().filter_map(|job| Figures::of(&self.outcome, job));
-        figures.map(|figures| figures.bytes_per_second).sum()
+        figures.fold(0.0, |sum, figures| sum + figures.bytes_per_second)
     }
 }

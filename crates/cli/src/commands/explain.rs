@@ -89,8 +89,9 @@ const LISTED: f64 = 0.005;
 fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>) -> String {
     let account = &explained.account;
     let figures = explained.outcome.jobs.iter().filter_map(|job| Figures::of(&explained.outcome, job));
-    let iops: f64 = figures.map(|figures| figures.iops).sum();
-    let mut out = bold(&format!("{}, {} IOPS", rate(explained.throughput()), digits(iops))) + "\n";
+    let iops = figures.fold(0.0, |sum, figures| sum + figures.iops);
+    let ended = format!("{}, {} IOPS", rate(explained.throughput()), digits(iops));
+    let mut out = bold(if iops > 0.0 { &ended } else { "no transfer ended in the measured time" }) + "\n";
     if let Some(Bottleneck { lane, why, next, .. }) = bottleneck {
         out += &wrapped(&format!("Bottleneck: {lane}. {why}"), "");
         out += &wrapped(next, "  ");
@@ -101,7 +102,9 @@ fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bott
     for lane in &account.lanes {
         out += &lane_lines(account, lane);
     }
-    out += &path_lines(account);
+    if !account.path.is_empty() {
+        out += &path_lines(account);
+    }
     if let Some(latency) = &account.latency {
         let classes = [("mean", &latency.mean), ("median", &latency.median), ("99th percentile", &latency.p99)];
         out += &latency_lines(&classes);
@@ -143,7 +146,7 @@ fn lane_lines(account: &Account, lane: &LaneAccount) -> String {
             shortened = shortened.chars().take(55).collect::<String>() + "…";
         }
         let mb = capacity.map_or(String::new(), |mb| format!("{sign}{:.2}", mb * share));
-        format!("  {shortened:<56} {:>7.2} % {mb:>9}\n", 100.0 * share)
+        format!("  {shortened:<56} {:>7.2} % {mb:>9}", 100.0 * share).trim_end().to_string() + "\n"
     };
     let mut out = match &lane.capacity {
         Some(capacity) => {
