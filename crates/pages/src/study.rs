@@ -452,7 +452,7 @@ fn changes(id: &str, title: &str, now: &Changed, changed: &[Changed], all: &[Cha
         }
     }
     for row in &mut rows {
-        row.figure = format!("{} points", signed_points(largest(row)));
+        row.figure = format!("{:+.2} points", largest(row)).replace('-', "\u{2212}");
     }
     let most = |row: &Change| largest(row).abs();
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)));

@@ -7,13 +7,17 @@ mod fixture;
 mod reading;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use fixture::{Run, report, study_page};
 use reading::data;
 use serde_json::Value;
 
 const NAMED_BY: &str = "HOPSCOPE_CHROMIUM";
+/// A browser that takes longer hangs.
+const BROWSER_MAX: Duration = Duration::from_secs(60);
 
 fn chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(NAMED_BY) {
@@ -38,15 +42,28 @@ fn in_browser(html: &str) -> Option<String> {
 }
 
 fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
-    let ran = Command::new(chromium)
+    let dumped = profile.join("dom.html");
+    let mut browser = Command::new(chromium)
         // The sandbox of a browser does not work within every container; the page is our own.
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=4000"])
         .arg("--window-size=1200,900")
         .arg(format!("--user-data-dir={}", profile.join("profile").display()))
         .arg(format!("file://{}#selftest", file.display()))
-        .output()
+        .stdout(std::fs::File::create(&dumped).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
         .unwrap();
-    String::from_utf8(ran.stdout).unwrap()
+    let started = Instant::now();
+    // A page that opens a dialog, as a script that got into it would, waits for ever.
+    while browser.try_wait().unwrap().is_none() {
+        if started.elapsed() > BROWSER_MAX {
+            browser.kill().unwrap();
+            browser.wait().unwrap();
+            panic!("the browser did not come back from the page");
+        }
+        sleep(Duration::from_millis(50));
+    }
+    std::fs::read_to_string(dumped).unwrap()
 }
 
 /// What the page says of its own test.
