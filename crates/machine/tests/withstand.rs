@@ -6,12 +6,21 @@ mod targets;
 
 use hopscope_machine::library::{Library, TextOf};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// A body that a fuzz target has, too.
 type Target = fn(&[u8]);
 
+/// The same cases every time. Others: `PROPTEST_RNG_SEED`.
+const SEED: u64 = 1;
+
 fn config(cases: u32) -> ProptestConfig {
-    let asked = ProptestConfig::default();
+    let asked = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let rng_seed = match std::env::var_os("PROPTEST_RNG_SEED") {
+        Some(_) => asked.rng_seed,
+        None => RngSeed::Fixed(SEED),
+    };
+    let asked = ProptestConfig { rng_seed, ..asked };
     if std::env::var_os("PROPTEST_CASES").is_some() { asked } else { ProptestConfig { cases, ..asked } }
 }
 

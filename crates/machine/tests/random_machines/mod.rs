@@ -39,7 +39,7 @@ fn draw(seed: u64, runtime: &str) -> (&'static str, Vec<String>, Vec<String>) {
         jobs.extend(job("second", "disk2"));
     }
     let changes = [
-        draw.of(&["pci.clock=33.5MHz", "pci.clock=33.333333MHz", "pci.clock=25MHz"]),
+        draw.of(&["pci.clock=33.5MHz", "pci.clock=33.333333MHz", "pci.clock=25MHz", "pci.clock=640MHz"]),
         draw.of(&["ide.channel_switch=0ns", "ide.channel_switch=120ns", "ide.channel_switch=333ns"]),
         draw.of(&["host.hold_acknowledge=0clocks", "host.hold_acknowledge=9clocks", "host.hold_acknowledge=25clocks"]),
         draw.of(&["driver.time_above=0us", "driver.time_above=80us"]),

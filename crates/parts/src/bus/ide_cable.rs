@@ -214,15 +214,17 @@ impl IdeCable {
 
     /// The same for groups of two runs of words: the first group's runs, one group every `pitch`.
     pub fn words_in_groups(&self, [one, two]: [(Time, Time); 2], pitch: Time, groups: u64) {
-        // The first group meets what was before, the second the first.
-        for group in (0..groups).take(2) {
+        // The first group meets what was before, the second the first. Groups without a pause between join.
+        let pause = (one.0 + pitch).saturating_sub(two.1);
+        let met = if pause > Time::ZERO { groups.min(2) } else { groups };
+        for group in 0..met {
             for (start, end) in [one, two] {
                 self.words(start + pitch * group, end + pitch * group);
             }
         }
-        let (Some((since, until)), Some(left @ 1..)) = (self.words.get(), groups.checked_sub(2)) else { return };
+        let (Some((since, until)), left @ 1..) = (self.words.get(), groups - met) else { return };
         let (words, run) = (self.moving.get(), until - since);
-        let between = (&PAUSE, one.0 + pitch - two.1);
+        let between = (&PAUSE, pause);
         let (second, within) = ((words, one.1 - one.0), (&PAUSE, two.0.saturating_sub(one.1)));
         let joined = two.0 <= one.1;
         let rest = if joined { [(words, Time::ZERO), (&PAUSE, Time::ZERO)] } else { [second, within] };
