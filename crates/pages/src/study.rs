@@ -15,6 +15,9 @@ use crate::wording::{capital, digits, percent, plain, signed_percent, slug, tick
 
 /// Errors up to this share are good, up to twice as much fair: the accuracy that publications claim at best.
 const GOOD: f64 = 0.05;
+/// Of more changes than this, those that change less than so many points get no bar.
+const ROWS_MAX: usize = 24;
+const POINTS_MIN: f64 = 0.005;
 
 /// A study that was run.
 pub struct Studied<'a> {
@@ -456,6 +459,16 @@ fn changes(id: &str, title: &str, now: &Changed, changed: &[Changed], all: &[Cha
     }
     let most = |row: &Change| largest(row).abs();
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    let count = rows.len();
+    if count > ROWS_MAX {
+        rows.retain(|row| most(row) >= POINTS_MIN);
+    }
+    let left_away = count - rows.len();
+    let caption = if left_away == 0 {
+        String::new()
+    } else {
+        format!("{left_away} more change it by less than {POINTS_MIN} points; the table has them.")
+    };
     let first = rows.first().map_or(String::new(), |row| format!("The largest is {}: {}.", row.name, row.figure));
     let drawing = bars::draw(&Changes {
         title: title.to_string(),
@@ -484,7 +497,7 @@ fn changes(id: &str, title: &str, now: &Changed, changed: &[Changed], all: &[Cha
     Figure {
         id: id.to_string(),
         drawing,
-        caption: String::new(),
+        caption,
         kind: Kind::Marks,
         data: json!(all),
         behind: Behind::Table(Table::new(&format!("{id}-table"), title, &columns, all.iter().map(row).collect())),

@@ -85,7 +85,9 @@ pub fn draw(changes: &Changes) -> Drawing {
             let class = if (*amount >= 0.0) == changes.more_is_better { "better" } else { "worse" };
             let (zero, end) = (x.at(0.0), x.at(*amount));
             drawing.mark("", &[("effect", amount.to_string())], &format!("{}: {tip}", change.name), |drawing| {
-                drawing.rect(class, [zero.min(end), y, (end - zero).abs().max(1.0), bar]);
+                // What does something is seen, be it ever so little.
+                let least = if *amount == 0.0 { 0.0 } else { 1.0 };
+                drawing.rect(class, [zero.min(end), y, (end - zero).abs().max(least), bar]);
                 if *half_width > 0.0 {
                     let (low, high) = ((end - x.length(*half_width)).max(LEFT), end + x.length(*half_width));
                     drawing.line("zero", (low, y + bar / 2.0), (high.min(WIDTH - RIGHT), y + bar / 2.0));
