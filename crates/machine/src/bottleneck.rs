@@ -1,8 +1,8 @@
 //! The bottleneck: what the critical path goes through most, and what becomes of it when that is made faster.
 //!
 //! The account says where the time went. That a part is the bottleneck is then checked by changing it: the numbers of
-//! the parts on the critical path are made twice as fast, the best of them faster still, and what limits afterwards is
-//! read off the account of that machine.
+//! the part that most of the critical path goes through are made twice as fast (those of the next part where none of
+//! them helps), the best of them faster still, and what limits afterwards is read off the account of that machine.
 
 use hopscope_kernel::Time;
 use hopscope_observe::account::{Account, Entry, Extent, Use};
@@ -43,7 +43,7 @@ const SHARE_TRIED: f64 = 0.15;
 /// A gain below this is none.
 const GAIN_MIN: f64 = 0.01;
 /// The account that names what limits next.
-const EXTENT: Extent = Extent { spans: 10_000, requests: 2, spans_max: 200_000 };
+const EXTENT: Extent = Extent { spans: 30_000, requests: 8, spans_max: 500_000 };
 /// How much faster the best number is made, step by step.
 const FASTER: [u64; 4] = [2, 4, 8, 16];
 
@@ -76,9 +76,13 @@ pub fn find(
     let (phase, share) = (entry.phase.clone(), share_of(time));
     let why = why(account, entry, share, share_of(entry.time));
     let trial = Trial::new(jobs, options, explained);
-    let tried: Vec<&str> =
-        lanes.iter().filter(|lane| share_of(lane.2) >= SHARE_TRIED).map(|lane| lane.0.as_str()).collect();
-    let best = trial.best_number(blueprint, &tried)?;
+    let mut best = None;
+    for (part, ..) in lanes.iter().filter(|lane| share_of(lane.2) >= SHARE_TRIED) {
+        best = trial.best_number(blueprint, part)?;
+        if best.is_some() {
+            break;
+        }
+    }
     let (next, number) = match best {
         None => ("No single number of these parts changes anything when it is made twice as fast.".to_string(), None),
         Some(best) => (trial.how_far(blueprint, &best)?, Some(best.path)),
@@ -143,13 +147,11 @@ impl Trial {
         }
     }
 
-    /// The number of these parts that gains most when it is made twice as fast.
-    fn best_number(&self, blueprint: &Blueprint, parts: &[&str]) -> Result<Option<Better>, Failure> {
+    /// The number of a part that gains most when it is made twice as fast.
+    fn best_number(&self, blueprint: &Blueprint, part: &str) -> Result<Option<Better>, Failure> {
         let before = self.rate(blueprint)?;
-        let of = |path: &str, part: &str| path.strip_prefix(part).is_some_and(|rest| rest.starts_with('.'));
-        let wanted = |path: &String| {
-            parts.iter().any(|part| of(path, part)) && faster(blueprint.clone(), path, FASTER[0]).is_some()
-        };
+        let of_part = |path: &str| path.strip_prefix(part).is_some_and(|rest| rest.starts_with('.'));
+        let wanted = |path: &String| of_part(path) && faster(blueprint.clone(), path, FASTER[0]).is_some();
         let paths: Vec<String> = blueprint.numbers().into_iter().map(|number| number.0).filter(wanted).collect();
         let Some((path, gain)) = self.best_of(blueprint, &paths, before)? else { return Ok(None) };
         let numbers = blueprint.numbers();

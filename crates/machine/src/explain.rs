@@ -10,7 +10,7 @@ use crate::job_file::Job;
 use crate::run::{Both, Failure, Options, Outcome, Stop, run_in};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
-pub const EXTENT: Extent = Extent { spans: 50_000, requests: 12, spans_max: 1_000_000 };
+pub const EXTENT: Extent = Extent { spans: 50_000, requests: 8, spans_max: 1_000_000 };
 
 /// A run with its account.
 #[derive(Clone, Debug)]
