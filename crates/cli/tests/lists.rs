@@ -50,8 +50,10 @@ fn every_system_in_the_list_can_be_shown_and_run() {
         }
         let plain = text(&["systems", name]);
         assert!(plain.contains(numbers[0]["name"].as_str().unwrap()), "{plain}");
-        let ran = hopscope(&["run", name, "--rw=read", "--bs=64k", "--runtime=50ms"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        for command in ["run", "explain"] {
+            let ran = hopscope(&[command, name, "--rw=read", "--bs=64k", "--runtime=50ms"]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+        }
     }
 }
 
