@@ -100,7 +100,7 @@ impl Blueprint {
             Some((name, place)) if !machine.volumes.contains_key(&name) => {
                 let problem = Problem::at(place, format!("`{name}` is no device of this system"));
                 problems.0.push(problem.help(format!(
-                    "{}devices: {}",
+                    "{} (devices: {})",
                     did_you_mean(&name, &volumes),
                     volumes.join(", ")
                 )));
@@ -213,7 +213,7 @@ impl Blueprint {
     pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
         let known: Vec<String> = self.numbers().into_iter().chain(self.choices()).map(|(path, _)| path).collect();
         let missing = || {
-            let help = format!("{}`hopscope systems NAME` lists all of them", did_you_mean(path, &known));
+            let help = format!("{} (`hopscope systems NAME` lists all of them)", did_you_mean(path, &known));
             Problem::nowhere(format!("there is no number `{path}`")).help(help)
         };
         let (part, key) = path.split_once('.').ok_or_else(missing)?;
@@ -282,7 +282,7 @@ fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
         let models: Vec<&str> = catalog::KINDS.iter().map(|kind| kind.model).collect();
         let start = Place { file, start: 0, end: 0 };
         let problem = Problem::at(start, format!("there is no model `{model}`"));
-        problem.help(format!("{}models: {}", did_you_mean(model, &models), models.join(", ")))
+        problem.help(format!("{} (models: {})", did_you_mean(model, &models), models.join(", ")))
     })
 }
 
@@ -310,7 +310,9 @@ pub(crate) fn read_part(
     let Some(text) = library.part(uses) else {
         let names: Vec<&str> = library.parts().collect();
         let problem = Problem::at(*place, format!("there is no part `{uses}`"));
-        return Err(problem.help(format!("{}`hopscope parts` lists all of them", did_you_mean(uses, &names))).into());
+        return Err(problem
+            .help(format!("{} (`hopscope parts` lists all of them)", did_you_mean(uses, &names)))
+            .into());
     };
     let file = sources.add(text.name.clone(), text.text.clone());
     let read = part_file::read(sources, file)?;
@@ -323,7 +325,7 @@ pub(crate) fn read_part(
         } else {
             let known: Vec<&str> = parameters.entries.keys().map(String::as_str).collect();
             let problem = Problem::at(entry.place, format!("`{uses}` has no `{key}`"));
-            problems.0.push(problem.help(format!("{}it has {}", did_you_mean(key, &known), known.join(", "))));
+            problems.0.push(problem.help(format!("{} (it has {})", did_you_mean(key, &known), known.join(", "))));
         }
     }
     let (name, uses, title) = (declaration.name.clone(), uses.clone(), read.title);
@@ -335,6 +337,6 @@ fn refuse_unknown(part: &Part, parameters: &Parameters, problems: &mut Problems)
     let (unknown, known) = parameters.unknown();
     for (key, place) in unknown {
         let problem = Problem::at(place, format!("`{}` knows no `{key}`", part.kind.model));
-        problems.0.push(problem.help(format!("{}it knows {}", did_you_mean(key, known), known.join(", "))));
+        problems.0.push(problem.help(format!("{} (it knows {})", did_you_mean(key, known), known.join(", "))));
     }
 }

@@ -170,7 +170,7 @@ pub fn run_in(
         let Some(volume) = machine.volumes.get(&target) else {
             let names: Vec<&str> = machine.volumes.keys().map(String::as_str).collect();
             let problem = Problem::at(job.place_of("filename"), format!("this system has no device `{target}`"));
-            problems.0.push(problem.help(format!("{}devices: {}", did_you_mean(&target, &names), names.join(", "))));
+            problems.0.push(problem.help(format!("{} (devices: {})", did_you_mean(&target, &names), names.join(", "))));
             continue;
         };
         block_bytes = u64::from(volume.block_bytes());

@@ -108,7 +108,7 @@ fn find_socket(
             Err((title, format!("ports that fit: {}", fitting.join(", "))))
         }
         _ => {
-            let help = format!("{}ports that fit: {}", did_you_mean(target, &fitting), fitting.join(", "));
+            let help = format!("{} (ports that fit: {})", did_you_mean(target, &fitting), fitting.join(", "));
             Err((format!("there is no port `{target}`"), help))
         }
     }

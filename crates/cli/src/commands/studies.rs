@@ -57,7 +57,7 @@ pub fn named(names: &[String]) -> Result<Vec<&'static Study>, Refusal> {
     let find = |name: &String| {
         STUDIES.iter().find(|study| study.id == name).ok_or_else(|| {
             let known: Vec<&str> = STUDIES.iter().map(|study| study.id).collect();
-            let help = format!("{}studies: {}", did_you_mean(name, &known), known.join(", "));
+            let help = format!("{} (studies: {})", did_you_mean(name, &known), known.join(", "));
             Refusal::from(Problem::nowhere(format!("there is no study `{name}`")).help(help))
         })
     };
