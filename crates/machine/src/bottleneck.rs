@@ -75,17 +75,17 @@ pub fn find(
     let Some(entry) = account.path.iter().find(|entry| entry.lane == lane) else { return Ok(None) };
     let (phase, share) = (entry.phase.clone(), share_of(time));
     let why = why(account, entry, share, share_of(entry.time));
-    let trial = Trial::new(jobs, options, explained);
+    let trial = Trial::new(blueprint, jobs, options, explained)?;
     let mut best = None;
     for (part, ..) in lanes.iter().filter(|lane| share_of(lane.2) >= SHARE_TRIED) {
-        best = trial.best_number(blueprint, part)?;
+        best = trial.best_number(part)?;
         if best.is_some() {
             break;
         }
     }
     let (next, number) = match best {
         None => ("No single number of these parts changes anything when it is made twice as fast.".to_string(), None),
-        Some(best) => (trial.how_far(blueprint, &best)?, Some(best.path)),
+        Some(best) => (trial.how_far(&best)?, Some(best.path)),
     };
     Ok(Some(Bottleneck { part, lane, phase, share, why, next, number }))
 }
@@ -114,14 +114,22 @@ struct Better {
     gain: f64,
 }
 
-struct Trial {
+struct Trial<'a> {
+    machine: &'a Blueprint,
     jobs: Vec<Job>,
     options: Options,
+    /// The rate of the machine as it is.
+    before: f64,
 }
 
-impl Trial {
+impl Trial<'_> {
     /// Short runs: some requests each, as long as the run itself at most.
-    fn new(jobs: &[Job], options: Options, explained: &Explained) -> Trial {
+    fn new<'a>(
+        machine: &'a Blueprint,
+        jobs: &[Job],
+        options: Options,
+        explained: &Explained,
+    ) -> Result<Trial<'a>, Failure> {
         let outcome = &explained.outcome;
         let requests: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
         let each = outcome.measured.as_ps() as f64 / requests.max(1) as f64;
@@ -129,7 +137,9 @@ impl Trial {
         let ramp_time = TRIAL_RAMP + Time::ps(span.as_ps() / 4);
         let short = |job: &Job| Job { ramp_time, runtime: Some(span), time_based: true, ..job.clone() };
         let options = Options { until: None, ..options };
-        Trial { jobs: jobs.iter().map(short).collect(), options }
+        let mut trial = Trial { machine, jobs: jobs.iter().map(short).collect(), options, before: 0.0 };
+        trial.before = trial.rate(machine)?;
+        Ok(trial)
     }
 
     fn rate(&self, blueprint: &Blueprint) -> Result<f64, Failure> {
@@ -137,38 +147,36 @@ impl Trial {
     }
 
     /// What the rate gains when these numbers are made so many times as fast; nothing where a part refuses that.
-    fn gain(&self, blueprint: &Blueprint, paths: &[String], times: u64, before: f64) -> Result<Option<f64>, Failure> {
-        let changed = paths.iter().try_fold(blueprint.clone(), |machine, path| faster(machine, path, times));
+    fn gain(&self, paths: &[String], times: u64) -> Result<Option<f64>, Failure> {
+        let changed = paths.iter().try_fold(self.machine.clone(), |machine, path| faster(machine, path, times));
         let Some(changed) = changed else { return Ok(None) };
         match self.rate(&changed) {
-            Ok(rate) => Ok(Some(rate / before - 1.0)),
+            Ok(rate) => Ok(Some(rate / self.before - 1.0)),
             Err(Failure::Input(_)) => Ok(None),
             Err(defect) => Err(defect),
         }
     }
 
     /// The number of a part that gains most when it is made twice as fast.
-    fn best_number(&self, blueprint: &Blueprint, part: &str) -> Result<Option<Better>, Failure> {
-        let before = self.rate(blueprint)?;
+    fn best_number(&self, part: &str) -> Result<Option<Better>, Failure> {
         let of_part = |path: &str| path.strip_prefix(part).is_some_and(|rest| rest.starts_with('.'));
-        let wanted = |path: &String| of_part(path) && faster(blueprint.clone(), path, FASTER[0]).is_some();
-        let paths: Vec<String> = blueprint.numbers().into_iter().map(|number| number.0).filter(wanted).collect();
-        let Some((path, gain)) = self.best_of(blueprint, &paths, before)? else { return Ok(None) };
-        let numbers = blueprint.numbers();
+        let wanted = |path: &String| of_part(path) && faster(self.machine.clone(), path, FASTER[0]).is_some();
+        let paths: Vec<String> = self.machine.numbers().into_iter().map(|number| number.0).filter(wanted).collect();
+        let Some((path, gain)) = self.best_of(&paths)? else { return Ok(None) };
+        let numbers = self.machine.numbers();
         let written = numbers.iter().find(|number| number.0 == path).map(|number| number.1.written.clone());
         Ok(Some(Better { path, gain, written: written.unwrap_or_default() }))
     }
 
     /// The best of some numbers, by halves: where all of them together change nothing, none of them is looked at.
-    fn best_of(&self, machine: &Blueprint, paths: &[String], before: f64) -> Result<Option<(String, f64)>, Failure> {
-        let gain = if paths.is_empty() { Some(0.0) } else { self.gain(machine, paths, FASTER[0], before)? };
+    fn best_of(&self, paths: &[String]) -> Result<Option<(String, f64)>, Failure> {
+        let gain = if paths.is_empty() { Some(0.0) } else { self.gain(paths, FASTER[0])? };
         match (paths, gain) {
             (_, Some(gain)) if gain < GAIN_MIN => Ok(None),
             ([path], gain) => Ok(gain.map(|gain| (path.clone(), gain))),
             _ => {
                 let (one, other) = paths.split_at(paths.len() / 2);
-                let half = |paths| self.best_of(machine, paths, before);
-                let (one, other) = rayon::join(|| half(one), || half(other));
+                let (one, other) = rayon::join(|| self.best_of(one), || self.best_of(other));
                 let both = one?.into_iter().chain(other?);
                 Ok(both.reduce(|best, other| if other.1 > best.1 { other } else { best }))
             }
@@ -176,18 +184,17 @@ impl Trial {
     }
 
     /// Makes the number faster still, until a further step brings less than half of what the first one did.
-    fn how_far(&self, blueprint: &Blueprint, best: &Better) -> Result<String, Failure> {
-        let before = self.rate(blueprint)?;
+    fn how_far(&self, best: &Better) -> Result<String, Failure> {
         let (mut times, mut gain) = (FASTER[0], best.gain);
         let path = [best.path.clone()];
         for further in &FASTER[1..] {
-            let Some(more) = self.gain(blueprint, &path, *further, before)? else { break };
+            let Some(more) = self.gain(&path, *further)? else { break };
             if more - gain < best.gain / 2.0 {
                 break;
             }
             (times, gain) = (*further, more);
         }
-        let Some(changed) = faster(blueprint.clone(), &best.path, times) else { return Ok(String::new()) };
+        let Some(changed) = faster(self.machine.clone(), &best.path, times) else { return Ok(String::new()) };
         let after = explain(&changed, &self.jobs, self.options, EXTENT, None)?;
         let limit = path_by_lane(&after.account).into_iter().next();
         let limit = limit.and_then(|(_, lane, _)| after.account.path.iter().find(|entry| entry.lane == lane).cloned());

@@ -49,7 +49,17 @@ pub fn explain(
 impl Explained {
     /// What all jobs got together, bytes per second, over the whole run.
     pub fn throughput(&self) -> f64 {
+        self.sum(|figures| figures.bytes_per_second)
+    }
+
+    /// Transfers per second of all jobs together, over the whole run.
+    pub fn iops(&self) -> f64 {
+        self.sum(|figures| figures.iops)
+    }
+
+    fn sum(&self, of: impl Fn(Figures) -> f64) -> f64 {
         let figures = self.outcome.jobs.iter().filter_map(|job| Figures::of(&self.outcome, job));
-        figures.fold(0.0, |sum, figures| sum + figures.bytes_per_second)
+        // The sum of nothing is zero, not minus zero.
+        figures.fold(0.0, |sum, figures| sum + of(figures))
     }
 }

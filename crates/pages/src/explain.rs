@@ -72,7 +72,7 @@ pub fn page(subject: &Subject, command: &str) -> Page {
 }
 
 fn answer(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<String> {
-    let mut lines = vec![format!("The jobs get {}, {} IOPS.", rate(explained.throughput()), digits(iops(explained)))];
+    let mut lines = vec![format!("The jobs get {}, {} IOPS.", rate(explained.throughput()), digits(explained.iops()))];
     match bottleneck {
         Some(Bottleneck { lane, why, next, .. }) => {
             lines.push(format!("Bottleneck: {lane}. {why}"));
@@ -84,14 +84,10 @@ fn answer(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<String>
     lines
 }
 
-fn iops(explained: &Explained) -> f64 {
-    let jobs = explained.outcome.jobs.iter();
-    jobs.filter_map(|job| Figures::of(&explained.outcome, job)).map(|figures| figures.iops).sum()
-}
-
 fn tiles(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<Tile> {
     let tile = |name: &str, figure: String, about: String| Tile { name: name.into(), figure, about, tone: Tone::Plain };
-    let mut tiles = vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(iops(explained))))];
+    let mut tiles =
+        vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(explained.iops())))];
     if let Some(Bottleneck { lane, phase, share, .. }) = bottleneck {
         let about = format!("{} of the critical path; most of it {phase}", percent(*share));
         tiles.push(Tile { tone: Tone::Fair, ..tile("Bottleneck", lane.clone(), about) });

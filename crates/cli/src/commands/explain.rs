@@ -5,7 +5,6 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::bottleneck::{self, Bottleneck};
 use hopscope_machine::explain::{self, EXTENT, Explained};
 use hopscope_machine::explain_json;
-use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::Options;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Split, Use};
 use hopscope_pages::explain::{Subject, page};
@@ -88,8 +87,7 @@ const LISTED: f64 = 0.005;
 
 fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>) -> String {
     let account = &explained.account;
-    let figures = explained.outcome.jobs.iter().filter_map(|job| Figures::of(&explained.outcome, job));
-    let iops = figures.fold(0.0, |sum, figures| sum + figures.iops);
+    let iops = explained.iops();
     let ended = format!("{}, {} IOPS", rate(explained.throughput()), digits(iops));
     let mut out = bold(if iops > 0.0 { &ended } else { "no transfer ended in the measured time" }) + "\n";
     if let Some(Bottleneck { lane, why, next, .. }) = bottleneck {
