@@ -6,8 +6,11 @@ use hopscope_kernel::Sim;
 
 use crate::bridge::host::{self, HostBridge};
 use crate::bridge::ide::{self, CHANNELS, IdeBridge};
+use crate::bridge::pcie_switch;
+use crate::bridge::root_complex::{self, RootComplex};
 use crate::bus::ide_cable::{self, IdeCable};
 use crate::bus::pci::{self, PciBus};
+use crate::bus::pcie::{self, DownstreamPort, Link};
 use crate::cpu::{self, Processor};
 use crate::disk::{self, Disk};
 use crate::driver;
@@ -31,6 +34,10 @@ pub enum Socket {
     IdeDrive(Rc<IdeCable>, usize),
     /// Registers of an IDE bridge, for a driver.
     IdeRegisters(Rc<IdeBridge>),
+    /// A PCI Express port that leads away from the host.
+    PciePort(Rc<DownstreamPort>),
+    /// The far end of a PCI Express link.
+    PcieDevice(Rc<Link>),
 }
 
 /// What goes into a socket.
@@ -50,6 +57,10 @@ pub enum Protocol {
     IdeDrive,
     /// An IDE driver.
     IdeRegisters,
+    /// A PCI Express link.
+    PciePort,
+    /// A PCI Express card, chip or switch.
+    PcieDevice,
 }
 
 impl Protocol {
@@ -63,6 +74,8 @@ impl Protocol {
             Protocol::IdeChannel => "an IDE channel",
             Protocol::IdeDrive => "a drive connector of an IDE cable",
             Protocol::IdeRegisters => "the registers of an IDE bridge",
+            Protocol::PciePort => "a PCI Express port",
+            Protocol::PcieDevice => "the far end of a PCI Express link",
         }
     }
 
@@ -233,7 +246,58 @@ pub static KINDS: &[Kind] = &[
             Ok(Built { volumes, ..Built::default() })
         },
     },
+    Kind {
+        model: "root-complex",
+        plugs: &[],
+        sockets: |p| Ok(ports(root_complex::Spec::read(p)?.ports)),
+        required: &[],
+        software: false,
+        build: |context, p| {
+            let spec = root_complex::Spec::read(p)?;
+            let count = spec.ports;
+            let root = RootComplex::new(context.sim, context.name, spec);
+            let port = |n| (format!("port{n}"), Socket::PciePort(root.port()));
+            Ok(Built { sockets: (0..count).map(port).collect(), ..Built::default() })
+        },
+    },
+    Kind {
+        model: "pcie-link",
+        plugs: &[("at", Protocol::PciePort)],
+        sockets: |_| Ok(vec![("device".into(), Protocol::PcieDevice)]),
+        required: &["device"],
+        software: false,
+        build: |context, p| {
+            let spec = pcie::Spec::read(p)?;
+            let [Socket::PciePort(above)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let link = Link::new(context.sim, context.name, spec, above, context.seed);
+            Ok(Built { sockets: vec![("device".into(), Socket::PcieDevice(link))], ..Built::default() })
+        },
+    },
+    Kind {
+        model: "pcie-switch",
+        plugs: &[("at", Protocol::PcieDevice)],
+        sockets: |p| Ok(ports(pcie_switch::Spec::read(p)?.ports)),
+        required: &[],
+        software: false,
+        build: |context, p| {
+            let spec = pcie_switch::Spec::read(p)?;
+            let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let port = pcie_switch::plug(&spec, link).map_err(|problem| untrained(p, "rate", problem))?;
+            let socket = |n| (format!("port{n}"), Socket::PciePort(port.clone()));
+            Ok(Built { sockets: (0..spec.ports).map(socket).collect(), ..Built::default() })
+        },
+    },
 ];
+
+/// The ports of a root complex or of a switch.
+fn ports(count: u64) -> SocketList {
+    (0..count).map(|n| (format!("port{n}"), Protocol::PciePort)).collect()
+}
+
+/// A device whose link does not come up.
+fn untrained(p: &Parameters, key: &str, problem: String) -> SpecError {
+    p.error(key, problem, "rates are 2.5, 5, 8, 16, 32 or 64 GT/s; links have 1, 2, 4, 8 or 16 lanes")
+}
 
 /// The kind that `model` names.
 pub fn kind(model: &str) -> Option<&'static Kind> {

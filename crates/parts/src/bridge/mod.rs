@@ -2,3 +2,6 @@
 
 pub mod host;
 pub mod ide;
+pub mod iommu;
+pub mod pcie_switch;
+pub mod root_complex;

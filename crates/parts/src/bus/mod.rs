@@ -2,3 +2,4 @@
 
 pub mod ide_cable;
 pub mod pci;
+pub mod pcie;

@@ -2,4 +2,5 @@
 
 pub mod ide;
 pub mod pci;
+pub mod pcie;
 pub mod storage;

@@ -1,0 +1,71 @@
+//! A PCI Express switch: one port to the host, several away from it. Also a chip set behind its own uplink.
+//! PCI Express Base Specification 4.0, 1.3.3.
+//!
+//! ```text
+//!   host ═══ link ═══ [ switch ] ═╤═ link ═══ device      every packet passes once it has begun to arrive,
+//!                                 ╘═ link ═══ device      and shares the link to the host with those of others
+//! ```
+//!
+//! Its ports advertise buffers; a packet lies in one until it has left by the next link.
+//!
+//! Not modelled: arbitration by weight, multicast, non-transparent bridging, a limit of the switch's own core.
+
+use std::rc::Rc;
+
+use hopscope_kernel::Time;
+
+use crate::bus::pcie::{Buffers, DownstreamPort, Link, UpstreamPort, payload, width};
+use crate::parameters::{Parameters, SpecError};
+
+/// The switch's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Ports away from the host.
+    pub ports: u64,
+    rate: u64,
+    width: u64,
+    port_width: u64,
+    payload_max: u32,
+    latency: Time,
+    buffers: Buffers,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let payload_max = payload(p, "payload_max")?;
+        let spec = Spec {
+            ports: p.count("ports")?,
+            rate: p.rate("rate")?,
+            width: width(p, "width")?,
+            port_width: width(p, "port_width")?,
+            payload_max,
+            latency: p.time("latency")?,
+            buffers: Buffers::read(p, payload_max)?,
+        };
+        if !(1..=64).contains(&spec.ports) {
+            return Err(p.error("ports", "a switch has 1 to 64 ports", "write \"8 ports\""));
+        }
+        Ok(spec)
+    }
+}
+
+/// Plugs a switch into a link, which trains; returns one of its ports, which are all alike.
+pub fn plug(spec: &Spec, link: &Link) -> Result<Rc<DownstreamPort>, String> {
+    let Spec { rate, width, payload_max, ref buffers, .. } = *spec;
+    let payload_max = link.train(&UpstreamPort { rate, width, payload_max, buffers: buffers.clone() })?;
+    let mut down = link.stages_down(buffers.drain);
+    if let Some(last) = down.last_mut() {
+        last.switch = spec.latency;
+    }
+    Ok(Rc::new(DownstreamPort {
+        root: link.above().root.clone(),
+        rate,
+        width: spec.port_width,
+        payload_max,
+        buffers: buffers.clone(),
+        up: link.stages_up(),
+        down,
+        switch: spec.latency,
+    }))
+}

@@ -1,0 +1,204 @@
+//! A root complex with the host's memory behind it: ports, the path to cache and memory, the other socket.
+//! PCI Express Base Specification 4.0, 1.3.1.
+//!
+//! ```text
+//!   ports ══▶ root complex ─┬─▶ last-level cache
+//!                  │        ├─▶ memory (NAME.memory)
+//!            translation    └─▶ other socket (NAME.interconnect)
+//! ```
+//!
+//! Reads cost the latency of where the data lies; writes go into the cache (direct cache access) or to memory.
+//!
+//! Not modelled: what processors do to caches and memory meanwhile, which lines are evicted, snoops, refresh, memory
+//! channels one by one (the memory has one rate), the order of completions of different requests (first come).
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Sim, Time};
+
+use super::iommu::{self, Iommu};
+use crate::bus::pcie::{Buffers, DownstreamPort, payload, width};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::Home;
+
+/// From a request's arrival to its data, in the last-level cache.
+static CACHE_READ: Label = Label::protocol("read from the last-level cache");
+/// The same, in memory.
+static MEMORY_READ: Label = Label::protocol("read from memory");
+/// A write until it is visible to processors.
+static WRITE: Label = Label::protocol("write until visible");
+/// Writes that came before have to be visible first.
+static ORDER: Label = Label::protocol("behind earlier writes");
+/// Memory at work for a device.
+static MEMORY_DATA: Label = Label::through("memory");
+static MEMORY_BUSY: Label = Label::reason("memory busy");
+/// To or from the other socket.
+static INTERCONNECT_DATA: Label = Label::through("socket interconnect");
+static INTERCONNECT_BUSY: Label = Label::reason("socket interconnect busy");
+static INTERCONNECT: Label = Label::protocol("to the other socket and back");
+
+/// The data sheet of a root complex and of what is behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Ports.
+    pub ports: u64,
+    rate: u64,
+    width: u64,
+    payload_max: u32,
+    completion_bytes: u32,
+    buffers: Buffers,
+    cache_read: Time,
+    memory_read: Time,
+    write: Time,
+    memory_rate: u64,
+    interconnect: Time,
+    interconnect_rate: u64,
+    peer_to_peer: Time,
+    iommu: iommu::Spec,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let payload_max = payload(p, "payload_max")?;
+        let completion = p.bytes("completion")?;
+        // 2.3.1.1: completions are cut at multiples of the read completion boundary.
+        if !completion.is_power_of_two() || !(64..=4_096).contains(&completion) {
+            return Err(p.error(
+                "completion",
+                "completions are not cut like that",
+                "expected 64 B to 4 KiB, a power of two",
+            ));
+        }
+        let spec = Spec {
+            ports: p.count("ports")?,
+            rate: p.rate("rate")?,
+            width: width(p, "width")?,
+            payload_max,
+            completion_bytes: completion as u32,
+            buffers: Buffers::read(p, payload_max)?,
+            cache_read: p.time("cache_read")?,
+            memory_read: p.time("memory_read")?,
+            write: p.time("write")?,
+            memory_rate: p.rate("memory_rate")?,
+            interconnect: p.time("interconnect.latency")?,
+            interconnect_rate: p.rate("interconnect.rate")?,
+            peer_to_peer: p.time("peer_to_peer")?,
+            iommu: iommu::Spec::read(p)?,
+        };
+        if !(1..=64).contains(&spec.ports) {
+            return Err(p.error("ports", "a root complex has 1 to 64 ports", "write \"4 ports\""));
+        }
+        for (key, rate) in [("memory_rate", spec.memory_rate), ("interconnect.rate", spec.interconnect_rate)] {
+            if !(1_000_000..=100_000_000_000_000).contains(&rate) {
+                return Err(p.error(key, "no memory is that slow or fast", "expected 1 MB/s to 100000 GB/s"));
+            }
+        }
+        Ok(spec)
+    }
+}
+
+/// A root complex.
+pub struct RootComplex {
+    sim: Sim,
+    spec: Spec,
+    /// Nobody occupies it, but its delays are the root complex's.
+    lane: Lane,
+    memory: Lane,
+    interconnect: Lane,
+    iommu: Iommu,
+}
+
+impl RootComplex {
+    /// A root complex named `name`.
+    pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<RootComplex> {
+        let lane = |part: &str| sim.lane(&format!("{name}{part}"), None);
+        let (lane, memory, interconnect) = (lane(""), lane(".memory"), lane(".interconnect"));
+        memory.carries(&MEMORY_DATA, spec.memory_rate, Time::ms(1_000));
+        interconnect.carries(&INTERCONNECT_DATA, spec.interconnect_rate, Time::ms(1_000));
+        let iommu = Iommu::new(sim, name, spec.iommu.clone());
+        Rc::new(RootComplex { sim: sim.clone(), spec, lane, memory, interconnect, iommu })
+    }
+
+    /// One of its ports.
+    pub fn port(self: &Rc<Self>) -> Rc<DownstreamPort> {
+        let Spec { rate, width, payload_max, ref buffers, .. } = self.spec;
+        Rc::new(DownstreamPort {
+            root: self.clone(),
+            rate,
+            width,
+            payload_max,
+            buffers: buffers.clone(),
+            up: Vec::new(),
+            down: Vec::new(),
+            switch: Time::ZERO,
+        })
+    }
+
+    /// Completions are cut at multiples of this many bytes.
+    pub fn completion_bytes(&self) -> u32 {
+        self.spec.completion_bytes
+    }
+
+    /// From one port to another, from the first byte to the first byte.
+    pub fn peer_to_peer(&self) -> Time {
+        self.spec.peer_to_peer
+    }
+
+    /// The lane of its delays.
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// A write arrives at `arrival`; returns when it is visible. Ends when the packets need no more attention.
+    pub async fn write(&self, arrival: Time, address: u64, bytes: u32, home: Home) -> Time {
+        let walked = self.iommu.translate(address).await;
+        let (memory, other) = (self.memory_time(bytes), self.interconnect_time(bytes));
+        let mut visible = (arrival + walked).max(self.sim.now()) + self.spec.write;
+        if home.remote {
+            let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
+            grant.hold(&INTERCONNECT_DATA, other).await;
+            visible = visible.max(self.sim.now()) + self.spec.interconnect;
+        }
+        if !home.cached {
+            let grant = self.memory.acquire(&MEMORY_BUSY).await;
+            grant.hold(&MEMORY_DATA, memory).await;
+            visible = visible.max(self.sim.now());
+        }
+        visible
+    }
+
+    /// Waits for what a write of this device, visible at `visible`, has to go through.
+    pub async fn until_visible(&self, visible: Time) {
+        self.lane.delay(&WRITE, visible.saturating_sub(self.sim.now())).await;
+    }
+
+    /// A read request has arrived; ends when its data is ready to be sent. It waits for the writes visible at `after`.
+    pub async fn read(&self, address: u64, bytes: u32, home: Home, after: Time) {
+        let now = self.sim.now();
+        if after > now {
+            self.lane.delay(&ORDER, after - now).await;
+        }
+        self.iommu.translate(address).await;
+        let (label, latency) =
+            if home.cached { (&CACHE_READ, self.spec.cache_read) } else { (&MEMORY_READ, self.spec.memory_read) };
+        self.lane.delay(label, latency).await;
+        if home.remote {
+            self.interconnect.delay(&INTERCONNECT, self.spec.interconnect).await;
+            let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
+            grant.hold(&INTERCONNECT_DATA, self.interconnect_time(bytes)).await;
+        }
+        if !home.cached {
+            let grant = self.memory.acquire(&MEMORY_BUSY).await;
+            grant.hold(&MEMORY_DATA, self.memory_time(bytes)).await;
+        }
+    }
+
+    fn memory_time(&self, bytes: u32) -> Time {
+        Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.memory_rate)
+    }
+
+    fn interconnect_time(&self, bytes: u32) -> Time {
+        Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.interconnect_rate)
+    }
+}

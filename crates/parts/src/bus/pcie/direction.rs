@@ -1,0 +1,259 @@
+//! One direction of a link: a transmitter that sends one packet at a time, and what the physical and the data link
+//! layer send in between. PCI Express Base Specification 4.0, 3.5.2, 4.2.2 and 4.2.7.
+//!
+//! ```text
+//!   [SKP] [ACK, UpdateFC] [replay]  header data  header data  header data …
+//!   └── what fell due since ──────┘ └── the packets of a message ──────────┘
+//! ```
+//!
+//! What falls due while the direction is idle goes by at once and costs nobody anything; what falls due while packets
+//! are on it waits for the end of their message.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
+
+use hopscope_kernel::{Label, Lane, Sim, Time};
+use rand_core::RngCore;
+use rand_pcg::Pcg64Mcg;
+
+use super::credits::Credits;
+use crate::protocols::pcie::{DATA, DLLP, Flow, HEADER, LINK_BUSY, Packets, REPLAY, SKIP};
+
+/// Two phases of a packet.
+pub type PacketPlan = [(&'static Label, Time); 2];
+
+/// Ranges of due packets that are kept: those before went by on an idle line.
+const RANGES_MAX: usize = 64;
+
+/// How fast a direction is, once the link is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed {
+    /// A byte takes `ps` / `per_bytes` picoseconds.
+    pub ps: u64,
+    /// See `ps`.
+    pub per_bytes: u64,
+    /// Bytes of a packet besides header and data.
+    pub framing_bytes: u32,
+    /// Length of a data link layer packet, bytes; zero where flits carry them.
+    pub dllp_bytes: u32,
+    /// From one SKP ordered set to the next.
+    pub skip_every: Time,
+    /// How long one takes.
+    pub skip: Time,
+    /// A packet is acknowledged, and its credits are returned, after so long at the latest (3.5.2.1, 2.6.1.2).
+    pub acknowledge: Time,
+    /// From one end of the link to the other.
+    pub flight: Time,
+    /// Bits after which one is wrong, on average; zero where none ever is.
+    pub bits_per_error: u64,
+}
+
+impl Speed {
+    /// How long `bytes` take, rounded down.
+    pub fn time(&self, bytes: u64) -> Time {
+        Time::ps(bytes * self.ps / self.per_bytes)
+    }
+}
+
+/// Data link layer packets that the traffic of the other direction asks for.
+#[derive(Default)]
+struct Due {
+    /// What has arrived until then is acknowledged by a packet that is due already.
+    covered_until: Time,
+    /// First instant, how many (one every acknowledge limit), how many packets at each.
+    ranges: VecDeque<(Time, u64, u64)>,
+}
+
+/// One direction of a link.
+pub struct Direction {
+    sim: Sim,
+    lane: Lane,
+    speed: Cell<Speed>,
+    /// Parts of a picosecond that packets were sent too early so far, times `per_bytes`.
+    fractions: Cell<u64>,
+    skip_at: Cell<Time>,
+    /// End of the last message.
+    busy_until: Cell<Time>,
+    due: RefCell<Due>,
+    /// Bits that arrive before the next wrong one, and what draws it.
+    sound_bits: RefCell<(u64, Pcg64Mcg)>,
+    /// Of posted and of non-posted requests.
+    credits: OnceCell<[Credits; 2]>,
+}
+
+impl Direction {
+    /// An untrained direction, whose lane is `name`.
+    pub fn new(sim: &Sim, name: &str, seed: u64) -> Direction {
+        let speed = Speed {
+            ps: 1,
+            per_bytes: 1,
+            framing_bytes: 0,
+            dllp_bytes: 0,
+            skip_every: Time::MAX,
+            skip: Time::ZERO,
+            acknowledge: Time::MAX,
+            flight: Time::ZERO,
+            bits_per_error: 0,
+        };
+        let random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(crate::disk::fingerprint(name)) | 1);
+        Direction {
+            sim: sim.clone(),
+            lane: sim.lane(name, None),
+            speed: Cell::new(speed),
+            fractions: Cell::new(0),
+            skip_at: Cell::new(Time::MAX),
+            busy_until: Cell::new(Time::ZERO),
+            due: RefCell::new(Due::default()),
+            sound_bits: RefCell::new((u64::MAX, random)),
+            credits: OnceCell::new(),
+        }
+    }
+
+    /// The link has trained; the receiver advertises these credits for posted and non-posted requests.
+    pub fn trained(&self, speed: Speed, posted: Credits, non_posted: Credits) {
+        self.lane.carries(&DATA, speed.per_bytes, Time::ps(speed.ps));
+        self.speed.set(speed);
+        self.skip_at.set(speed.skip_every);
+        let _ = self.credits.set([posted, non_posted]);
+        self.draw_error();
+    }
+
+    fn draw_error(&self) {
+        let mean = self.speed.get().bits_per_error;
+        let mut sound = self.sound_bits.borrow_mut();
+        sound.0 = match mean {
+            0 => u64::MAX,
+            // An exponential draw: errors come independently of each other.
+            _ => {
+                let even = ((sound.1.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                (-libm::log(even) * mean as f64) as u64
+            }
+        };
+    }
+
+    /// The lane.
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// How fast it is.
+    pub fn speed(&self) -> Speed {
+        self.speed.get()
+    }
+
+    /// The credits that packets of a kind need; completions need none here: a requester has room for what it asks.
+    pub fn credits(&self, flow: Flow) -> Option<&Credits> {
+        let [posted, non_posted] = self.credits.get()?;
+        match flow {
+            Flow::Posted => Some(posted),
+            Flow::NonPosted => Some(non_posted),
+            Flow::Completion => None,
+        }
+    }
+
+    /// The phases of a packet.
+    pub fn plan(&self, packets: &Packets, payload_bytes: u32) -> PacketPlan {
+        let speed = self.speed.get();
+        let before = u64::from(speed.framing_bytes + packets.header_bytes);
+        let (header, whole) = (speed.time(before), speed.time(before + u64::from(payload_bytes)));
+        [(&HEADER, header), (packets.data, whole - header)]
+    }
+
+    /// How long a packet takes.
+    pub fn length(&self, packets: &Packets, payload_bytes: u32) -> Time {
+        let speed = self.speed.get();
+        speed.time(u64::from(speed.framing_bytes + packets.header_bytes + payload_bytes))
+    }
+
+    /// Sends what fell due before a message, and counts the message. `other` is the opposite direction, which will
+    /// have to acknowledge it.
+    pub async fn prepare(&self, packets: &Packets, other: &Direction) {
+        let (now, speed) = (self.sim.now(), self.speed.get());
+        let mut skip = Time::ZERO;
+        if now >= self.skip_at.get() {
+            // What the packets were sent too early is made up for here.
+            let whole = self.fractions.get() / speed.per_bytes;
+            self.fractions.set(self.fractions.get() % speed.per_bytes);
+            skip = speed.skip + Time::ps(whole);
+            self.skip_at.set(now + speed.skip_every);
+        }
+        let dllps = speed.time(self.take_due(now) * u64::from(speed.dllp_bytes));
+        let replay = self.replay(packets);
+        let count = u64::from(packets.count());
+        let bytes = u64::from(speed.framing_bytes + packets.header_bytes) * count + packets.bytes();
+        let length = speed.time(bytes);
+        if skip + dllps + replay > Time::ZERO {
+            let grant = self.lane.acquire(&LINK_BUSY).await;
+            grant.hold_plan([(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)]).await;
+        }
+        // Each packet is rounded down by itself.
+        let rounded: u64 = if packets.equal() {
+            let one = self.length(packets, packets.payload(0));
+            bytes * speed.ps - one.as_ps() * count * speed.per_bytes
+        } else {
+            let lengths = (0..packets.count()).map(|index| self.length(packets, packets.payload(index)).as_ps());
+            bytes * speed.ps - lengths.sum::<u64>() * speed.per_bytes
+        };
+        self.fractions.set(self.fractions.get() + rounded);
+        let begin = self.sim.now();
+        self.busy_until.set(self.busy_until.get().max(begin + length));
+        // Completions have no credits to return.
+        let each = if packets.flow == Flow::Completion { 1 } else { 2 };
+        other.receive(begin + speed.flight, begin + length + speed.flight, each);
+    }
+
+    /// Packets arrive from the other end in this while: each is acknowledged within the limit.
+    fn receive(&self, from: Time, until: Time, each: u64) {
+        let limit = self.speed.get().acknowledge;
+        let mut due = self.due.borrow_mut();
+        let from = from.max(due.covered_until);
+        if until < from || limit == Time::MAX {
+            return;
+        }
+        let count = (until - from) / limit + 1;
+        if due.ranges.len() == RANGES_MAX {
+            due.ranges.pop_front();
+        }
+        due.ranges.push_back((from + limit, count, each));
+        due.covered_until = from + limit * count;
+    }
+
+    /// How many data link layer packets fell due since the last message began and had to wait for its end.
+    fn take_due(&self, now: Time) -> u64 {
+        let (limit, busy_until) = (self.speed.get().acknowledge, self.busy_until.get());
+        let mut due = self.due.borrow_mut();
+        let mut waited = 0;
+        while let Some(&(first, count, each)) = due.ranges.front()
+            && first <= now
+        {
+            let until = |instant: Time| if instant < first { 0 } else { ((instant - first) / limit + 1).min(count) };
+            let past = until(now);
+            waited += until(busy_until.min(now)) * each;
+            due.ranges.pop_front();
+            if past < count {
+                due.ranges.push_front((first + limit * past, count - past, each));
+                break;
+            }
+        }
+        waited
+    }
+
+    /// 3.6.2: the receiver discards what follows a damaged packet until it comes again, a round trip later.
+    fn replay(&self, packets: &Packets) -> Time {
+        let speed = self.speed.get();
+        if speed.bits_per_error == 0 {
+            return Time::ZERO;
+        }
+        let count = u64::from(packets.count());
+        let mut bits = 8 * (u64::from(speed.framing_bytes + packets.header_bytes) * count + packets.bytes());
+        let mut replays = 0;
+        while bits >= self.sound_bits.borrow().0 && replays < count {
+            bits -= self.sound_bits.borrow().0;
+            self.draw_error();
+            replays += 1;
+        }
+        self.sound_bits.borrow_mut().0 -= bits.min(self.sound_bits.borrow().0);
+        let again = self.length(packets, packets.payload(0)) + speed.flight * 2 + speed.time(speed.dllp_bytes.into());
+        again * replays
+    }
+}

@@ -1,0 +1,306 @@
+//! A PCI Express link: two directions that know nothing of each other but acknowledgements.
+//! PCI Express Base Specification 4.0 (6.0 for flits).
+//!
+//! ```text
+//!   root port ──▶ NAME.down ──▶ device
+//!             ◀── NAME.up  ◀──
+//! ```
+//!
+//! The link trains to the lowest rate and the smallest width of port, slot and device. What a rate means (encoding,
+//! framing, SKP) is a table in data, one row a generation.
+//!
+//! Modelled: packets with header, framing and LCRC; acknowledgements and credit updates at their time limits; SKP; flow
+//! control credits; a bit error rate with replay.
+//!
+//! Not modelled: virtual channels, ECRC, power states, retraining, forward error correction beyond its bytes, the delay
+//! of a packet until its flit is full, L0p, and acknowledgements on an idle direction, which cost nobody anything.
+
+mod credits;
+mod direction;
+mod path;
+mod port;
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Sim, Time};
+
+pub use credits::Credits;
+pub use direction::{Direction, Speed};
+pub use path::{LINKS_MAX, Path, Stage};
+pub use port::{Port, PortSpec};
+
+use crate::bridge::root_complex::RootComplex;
+use crate::parameters::{Parameters, SpecError};
+
+/// Widths that links have.
+pub const WIDTHS: [u64; 6] = [1, 2, 4, 8, 12, 16];
+/// Payloads and read requests are powers of two between these (7.5.3.4).
+const PAYLOAD: std::ops::RangeInclusive<u64> = 128..=4_096;
+/// 3.5.2.1: what the acknowledge limit counts for a packet besides its payload, bytes.
+const LIMIT_OVERHEAD_BYTES: u64 = 28;
+const PPM: u64 = 1_000_000;
+
+/// What a rate means.
+#[derive(Clone, Debug, PartialEq)]
+struct Generation {
+    /// Bits of one lane, bytes per second.
+    rate: u64,
+    /// Bytes on the wire…
+    line_bytes: u64,
+    /// …that carry so many of packets.
+    data_bytes: u64,
+    framing_bytes: u64,
+    dllp_bytes: u64,
+    /// Bytes of one lane from one SKP ordered set to the next, and of one.
+    skip_every_bytes: u64,
+    skip_bytes: u64,
+    /// Delay of the receiver before it acknowledges.
+    internal_delay: Time,
+}
+
+/// How late a packet may be acknowledged, by width: 3.5.2.1, table 3-7.
+#[derive(Clone, Debug, PartialEq)]
+struct AckFactor {
+    width: u64,
+    /// Parts per million, for payloads of 256 bytes at most, and above.
+    small: u64,
+    large: u64,
+}
+
+/// The link's data sheet: a slot, a cable, traces on a board.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    generations: Vec<Generation>,
+    factors: Vec<AckFactor>,
+    /// The highest rate that it carries, bytes per second of one lane.
+    rate: u64,
+    width: u64,
+    flight: Time,
+    bits_per_error: u64,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let mut generations = Vec::new();
+        for mut row in p.rows("generation.rows")? {
+            let (line_bytes, data_bytes) = (row.bytes("line")?, row.bytes("data")?);
+            if data_bytes == 0 || data_bytes > line_bytes || line_bytes > 65_536 {
+                return Err(row.error("data", "no line carries that", "expected 1 B up to what the line has"));
+            }
+            let generation = Generation {
+                rate: row.rate("rate")?,
+                line_bytes,
+                data_bytes,
+                framing_bytes: row.bytes("framing")?,
+                dllp_bytes: row.bytes("dllp")?,
+                skip_every_bytes: row.bytes("skip_every")?,
+                skip_bytes: row.bytes("skip")?,
+                internal_delay: row.time("internal_delay")?,
+            };
+            if generation.framing_bytes > 64 || generation.dllp_bytes > 64 {
+                return Err(row.error("framing", "no packet is framed by that much", "expected 64 B at most"));
+            }
+            if generation.skip_bytes >= generation.skip_every_bytes || generation.skip_every_bytes > 1 << 24 {
+                let help = "expected less than `skip_every`, which is 16 MiB at most";
+                return Err(row.error("skip", "nothing is sent besides SKP", help));
+            }
+            generations.push(generation);
+        }
+        let mut factors = Vec::new();
+        for mut row in p.rows("acknowledge.rows")? {
+            let factor = AckFactor {
+                width: row.count("width")?,
+                small: row.share("up_to_256_bytes")?,
+                large: row.share("above")?,
+            };
+            if !(PPM / 10..=100 * PPM).contains(&factor.small) || !(PPM / 10..=100 * PPM).contains(&factor.large) {
+                return Err(row.error("above", "no link acknowledges like that", "expected 10 % to 10000 %"));
+            }
+            factors.push(factor);
+        }
+        let spec = Spec {
+            generations,
+            factors,
+            rate: p.rate("rate")?,
+            width: width(p, "width")?,
+            flight: p.time("flight")?,
+            bits_per_error: p.count("bits_per_error")?,
+        };
+        if spec.bits_per_error > 0 && spec.bits_per_error < 1_000_000 {
+            let help = "expected \"0 bits\" (none is ever wrong), or 1000000 bits and more";
+            return Err(p.error("bits_per_error", "such a link never trains", help));
+        }
+        if spec.flight > Time::us(100) {
+            return Err(p.error("flight", "no link is that long", "expected 100 us at most"));
+        }
+        Ok(spec)
+    }
+}
+
+/// A width, from data.
+pub fn width(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
+    let width = p.count(key)?;
+    if !WIDTHS.contains(&width) {
+        return Err(p.error(key, "links have 1, 2, 4, 8, 12 or 16 lanes", "write \"4 lanes\""));
+    }
+    Ok(width)
+}
+
+/// A largest payload or read request, from data.
+pub fn payload(p: &mut Parameters, key: &str) -> Result<u32, SpecError> {
+    let bytes = p.bytes(key)?;
+    if !bytes.is_power_of_two() || !PAYLOAD.contains(&bytes) {
+        return Err(p.error(key, "that is no size of PCI Express", "expected 128 B to 4 KiB, a power of two"));
+    }
+    Ok(bytes as u32)
+}
+
+/// Buffers that a receiver advertises.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffers {
+    /// Headers of posted requests; zero is infinitely many.
+    pub posted_headers: u64,
+    /// Data of posted requests, bytes.
+    pub posted_data_bytes: u64,
+    /// Headers of non-posted requests; zero is infinitely many.
+    pub non_posted_headers: u64,
+    /// How long a packet stays in them.
+    pub drain: Time,
+}
+
+impl Buffers {
+    /// A receiver that is never full.
+    pub const INFINITE: Buffers =
+        Buffers { posted_headers: 0, posted_data_bytes: 0, non_posted_headers: 0, drain: Time::ZERO };
+
+    /// Pulls the numbers; `payload_max` must fit.
+    pub fn read(p: &mut Parameters, payload_max: u32) -> Result<Buffers, SpecError> {
+        let buffers = Buffers {
+            posted_headers: p.count("credits.posted_headers")?,
+            posted_data_bytes: p.bytes("credits.posted_data")?,
+            non_posted_headers: p.count("credits.non_posted_headers")?,
+            drain: p.time("credits.drain")?,
+        };
+        if buffers.posted_headers > 0 && buffers.posted_data_bytes < u64::from(payload_max) {
+            // 2.6.1: at least one packet of the largest payload.
+            return Err(p.error(
+                "credits.posted_data",
+                "the largest packet does not fit",
+                format!("expected {payload_max} B at least"),
+            ));
+        }
+        Ok(buffers)
+    }
+}
+
+/// A port that leads away from the host: of a root complex, or of a switch.
+pub struct DownstreamPort {
+    /// The root.
+    pub root: Rc<RootComplex>,
+    /// Bytes per second of one lane, at most.
+    pub rate: u64,
+    /// Lanes, at most.
+    pub width: u64,
+    /// Largest payload on the way to the host, bytes.
+    pub payload_max: u32,
+    /// What its receiver advertises.
+    pub buffers: Buffers,
+    /// The links between here and the host, from here on; what goes there passes this switch first.
+    pub up: Vec<Stage>,
+    /// The links between the host and here, from the host on.
+    pub down: Vec<Stage>,
+    /// Through the switch that this is a port of.
+    pub switch: Time,
+}
+
+/// A link.
+pub struct Link {
+    sim: Sim,
+    spec: Spec,
+    up: Rc<Direction>,
+    down: Rc<Direction>,
+    above: Rc<DownstreamPort>,
+}
+
+/// What is at the far end of a link.
+pub struct UpstreamPort {
+    /// Bytes per second of one lane, at most.
+    pub rate: u64,
+    /// Lanes, at most.
+    pub width: u64,
+    /// Largest payload, bytes.
+    pub payload_max: u32,
+    /// What its receiver advertises.
+    pub buffers: Buffers,
+}
+
+impl Link {
+    /// A link named `name` at a port.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, above: &Rc<DownstreamPort>, seed: u64) -> Rc<Link> {
+        let direction = |way: &str| Rc::new(Direction::new(sim, &format!("{name}.{way}"), seed));
+        let (up, down) = (direction("up"), direction("down"));
+        Rc::new(Link { sim: sim.clone(), spec, up, down, above: above.clone() })
+    }
+
+    /// The port that it is plugged into.
+    pub fn above(&self) -> &DownstreamPort {
+        &self.above
+    }
+
+    /// Trains the link with what is at its far end. The error says what does not fit.
+    pub fn train(&self, below: &UpstreamPort) -> Result<u32, String> {
+        let rate = self.spec.rate.min(self.above.rate).min(below.rate);
+        let width = self.spec.width.min(self.above.width).min(below.width);
+        let payload_max = self.above.payload_max.min(below.payload_max);
+        let Some(generation) = self.spec.generations.iter().find(|generation| generation.rate == rate) else {
+            return Err(format!("the link has no row for {:.1} GT/s", rate as f64 * 8e-9));
+        };
+        let Some(factor) = self.spec.factors.iter().find(|factor| factor.width == width) else {
+            return Err(format!("the link has no row for {width} lanes"));
+        };
+        // A byte of packets takes line/data bytes of the wire.
+        let (ps, per_bytes) = (1_000_000_000_000 * generation.line_bytes, rate * width * generation.data_bytes);
+        let common = gcd(ps, per_bytes);
+        let (ps, per_bytes) = (ps / common, per_bytes / common);
+        let of_lane = |bytes: u64| Time::ps(bytes * 1_000_000_000_000 / rate);
+        let share = if payload_max <= 256 { factor.small } else { factor.large };
+        let symbols = (u64::from(payload_max) + LIMIT_OVERHEAD_BYTES) * share / PPM;
+        let mut speed = Speed {
+            ps,
+            per_bytes,
+            framing_bytes: generation.framing_bytes as u32,
+            dllp_bytes: generation.dllp_bytes as u32,
+            skip_every: of_lane(generation.skip_every_bytes),
+            skip: of_lane(generation.skip_bytes),
+            acknowledge: Time::ZERO,
+            flight: self.spec.flight,
+            bits_per_error: self.spec.bits_per_error,
+        };
+        speed.acknowledge = speed.time(symbols) + generation.internal_delay;
+        for (direction, receiver) in [(&self.up, &self.above.buffers), (&self.down, &below.buffers)] {
+            let posted = Credits::new(&self.sim, receiver.posted_headers, receiver.posted_data_bytes);
+            let non_posted = Credits::new(&self.sim, receiver.non_posted_headers, u64::MAX);
+            direction.trained(speed, posted, non_posted);
+        }
+        Ok(payload_max)
+    }
+
+    /// The links from the far end to the host, this one first.
+    pub fn stages_up(&self) -> Vec<Stage> {
+        let (direction, opposite) = (self.up.clone(), self.down.clone());
+        let first = Stage { direction, opposite, switch: self.above.switch, drain: self.above.buffers.drain };
+        [first].into_iter().chain(self.above.up.iter().cloned()).collect()
+    }
+
+    /// The links from the host to the far end, this one last.
+    pub fn stages_down(&self, drain: Time) -> Vec<Stage> {
+        let (direction, opposite) = (self.down.clone(), self.up.clone());
+        let last = Stage { direction, opposite, switch: Time::ZERO, drain };
+        self.above.down.iter().cloned().chain([last]).collect()
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,291 @@
+//! A path: one direction of several links in a row, and how a message crosses it packet by packet.
+//!
+//! ```text
+//!   link 0   h ddd h ddd h ddd
+//!   link 1      └ flight, switch ┘ h ddd h ddd h ddd      (cut through: a packet goes on before it has arrived)
+//! ```
+//!
+//! Packets of several messages share a link in the order in which they come. Packets of a message that nobody
+//! disturbs are booked as one train.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use hopscope_kernel::{Burst, Car, CarState, Grant, Sim, Time, join};
+
+use super::direction::{Direction, PacketPlan};
+use crate::protocols::pcie::{FLIGHT, LINK_BUSY, Packets, SWITCH};
+
+/// Links in a row, at most: device, two switches, chip set.
+pub const LINKS_MAX: usize = 4;
+/// A train has so many cars.
+const TRAIN_LINKS_MAX: usize = 3;
+/// Packets of a message, at most: a page in packets of 64 bytes, and a partial one at either end.
+const PACKETS_MAX: usize = 66;
+
+/// One link of a path.
+#[derive(Clone)]
+pub struct Stage {
+    /// The direction that the packets take.
+    pub direction: Rc<Direction>,
+    /// The opposite one.
+    pub opposite: Rc<Direction>,
+    /// Through the switch behind it, from the first byte to the first byte; nothing at the end of a path.
+    pub switch: Time,
+    /// How long the receiver keeps a packet in its buffers, where no link follows.
+    pub drain: Time,
+}
+
+/// Links in a row.
+pub struct Path {
+    sim: Sim,
+    stages: Vec<Stage>,
+}
+
+/// The packets of a message that may cross one link: those that have begun to cross the link before.
+struct Gates {
+    /// When they may.
+    open_at: RefCell<[Time; PACKETS_MAX]>,
+    /// How many there are.
+    count: Cell<u32>,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Gates { open_at: RefCell::new([Time::ZERO; PACKETS_MAX]), count: Cell::new(0) }
+    }
+}
+
+impl Gates {
+    fn open(&self, at: Time) {
+        self.open_at.borrow_mut()[self.count.get() as usize] = at;
+        self.count.set(self.count.get() + 1);
+    }
+}
+
+impl Path {
+    /// A path along `stages`, at most [`LINKS_MAX`].
+    pub fn new(sim: &Sim, stages: Vec<Stage>) -> Path {
+        assert!((1..=LINKS_MAX).contains(&stages.len()), "a path has one to {LINKS_MAX} links");
+        Path { sim: sim.clone(), stages }
+    }
+
+    /// The links.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// The last link's direction.
+    pub fn last(&self) -> &Direction {
+        &self.stages[self.stages.len() - 1].direction
+    }
+
+    /// Sends a message of a page at most. Ends when its last packet has left the last link; returns when it will have
+    /// arrived.
+    pub async fn carry(&self, packets: &Packets) -> Time {
+        for stage in &self.stages {
+            stage.direction.prepare(packets, &stage.opposite).await;
+        }
+        if self.stages.len() == 1 {
+            self.carry_over_one(packets).await;
+        } else {
+            self.carry_over_several(packets).await;
+        }
+        self.sim.now() + self.last().speed().flight
+    }
+
+    /// Waits until what [`Path::carry`] has sent arrives.
+    pub async fn arrive(&self, arrival: Time) {
+        self.last().lane().delay(&FLIGHT, arrival.saturating_sub(self.sim.now())).await;
+    }
+
+    async fn carry_over_one(&self, packets: &Packets) {
+        let (direction, count) = (&*self.stages[0].direction, packets.count());
+        let mut index = 0;
+        while index < count {
+            let (payload, ahead) = (packets.payload(index), count - index);
+            let plan = direction.plan(packets, payload);
+            if ahead > 1 && packets.equal() && self.credits_suffice(packets, ahead) {
+                let (start, length) = (self.sim.now(), direction.length(packets, payload));
+                let cars = [car(direction, Time::ZERO, &plan)];
+                let [Some(CarState { done, next }), ..] =
+                    self.sim.train(u64::from(ahead), start, length, &cars).await.cars
+                else {
+                    return;
+                };
+                let begun = done as u32 + u32::from(matches!(next, Burst::UnderWay(_)));
+                self.count_sent(0, packets, begun);
+                (0..u64::from(begun)).for_each(|k| self.credit(0, packets, payload, start + length * (k + 1)));
+                index += begun;
+                match next {
+                    Burst::UnderWay(burst) => burst.finish().await,
+                    Burst::Requested(request) => {
+                        let grant = request.await;
+                        self.send(0, packets, payload, grant, |_| {}).await;
+                        index += 1;
+                    }
+                    Burst::Ahead => {}
+                }
+                if begun > 0 {
+                    continue;
+                }
+            }
+            if index < count {
+                let grant = direction.lane().acquire(&LINK_BUSY).await;
+                self.send(0, packets, packets.payload(index), grant, |_| {}).await;
+                index += 1;
+            }
+        }
+    }
+
+    async fn carry_over_several(&self, packets: &Packets) {
+        let gates: [Gates; LINKS_MAX] = Default::default();
+        let plans: [PacketPlan; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| match self.stages.get(stage) {
+            Some(stage) => stage.direction.plan(packets, packets.payload(0)),
+            None => [(&FLIGHT, Time::ZERO); 2],
+        });
+        let mut from = [0; LINKS_MAX];
+        let mut next = [const { Burst::Ahead }; LINKS_MAX];
+        if self.regular(packets) {
+            let (start, length) = (self.sim.now(), self.stages[0].direction.length(packets, packets.payload(0)));
+            let offsets = self.offsets(packets);
+            let cars: [Car<'_>; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| {
+                let stage = stage.min(self.stages.len() - 1);
+                car(&self.stages[stage].direction, offsets[stage], &plans[stage])
+            });
+            let run = self.sim.train(u64::from(packets.count()), start, length, &cars[..self.stages.len()]);
+            for (stage, state) in run.await.cars.into_iter().enumerate() {
+                let Some(state) = state else { continue };
+                let begun = state.done as u32 + u32::from(matches!(state.next, Burst::UnderWay(_)));
+                self.count_sent(stage, packets, begun);
+                let sent = plans[stage][0].1 + plans[stage][1].1;
+                for k in 0..u64::from(begun) {
+                    let begins = start + offsets[stage] + length * k;
+                    self.credit(stage, packets, packets.payload(0), begins + sent);
+                    if stage + 1 < self.stages.len() {
+                        gates[stage + 1].open(start + offsets[stage + 1] + length * k);
+                    }
+                }
+                (from[stage], next[stage]) = (state.done as u32, state.next);
+            }
+        }
+        let [a, b, c, d] = next;
+        let cross = |stage, next| self.cross(stage, packets, from[stage], next, &gates);
+        let sim = &self.sim;
+        join(sim, cross(0, a), join(sim, cross(1, b), join(sim, cross(2, c), cross(3, d)))).await;
+    }
+
+    /// Whether all packets can be booked as one train: none of them would wait for a slower link behind.
+    fn regular(&self, packets: &Packets) -> bool {
+        let length = |stage: &Stage| stage.direction.length(packets, packets.payload(0));
+        packets.count() > 1
+            && packets.equal()
+            && self.stages.len() <= TRAIN_LINKS_MAX
+            && self.stages.iter().all(|stage| length(stage) <= length(&self.stages[0]))
+            && self.credits_suffice(packets, packets.count())
+    }
+
+    fn credits_suffice(&self, packets: &Packets, count: u32) -> bool {
+        let credits =
+            |stage: &Stage| stage.direction.credits(packets.flow).is_none_or(|c| c.suffice(count, packets.payload(0)));
+        self.stages.iter().all(credits)
+    }
+
+    fn count_sent(&self, stage: usize, packets: &Packets, count: u32) {
+        if let Some(credits) = self.stages[stage].direction.credits(packets.flow) {
+            credits.use_up(count, packets.payload(0));
+        }
+    }
+
+    /// From the beginning of a packet on the first link to its beginning on each.
+    fn offsets(&self, packets: &Packets) -> [Time; LINKS_MAX] {
+        let mut offsets = [Time::ZERO; LINKS_MAX];
+        for stage in 1..self.stages.len() {
+            offsets[stage] = offsets[stage - 1] + self.passage(stage, packets, packets.payload(0));
+        }
+        offsets
+    }
+
+    /// From the beginning of a packet on the link before `stage` to where it can begin on that one. It is passed on
+    /// while it still arrives, but never faster than it arrives.
+    fn passage(&self, stage: usize, packets: &Packets, payload: u32) -> Time {
+        let (before, here) = (&self.stages[stage - 1], &self.stages[stage]);
+        let (slow, fast) = (before.direction.length(packets, payload), here.direction.length(packets, payload));
+        before.direction.speed().flight + before.switch + slow.saturating_sub(fast)
+    }
+
+    /// Takes what is left of a message across one link, packet by packet.
+    async fn cross(&self, stage: usize, packets: &Packets, from: u32, next: Burst<'_>, gates: &[Gates; LINKS_MAX]) {
+        let Some(Stage { direction, .. }) = self.stages.get(stage) else { return };
+        let following = gates.get(stage + 1).filter(|_| stage + 1 < self.stages.len());
+        let begins = |index: u32, at: Time| {
+            if let Some(gate) = following {
+                gate.open(at + self.passage(stage + 1, packets, packets.payload(index)));
+            }
+        };
+        let mut index = from;
+        match next {
+            Burst::UnderWay(burst) => {
+                burst.finish().await;
+                index += 1;
+            }
+            Burst::Requested(request) => {
+                let grant = request.await;
+                self.send(stage, packets, packets.payload(index), grant, |at| begins(index, at)).await;
+                index += 1;
+            }
+            Burst::Ahead => {}
+        }
+        while index < packets.count() {
+            if stage > 0 {
+                self.pass(stage, index, &gates[stage]).await;
+            }
+            let grant = direction.lane().acquire(&LINK_BUSY).await;
+            self.send(stage, packets, packets.payload(index), grant, |at| begins(index, at)).await;
+            index += 1;
+        }
+    }
+
+    /// Waits until a packet may cross the link of `stage`.
+    async fn pass(&self, stage: usize, index: u32, gates: &Gates) {
+        poll_fn(|_| if gates.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
+        let open_at = gates.open_at.borrow()[index as usize];
+        let before = self.stages[stage - 1].direction.lane();
+        before.delay(&SWITCH, open_at.saturating_sub(self.sim.now())).await;
+    }
+
+    /// Sends one packet over the link of `stage`; `begins` is told when it begins.
+    async fn send(&self, stage: usize, packets: &Packets, payload: u32, grant: Grant<'_>, begins: impl FnOnce(Time)) {
+        let direction = &*self.stages[stage].direction;
+        if let Some(credits) = direction.credits(packets.flow) {
+            credits.take(direction.lane(), &grant, payload).await;
+        }
+        let (plan, now) = (direction.plan(packets, payload), self.sim.now());
+        begins(now);
+        self.credit(stage, packets, payload, now + plan[0].1 + plan[1].1);
+        grant.hold_plan(plan).await;
+    }
+
+    /// A packet leaves for good at `end`: the buffer that it lay in before the link of `stage` is free, and at the end of
+    /// the path the receiver will free its own. The other direction brings the credits back.
+    fn credit(&self, stage: usize, packets: &Packets, payload: u32, end: Time) {
+        if stage > 0 {
+            let before = &self.stages[stage - 1].direction;
+            if let Some(credits) = before.credits(packets.flow) {
+                credits.give_back(end + before.speed().flight, payload);
+            }
+        }
+        if stage + 1 == self.stages.len() {
+            let Stage { direction, drain, .. } = &self.stages[stage];
+            if let Some(credits) = direction.credits(packets.flow) {
+                credits.give_back(end + direction.speed().flight * 2 + *drain, payload);
+            }
+        }
+    }
+}
+
+fn car<'a>(direction: &'a Direction, offset: Time, plan: &'a PacketPlan) -> Car<'a> {
+    Car { lane: direction.lane(), priority: 0, reason: &LINK_BUSY, offset, lead: &[], plan }
+}

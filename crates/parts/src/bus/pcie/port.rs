@@ -1,0 +1,285 @@
+//! An endpoint's port: reads and writes of host memory, doorbells and interrupts, along the links to the host.
+//!
+//! ```text
+//!   write   packets ▶▶▶▶ up ▶▶▶▶ root complex ▶ visible
+//!   read    tag, request ▶ up ▶ root complex ▶ cache or memory ▶ completions ▶▶▶▶ down ▶ tag back
+//! ```
+//!
+//! Whoever asks carries its packets itself, so that as much goes on at a time as there are processes that ask.
+//!
+//! Not modelled: configuration, errors, atomic operations, prefixes, address translation services.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use hopscope_kernel::{Label, Queue, Sim, Time, join};
+
+use super::path::{LINKS_MAX, Path};
+use super::{Buffers, Link, UpstreamPort, payload, width};
+use crate::bridge::root_complex::RootComplex;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::{
+    DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER,
+};
+
+/// Requests of one read, at most: a page in requests of 128 bytes, and a partial one.
+const REQUESTS_MAX: usize = 33;
+/// 10-bit tags; flit mode has 14 bits, of which so many are enough here.
+const TAGS_MAX: u64 = 16_384;
+
+/// The part of a device's data sheet that concerns its link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSpec {
+    rate: u64,
+    width: u64,
+    payload_max: u32,
+    read_request_max: u32,
+    tags: usize,
+    header_bytes: u32,
+    relaxed: bool,
+}
+
+impl PortSpec {
+    /// Pulls the numbers, all of which begin with `pcie`.
+    pub fn read(p: &mut Parameters) -> Result<PortSpec, SpecError> {
+        let tags = p.count("pcie.tags")?;
+        if !(1..=TAGS_MAX).contains(&tags) {
+            return Err(p.error("pcie.tags", "no requester has as many", format!("expected 1 to {TAGS_MAX} tags")));
+        }
+        let header_bytes = match p.count("pcie.address")? {
+            32 => HEADER_3DW,
+            64 => HEADER_4DW,
+            _ => return Err(p.error("pcie.address", "addresses have 32 or 64 bits", "write \"64 bits\"")),
+        };
+        let relaxed = match p.text("pcie.ordering")?.as_str() {
+            "relaxed" => true,
+            "strict" => false,
+            other => {
+                let problem = format!("`{other}` is no ordering");
+                return Err(p.error("pcie.ordering", problem, "expected \"strict\" or \"relaxed\""));
+            }
+        };
+        Ok(PortSpec {
+            rate: p.rate("pcie.rate")?,
+            width: width(p, "pcie.width")?,
+            payload_max: payload(p, "pcie.payload_max")?,
+            read_request_max: payload(p, "pcie.read_request_max")?,
+            tags: tags as usize,
+            header_bytes,
+            relaxed,
+        })
+    }
+}
+
+/// An endpoint's port.
+pub struct Port {
+    sim: Sim,
+    up: Path,
+    down: Path,
+    root: Rc<RootComplex>,
+    tags: Queue<()>,
+    header_bytes: u32,
+    payload_max: u32,
+    completion_max: u32,
+    read_request_max: u32,
+    relaxed: bool,
+    /// All writes that have left are visible then.
+    visible: Cell<Time>,
+}
+
+impl Port {
+    /// Plugs an endpoint into a link, which trains.
+    pub fn new(sim: &Sim, spec: &PortSpec, link: &Link) -> Result<Rc<Port>, String> {
+        let PortSpec { rate, width, payload_max, .. } = *spec;
+        let payload_max = link.train(&UpstreamPort { rate, width, payload_max, buffers: Buffers::INFINITE })?;
+        let (up, down) = (link.stages_up(), link.stages_down(Time::ZERO));
+        if up.len() > LINKS_MAX {
+            return Err(format!("there are {} links between this device and the host, {LINKS_MAX} at most", up.len()));
+        }
+        let root = link.above().root.clone();
+        let tags = Queue::new(sim, spec.tags);
+        for _ in 0..spec.tags {
+            let _ = tags.try_put(());
+        }
+        Ok(Rc::new(Port {
+            sim: sim.clone(),
+            up: Path::new(sim, up),
+            down: Path::new(sim, down),
+            tags,
+            header_bytes: spec.header_bytes,
+            payload_max,
+            completion_max: root.completion_bytes().min(payload_max),
+            read_request_max: spec.read_request_max,
+            relaxed: spec.relaxed,
+            visible: Cell::new(Time::ZERO),
+            root,
+        }))
+    }
+
+    /// The root complex.
+    pub fn root(&self) -> &Rc<RootComplex> {
+        &self.root
+    }
+
+    /// Largest payload of a packet, bytes.
+    pub fn payload_max(&self) -> u32 {
+        self.payload_max
+    }
+
+    /// Links to the host.
+    pub fn up(&self) -> &Path {
+        &self.up
+    }
+
+    /// Links from the host.
+    pub fn down(&self) -> &Path {
+        &self.down
+    }
+
+    /// Writes host memory. Ends when the last packet has left; returns when it will be visible to the processor.
+    pub async fn write(&self, address: u64, bytes: u32, data: &'static Label, home: Home) -> Time {
+        self.write_in_packets(address, bytes, self.payload_max, data, home).await
+    }
+
+    /// The same in packets of `payload_max` bytes at most.
+    pub async fn write_in_packets(
+        &self,
+        address: u64,
+        bytes: u32,
+        payload_max: u32,
+        data: &'static Label,
+        home: Home,
+    ) -> Time {
+        let (mut address, mut left) = (address, bytes);
+        while left > 0 {
+            let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
+            let payload_max = payload_max.min(self.payload_max);
+            let packets = Packets::cut(Flow::Posted, self.header_bytes, data, address, part, payload_max);
+            let arrival = self.up.carry(&packets).await;
+            let visible = self.root.write(arrival, address, part, home).await;
+            self.visible.set(self.visible.get().max(visible));
+            (address, left) = (address + u64::from(part), left - part);
+        }
+        self.visible.get()
+    }
+
+    /// Reads host memory within one page. Ends when the last completion has arrived.
+    pub async fn read(&self, address: u64, bytes: u32, data: &'static Label, home: Home) {
+        let first = self.request_length(address, bytes);
+        if first == bytes {
+            self.tags.take(&NO_TAG).await;
+            let sent = self.request(address, bytes, home).await;
+            self.complete(sent, address, bytes, data, home).await;
+            return;
+        }
+        // Several requests: they are sent one after the other, and answered one after the other.
+        let sent = RefCell::new([(Time::ZERO, 0); REQUESTS_MAX]);
+        let count = Cell::new(0);
+        let asking = async {
+            let mut done = 0;
+            while done < bytes {
+                let at = address + u64::from(done);
+                let part = self.request_length(at, bytes - done);
+                self.tags.take(&NO_TAG).await;
+                let arrival = self.request(at, part, home).await;
+                sent.borrow_mut()[count.get()] = (arrival, part);
+                count.set(count.get() + 1);
+                done += part;
+            }
+        };
+        let answering = async {
+            let (mut done, mut index) = (0, 0);
+            while done < bytes {
+                poll_fn(|_| if count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
+                let (arrival, part) = sent.borrow()[index];
+                self.complete(arrival, address + u64::from(done), part, data, home).await;
+                (done, index) = (done + part, index + 1);
+            }
+        };
+        join(&self.sim, asking, answering).await;
+    }
+
+    /// How much of a read one request asks for: up to the next multiple of the largest request.
+    fn request_length(&self, address: u64, bytes: u32) -> u32 {
+        let max = self.read_request_max;
+        bytes.min(max - (address % u64::from(max)) as u32)
+    }
+
+    /// Sends a read request; returns when it arrives.
+    async fn request(&self, _address: u64, _bytes: u32, _home: Home) -> Time {
+        self.up.carry(&Packets::request(self.header_bytes)).await
+    }
+
+    /// Waits for the answer to a request and for its last packet.
+    async fn complete(&self, request: Time, address: u64, bytes: u32, data: &'static Label, home: Home) {
+        self.up.arrive(request).await;
+        // 2.4.1: a read does not pass the writes before it, unless the ordering is relaxed.
+        let after = if self.relaxed { Time::ZERO } else { self.visible.get() };
+        self.root.read(address, bytes, home, after).await;
+        let packets = Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, self.completion_max);
+        let arrival = self.down.carry(&packets).await;
+        self.down.arrive(arrival).await;
+        let _ = self.tags.try_put(());
+    }
+
+    /// A posted write of the processor to a register of the device, carried by the device's process. Ends when it has
+    /// arrived.
+    pub async fn doorbell(&self) {
+        let packets = Packets::cut(Flow::Posted, self.header_bytes, &REGISTER, 0, 4, self.payload_max);
+        let arrival = self.down.carry(&packets).await;
+        self.down.arrive(arrival).await;
+    }
+
+    /// A read of the processor from a register of the device, which takes `access` to answer. Ends when the answer has
+    /// arrived at the root complex.
+    pub async fn register_read(&self, access: Time) {
+        let arrival = self.down.carry(&Packets::request(self.header_bytes)).await;
+        self.down.arrive(arrival).await;
+        self.down.last().lane().delay(&REGISTER, access).await;
+        let packets = Packets::cut(Flow::Completion, HEADER_3DW, &REGISTER, 0, 4, self.payload_max);
+        let arrival = self.up.carry(&packets).await;
+        self.up.arrive(arrival).await;
+    }
+
+    /// A message-signalled interrupt, behind all writes. Ends when it has arrived.
+    pub async fn interrupt(&self) {
+        let packets = Packets::cut(Flow::Posted, self.header_bytes, &INTERRUPT, 0, 4, self.payload_max);
+        let arrival = self.up.carry(&packets).await;
+        self.up.arrive(arrival.max(self.visible.get())).await;
+    }
+
+    /// Writes memory of another device: through the switch that both are below, or through the root complex. Ends when
+    /// the last packet has arrived.
+    pub async fn write_to(&self, route: &Path, address: u64, bytes: u32) {
+        let (mut address, mut left) = (address, bytes);
+        while left > 0 {
+            let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
+            let packets = Packets::cut(Flow::Posted, self.header_bytes, &DATA, address, part, self.payload_max);
+            let arrival = route.carry(&packets).await;
+            route.arrive(arrival).await;
+            (address, left) = (address + u64::from(part), left - part);
+        }
+    }
+
+    /// The way to another device: up to where both ways to the host meet, then down.
+    pub fn route_to(&self, peer: &Port) -> Result<Path, String> {
+        let (ours, theirs) = (self.up.stages(), peer.down.stages());
+        // The same link is `up` for one and `opposite` of `down` for the other.
+        let shared = ours.iter().rev().zip(theirs).take_while(|(up, down)| Rc::ptr_eq(&up.direction, &down.opposite));
+        let shared = shared.count();
+        let mut stages = ours[..ours.len() - shared].to_vec();
+        if shared == 0
+            && let Some(last) = stages.last_mut()
+        {
+            // Through the root complex, from one of its ports to another.
+            last.switch = self.root.peer_to_peer();
+        }
+        stages.extend_from_slice(&theirs[shared..]);
+        if stages.len() > LINKS_MAX {
+            return Err(format!("there are {} links between the two devices, {LINKS_MAX} at most", stages.len()));
+        }
+        Ok(Path::new(&self.sim, stages))
+    }
+}

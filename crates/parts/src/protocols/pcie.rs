@@ -1,0 +1,158 @@
+//! PCI Express: transaction layer packets, their phases on a link, and where in the host data lies.
+//! PCI Express Base Specification 4.0, chapters 2 to 4; 6.0 for flits.
+
+use hopscope_kernel::Label;
+
+/// Waiting for the transmitter, which sends one packet at a time.
+pub static LINK_BUSY: Label = Label::reason("link busy");
+/// Framing, sequence number, header and LCRC of a packet.
+pub static HEADER: Label = Label::protocol("framing, header and LCRC");
+/// Bytes of the user.
+pub static DATA: Label = Label::payload("data");
+/// Data of a packet that carries what a controller needs to know: a command, a descriptor, a completion entry.
+pub static DESCRIPTOR: Label = Label::protocol("descriptors");
+/// A register access of the processor: a doorbell.
+pub static REGISTER: Label = Label::protocol("register access");
+/// A message-signalled interrupt.
+pub static INTERRUPT: Label = Label::protocol("interrupt message");
+/// Data link layer packets: ACK and UpdateFC.
+pub static DLLP: Label = Label::protocol("ACK and UpdateFC");
+/// SKP ordered sets, which make up for the difference of two clocks.
+pub static SKIP: Label = Label::protocol("SKP ordered set");
+/// Packets sent again after one arrived damaged.
+pub static REPLAY: Label = Label::protocol("replay");
+/// The transmitter holds a packet for which the receiver has advertised no buffer.
+pub static NO_CREDITS: Label = Label::reason("no flow control credits");
+/// The receiver empties a buffer and says so.
+pub static CREDITS_RETURN: Label = Label::protocol("credits on their way back");
+/// From one end of a link to the other: serialiser, wires, deserialiser.
+pub static FLIGHT: Label = Label::protocol("flight");
+/// Through a switch.
+pub static SWITCH: Label = Label::protocol("switch");
+/// As many reads are under way as the requester has tags.
+pub static NO_TAG: Label = Label::reason("no tag free");
+
+/// No packet crosses a multiple of this many bytes (2.2.7).
+pub const PAGE_BYTES: u32 = 4_096;
+/// Header of a request with a 32-bit address, and of a completion, bytes (2.2.1).
+pub const HEADER_3DW: u32 = 12;
+/// Header of a request with a 64-bit address, bytes.
+pub const HEADER_4DW: u32 = 16;
+
+/// What a packet counts as in flow control (2.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Writes and messages.
+    Posted,
+    /// Reads.
+    NonPosted,
+    /// Answers to reads.
+    Completion,
+}
+
+/// A run of packets that carry neighbouring bytes: cut at multiples of the largest payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// What they count as.
+    pub flow: Flow,
+    /// Header of each, bytes.
+    pub header_bytes: u32,
+    /// What the data phases carry.
+    pub data: &'static Label,
+    first_bytes: u32,
+    whole_bytes: u32,
+    wholes: u32,
+    last_bytes: u32,
+}
+
+impl Packets {
+    /// `bytes` from `address` on, in packets of `payload_max` bytes at most, each within a multiple of that.
+    pub fn cut(
+        flow: Flow,
+        header_bytes: u32,
+        data: &'static Label,
+        address: u64,
+        bytes: u32,
+        payload_max: u32,
+    ) -> Packets {
+        let to_boundary = payload_max - (address % u64::from(payload_max)) as u32;
+        let first_bytes = if to_boundary < payload_max { to_boundary.min(bytes) } else { 0 };
+        let rest = bytes - first_bytes;
+        let (wholes, last_bytes) = (rest / payload_max, rest % payload_max);
+        Packets { flow, header_bytes, data, first_bytes, whole_bytes: payload_max, wholes, last_bytes }
+    }
+
+    /// One packet without data: a read request.
+    pub fn request(header_bytes: u32) -> Packets {
+        Packets {
+            flow: Flow::NonPosted,
+            header_bytes,
+            data: &DATA,
+            first_bytes: 0,
+            whole_bytes: 0,
+            wholes: 1,
+            last_bytes: 0,
+        }
+    }
+
+    /// How many.
+    pub fn count(&self) -> u32 {
+        self.wholes + u32::from(self.first_bytes > 0) + u32::from(self.last_bytes > 0)
+    }
+
+    /// Whether all have the same length.
+    pub fn equal(&self) -> bool {
+        self.first_bytes == 0 && self.last_bytes == 0
+    }
+
+    /// Payload of packet `index`.
+    pub fn payload(&self, index: u32) -> u32 {
+        let led = u32::from(self.first_bytes > 0);
+        match index {
+            0 if led == 1 => self.first_bytes,
+            _ if index - led < self.wholes => self.whole_bytes,
+            _ => self.last_bytes,
+        }
+    }
+
+    /// Payload of all of them.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.first_bytes) + u64::from(self.whole_bytes) * u64::from(self.wholes) + u64::from(self.last_bytes)
+    }
+}
+
+/// Where in the host what a device reads or writes lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// In the last-level cache, where a device finds what the processor has just written.
+    pub cached: bool,
+    /// On the other socket.
+    pub remote: bool,
+}
+
+impl Home {
+    /// In the cache of the socket that the device is plugged into.
+    pub const CACHE: Home = Home { cached: true, remote: false };
+    /// In the memory of the socket that the device is plugged into.
+    pub const MEMORY: Home = Home { cached: false, remote: false };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(address: u64, bytes: u32, payload_max: u32) -> Vec<u32> {
+        let packets = Packets::cut(Flow::Posted, HEADER_4DW, &DATA, address, bytes, payload_max);
+        assert_eq!(packets.bytes(), u64::from(bytes));
+        (0..packets.count()).map(|index| packets.payload(index)).collect()
+    }
+
+    #[test]
+    fn packets_are_cut_at_multiples_of_the_largest_payload() {
+        assert_eq!(lengths(0, 1_024, 256), [256; 4]);
+        assert_eq!(lengths(64, 512, 256), [192, 256, 64]);
+        assert_eq!(lengths(64, 100, 256), [100]);
+        assert_eq!(lengths(192, 65, 256), [64, 1]);
+        assert_eq!(lengths(0, 1, 256), [1]);
+    }
+}
