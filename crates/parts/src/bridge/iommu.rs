@@ -52,6 +52,14 @@ impl Spec {
     }
 }
 
+#[cfg(test)]
+impl Spec {
+    /// Addresses are not translated.
+    pub(crate) fn off() -> Spec {
+        Spec { entries: 0, page_bytes: 4_096, walk: Time::ZERO, walkers: 1 }
+    }
+}
+
 /// An IOMMU.
 pub struct Iommu {
     spec: Spec,

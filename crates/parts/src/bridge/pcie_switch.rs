@@ -69,3 +69,12 @@ pub fn plug(spec: &Spec, link: &Link) -> Result<Rc<DownstreamPort>, String> {
         switch: spec.latency,
     }))
 }
+
+#[cfg(test)]
+impl Spec {
+    /// A switch for tests of what is plugged into it: 100 ns.
+    pub(crate) fn example(buffers: Buffers) -> Spec {
+        let (rate, payload_max) = (8_000_000_000, 512);
+        Spec { ports: 4, rate, width: 16, port_width: 16, payload_max, latency: Time::ns(100), buffers }
+    }
+}

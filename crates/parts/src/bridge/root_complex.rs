@@ -98,6 +98,29 @@ impl Spec {
     }
 }
 
+#[cfg(test)]
+impl Spec {
+    /// A root complex for tests of what is plugged into it: 100 ns to the cache, 200 ns to memory.
+    pub(crate) fn example(payload_max: u32, buffers: Buffers) -> Spec {
+        Spec {
+            ports: 4,
+            rate: 8_000_000_000,
+            width: 16,
+            payload_max,
+            completion_bytes: 64,
+            buffers,
+            cache_read: Time::ns(100),
+            memory_read: Time::ns(200),
+            write: Time::ns(50),
+            memory_rate: 100_000_000_000,
+            interconnect: Time::ns(80),
+            interconnect_rate: 50_000_000_000,
+            peer_to_peer: Time::ns(300),
+            iommu: iommu::Spec::off(),
+        }
+    }
+}
+
 /// A root complex.
 pub struct RootComplex {
     sim: Sim,

@@ -27,8 +27,8 @@ pub static NO_CREDITS: Label = Label::reason("no flow control credits");
 pub static CREDITS_RETURN: Label = Label::protocol("credits on their way back");
 /// From one end of a link to the other: serialiser, wires, deserialiser.
 pub static FLIGHT: Label = Label::protocol("flight");
-/// Through a switch.
-pub static SWITCH: Label = Label::protocol("switch");
+/// From one link to the next.
+pub static SWITCH: Label = Label::protocol("flight and switch");
 /// As many reads are under way as the requester has tags.
 pub static NO_TAG: Label = Label::reason("no tag free");
 

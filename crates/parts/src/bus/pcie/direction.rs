@@ -75,8 +75,9 @@ pub struct Direction {
     /// End of the last message.
     busy_until: Cell<Time>,
     due: RefCell<Due>,
-    /// Bits that arrive before the next wrong one, and what draws it.
-    sound_bits: RefCell<(u64, Pcg64Mcg)>,
+    /// Bits that arrive before the next wrong one.
+    sound_bits: Cell<u64>,
+    random: RefCell<Pcg64Mcg>,
     /// Of posted and of non-posted requests.
     credits: OnceCell<[Credits; 2]>,
 }
@@ -104,7 +105,8 @@ impl Direction {
             skip_at: Cell::new(Time::MAX),
             busy_until: Cell::new(Time::ZERO),
             due: RefCell::new(Due::default()),
-            sound_bits: RefCell::new((u64::MAX, random)),
+            sound_bits: Cell::new(u64::MAX),
+            random: RefCell::new(random),
             credits: OnceCell::new(),
         }
     }
@@ -120,15 +122,14 @@ impl Direction {
 
     fn draw_error(&self) {
         let mean = self.speed.get().bits_per_error;
-        let mut sound = self.sound_bits.borrow_mut();
-        sound.0 = match mean {
+        self.sound_bits.set(match mean {
             0 => u64::MAX,
             // An exponential draw: errors come independently of each other.
             _ => {
-                let even = ((sound.1.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                let even = ((self.random.borrow_mut().next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
                 (-libm::log(even) * mean as f64) as u64
             }
-        };
+        });
     }
 
     /// The lane.
@@ -247,12 +248,12 @@ impl Direction {
         let count = u64::from(packets.count());
         let mut bits = 8 * (u64::from(speed.framing_bytes + packets.header_bytes) * count + packets.bytes());
         let mut replays = 0;
-        while bits >= self.sound_bits.borrow().0 && replays < count {
-            bits -= self.sound_bits.borrow().0;
+        while bits >= self.sound_bits.get() && replays < count {
+            bits -= self.sound_bits.get();
             self.draw_error();
             replays += 1;
         }
-        self.sound_bits.borrow_mut().0 -= bits.min(self.sound_bits.borrow().0);
+        self.sound_bits.set(self.sound_bits.get().saturating_sub(bits));
         let again = self.length(packets, packets.payload(0)) + speed.flight * 2 + speed.time(speed.dllp_bytes.into());
         again * replays
     }

@@ -19,6 +19,8 @@ mod credits;
 mod direction;
 mod path;
 mod port;
+#[cfg(test)]
+mod tests;
 
 use std::rc::Rc;
 

@@ -13,7 +13,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use hopscope_kernel::{Burst, Car, CarState, Grant, Sim, Time, join};
+use hopscope_kernel::{Burst, Car, CarState, Grant, Lead, Sim, Time, join};
 
 use super::direction::{Direction, PacketPlan};
 use crate::protocols::pcie::{FLIGHT, LINK_BUSY, Packets, SWITCH};
@@ -109,7 +109,7 @@ impl Path {
             let plan = direction.plan(packets, payload);
             if ahead > 1 && packets.equal() && self.credits_suffice(packets, ahead) {
                 let (start, length) = (self.sim.now(), direction.length(packets, payload));
-                let cars = [car(direction, Time::ZERO, &plan)];
+                let cars = [car(direction, Time::ZERO, &[], &plan)];
                 let [Some(CarState { done, next }), ..] =
                     self.sim.train(u64::from(ahead), start, length, &cars).await.cars
                 else {
@@ -146,6 +146,11 @@ impl Path {
             Some(stage) => stage.direction.plan(packets, packets.payload(0)),
             None => [(&FLIGHT, Time::ZERO); 2],
         });
+        let leads: [[Lead<'_>; 1]; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| {
+            let (before, stage) = (stage.saturating_sub(1), stage.min(self.stages.len() - 1));
+            let passage = if stage == 0 { Time::ZERO } else { self.passage(stage, packets, packets.payload(0)) };
+            [(self.stages[before.min(self.stages.len() - 1)].direction.lane(), &SWITCH, passage)]
+        });
         let mut from = [0; LINKS_MAX];
         let mut next = [const { Burst::Ahead }; LINKS_MAX];
         if self.regular(packets) {
@@ -153,7 +158,7 @@ impl Path {
             let offsets = self.offsets(packets);
             let cars: [Car<'_>; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| {
                 let stage = stage.min(self.stages.len() - 1);
-                car(&self.stages[stage].direction, offsets[stage], &plans[stage])
+                car(&self.stages[stage].direction, offsets[stage], &leads[stage][..stage.min(1)], &plans[stage])
             });
             let run = self.sim.train(u64::from(packets.count()), start, length, &cars[..self.stages.len()]);
             for (stage, state) in run.await.cars.into_iter().enumerate() {
@@ -240,7 +245,7 @@ impl Path {
         }
         while index < packets.count() {
             if stage > 0 {
-                self.pass(stage, index, &gates[stage]).await;
+                self.pass(stage, packets, index, &gates[stage]).await;
             }
             let grant = direction.lane().acquire(&LINK_BUSY).await;
             self.send(stage, packets, packets.payload(index), grant, |at| begins(index, at)).await;
@@ -249,11 +254,12 @@ impl Path {
     }
 
     /// Waits until a packet may cross the link of `stage`.
-    async fn pass(&self, stage: usize, index: u32, gates: &Gates) {
+    async fn pass(&self, stage: usize, packets: &Packets, index: u32, gates: &Gates) {
         poll_fn(|_| if gates.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
         let open_at = gates.open_at.borrow()[index as usize];
-        let before = self.stages[stage - 1].direction.lane();
-        before.delay(&SWITCH, open_at.saturating_sub(self.sim.now())).await;
+        self.sim.wait_until(open_at).await;
+        let passage = self.passage(stage, packets, packets.payload(index));
+        self.stages[stage - 1].direction.lane().delayed(&SWITCH, open_at - passage, open_at);
     }
 
     /// Sends one packet over the link of `stage`; `begins` is told when it begins.
@@ -286,6 +292,6 @@ impl Path {
     }
 }
 
-fn car<'a>(direction: &'a Direction, offset: Time, plan: &'a PacketPlan) -> Car<'a> {
-    Car { lane: direction.lane(), priority: 0, reason: &LINK_BUSY, offset, lead: &[], plan }
+fn car<'a>(direction: &'a Direction, offset: Time, lead: &'a [Lead<'a>], plan: &'a PacketPlan) -> Car<'a> {
+    Car { lane: direction.lane(), priority: 0, reason: &LINK_BUSY, offset, lead, plan }
 }

@@ -32,13 +32,20 @@ const TAGS_MAX: u64 = 16_384;
 /// The part of a device's data sheet that concerns its link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortSpec {
-    rate: u64,
-    width: u64,
-    payload_max: u32,
-    read_request_max: u32,
-    tags: usize,
-    header_bytes: u32,
-    relaxed: bool,
+    /// Bytes per second of one lane, at most.
+    pub rate: u64,
+    /// Lanes, at most.
+    pub width: u64,
+    /// Largest payload, bytes.
+    pub payload_max: u32,
+    /// Largest read request, bytes.
+    pub read_request_max: u32,
+    /// Reads under way, at most.
+    pub tags: usize,
+    /// Header of a request, bytes.
+    pub header_bytes: u32,
+    /// Reads may pass writes.
+    pub relaxed: bool,
 }
 
 impl PortSpec {
