@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_kernel::Sim;
+use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
 use hopscope_parts::protocols::storage::Storage;
@@ -55,6 +56,8 @@ pub struct Machine {
     pub sim: Sim,
     /// Devices that a job can name.
     pub volumes: BTreeMap<String, Rc<dyn Storage>>,
+    /// What its links have trained to, by name.
+    pub links: Vec<(String, Training)>,
 }
 
 impl Part {
@@ -122,6 +125,11 @@ impl Blueprint {
         self.build(Sim::new(), 0, &mut Problems::default()).volumes.keys().cloned().collect()
     }
 
+    /// What the links of the machine train to.
+    pub fn links(&self) -> Vec<(String, Training)> {
+        self.build(Sim::new(), 0, &mut Problems::default()).links.clone()
+    }
+
     /// Builds the machine in `sim`.
     pub fn instantiate(&self, sim: Sim, seed: u64) -> Result<Machine, Problems> {
         let mut problems = Problems::default();
@@ -150,7 +158,12 @@ impl Blueprint {
                 Err(error) => problems.0.push(error.into()),
             }
         }
-        Machine { sim, volumes }
+        let trained = sockets.iter().filter_map(|((part, _), socket)| match socket {
+            Socket::PcieDevice(link) => Some((part.clone(), link.training()?)),
+            _ => None,
+        });
+        let links = trained.collect();
+        Machine { sim, volumes, links }
     }
 
     /// What is wrong with the machine, as changed.

@@ -22,6 +22,7 @@ mod port;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use hopscope_kernel::{Sim, Time};
@@ -223,6 +224,30 @@ pub struct Link {
     up: Rc<Direction>,
     down: Rc<Direction>,
     above: Rc<DownstreamPort>,
+    training: Cell<Option<Training>>,
+}
+
+/// What a link has trained to, and what each of its ends and its wires would have carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Training {
+    /// Bytes per second of one lane, and lanes.
+    pub trained: (u64, u64),
+    /// The same of the port nearer to the host.
+    pub port: (u64, u64),
+    /// Of what is between the two.
+    pub slot: (u64, u64),
+    /// Of the device.
+    pub device: (u64, u64),
+    /// Largest payload of a packet, bytes.
+    pub payload_max: u32,
+}
+
+impl Training {
+    /// Whether both ends could do more than the link does.
+    pub fn is_low(&self) -> bool {
+        let both = (self.port.0.min(self.device.0), self.port.1.min(self.device.1));
+        self.trained.0 < both.0 || self.trained.1 < both.1
+    }
 }
 
 /// What is at the far end of a link.
@@ -242,12 +267,17 @@ impl Link {
     pub fn new(sim: &Sim, name: &str, spec: Spec, above: &Rc<DownstreamPort>, seed: u64) -> Rc<Link> {
         let direction = |way: &str| Rc::new(Direction::new(sim, &format!("{name}.{way}"), seed));
         let (up, down) = (direction("up"), direction("down"));
-        Rc::new(Link { sim: sim.clone(), spec, up, down, above: above.clone() })
+        Rc::new(Link { sim: sim.clone(), spec, up, down, above: above.clone(), training: Cell::new(None) })
     }
 
     /// The port that it is plugged into.
     pub fn above(&self) -> &DownstreamPort {
         &self.above
+    }
+
+    /// What it has trained to; nothing before it has.
+    pub fn training(&self) -> Option<Training> {
+        self.training.get()
     }
 
     /// Trains the link with what is at its far end. The error says what does not fit.
@@ -285,6 +315,13 @@ impl Link {
             let non_posted = Credits::new(&self.sim, receiver.non_posted_headers, u64::MAX);
             direction.trained(speed, posted, non_posted);
         }
+        self.training.set(Some(Training {
+            trained: (rate, width),
+            port: (self.above.rate, self.above.width),
+            slot: (self.spec.rate, self.spec.width),
+            device: (below.rate, below.width),
+            payload_max,
+        }));
         Ok(payload_max)
     }
 
