@@ -3,12 +3,15 @@
 //! Only this crate knows published numbers. A study is a folder in `studies/`; its code here says which run
 //! answers which published cell.
 
+mod machines;
 pub mod measure;
 pub mod pictures;
 pub mod piix4e;
 pub mod report;
 pub mod schema;
+mod search;
 pub mod shelf;
+mod study_file;
 
 use hopscope_machine::library::Library;
 use hopscope_machine::run::Failure;

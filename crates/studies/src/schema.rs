@@ -6,7 +6,7 @@ use hopscope_machine::schema::{DIALECT, Schema};
 use schemars::schema_for;
 use serde_json::{Value, json};
 
-use crate::piix4e::StudyFile;
+use crate::study_file::StudyFile;
 
 /// The schema of this crate's files.
 pub static STUDY: Schema = Schema { name: "study", files: "studies/*/study.toml", make: study };

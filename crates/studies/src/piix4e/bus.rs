@@ -121,7 +121,7 @@ impl Transfer {
 }
 
 pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> {
-    let machine = &setup.machines[PLACEMENTS[0]];
+    let machine = &setup.machines.0[PLACEMENTS[0]];
     let jobs = |op: &str, kib: u64, depth: u64| -> Vec<Job> {
         let resize = |job: &Job| Job {
             block_bytes_min: kib << 10,
@@ -144,7 +144,7 @@ pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> 
     // The trace was taken with one request at a time: only then can the gap before the set-up grow to 125 us.
     let ((read, read_period), (write, write_period)) = (run("read", 64, 1)?, run("write", 64, 1)?);
     let ((long, long_period), (queued, queued_period)) = (run("read", 128, 1)?, run("write", 64, 2)?);
-    let clock = match setup.number("bus/pci-32-33", "clock").value {
+    let clock = match setup.machines.number("bus/pci-32-33", "clock").value {
         hopscope_parts::parameters::Value::Period(clock) => clock,
         other => panic!("a clock is a frequency, not {}", other.kind()),
     };

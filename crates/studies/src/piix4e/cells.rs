@@ -88,7 +88,7 @@ pub(super) fn measure(
         .into_par_iter()
         .with_max_len(1)
         .map(|(index, row)| {
-            let mean = throughput(&setup.machines[&row.placement], &jobs(setup, &row), effort)?;
+            let mean = throughput(&setup.machines.0[&row.placement], &jobs(setup, &row), effort)?;
             let what = format!("{} {} {} KiB, {}", row.pattern, row.op, row.request_kib, row.placement);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, count, &what);
             Ok((index, row, mean))

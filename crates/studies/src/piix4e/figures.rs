@@ -7,10 +7,11 @@ use hopscope_machine::run::Failure;
 use hopscope_observe::Interval;
 use hopscope_parts::parameters::Value;
 
-use super::{ID, PLACEMENTS, Setup, bus, study_file};
+use super::{ID, PLACEMENTS, Setup, bus};
 use crate::Wish;
 use crate::measure;
 use crate::pictures::{Axis, Chart, NamedSpan, Panel, Pictures, Timeline, TimelineLane};
+use crate::study_file;
 
 /// Simulated time of the run: a few requests of 64 KB.
 const SPAN: Time = Time::ms(20);
@@ -24,7 +25,7 @@ pub fn pictures(wish: &Wish) -> Result<Pictures, Failure> {
 }
 
 fn figure_2() -> Chart {
-    let accuracy = study_file().accuracy;
+    let Some(accuracy) = study_file::read(ID).accuracy else { panic!("studies/{ID}/study.toml states an accuracy") };
     let Ok(Value::Share(ppm)) = quantity::parse(&accuracy.value) else {
         panic!("studies/{ID}/study.toml: an accuracy is a share, not {}", accuracy.value)
     };
@@ -61,12 +62,14 @@ fn timeline(setup: &Setup, trains: bool) -> Result<Timeline, Failure> {
     // As the trace was taken: one request at a time.
     let alone = |job: &Job| Job { iodepth: 1, ..job.clone() };
     let jobs: Vec<Job> = setup.jobs["single-block write one"].iter().map(alone).collect();
-    let trace = measure::trace(&setup.machines[PLACEMENTS[0]], &jobs, SPAN, trains)?;
+    let trace = measure::trace(&setup.machines.0[PLACEMENTS[0]], &jobs, SPAN, trains)?;
     let (pci, cable) = (trace.lane("pci"), trace.lane("cable"));
     let (start, next) = bus::write_cycle_of(&pci);
     let cycle = next - start;
     let (from, until) = (start.saturating_sub(cycle * CYCLES_AROUND), next + cycle * CYCLES_AROUND);
-    let Value::Period(clock) = setup.number("bus/pci-32-33", "clock").value else { panic!("a clock is a frequency") };
+    let Value::Period(clock) = setup.machines.number("bus/pci-32-33", "clock").value else {
+        panic!("a clock is a frequency")
+    };
 
     let clocks = cycle.as_ps() as f64 / clock.as_ps() as f64;
     let whole = NamedSpan { name: format!("one cycle: {clocks:.0} clocks"), lost: false, from: start, until: next };

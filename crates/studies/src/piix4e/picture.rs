@@ -76,10 +76,12 @@ fn observe() -> Cycle {
         job
     });
     let jobs: Vec<_> = jobs.collect();
-    let Ok(trace) = measure::trace(&setup.machines[PLACEMENTS[0]], &jobs, SPAN, true) else {
+    let Ok(trace) = measure::trace(&setup.machines.0[PLACEMENTS[0]], &jobs, SPAN, true) else {
         panic!("the shipped machine runs the shipped job")
     };
-    let Value::Period(clock) = setup.number("bus/pci-32-33", "clock").value else { panic!("a clock is a frequency") };
+    let Value::Period(clock) = setup.machines.number("bus/pci-32-33", "clock").value else {
+        panic!("a clock is a frequency")
+    };
     let pci = trace.lane("pci");
     // Two fetches in a row, the first cut short at the cache line, and the next two: a cycle between descriptors.
     const FETCH: [&str; 4] = ["address", "wait for memory", "data", "target disconnect"];

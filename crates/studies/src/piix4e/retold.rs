@@ -51,7 +51,7 @@ fn lane(setup: &Setup, placement: &str, jobs: &str, depth: u64, name: &str, trai
     };
     let jobs: Vec<Job> = setup.jobs[jobs].iter().map(resize).collect();
     let options = Options { trains, ..Options::default() };
-    let account = explain(&setup.machines[placement], &jobs, options, REQUESTS, None)?.account;
+    let account = explain(&setup.machines.0[placement], &jobs, options, REQUESTS, None)?.account;
     let requests = account.latency.as_ref().map_or(0, |latency| latency.mean.count);
     let found = account.lanes.into_iter().find(|line| line.lane == name);
     let account = found.ok_or_else(|| Failure::Defect(format!("{name} was not used")))?;
