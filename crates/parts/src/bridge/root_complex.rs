@@ -12,6 +12,7 @@
 //! Not modelled: what processors do to caches and memory meanwhile, which lines are evicted, snoops, refresh, memory
 //! channels one by one (the memory has one rate), the order of completions of different requests (first come).
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Sim, Time};
@@ -46,6 +47,8 @@ pub struct Spec {
     width: u64,
     payload_max: u32,
     completion_bytes: u32,
+    combined_bytes: u32,
+    combining_request_bytes: u32,
     buffers: Buffers,
     cache_read: Time,
     memory_read: Time,
@@ -76,6 +79,8 @@ impl Spec {
             width: width(p, "width")?,
             payload_max,
             completion_bytes: completion as u32,
+            combined_bytes: payload(p, "combining.completion")?,
+            combining_request_bytes: payload(p, "combining.request")?,
             buffers: Buffers::read(p, payload_max)?,
             cache_read: p.time("cache_read")?,
             memory_read: p.time("memory_read")?,
@@ -108,6 +113,8 @@ impl Spec {
             width: 16,
             payload_max,
             completion_bytes: 64,
+            combined_bytes: 256,
+            combining_request_bytes: 512,
             buffers,
             cache_read: Time::ns(100),
             memory_read: Time::ns(200),
@@ -130,6 +137,8 @@ pub struct RootComplex {
     memory: Lane,
     interconnect: Lane,
     iommu: Iommu,
+    /// The last request asked for as much as is answered in combined completions.
+    combining: Cell<bool>,
 }
 
 impl RootComplex {
@@ -140,7 +149,7 @@ impl RootComplex {
         memory.carries(&MEMORY_DATA, spec.memory_rate, Time::ms(1_000));
         interconnect.carries(&INTERCONNECT_DATA, spec.interconnect_rate, Time::ms(1_000));
         let iommu = Iommu::new(sim, name, spec.iommu.clone());
-        Rc::new(RootComplex { sim: sim.clone(), spec, lane, memory, interconnect, iommu })
+        Rc::new(RootComplex { sim: sim.clone(), spec, lane, memory, interconnect, iommu, combining: Cell::new(false) })
     }
 
     /// One of its ports.
@@ -158,9 +167,12 @@ impl RootComplex {
         })
     }
 
-    /// Completions are cut at multiples of this many bytes.
-    pub fn completion_bytes(&self) -> u32 {
-        self.spec.completion_bytes
+    /// Completions of a request are cut at multiples of this many bytes. Where large requests follow one another, the
+    /// next lines are there before the first have left, and are sent together.
+    pub fn completion_bytes(&self, address: u64, bytes: u32) -> u32 {
+        let combining = u64::from(self.spec.combining_request_bytes);
+        let large = u64::from(bytes) >= combining && address.is_multiple_of(combining);
+        if self.combining.replace(large) && large { self.spec.combined_bytes } else { self.spec.completion_bytes }
     }
 
     /// From one port to another, from the first byte to the first byte.

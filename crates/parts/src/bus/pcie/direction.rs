@@ -25,6 +25,15 @@ pub type PacketPlan = [(&'static Label, Time); 2];
 /// Ranges of due packets that are kept: those before went by on an idle line.
 const RANGES_MAX: usize = 64;
 
+/// When a receiver sends an acknowledgement and a credit update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// Once for all packets within this limit (3.5.2.1, 2.6.1.2).
+    Within(Time),
+    /// For each packet.
+    Each,
+}
+
 /// How fast a direction is, once the link is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
@@ -40,8 +49,8 @@ pub struct Speed {
     pub skip_every: Time,
     /// How long one takes.
     pub skip: Time,
-    /// A packet is acknowledged, and its credits are returned, after so long at the latest (3.5.2.1, 2.6.1.2).
-    pub acknowledge: Time,
+    /// When packets are acknowledged and their credits returned.
+    pub acknowledge: Acknowledge,
     /// From one end of the link to the other.
     pub flight: Time,
     /// Bits after which one is wrong, on average; zero where none ever is.
@@ -60,8 +69,24 @@ impl Speed {
 struct Due {
     /// What has arrived until then is acknowledged by a packet that is due already.
     covered_until: Time,
-    /// First instant, how many (one every acknowledge limit), how many packets at each.
-    ranges: VecDeque<(Time, u64, u64)>,
+    ranges: VecDeque<Range>,
+}
+
+/// Regular instants at which packets are due.
+#[derive(Clone, Copy)]
+struct Range {
+    first: Time,
+    pitch: Time,
+    instants: u64,
+    /// Packets at each.
+    packets: u64,
+}
+
+impl Range {
+    /// How many of the instants are over at `now`.
+    fn over(&self, now: Time) -> u64 {
+        if now < self.first { 0 } else { ((now - self.first) / self.pitch + 1).min(self.instants) }
+    }
 }
 
 /// One direction of a link.
@@ -92,7 +117,7 @@ impl Direction {
             dllp_bytes: 0,
             skip_every: Time::MAX,
             skip: Time::ZERO,
-            acknowledge: Time::MAX,
+            acknowledge: Acknowledge::Each,
             flight: Time::ZERO,
             bits_per_error: 0,
         };
@@ -200,39 +225,48 @@ impl Direction {
         self.busy_until.set(self.busy_until.get().max(begin + length));
         // Completions have no credits to return.
         let each = if packets.flow == Flow::Completion { 1 } else { 2 };
-        other.receive(begin + speed.flight, begin + length + speed.flight, each);
+        let arrives = begin + speed.flight;
+        other.receive((arrives, arrives + length), count, each);
     }
 
-    /// Packets arrive from the other end in this while: each is acknowledged within the limit.
-    fn receive(&self, from: Time, until: Time, each: u64) {
-        let limit = self.speed.get().acknowledge;
+    /// So many packets arrive from the other end in this while; each asks for so many packets of this direction.
+    fn receive(&self, (from, until): (Time, Time), count: u64, packets: u64) {
         let mut due = self.due.borrow_mut();
-        let from = from.max(due.covered_until);
-        if until < from || limit == Time::MAX {
-            return;
-        }
-        let count = (until - from) / limit + 1;
+        let range = match self.speed.get().acknowledge {
+            Acknowledge::Each => {
+                let pitch = Time::ps(((until - from).as_ps() / count).max(1));
+                Range { first: from + pitch, pitch, instants: count, packets }
+            }
+            Acknowledge::Within(limit) => {
+                let from = from.max(due.covered_until);
+                if until < from {
+                    return;
+                }
+                let range = Range { first: from + limit, pitch: limit, instants: (until - from) / limit + 1, packets };
+                due.covered_until = from + limit * range.instants;
+                range
+            }
+        };
         if due.ranges.len() == RANGES_MAX {
             due.ranges.pop_front();
         }
-        due.ranges.push_back((from + limit, count, each));
-        due.covered_until = from + limit * count;
+        due.ranges.push_back(range);
     }
 
     /// How many data link layer packets fell due since the last message began and had to wait for its end.
     fn take_due(&self, now: Time) -> u64 {
-        let (limit, busy_until) = (self.speed.get().acknowledge, self.busy_until.get());
+        let held_back = self.busy_until.get().min(now);
         let mut due = self.due.borrow_mut();
         let mut waited = 0;
-        while let Some(&(first, count, each)) = due.ranges.front()
-            && first <= now
+        while let Some(range) = due.ranges.front().copied()
+            && range.first <= now
         {
-            let until = |instant: Time| if instant < first { 0 } else { ((instant - first) / limit + 1).min(count) };
-            let past = until(now);
-            waited += until(busy_until.min(now)) * each;
+            let over = range.over(now);
+            waited += range.over(held_back) * range.packets;
             due.ranges.pop_front();
-            if past < count {
-                due.ranges.push_front((first + limit * past, count - past, each));
+            if over < range.instants {
+                let first = range.first + range.pitch * over;
+                due.ranges.push_front(Range { first, instants: range.instants - over, ..range });
                 break;
             }
         }

@@ -28,7 +28,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Sim, Time};
 
 pub use credits::Credits;
-pub use direction::{Direction, Speed};
+pub use direction::{Acknowledge, Direction, Speed};
 pub use path::{LINKS_MAX, Path, Stage};
 pub use port::{Port, PortSpec};
 
@@ -80,6 +80,7 @@ pub struct Spec {
     width: u64,
     flight: Time,
     bits_per_error: u64,
+    acknowledge_each: bool,
 }
 
 impl Spec {
@@ -129,6 +130,14 @@ impl Spec {
             width: width(p, "width")?,
             flight: p.time("flight")?,
             bits_per_error: p.count("bits_per_error")?,
+            acknowledge_each: match p.text("acknowledge.when")?.as_str() {
+                "at the limit" => false,
+                "each packet" => true,
+                other => {
+                    let problem = format!("nobody acknowledges `{other}`");
+                    return Err(p.error("acknowledge.when", problem, "expected \"at the limit\" or \"each packet\""));
+                }
+            },
         };
         if spec.bits_per_error > 0 && spec.bits_per_error < 1_000_000 {
             let help = "expected \"0 bits\" (none is ever wrong), or 1000000 bits and more";
@@ -305,11 +314,13 @@ impl Link {
             dllp_bytes: generation.dllp_bytes as u32,
             skip_every: of_lane(generation.skip_every_bytes),
             skip: of_lane(generation.skip_bytes),
-            acknowledge: Time::ZERO,
+            acknowledge: Acknowledge::Each,
             flight: self.spec.flight,
             bits_per_error: self.spec.bits_per_error,
         };
-        speed.acknowledge = speed.time(symbols) + generation.internal_delay;
+        if !self.spec.acknowledge_each {
+            speed.acknowledge = Acknowledge::Within(speed.time(symbols) + generation.internal_delay);
+        }
         for (direction, receiver) in [(&self.up, &self.above.buffers), (&self.down, &below.buffers)] {
             let posted = Credits::new(&self.sim, receiver.posted_headers, receiver.posted_data_bytes);
             let non_posted = Credits::new(&self.sim, receiver.non_posted_headers, u64::MAX);

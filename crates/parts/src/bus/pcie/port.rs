@@ -89,7 +89,6 @@ pub struct Port {
     tags: Queue<()>,
     header_bytes: u32,
     payload_max: u32,
-    completion_max: u32,
     read_request_max: u32,
     relaxed: bool,
     /// All writes that have left are visible then.
@@ -117,7 +116,6 @@ impl Port {
             tags,
             header_bytes: spec.header_bytes,
             payload_max,
-            completion_max: root.completion_bytes().min(payload_max),
             read_request_max: spec.read_request_max,
             relaxed: spec.relaxed,
             visible: Cell::new(Time::ZERO),
@@ -225,7 +223,8 @@ impl Port {
         // 2.4.1: a read does not pass the writes before it, unless the ordering is relaxed.
         let after = if self.relaxed { Time::ZERO } else { self.visible.get() };
         self.root.read(address, bytes, home, after).await;
-        let packets = Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, self.completion_max);
+        let completion_max = self.root.completion_bytes(address, bytes).min(self.payload_max);
+        let packets = Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max);
         let arrival = self.down.carry(&packets).await;
         self.down.arrive(arrival).await;
         let _ = self.tags.try_put(());

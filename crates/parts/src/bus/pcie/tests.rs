@@ -31,7 +31,7 @@ fn link_spec(rate: u64, width: u64, bits_per_error: u64) -> Spec {
     ];
     let factor = |width| AckFactor { width, small: 1_400_000, large: 1_000_000 };
     let factors = WIDTHS.iter().map(|width| factor(*width)).collect();
-    Spec { generations, factors, rate, width, flight: Time::ns(50), bits_per_error }
+    Spec { generations, factors, rate, width, flight: Time::ns(50), bits_per_error, acknowledge_each: false }
 }
 
 fn port_spec(payload_max: u32, read_request_max: u32, tags: usize) -> PortSpec {
@@ -149,6 +149,36 @@ fn errors_cost_a_replay_each() {
     assert!((0.085..0.105).contains(&lost), "{lost}");
 }
 
+/// Writes of 4 KiB and reads of 512 bytes at the same time, for a while; bytes read and written.
+fn both_ways(acknowledge_each: bool) -> f64 {
+    let sim = Sim::new();
+    let link = Spec { acknowledge_each, ..link_spec(GEN3, 8, 0) };
+    let port = direct(&sim, link, &port_spec(256, 512, 64), Buffers::INFINITE);
+    let bytes = Rc::new(std::cell::Cell::new(0u64));
+    for worker in 0..64 {
+        let (port, bytes) = (port.clone(), bytes.clone());
+        sim.process(&format!("worker{worker:02}"), async move {
+            for k in 0.. {
+                match worker % 2 {
+                    0 => drop(port.write(k * 4_096, 4_096, &DATA, Home::CACHE).await),
+                    _ => port.read(k * 4_096, 512, &DATA, Home::CACHE).await,
+                }
+                bytes.set(bytes.get() + if worker % 2 == 0 { 4_096 } else { 512 });
+            }
+        });
+    }
+    sim.run(Time::us(300));
+    bytes.get() as f64
+}
+
+#[test]
+fn acknowledgements_cost_the_other_direction_at_the_limit_a_little_and_of_each_packet_more() {
+    // Alone, either direction has nothing to acknowledge: 256 of 280 bytes, 64 of 84.
+    let (limit, each) = (both_ways(false), both_ways(true));
+    assert!(each < limit * 0.98, "{each} {limit}");
+    assert!(each > limit * 0.85, "{each} {limit}");
+}
+
 #[derive(Clone, Default)]
 struct Kept(Rc<RefCell<Vec<Record>>>);
 
@@ -193,7 +223,8 @@ fn random_system(seed: u64, trains: bool) -> (Vec<Span>, Counts, Time) {
     let root = RootComplex::new(&sim, "root", root_complex::Spec::example(draw.of(&[128, 256, 512]), buffers(draw)));
     let link = |draw: &mut Draw, name: &str, above: &Rc<DownstreamPort>| {
         let errors = draw.of(&[0, 0, 1_000_000]);
-        Link::new(&sim, name, link_spec(draw.of(&rates), draw.of(&[1, 4, 8, 16]), errors), above, seed)
+        let spec = link_spec(draw.of(&rates), draw.of(&[1, 4, 8, 16]), errors);
+        Link::new(&sim, name, Spec { acknowledge_each: draw.below(2) == 0, ..spec }, above, seed)
     };
     let first = link(draw, "link-a", &root.port());
     let upper = link(draw, "link-b", &root.port());
