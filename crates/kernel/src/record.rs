@@ -77,7 +77,7 @@ pub enum Kind {
     Delay,
     /// `who` says that `label` happened at `at`; `span` holds a value.
     Mark,
-    /// A transfer that `who` asked for at `at` ended after `span`; `count` is its size in the asker's blocks.
+    /// A transfer that `who` asked for at `at` ended after `span`; [`Record::bytes`] is its size.
     Transfer,
     /// A train: `count` bursts on the lane, the first requested at `at`, one every `span`;
     /// `label` is the reason to wait for a clock edge. Its `phases` follow. Without a lane: what comes before the
@@ -96,16 +96,23 @@ pub struct Record {
     pub span: Time,
     /// Phase, reason or mark.
     pub label: &'static Label,
-    /// The lane, by number; `u16::MAX` where no lane is concerned.
+    /// The lane, by number; `u16::MAX` where no lane is concerned; of a transfer, the high half of its size.
     pub lane: u16,
     /// The process, by number.
     pub who: u16,
-    /// Bursts of a train, the size of a transfer in blocks, or who ended a wait at a queue.
+    /// Bursts of a train, the low half of the size of a transfer, or who ended a wait at a queue.
     pub count: u16,
     /// What the record says.
     pub kind: Kind,
     /// How many `TrainPhase` records follow a `TrainHead`.
     pub phases: u8,
+}
+
+impl Record {
+    /// Size of a transfer, bytes.
+    pub fn bytes(&self) -> u32 {
+        u32::from(self.lane) << 16 | u32::from(self.count)
+    }
 }
 
 const _: () = assert!(std::mem::size_of::<Record>() == 32);
@@ -151,7 +158,8 @@ pub fn expand(records: &[Record], clock_of: impl Fn(u16) -> Option<Time>, mut ea
             Kind::Phase | Kind::Wait | Kind::Delay | Kind::Mark | Kind::Transfer => {
                 let at_queue = r.kind == Kind::Wait && r.lane == u16::MAX;
                 let by = if at_queue { r.count } else { u16::MAX };
-                each(Span { lane: r.lane, at: r.at, kind: r.kind, who: r.who, by, span: r.span, label: r.label });
+                let lane = if r.kind == Kind::Transfer { u16::MAX } else { r.lane };
+                each(Span { lane, at: r.at, kind: r.kind, who: r.who, by, span: r.span, label: r.label });
             }
             Kind::TrainHead => {
                 let phases = &records[index..index + usize::from(r.phases)];

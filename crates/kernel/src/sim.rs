@@ -369,21 +369,13 @@ impl Sim {
         }
     }
 
-    /// Says that a transfer asked for at `since` has ended; `blocks` is its size in blocks of the asker.
-    pub fn transferred(&self, label: &'static Label, since: Time, blocks: u16) {
+    /// Says that a transfer of `bytes` that was asked for at `since` has ended.
+    pub fn transferred(&self, label: &'static Label, since: Time, bytes: u32) {
         let mut core = self.shared.core.borrow_mut();
         if core.attended {
             let (at, span, who) = (since, self.now() - since, self.shared.current.get() as u16);
-            core.record(Record {
-                at,
-                span,
-                label,
-                lane: u16::MAX,
-                who,
-                count: blocks,
-                kind: Kind::Transfer,
-                phases: 0,
-            });
+            let (lane, count) = ((bytes >> 16) as u16, bytes as u16);
+            core.record(Record { at, span, label, lane, who, count, kind: Kind::Transfer, phases: 0 });
         }
     }
 

@@ -156,7 +156,6 @@ pub fn run_in(
     same_times(jobs, &mut problems);
     not_too_many(jobs, &mut problems);
     let mut outcomes = Vec::new();
-    let mut block_bytes = 512;
     for (index, job) in jobs.iter().enumerate() {
         let target = match &job.targets[..] {
             [] => blueprint.default_target.clone(),
@@ -173,7 +172,6 @@ pub fn run_in(
             problems.0.push(problem.help(format!("{} (devices: {})", did_you_mean(&target, &names), names.join(", "))));
             continue;
         };
-        block_bytes = u64::from(volume.block_bytes());
         match fit(job, &**volume, options.seed) {
             Ok(spec) => workload::start(sim, &process_name(index, job), spec, volume.clone()),
             Err(problem) => problems.0.push(problem),
@@ -184,7 +182,7 @@ pub fn run_in(
     problems.unless_empty(())?;
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten();
-    let transfers = Transfers::new(ramp, block_bytes);
+    let transfers = Transfers::new(ramp);
     let counting = Box::new(transfers.clone());
     sim.observe(match watcher {
         Some(watcher) => Box::new(Both(counting, watcher)),

@@ -35,16 +35,15 @@ pub struct Transfers(Rc<RefCell<Folded>>);
 
 struct Folded {
     ramp: Time,
-    block_bytes: u64,
     jobs: BTreeMap<(u16, &'static Label), JobTransfers>,
     all: Batches,
 }
 
 impl Transfers {
-    /// Counts transfers that end after `ramp`; a record's blocks are `block_bytes` long.
-    pub fn new(ramp: Time, block_bytes: u64) -> Transfers {
+    /// Counts transfers that end after `ramp`.
+    pub fn new(ramp: Time) -> Transfers {
         let all = Batches::new(ramp);
-        Transfers(Rc::new(RefCell::new(Folded { ramp, block_bytes, jobs: BTreeMap::new(), all })))
+        Transfers(Rc::new(RefCell::new(Folded { ramp, jobs: BTreeMap::new(), all })))
     }
 
     /// What a process has got, by direction.
@@ -71,7 +70,7 @@ impl Observer for Transfers {
             if end <= folded.ramp {
                 continue;
             }
-            let bytes = u64::from(record.count) * folded.block_bytes;
+            let bytes = u64::from(record.bytes());
             let job = folded.jobs.entry((record.who, record.label)).or_insert_with(JobTransfers::new);
             job.count += 1;
             job.bytes += bytes;

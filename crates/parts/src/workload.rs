@@ -51,7 +51,7 @@ pub enum Order {
     Random,
 }
 
-/// Starts a job on a device. Its transfers are recorded in blocks of the device.
+/// Starts a job on a device.
 pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>) {
     let addresses = Addresses::new(&spec, fingerprint(name));
     let thread = Thread { sim: sim.clone(), done: Queue::new(sim, spec.depth), target, spec };
@@ -90,7 +90,7 @@ impl Thread {
     async fn complete(&self) {
         let Completion { operation, bytes, issued } = self.done.take(&IN_FLIGHT).await;
         let label = if operation == Operation::Read { &READ } else { &WRITE };
-        self.sim.transferred(label, issued, (bytes / self.target.block_bytes()) as u16);
+        self.sim.transferred(label, issued, bytes);
     }
 }
 

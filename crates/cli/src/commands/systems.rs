@@ -4,6 +4,7 @@ use hopscope_machine::blueprint::{Blueprint, Part};
 use hopscope_machine::library::TextOf;
 use hopscope_machine::problem::Problems;
 use hopscope_machine::system_file;
+use hopscope_parts::bus::pcie::Training;
 use serde_json::{Map, json};
 
 use crate::answer::{Answer, Refusal};
@@ -63,6 +64,7 @@ impl Args {
                 "study": system.study,
                 "default_target": system.default_target,
                 "devices": devices,
+                "links": system.links().iter().map(link_json).collect::<Vec<_>>(),
                 "parts": system.parts().iter().map(part_json).collect::<Vec<_>>(),
                 "numbers": numbers_json(&all),
                 "choices": choices_json(&chosen),
@@ -75,6 +77,10 @@ impl Args {
         out +=
             &format!("devices: {} (a job without filename= is for {})\n\n", devices.join(", "), system.default_target);
         out += &table(&["part", "is", "plugged into"], 1, rows(&system));
+        let links: Vec<_> = system.links().iter().map(link_row).collect();
+        if !links.is_empty() {
+            out += &format!("\n{}", table(&["link", "trained to", "port", "slot", "device", "payload"], 1, links));
+        }
         out += &format!("\n{}{}", numbers(&all), choices(&chosen));
         Ok(Answer::text(out))
     }
@@ -84,6 +90,27 @@ fn rows(system: &Blueprint) -> impl Iterator<Item = Vec<String>> {
     system.parts().iter().map(|part| {
         let wires: Vec<String> = part.plugs().map(|(plug, port)| format!("{plug} {port}")).collect();
         vec![part.name.clone(), part.uses.clone(), wires.join(", ")]
+    })
+}
+
+/// A rate and a width, as `lspci` writes them.
+fn speed((bytes_per_second, lanes): (u64, u64)) -> String {
+    format!("{} GT/s x{lanes}", bytes_per_second as f64 * 8e-9)
+}
+
+fn link_row((name, training): &(String, Training)) -> Vec<String> {
+    let low = if training.is_low() { ", below what both ends can do" } else { "" };
+    let Training { trained, port, slot, device, payload_max, .. } = *training;
+    let trained = format!("{}{low}", speed(trained));
+    vec![name.clone(), trained, speed(port), speed(slot), speed(device), format!("{payload_max} B")]
+}
+
+fn link_json((name, training): &(String, Training)) -> serde_json::Value {
+    let speed = |(bytes, lanes): (u64, u64)| json!({ "gigatransfers_per_s": bytes as f64 * 8e-9, "lanes": lanes });
+    let Training { trained, port, slot, device, payload_max } = *training;
+    json!({
+        "link": name, "trained": speed(trained), "port": speed(port), "slot": speed(slot), "device": speed(device),
+        "payload_bytes_max": payload_max, "below_both_ends": training.is_low(),
     })
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Trial {
 struct Transfer {
     end: Time,
     latency: Time,
-    blocks: u64,
+    bytes: u64,
 }
 
 /// Keeps every transfer of a run.
@@ -45,7 +45,7 @@ struct Keeper(Rc<RefCell<Vec<Transfer>>>);
 impl Observer for Keeper {
     fn records(&mut self, batch: &[Record]) {
         let transfers = batch.iter().filter(|record| record.kind == Kind::Transfer);
-        let kept = transfers.map(|r| Transfer { end: r.at + r.span, latency: r.span, blocks: r.count.into() });
+        let kept = transfers.map(|r| Transfer { end: r.at + r.span, latency: r.span, bytes: r.bytes().into() });
         self.0.borrow_mut().extend(kept);
     }
 
@@ -161,9 +161,9 @@ fn effect(before: &[Transfer], after: &[Transfer], ramp: Time) -> Option<[f64; 2
         let counted = transfers.get(warm..count).filter(|counted| !counted.is_empty())?;
         let start = warm.checked_sub(1).map_or(Time::ZERO, |last| transfers[last].end);
         let span = (counted[counted.len() - 1].end - start).as_ps().max(1) as f64;
-        let blocks: u64 = counted.iter().map(|transfer| transfer.blocks).sum();
+        let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();
         let latency: f64 = counted.iter().map(|transfer| transfer.latency.as_ps() as f64).sum();
-        Some((blocks as f64 / span, latency))
+        Some((bytes as f64 / span, latency))
     };
     let ((rate, latency), (rate_after, latency_after)) = (figures(before)?, figures(after)?);
     Some([rate_after / rate - 1.0, latency_after / latency - 1.0])
