@@ -208,18 +208,18 @@ impl RootComplex {
         self.lane.delay(&WRITE, visible.saturating_sub(self.sim.now())).await;
     }
 
-    /// A read request has arrived; ends when its data is ready to be sent. It waits for the writes visible at `after`.
-    pub async fn read(&self, address: u64, bytes: u32, home: Home, after: Time) {
-        let now = self.sim.now();
-        if after > now {
-            self.lane.delay(&ORDER, after - now).await;
-        }
-        self.iommu.translate(address).await;
+    /// A read request has arrived at `arrival`; ends when its data is ready to be sent. It waits for the writes visible
+    /// at `after`. Whoever asks may have been at an earlier request meanwhile.
+    pub async fn read(&self, arrival: Time, address: u64, bytes: u32, home: Home, after: Time) {
+        let until = |instant: Time| instant.saturating_sub(self.sim.now());
+        self.lane.delay(&ORDER, until(after)).await;
+        let walked = self.iommu.translate(address).await;
+        let begin = if walked > Time::ZERO { self.sim.now() } else { arrival.max(after) };
         let (label, latency) =
             if home.cached { (&CACHE_READ, self.spec.cache_read) } else { (&MEMORY_READ, self.spec.memory_read) };
-        self.lane.delay(label, latency).await;
+        self.lane.delay(label, until(begin + latency)).await;
         if home.remote {
-            self.interconnect.delay(&INTERCONNECT, self.spec.interconnect).await;
+            self.interconnect.delay(&INTERCONNECT, until(begin + latency + self.spec.interconnect)).await;
             let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
             grant.hold(&INTERCONNECT_DATA, self.interconnect_time(bytes)).await;
         }

@@ -80,6 +80,31 @@ impl PortSpec {
     }
 }
 
+/// The requests of a read that have come so far: when they arrive, and how much they ask for.
+struct Steps {
+    arrivals: RefCell<[(Time, u32); REQUESTS_MAX]>,
+    count: Cell<usize>,
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Steps { arrivals: RefCell::new([(Time::ZERO, 0); REQUESTS_MAX]), count: Cell::new(0) }
+    }
+}
+
+impl Steps {
+    fn push(&self, arrival: Time, bytes: u32) {
+        self.arrivals.borrow_mut()[self.count.get()] = (arrival, bytes);
+        self.count.set(self.count.get() + 1);
+    }
+
+    /// Waits until request `index` has come so far.
+    async fn get(&self, index: usize) -> (Time, u32) {
+        poll_fn(|_| if self.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
+        self.arrivals.borrow()[index]
+    }
+}
+
 /// An endpoint's port.
 pub struct Port {
     sim: Sim,
@@ -176,34 +201,43 @@ impl Port {
         if first == bytes {
             self.tags.take(&NO_TAG).await;
             let sent = self.request(address, bytes, home).await;
-            self.complete(sent, address, bytes, data, home).await;
+            let arrival = self.answer(sent, address, bytes, data, home).await;
+            self.down.arrive(arrival).await;
+            let _ = self.tags.try_put(());
             return;
         }
         // Several requests: they are sent one after the other, and answered one after the other.
-        let sent = RefCell::new([(Time::ZERO, 0); REQUESTS_MAX]);
-        let count = Cell::new(0);
+        let sent = Steps::default();
+        let answered = Steps::default();
         let asking = async {
             let mut done = 0;
             while done < bytes {
                 let at = address + u64::from(done);
                 let part = self.request_length(at, bytes - done);
                 self.tags.take(&NO_TAG).await;
-                let arrival = self.request(at, part, home).await;
-                sent.borrow_mut()[count.get()] = (arrival, part);
-                count.set(count.get() + 1);
+                sent.push(self.request(at, part, home).await, part);
                 done += part;
             }
         };
         let answering = async {
             let (mut done, mut index) = (0, 0);
             while done < bytes {
-                poll_fn(|_| if count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
-                let (arrival, part) = sent.borrow()[index];
-                self.complete(arrival, address + u64::from(done), part, data, home).await;
+                let (arrival, part) = sent.get(index).await;
+                let at = address + u64::from(done);
+                answered.push(self.answer(arrival, at, part, data, home).await, part);
                 (done, index) = (done + part, index + 1);
             }
         };
-        join(&self.sim, asking, answering).await;
+        let arriving = async {
+            let (mut done, mut index) = (0, 0);
+            while done < bytes {
+                let (arrival, part) = answered.get(index).await;
+                self.down.arrive(arrival).await;
+                let _ = self.tags.try_put(());
+                (done, index) = (done + part, index + 1);
+            }
+        };
+        join(&self.sim, asking, join(&self.sim, answering, arriving)).await;
     }
 
     /// How much of a read one request asks for: up to the next multiple of the largest request.
@@ -217,17 +251,15 @@ impl Port {
         self.up.carry(&Packets::request(self.header_bytes)).await
     }
 
-    /// Waits for the answer to a request and for its last packet.
-    async fn complete(&self, request: Time, address: u64, bytes: u32, data: &'static Label, home: Home) {
+    /// Waits for the answer to a request that arrives at `request`, and sends it; returns when its last packet arrives.
+    async fn answer(&self, request: Time, address: u64, bytes: u32, data: &'static Label, home: Home) -> Time {
         self.up.arrive(request).await;
         // 2.4.1: a read does not pass the writes before it, unless the ordering is relaxed.
         let after = if self.relaxed { Time::ZERO } else { self.visible.get() };
-        self.root.read(address, bytes, home, after).await;
+        self.root.read(request, address, bytes, home, after).await;
         let completion_max = self.root.completion_bytes(address, bytes).min(self.payload_max);
         let packets = Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max);
-        let arrival = self.down.carry(&packets).await;
-        self.down.arrive(arrival).await;
-        let _ = self.tags.try_put(());
+        self.down.carry(&packets).await
     }
 
     /// A posted write of the processor to a register of the device, carried by the device's process. Ends when it has
