@@ -20,7 +20,7 @@ use hopscope_kernel::{Label, Lane, Sim, Time};
 use super::iommu::{self, Iommu};
 use crate::bus::pcie::{Buffers, DownstreamPort, payload, width};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pcie::Home;
+use crate::protocols::pcie::{Home, WORD_BYTES};
 
 /// From a request's arrival to its data, in the last-level cache.
 static CACHE_READ: Label = Label::protocol("read from the last-level cache");
@@ -167,11 +167,12 @@ impl RootComplex {
         })
     }
 
-    /// Completions of a request are cut at multiples of this many bytes. Where large requests follow one another, the
-    /// next lines are there before the first have left, and are sent together.
+    /// A request arrives: its completions are cut at multiples of this many bytes. Where large requests follow one
+    /// another and no write comes in between, the next lines are there before the first have left, and go together.
     pub fn completion_bytes(&self, address: u64, bytes: u32) -> u32 {
         let combining = u64::from(self.spec.combining_request_bytes);
-        let large = u64::from(bytes) >= combining && address.is_multiple_of(combining);
+        let words = u64::from(bytes.next_multiple_of(WORD_BYTES));
+        let large = words >= combining && address.is_multiple_of(combining);
         if self.combining.replace(large) && large { self.spec.combined_bytes } else { self.spec.completion_bytes }
     }
 
@@ -187,6 +188,7 @@ impl RootComplex {
 
     /// A write arrives at `arrival`; returns when it is visible. Ends when the packets need no more attention.
     pub async fn write(&self, arrival: Time, address: u64, bytes: u32, home: Home) -> Time {
+        self.combining.set(false);
         let walked = self.iommu.translate(address).await;
         let (memory, other) = (self.memory_time(bytes), self.interconnect_time(bytes));
         let mut visible = (arrival + walked).max(self.sim.now()) + self.spec.write;

@@ -34,6 +34,8 @@ pub static NO_TAG: Label = Label::reason("no tag free");
 
 /// No packet crosses a multiple of this many bytes (2.2.7).
 pub const PAGE_BYTES: u32 = 4_096;
+/// Payloads are whole words (2.2.1).
+pub const WORD_BYTES: u32 = 4;
 /// Header of a request with a 32-bit address, and of a completion, bytes (2.2.1).
 pub const HEADER_3DW: u32 = 12;
 /// Header of a request with a 64-bit address, bytes.
@@ -115,9 +117,12 @@ impl Packets {
         }
     }
 
-    /// Payload of all of them.
+    /// Header and payload of all of them, bytes.
     pub fn bytes(&self) -> u64 {
-        u64::from(self.first_bytes) + u64::from(self.whole_bytes) * u64::from(self.wholes) + u64::from(self.last_bytes)
+        let words = |bytes: u32| u64::from(bytes.next_multiple_of(WORD_BYTES));
+        let payload =
+            words(self.first_bytes) + words(self.whole_bytes) * u64::from(self.wholes) + words(self.last_bytes);
+        payload + u64::from(self.header_bytes) * u64::from(self.count())
     }
 }
 
@@ -143,8 +148,11 @@ mod tests {
 
     fn lengths(address: u64, bytes: u32, payload_max: u32) -> Vec<u32> {
         let packets = Packets::cut(Flow::Posted, HEADER_4DW, &DATA, address, bytes, payload_max);
-        assert_eq!(packets.bytes(), u64::from(bytes));
-        (0..packets.count()).map(|index| packets.payload(index)).collect()
+        let lengths: Vec<u32> = (0..packets.count()).map(|index| packets.payload(index)).collect();
+        assert_eq!(lengths.iter().sum::<u32>(), bytes);
+        let whole_words = lengths.iter().map(|length| u64::from(length.next_multiple_of(WORD_BYTES) + HEADER_4DW));
+        assert_eq!(packets.bytes(), whole_words.sum::<u64>());
+        lengths
     }
 
     #[test]

@@ -17,7 +17,7 @@ use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
 use super::credits::Credits;
-use crate::protocols::pcie::{DATA, DLLP, Flow, HEADER, LINK_BUSY, Packets, REPLAY, SKIP};
+use crate::protocols::pcie::{DATA, DLLP, Flow, HEADER, LINK_BUSY, Packets, REPLAY, SKIP, WORD_BYTES};
 
 /// Two phases of a packet.
 pub type PacketPlan = [(&'static Label, Time); 2];
@@ -180,15 +180,14 @@ impl Direction {
     /// The phases of a packet.
     pub fn plan(&self, packets: &Packets, payload_bytes: u32) -> PacketPlan {
         let speed = self.speed.get();
-        let before = u64::from(speed.framing_bytes + packets.header_bytes);
-        let (header, whole) = (speed.time(before), speed.time(before + u64::from(payload_bytes)));
-        [(&HEADER, header), (packets.data, whole - header)]
+        let header = speed.time(u64::from(speed.framing_bytes + packets.header_bytes));
+        [(&HEADER, header), (packets.data, self.length(packets, payload_bytes) - header)]
     }
 
     /// How long a packet takes.
     pub fn length(&self, packets: &Packets, payload_bytes: u32) -> Time {
         let speed = self.speed.get();
-        speed.time(u64::from(speed.framing_bytes + packets.header_bytes + payload_bytes))
+        speed.time(u64::from(speed.framing_bytes + packets.header_bytes + payload_bytes.next_multiple_of(WORD_BYTES)))
     }
 
     /// Sends what fell due before a message, and counts the message. `other` is the opposite direction, which will
@@ -206,7 +205,7 @@ impl Direction {
         let dllps = speed.time(self.take_due(now) * u64::from(speed.dllp_bytes));
         let replay = self.replay(packets);
         let count = u64::from(packets.count());
-        let bytes = u64::from(speed.framing_bytes + packets.header_bytes) * count + packets.bytes();
+        let bytes = u64::from(speed.framing_bytes) * count + packets.bytes();
         let length = speed.time(bytes);
         if skip + dllps + replay > Time::ZERO {
             let grant = self.lane.acquire(&LINK_BUSY).await;
@@ -280,7 +279,7 @@ impl Direction {
             return Time::ZERO;
         }
         let count = u64::from(packets.count());
-        let mut bits = 8 * (u64::from(speed.framing_bytes + packets.header_bytes) * count + packets.bytes());
+        let mut bits = 8 * (u64::from(speed.framing_bytes) * count + packets.bytes());
         let mut replays = 0;
         while bits >= self.sound_bits.get() && replays < count {
             bits -= self.sound_bits.get();

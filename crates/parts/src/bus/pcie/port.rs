@@ -24,7 +24,7 @@ use crate::protocols::pcie::{
     DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER,
 };
 
-/// Requests of one read, at most: a page in requests of 128 bytes, and a partial one.
+/// Requests of one read, at most: a page's worth in requests of 128 bytes, and a partial one.
 const REQUESTS_MAX: usize = 33;
 /// 10-bit tags; flit mode has 14 bits, of which so many are enough here.
 const TAGS_MAX: u64 = 16_384;
@@ -80,26 +80,35 @@ impl PortSpec {
     }
 }
 
-/// The requests of a read that have come so far: when they arrive, and how much they ask for.
+/// A request or its answer on the way.
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    arrival: Time,
+    bytes: u32,
+    /// The writes that it does not pass are visible then.
+    after: Time,
+}
+
+/// The requests of a read that have come so far.
 struct Steps {
-    arrivals: RefCell<[(Time, u32); REQUESTS_MAX]>,
+    arrivals: RefCell<[Sent; REQUESTS_MAX]>,
     count: Cell<usize>,
 }
 
 impl Default for Steps {
     fn default() -> Self {
-        Steps { arrivals: RefCell::new([(Time::ZERO, 0); REQUESTS_MAX]), count: Cell::new(0) }
+        Steps { arrivals: RefCell::new([Sent::default(); REQUESTS_MAX]), count: Cell::new(0) }
     }
 }
 
 impl Steps {
-    fn push(&self, arrival: Time, bytes: u32) {
-        self.arrivals.borrow_mut()[self.count.get()] = (arrival, bytes);
+    fn push(&self, sent: Sent) {
+        self.arrivals.borrow_mut()[self.count.get()] = sent;
         self.count.set(self.count.get() + 1);
     }
 
     /// Waits until request `index` has come so far.
-    async fn get(&self, index: usize) -> (Time, u32) {
+    async fn get(&self, index: usize) -> Sent {
         poll_fn(|_| if self.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
         self.arrivals.borrow()[index]
     }
@@ -195,46 +204,43 @@ impl Port {
         self.visible.get()
     }
 
-    /// Reads host memory within one page. Ends when the last completion has arrived.
+    /// Reads host memory, a page's worth at most. Ends when the last completion has arrived.
     pub async fn read(&self, address: u64, bytes: u32, data: &'static Label, home: Home) {
         let first = self.request_length(address, bytes);
         if first == bytes {
             self.tags.take(&NO_TAG).await;
-            let sent = self.request(address, bytes, home).await;
-            let arrival = self.answer(sent, address, bytes, data, home).await;
-            self.down.arrive(arrival).await;
+            let sent = self.request(bytes).await;
+            let answer = self.answer(sent, address, data, home).await;
+            self.down.arrive(answer.arrival).await;
             let _ = self.tags.try_put(());
             return;
         }
         // Several requests: they are sent one after the other, and answered one after the other.
-        let sent = Steps::default();
-        let answered = Steps::default();
+        let (sent, answered) = (Steps::default(), Steps::default());
         let asking = async {
             let mut done = 0;
             while done < bytes {
-                let at = address + u64::from(done);
-                let part = self.request_length(at, bytes - done);
+                let part = self.request_length(address + u64::from(done), bytes - done);
                 self.tags.take(&NO_TAG).await;
-                sent.push(self.request(at, part, home).await, part);
+                sent.push(self.request(part).await);
                 done += part;
             }
         };
         let answering = async {
             let (mut done, mut index) = (0, 0);
             while done < bytes {
-                let (arrival, part) = sent.get(index).await;
-                let at = address + u64::from(done);
-                answered.push(self.answer(arrival, at, part, data, home).await, part);
-                (done, index) = (done + part, index + 1);
+                let request = sent.get(index).await;
+                answered.push(self.answer(request, address + u64::from(done), data, home).await);
+                (done, index) = (done + request.bytes, index + 1);
             }
         };
         let arriving = async {
             let (mut done, mut index) = (0, 0);
             while done < bytes {
-                let (arrival, part) = answered.get(index).await;
-                self.down.arrive(arrival).await;
+                let answer = answered.get(index).await;
+                self.down.arrive(answer.arrival).await;
                 let _ = self.tags.try_put(());
-                (done, index) = (done + part, index + 1);
+                (done, index) = (done + answer.bytes, index + 1);
             }
         };
         join(&self.sim, asking, join(&self.sim, answering, arriving)).await;
@@ -246,20 +252,22 @@ impl Port {
         bytes.min(max - (address % u64::from(max)) as u32)
     }
 
-    /// Sends a read request; returns when it arrives.
-    async fn request(&self, _address: u64, _bytes: u32, _home: Home) -> Time {
-        self.up.carry(&Packets::request(self.header_bytes)).await
-    }
-
-    /// Waits for the answer to a request that arrives at `request`, and sends it; returns when its last packet arrives.
-    async fn answer(&self, request: Time, address: u64, bytes: u32, data: &'static Label, home: Home) -> Time {
-        self.up.arrive(request).await;
+    /// Sends a read request.
+    async fn request(&self, bytes: u32) -> Sent {
         // 2.4.1: a read does not pass the writes before it, unless the ordering is relaxed.
         let after = if self.relaxed { Time::ZERO } else { self.visible.get() };
-        self.root.read(request, address, bytes, home, after).await;
+        let arrival = self.up.carry(&Packets::request(self.header_bytes)).await;
+        Sent { arrival, bytes, after }
+    }
+
+    /// Waits for the answer to a request, and sends it.
+    async fn answer(&self, request: Sent, address: u64, data: &'static Label, home: Home) -> Sent {
+        let Sent { arrival, bytes, after } = request;
+        self.up.arrive(arrival).await;
         let completion_max = self.root.completion_bytes(address, bytes).min(self.payload_max);
+        self.root.read(arrival, address, bytes, home, after).await;
         let packets = Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max);
-        self.down.carry(&packets).await
+        Sent { arrival: self.down.carry(&packets).await, ..request }
     }
 
     /// A posted write of the processor to a register of the device, carried by the device's process. Ends when it has
