@@ -310,8 +310,14 @@ impl Adapter {
 
     /// Waits until the packet buffer is empty.
     async fn until_sent(&self) {
+        // Whoever fills the buffer has the engine.
+        let engine = self.engine.acquire(&ENGINE_BUSY).await;
+        let start = self.sim.now();
         for _ in 0..self.spec.packets_buffered {
             self.room.take(&BUFFER_FULL).await;
+        }
+        if self.sim.now() > start {
+            engine.was_in(&BUFFER_FULL, start);
         }
         for _ in 0..self.spec.packets_buffered {
             let _ = self.room.try_put(());
