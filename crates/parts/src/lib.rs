@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod cpu;
 pub mod disk;
 pub mod driver;
+pub mod flash;
 pub mod parameters;
 pub mod protocols;
 pub mod workload;
