@@ -4,6 +4,7 @@
 pub mod bridge;
 pub mod bus;
 pub mod catalog;
+pub mod controller;
 pub mod cpu;
 pub mod disk;
 pub mod driver;
