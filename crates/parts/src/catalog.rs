@@ -15,6 +15,7 @@ use crate::controller::nvme::{self, Controller};
 use crate::cpu::{self, Processor};
 use crate::disk::{self, Disk};
 use crate::driver;
+use crate::network::programmable;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::Storage;
 
@@ -291,6 +292,20 @@ pub static KINDS: &[Kind] = &[
             let port = pcie_switch::plug(&spec, link).map_err(|problem| untrained(p, "rate", problem))?;
             let socket = |n| (format!("port{n}"), Socket::PciePort(port.clone()));
             Ok(Built { sockets: (0..spec.ports).map(socket).collect(), ..Built::default() })
+        },
+    },
+    Kind {
+        model: "programmable-adapter",
+        plugs: &[("at", Protocol::PcieDevice)],
+        sockets: |_| Ok(Vec::new()),
+        required: &[],
+        software: false,
+        build: |context, p| {
+            let spec = programmable::Spec::read(p)?;
+            let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let plugged = programmable::plug(context.sim, context.name, spec, link);
+            let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
+            Ok(Built { volumes, ..Built::default() })
         },
     },
     Kind {

@@ -9,6 +9,7 @@ pub mod cpu;
 pub mod disk;
 pub mod driver;
 pub mod flash;
+pub mod network;
 pub mod parameters;
 pub mod protocols;
 pub mod workload;

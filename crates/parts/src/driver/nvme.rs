@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
-use crate::controller::nvme::Controller;
+use crate::controller::nvme::{Controller, Message};
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::{Command, Pointers};
@@ -303,13 +303,16 @@ impl Driver {
         }
     }
 
-    async fn run_handler(&self, interrupts: Queue<()>, delivery: Time, handler: Time) {
+    async fn run_handler(&self, interrupts: Queue<Message>, delivery: Time, handler: Time) {
         loop {
-            interrupts.take(&DRIVE_AT_WORK).await;
-            self.lane.delay(&DELIVERY, delivery).await;
+            let (left, arrival) = interrupts.take(&DRIVE_AT_WORK).await;
+            let left = left.max(self.sim.now());
+            // One wait for the message and for what follows.
+            self.sim.wait_until(arrival + delivery).await;
+            self.controller.port().up().flew(left, arrival);
+            self.lane.delayed(&DELIVERY, arrival, arrival + delivery);
             let work = self.processor.dispatch().await;
-            work.compute(handler).await;
-            self.complete_all(&work).await;
+            self.complete_all(&work, handler).await;
         }
     }
 
@@ -324,25 +327,26 @@ impl Driver {
             let now = self.sim.now();
             self.lane.delay(&NEXT_POLL, now.edge(interval) - now).await;
             let work = self.processor.dispatch().await;
-            work.compute(look).await;
-            self.complete_all(&work).await;
+            self.complete_all(&work, look).await;
         }
     }
 
-    /// Ends every command whose completion is there, until none is, and says so to the drive.
-    async fn complete_all(&self, work: &Work<'_>) {
+    /// Looks, which takes a while, ends every command whose completion is there, until none is, and says so to the drive.
+    async fn complete_all(&self, work: &Work<'_>, look: Time) {
         let queues = self.controller.queues();
+        let mut before = look;
         loop {
             let count = queues.visible();
-            if count == 0 {
-                break;
-            }
-            work.compute(self.spec.completion * count).await;
+            work.compute(before + self.spec.completion * count).await;
             for _ in 0..count {
                 if let Some(identifier) = queues.take_completed() {
                     self.end(identifier);
                 }
             }
+            if count == 0 {
+                break;
+            }
+            before = Time::ZERO;
         }
         queues.acknowledge();
     }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Grant, Label, Lane, Queue, Sim, Time};
 
 use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
 use super::spec::State;
@@ -64,18 +64,32 @@ impl Flash {
     /// Reads a piece, as [`Flash::piece`] cuts it: array read, transfer, ECC decode. What is in the write buffer (the
     /// first unit of the piece decides) is there at once.
     pub async fn read_piece(&self, offset: u64, bytes: u32) {
-        let owed = self.fetch_piece(offset, bytes).await;
-        if owed > Time::ZERO {
-            self.channel_of(offset).delay(&DECODE, owed).await;
+        if let Some(channel) = self.read_array(offset).await {
+            // One wait for the channel and for what follows.
+            let read = channel.leave([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]);
+            let decoded = read + self.spec.decode;
+            self.sim.wait_until(decoded).await;
+            self.decoded(offset, read, decoded);
         }
     }
 
     /// The same up to the decode, whose time is returned: a controller that spends further time adds it to that, and
     /// says so with [`Flash::decoded`]. That is one event less.
     pub async fn fetch_piece(&self, offset: u64, bytes: u32) -> Time {
+        match self.read_array(offset).await {
+            Some(channel) => {
+                channel.hold_plan([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]).await;
+                self.spec.decode
+            }
+            None => Time::ZERO,
+        }
+    }
+
+    /// From the array to the page register, and until the channel is granted; nothing for what is in the write buffer.
+    async fn read_array(&self, offset: u64) -> Option<Grant<'_>> {
         let unit = offset / u64::from(UNIT_BYTES);
         if self.buffer.holds(unit) {
-            return Time::ZERO;
+            return None;
         }
         let die = &self.dies[self.die_of(unit)];
         let grant = die.lane.acquire(&DIE_BUSY).await;
@@ -83,9 +97,7 @@ impl Flash {
         let asked = self.sim.now();
         let channel = die.channel.acquire(&CHANNEL_BUSY).await;
         grant.was_in(&FOR_CHANNEL, asked);
-        drop(grant);
-        channel.hold_plan([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]).await;
-        self.spec.decode
+        Some(channel)
     }
 
     /// Says that the present process waited for the decode of the piece at `offset` from `start` until `end`.

@@ -66,9 +66,10 @@ impl Controller {
             };
             let engine = self.engine();
             let grant = engine.acquire(&ENGINE_BUSY).await;
-            grant.hold(&PROCESSING, work).await;
-            drop(grant);
-            engine.delay(&LATENCY, latency).await;
+            // One wait for the engine and for what follows.
+            let processed = grant.leave([(&PROCESSING, work)]);
+            self.sim.wait_until(processed + latency).await;
+            engine.delayed(&LATENCY, processed, processed + latency);
             self.fetch_list(&command).await;
             if self.piece(&command, 0) == command.bytes {
                 let Command { operation, offset_bytes, bytes, buffer, home, .. } = command;
@@ -77,7 +78,7 @@ impl Controller {
                 self.carry_pieces(&command, number).await;
             }
             let entry = self.queues.next_completion();
-            let visible = self.port.write(entry, COMPLETION_BYTES, &DESCRIPTOR, self.queues.home()).await;
+            let visible = self.port.post(entry, COMPLETION_BYTES, &DESCRIPTOR, self.queues.home()).await;
             self.queues.complete(command.identifier, visible);
         }
     }
@@ -164,7 +165,7 @@ impl Controller {
             let address = buffer + u64::from(done);
             let part = (bytes - done).min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
             self.dma.take(&DMA_BUSY).await;
-            self.port.write(address, part, &DATA, home).await;
+            self.port.post(address, part, &DATA, home).await;
             let _ = self.dma.try_put(());
             done += part;
         }

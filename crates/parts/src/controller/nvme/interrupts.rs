@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Either, Label, Queue, race};
 
-use super::Controller;
+use super::{Controller, Message};
 
 static NOTHING_POSTED: Label = Label::reason("no completion to tell of");
 static AGGREGATION: Label = Label::protocol("interrupt coalescing");
 
 impl Controller {
-    /// The host wants interrupts; it finds them in this queue.
-    pub fn enable_interrupts(self: &Rc<Self>) -> Queue<()> {
+    /// The host wants interrupts; it finds their messages in this queue, and waits for them to arrive.
+    pub fn enable_interrupts(self: &Rc<Self>) -> Queue<Message> {
         let running = self.clone();
         self.sim.process(&format!("{}.interrupts", self.name), async move { running.run_interrupts().await });
         self.interrupts.clone()
@@ -27,8 +27,8 @@ impl Controller {
             }
             self.aggregate().await;
             self.in_service.set(true);
-            self.port.interrupt().await;
-            let _ = self.interrupts.try_put(());
+            let message = self.port.send_interrupt().await;
+            let _ = self.interrupts.try_put(message);
         }
     }
 

@@ -30,7 +30,7 @@ mod tests;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Lane, Queue, Sim};
+use hopscope_kernel::{Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port};
 use crate::flash::Flash;
@@ -43,6 +43,9 @@ pub use spec::Spec;
 
 /// Doorbell writes that are under way at once.
 const FETCHERS: usize = 4;
+
+/// An interrupt message: when it leaves the last link, and when it arrives.
+pub type Message = (Time, Time);
 
 /// A part of a command, for whoever carries it.
 struct Piece {
@@ -83,7 +86,7 @@ pub struct Controller {
     dma: Queue<()>,
     /// The host has been interrupted and has not written the completion queue's head since.
     in_service: Cell<bool>,
-    interrupts: Queue<()>,
+    interrupts: Queue<Message>,
 }
 
 impl Controller {

@@ -1,0 +1,3 @@
+//! Network adapters and their wires.
+
+pub mod programmable;

@@ -1,0 +1,329 @@
+//! A programmable network adapter, whose firmware makes single DMA transfers of any size: the instrument of pcie-bench.
+//!
+//! ```text
+//!   contexts ─▶ dispatch ─┬─ write engine ─▶ builder ─▶ packet buffer ─▶ link
+//!   (each has one         └─ read requests ▶ builder ─────────────────▶ link
+//!    transfer at a time)      completions ─▶ internal bus (line by line, when all are there) ─▶ context
+//! ```
+//!
+//! Devices: NAME (DMA reads and writes), NAME.mixed (every second transfer is a write, the others are reads),
+//! NAME.write-then-read (a write, then a read of the same bytes), NAME.command (the direct path for a few bytes: a read,
+//! or with writes a write and a read after it).
+//!
+//! A transfer begins at a cache line: request k of a job lies at k times its size, rounded up to 64 bytes.
+//!
+//! Not modelled: the network side, the firmware's instructions (its contexts are always ready), banks of its memory.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use crate::bus::pcie::{Link, Port, PortSpec, payload};
+use crate::cpu::{self, Processor};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::{DATA, Home};
+use crate::protocols::storage::{Completion, Operation, Request, Storage};
+
+static NO_TRANSFER: Label = Label::workload("no transfer");
+static ALL_CONTEXTS_BUSY: Label = Label::queued("all contexts busy");
+static DISPATCH: Label = Label::protocol("descriptor queued and completion signalled");
+static ENGINE_BUSY: Label = Label::reason("write engine busy");
+static DESCRIPTOR: Label = Label::protocol("descriptor");
+static BUILDER_BUSY: Label = Label::reason("packet builder busy");
+static BUILDING: Label = Label::reason("packet under construction");
+static PACKET: Label = Label::protocol("packet built");
+static REQUEST: Label = Label::protocol("read request built");
+static BUFFER_FULL: Label = Label::reason("packet buffer full");
+static NO_PACKET: Label = Label::reason("no packet to send");
+static BUS_BUSY: Label = Label::reason("internal bus busy");
+static LINES: Label = Label::protocol("lines written to internal memory");
+
+/// A line of the adapter's memory, and of the host's, bytes.
+const LINE_BYTES: u32 = 64;
+/// Largest transfer of one descriptor.
+const TRANSFER_BYTES_MAX: u32 = 4_096;
+/// Requests that all jobs together have in flight, at most.
+const QUEUE_MAX: usize = 4_096;
+
+/// The adapter's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    port: PortSpec,
+    clock: Time,
+    window_bytes: u64,
+    contexts: u64,
+    dispatch_read: Time,
+    dispatch_write: Time,
+    descriptor: Time,
+    packet: Time,
+    line: Time,
+    write_payload_max: u32,
+    packets_buffered: usize,
+    request: Time,
+    access: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let spec = Spec {
+            port: PortSpec::read(p)?,
+            clock: p.period("clock")?,
+            window_bytes: p.bytes("window")?,
+            contexts: p.count("contexts")?,
+            dispatch_read: p.time("dispatch.read")?,
+            dispatch_write: p.time("dispatch.write")?,
+            descriptor: p.time("write.descriptor")?,
+            packet: p.time("write.packet")?,
+            line: p.time("write.line")?,
+            write_payload_max: payload(p, "write.payload_max")?,
+            packets_buffered: p.count("write.buffer")? as usize,
+            request: p.time("read.request")?,
+            access: p.time("read.access")?,
+        };
+        if !(1..=1_024).contains(&spec.contexts) {
+            return Err(p.error("contexts", "the firmware has 1 to 1024 contexts", "write \"88 transfers\""));
+        }
+        if !(1..=64).contains(&spec.packets_buffered) {
+            return Err(p.error("write.buffer", "the buffer holds 1 to 64 packets", "write \"2 packets\""));
+        }
+        if !(u64::from(TRANSFER_BYTES_MAX)..=1 << 30).contains(&spec.window_bytes) {
+            return Err(p.error(
+                "window",
+                "a transfer does not fit or the window is too large",
+                "expected 4 KiB to 1 GiB",
+            ));
+        }
+        Ok(spec)
+    }
+}
+
+/// What a device of the adapter does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    Read,
+    Write,
+    WriteThenRead,
+    CommandRead,
+    CommandWriteThenRead,
+}
+
+/// A transfer of one descriptor: a request, or a part of one.
+struct Transfer {
+    course: Course,
+    address: u64,
+    bytes: u32,
+    queued: Time,
+    last_of: Option<Request>,
+}
+
+/// A packet of a write.
+struct Packet {
+    address: u64,
+    bytes: u32,
+}
+
+/// An adapter.
+struct Adapter {
+    sim: Sim,
+    spec: Spec,
+    port: Rc<Port>,
+    firmware: Rc<Processor>,
+    contexts: Lane,
+    engine: Lane,
+    builder: Lane,
+    bus: Lane,
+    transfers: Queue<Transfer>,
+    packets: Queue<Packet>,
+    /// Room in the packet buffer.
+    room: Queue<()>,
+}
+
+/// Which device of the adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Plain,
+    Mixed,
+    WriteThenRead,
+    Command,
+}
+
+/// A device of the adapter.
+struct Device {
+    adapter: Rc<Adapter>,
+    role: Role,
+    /// Transfers asked for so far.
+    asked: Cell<u64>,
+}
+
+/// Plugs an adapter into a link; returns its devices.
+pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Vec<(String, Rc<dyn Storage>)>, String> {
+    let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
+    let room = Queue::new(sim, spec.packets_buffered);
+    for _ in 0..spec.packets_buffered {
+        let _ = room.try_put(());
+    }
+    let adapter = Rc::new(Adapter {
+        sim: sim.clone(),
+        port: Port::new(sim, &spec.port, link)?,
+        firmware: Processor::new(sim, &format!("{name}.firmware"), cpu::Spec { clock: spec.clock }),
+        contexts: lane("contexts"),
+        engine: lane("write-engine"),
+        builder: lane("builder"),
+        bus: lane("internal-bus"),
+        transfers: Queue::new(sim, QUEUE_MAX * (run_bytes_max() / TRANSFER_BYTES_MAX) as usize),
+        packets: Queue::new(sim, spec.packets_buffered),
+        room,
+        spec,
+    });
+    for number in 0..adapter.spec.contexts {
+        let context = adapter.clone();
+        sim.process(&format!("{name}.context{number:04}"), async move { context.run().await });
+    }
+    let sender = adapter.clone();
+    sim.process(&format!("{name}.sender"), async move { sender.send().await });
+    let roles = [
+        ("", Role::Plain),
+        (".mixed", Role::Mixed),
+        (".write-then-read", Role::WriteThenRead),
+        (".command", Role::Command),
+    ];
+    let device = |(ending, role)| {
+        let device: Rc<dyn Storage> = Rc::new(Device { adapter: adapter.clone(), role, asked: Cell::new(0) });
+        (format!("{name}{ending}"), device)
+    };
+    Ok(roles.into_iter().map(device).collect())
+}
+
+/// Largest request of a job, bytes.
+const fn run_bytes_max() -> u32 {
+    16 << 20
+}
+
+impl Storage for Device {
+    fn submit(&self, request: Request) {
+        let (adapter, bytes) = (&self.adapter, request.bytes);
+        let asked = self.asked.replace(self.asked.get() + 1);
+        let course = match (self.role, request.operation) {
+            (Role::Mixed, _) if asked.is_multiple_of(2) => Course::Write,
+            (Role::Mixed, _) | (Role::Plain, Operation::Read) => Course::Read,
+            (Role::Plain, Operation::Write) => Course::Write,
+            (Role::WriteThenRead, _) => Course::WriteThenRead,
+            (Role::Command, Operation::Read) => Course::CommandRead,
+            (Role::Command, Operation::Write) => Course::CommandWriteThenRead,
+        };
+        let unit = u64::from(bytes.next_multiple_of(LINE_BYTES));
+        let base = request.offset_bytes / u64::from(bytes) * unit % adapter.spec.window_bytes;
+        let queued = adapter.sim.now();
+        let (mut request, mut done) = (Some(request), 0);
+        while done < bytes {
+            let part = TRANSFER_BYTES_MAX.min(bytes - done);
+            let address = base + u64::from(done);
+            done += part;
+            let last_of = if done == bytes { request.take() } else { None };
+            let transfer = Transfer { course, address, bytes: part, queued, last_of };
+            if adapter.transfers.try_put(transfer).is_err() {
+                unreachable!("jobs keep fewer requests in flight than the adapter queues");
+            }
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.adapter.spec.window_bytes
+    }
+
+    fn block_bytes(&self) -> u32 {
+        1
+    }
+
+    fn processor(&self) -> Rc<Processor> {
+        self.adapter.firmware.clone()
+    }
+
+    fn time_per_request(&self) -> Time {
+        Time::ZERO
+    }
+}
+
+impl Adapter {
+    /// A context of the firmware.
+    async fn run(&self) {
+        loop {
+            let Transfer { course, address, bytes, queued, last_of } = self.transfers.take(&NO_TRANSFER).await;
+            self.contexts.awaited(&ALL_CONTEXTS_BUSY, queued);
+            match course {
+                Course::Read => self.read(address, bytes).await,
+                Course::Write => self.write(address, bytes).await,
+                Course::WriteThenRead => {
+                    self.write(address, bytes).await;
+                    self.until_sent().await;
+                    self.read(address, bytes).await;
+                }
+                Course::CommandRead => self.port.read(address, bytes, &DATA, Home::CACHE).await,
+                Course::CommandWriteThenRead => {
+                    self.port.write(address, bytes, &DATA, Home::CACHE).await;
+                    self.port.read(address, bytes, &DATA, Home::CACHE).await;
+                }
+            }
+            if let Some(Request { operation, bytes, issued, done, .. }) = last_of {
+                let _ = done.try_put(Completion { operation, bytes, issued });
+            }
+        }
+    }
+
+    async fn read(&self, address: u64, bytes: u32) {
+        self.contexts.delay(&DISPATCH, self.spec.dispatch_read).await;
+        let builder = self.builder.acquire(&BUILDER_BUSY).await;
+        builder.hold(&REQUEST, self.spec.request).await;
+        drop(builder);
+        self.port.read(address, bytes, &DATA, Home::CACHE).await;
+        // A line each, a tail of three bytes in two accesses, and the signal to the context.
+        let tail = u64::from(bytes % 4 == 3);
+        let accesses = u64::from(bytes.div_ceil(LINE_BYTES)) + tail + 1;
+        let bus = self.bus.acquire(&BUS_BUSY).await;
+        bus.hold(&LINES, self.spec.access * accesses).await;
+    }
+
+    async fn write(&self, address: u64, bytes: u32) {
+        self.contexts.delay(&DISPATCH, self.spec.dispatch_write).await;
+        let engine = self.engine.acquire(&ENGINE_BUSY).await;
+        engine.hold(&DESCRIPTOR, self.spec.descriptor).await;
+        let max = u64::from(self.spec.write_payload_max);
+        let (mut at, end) = (address, address + u64::from(bytes));
+        while at < end {
+            let part = (max - at % max).min(end - at) as u32;
+            let begun = self.sim.now();
+            let builder = self.builder.acquire(&BUILDER_BUSY).await;
+            builder.hold(&PACKET, self.spec.packet + self.spec.line * u64::from(part.div_ceil(LINE_BYTES))).await;
+            drop(builder);
+            engine.was_in(&BUILDING, begun);
+            let built = self.sim.now();
+            self.room.take(&BUFFER_FULL).await;
+            if self.sim.now() > built {
+                engine.was_in(&BUFFER_FULL, built);
+            }
+            let _ = self.packets.try_put(Packet { address: at, bytes: part });
+            at += u64::from(part);
+        }
+    }
+
+    /// Waits until the packet buffer is empty.
+    async fn until_sent(&self) {
+        for _ in 0..self.spec.packets_buffered {
+            self.room.take(&BUFFER_FULL).await;
+        }
+        for _ in 0..self.spec.packets_buffered {
+            let _ = self.room.try_put(());
+        }
+    }
+
+    async fn send(&self) {
+        loop {
+            let Packet { address, bytes } = self.packets.take(&NO_PACKET).await;
+            let max = self.spec.write_payload_max;
+            self.port.write_in_packets(address, bytes, max, &DATA, Home::CACHE).await;
+            let _ = self.room.try_put(());
+        }
+    }
+}
