@@ -39,12 +39,17 @@ struct Interruptible {
     task: u32,
 }
 
+/// Stands for a holder who has left: the lane ends its phases by itself.
+const LEFT: u64 = u64::MAX;
+
 pub(crate) struct LaneState {
     pub(crate) name: String,
     pub(crate) clock: Option<Time>,
     pub(crate) class: u32,
     /// Ticket of the holder; zero where the lane is free.
     holder: u64,
+    /// When the lane is free again whose holder has left.
+    left_until: Time,
     waiters: Vec<Waiter>,
     arbitrating: bool,
     /// The train that runs on this lane.
@@ -71,6 +76,7 @@ impl LaneState {
             clock,
             class: 0,
             holder: 0,
+            left_until: Time::ZERO,
             waiters: Vec::new(),
             arbitrating: false,
             train: None,
@@ -84,8 +90,10 @@ impl LaneState {
         self.clock.map_or(at, |clock| at.edge(clock))
     }
 
-    pub(crate) fn is_free(&self) -> bool {
-        self.holder == 0 && self.waiters.is_empty() && !self.arbitrating && self.train.is_none()
+    /// Whether nobody has the lane at `at`, now or later, or asks for it.
+    pub(crate) fn is_free(&self, at: Time) -> bool {
+        let held = self.holder != 0 && (self.holder != LEFT || self.left_until > at);
+        !held && self.waiters.is_empty() && !self.arbitrating && self.train.is_none()
     }
 
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, &'static Label)> + '_ {
@@ -99,7 +107,7 @@ impl Core {
     pub(crate) fn arbitrate(&mut self, lane: u32, now: Time) -> Option<u32> {
         let state = &mut self.lanes[lane as usize];
         state.arbitrating = false;
-        if state.holder != 0 {
+        if state.holder != 0 && (state.holder != LEFT || state.left_until > now) {
             return None;
         }
         let best = (0..state.waiters.len()).min_by_key(|&i| state.waiters[i].order)?;
@@ -144,9 +152,14 @@ impl Core {
     #[inline]
     pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
-        if state.holder == 0 && !state.arbitrating && !state.waiters.is_empty() {
+        let free_at = match state.holder {
+            0 => now,
+            LEFT => state.left_until.max(now),
+            _ => return,
+        };
+        if !state.arbitrating && !state.waiters.is_empty() {
             state.arbitrating = true;
-            let (at, class) = (state.edge(now), state.class);
+            let (at, class) = (state.edge(free_at), state.class);
             self.schedule(Event::arbitrate(at, class, lane));
         }
     }
@@ -189,6 +202,16 @@ impl Core {
         let state = &mut self.lanes[lane as usize];
         assert_eq!(state.holder, ticket, "only the holder releases a lane");
         state.holder = 0;
+        state.interruptible = None;
+        self.schedule_arbitration(lane, now);
+    }
+
+    /// The holder leaves; the lane is free from `until` on.
+    #[inline]
+    fn leave(&mut self, lane: u32, ticket: u64, until: Time, now: Time) {
+        let state = &mut self.lanes[lane as usize];
+        assert_eq!(state.holder, ticket, "only the holder leaves a lane");
+        (state.holder, state.left_until) = (LEFT, until);
         state.interruptible = None;
         self.schedule_arbitration(lane, now);
     }
@@ -345,7 +368,7 @@ impl<'a> Acquire<'a> {
         }
         let state = &core.lanes[lane.id as usize];
         let (edge, class) = (state.edge(now), state.class);
-        if state.is_free() && core.may_skip(edge) {
+        if state.is_free(now) && core.may_skip(edge) {
             // Nobody else does anything before this lane would be granted: it is granted here.
             shared.advance(&mut core, edge, class);
             let ticket = core.take_over(lane.id);
@@ -396,6 +419,20 @@ impl<'a> Grant<'a> {
     /// Spends time in several phases, one after the other.
     pub fn hold_plan<P: AsRef<[(&'static Label, Time)]> + Unpin>(&self, plan: P) -> Hold<'_, P> {
         Hold::new(self.lane, plan)
+    }
+
+    /// Leaves the lane, which goes through the phases of `plan` by itself and is free then; returns when. Whoever has
+    /// nothing else to wait for than what follows these phases waits once instead of twice.
+    pub fn leave<P: AsRef<[(&'static Label, Time)]>>(self, plan: P) -> Time {
+        let shared = &*self.lane.sim.shared;
+        let (now, task, plan) = (shared.now.get(), shared.current.get(), plan.as_ref());
+        let until = plan.iter().fold(now, |at, phase| at + phase.1);
+        let mut core = shared.core.borrow_mut();
+        core.record_plan(self.lane.id, task, plan, now, until);
+        core.leave(self.lane.id, self.ticket, until, now);
+        drop(core);
+        std::mem::forget(self);
+        until
     }
 
     /// Says that the lane was in `phase` from `start` until now.

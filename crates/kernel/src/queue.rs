@@ -31,7 +31,10 @@ impl Line {
     }
 
     fn leave(&mut self, ticket: u64) {
-        if ticket != 0 {
+        if self.0.front().is_some_and(|first| first.2 == ticket) {
+            // Whoever is served is the first: the others need not be looked at.
+            self.0.pop_front();
+        } else if ticket != 0 {
             self.0.retain(|e| e.2 != ticket);
         }
     }

@@ -254,7 +254,9 @@ impl<'a> TrainRun<'a> {
         let regular = |car: &Car| {
             let lane = &core.lanes[car.lane.id as usize];
             let slack = lane.clock.unwrap_or(Time::ZERO);
-            lane.is_free() && (slack == Time::ZERO || car.length() < self.pitch) && car.length() + slack <= self.pitch
+            lane.is_free(self.start + car.offset)
+                && (slack == Time::ZERO || car.length() < self.pitch)
+                && car.length() + slack <= self.pitch
         };
         if !core.trains_allowed || self.count == 0 || !self.cars.iter().flatten().all(regular) {
             return None;

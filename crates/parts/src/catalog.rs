@@ -11,6 +11,7 @@ use crate::bridge::root_complex::{self, RootComplex};
 use crate::bus::ide_cable::{self, IdeCable};
 use crate::bus::pci::{self, PciBus};
 use crate::bus::pcie::{self, DownstreamPort, Link};
+use crate::controller::nvme::{self, Controller};
 use crate::cpu::{self, Processor};
 use crate::disk::{self, Disk};
 use crate::driver;
@@ -39,6 +40,8 @@ pub enum Socket {
     PciePort(Rc<DownstreamPort>),
     /// The far end of a PCI Express link.
     PcieDevice(Rc<Link>),
+    /// Registers of an NVM Express drive, for a driver.
+    NvmeRegisters(Rc<Controller>),
 }
 
 /// What goes into a socket.
@@ -62,6 +65,8 @@ pub enum Protocol {
     PciePort,
     /// A PCI Express card, chip or switch.
     PcieDevice,
+    /// An NVM Express driver.
+    NvmeRegisters,
 }
 
 impl Protocol {
@@ -77,6 +82,7 @@ impl Protocol {
             Protocol::IdeRegisters => "the registers of an IDE bridge",
             Protocol::PciePort => "a PCI Express port",
             Protocol::PcieDevice => "the far end of a PCI Express link",
+            Protocol::NvmeRegisters => "the registers of an NVM Express drive",
         }
     }
 
@@ -300,6 +306,35 @@ pub static KINDS: &[Kind] = &[
             let plugged = programmable::plug(context.sim, context.name, spec, link);
             let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
             Ok(Built { volumes, ..Built::default() })
+        },
+    },
+    Kind {
+        model: "nvme-drive",
+        plugs: &[("at", Protocol::PcieDevice)],
+        sockets: |_| Ok(vec![("registers".into(), Protocol::NvmeRegisters)]),
+        required: &["registers"],
+        software: false,
+        build: |context, p| {
+            let spec = nvme::Spec::read(p)?;
+            let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let drive = Controller::new(context.sim, context.name, spec, link, context.seed);
+            let drive = drive.map_err(|problem| untrained(p, "pcie.rate", problem))?;
+            Ok(Built { sockets: vec![("registers".into(), Socket::NvmeRegisters(drive))], ..Built::default() })
+        },
+    },
+    Kind {
+        model: "nvme-driver",
+        plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NvmeRegisters)],
+        sockets: |_| Ok(Vec::new()),
+        required: &[],
+        software: true,
+        build: |context, p| {
+            let spec = driver::nvme::Spec::read(p)?;
+            let [Socket::Software(processor), Socket::NvmeRegisters(drive)] = &context.plugs[..] else {
+                unreachable!("plugs are checked")
+            };
+            let volume = driver::nvme::install(context.sim, context.name, spec, processor, drive);
+            Ok(Built { volumes: vec![volume], ..Built::default() })
         },
     },
 ];

@@ -4,9 +4,11 @@
 pub mod bridge;
 pub mod bus;
 pub mod catalog;
+pub mod controller;
 pub mod cpu;
 pub mod disk;
 pub mod driver;
+pub mod flash;
 pub mod network;
 pub mod parameters;
 pub mod protocols;

@@ -80,6 +80,11 @@ impl Iommu {
         Iommu { spec, lane: sim.lane(&format!("{name}.iommu"), None), walkers, pages }
     }
 
+    /// Whether addresses are translated at all.
+    pub fn translates(&self) -> bool {
+        self.spec.entries > 0
+    }
+
     /// Translates an address; returns how long a walk took, if one was needed.
     pub async fn translate(&self, address: u64) -> Time {
         if self.spec.entries == 0 || self.hits(address / self.spec.page_bytes) {

@@ -186,8 +186,14 @@ impl RootComplex {
         &self.lane
     }
 
-    /// A write arrives at `arrival`; returns when it is visible. Ends when the packets need no more attention.
-    pub async fn write(&self, arrival: Time, address: u64, bytes: u32, home: Home) -> Time {
+    /// Whether addresses are translated.
+    pub fn translates(&self) -> bool {
+        self.iommu.translates()
+    }
+
+    /// A write arrives at `arrival`; returns when memory has taken it, now where it lies in the cache, and when it is
+    /// visible. Ends when nothing more can hold it up.
+    pub async fn accept(&self, arrival: Time, address: u64, bytes: u32, home: Home) -> (Time, Time) {
         self.combining.set(false);
         let walked = self.iommu.translate(address).await;
         let (memory, other) = (self.memory_time(bytes), self.interconnect_time(bytes));
@@ -197,12 +203,13 @@ impl RootComplex {
             grant.hold(&INTERCONNECT_DATA, other).await;
             visible = visible.max(self.sim.now()) + self.spec.interconnect;
         }
+        let mut stored = self.sim.now();
         if !home.cached {
             let grant = self.memory.acquire(&MEMORY_BUSY).await;
-            grant.hold(&MEMORY_DATA, memory).await;
-            visible = visible.max(self.sim.now());
+            stored = grant.leave([(&MEMORY_DATA, memory)]);
+            visible = visible.max(stored);
         }
-        visible
+        (stored, visible)
     }
 
     /// Waits for what a write of this device, visible at `visible`, has to go through.
@@ -213,15 +220,27 @@ impl RootComplex {
     /// A read request has arrived at `arrival`; ends when its data is ready to be sent. It waits for the writes visible
     /// at `after`. Whoever asks may have been at an earlier request meanwhile.
     pub async fn read(&self, arrival: Time, address: u64, bytes: u32, home: Home, after: Time) {
-        let until = |instant: Time| instant.saturating_sub(self.sim.now());
-        self.lane.delay(&ORDER, until(after)).await;
-        let walked = self.iommu.translate(address).await;
-        let begin = if walked > Time::ZERO { self.sim.now() } else { arrival.max(after) };
         let (label, latency) =
             if home.cached { (&CACHE_READ, self.spec.cache_read) } else { (&MEMORY_READ, self.spec.memory_read) };
-        self.lane.delay(label, until(begin + latency)).await;
+        let since = self.sim.now().max(arrival);
+        let mut begin = arrival.max(after);
+        if self.translates() {
+            self.sim.wait_until(begin).await;
+            self.lane.delayed(&ORDER, since, after);
+            if self.iommu.translate(address).await > Time::ZERO {
+                begin = self.sim.now();
+            }
+        }
+        // One wait for what follows one after the other.
+        let asked = self.sim.now();
+        self.sim.wait_until(begin + latency).await;
+        if !self.translates() {
+            self.lane.delayed(&ORDER, since, after);
+        }
+        self.lane.delayed(label, begin.max(asked), begin + latency);
         if home.remote {
-            self.interconnect.delay(&INTERCONNECT, until(begin + latency + self.spec.interconnect)).await;
+            let crossed = begin + latency + self.spec.interconnect;
+            self.interconnect.delay(&INTERCONNECT, crossed.saturating_sub(self.sim.now())).await;
             let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
             grant.hold(&INTERCONNECT_DATA, self.interconnect_time(bytes)).await;
         }

@@ -2,7 +2,6 @@
 //! PCI Express Base Specification 4.0, 2.6.1.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 
 use hopscope_kernel::{Grant, Lane, Queue, Sim, Time};
 
@@ -24,15 +23,25 @@ pub struct Credits {
 struct State {
     headers: u64,
     data: u64,
-    /// What comes back, and when, in order of time.
-    returns: VecDeque<(Time, u64, u64)>,
+    /// What comes back, in no order.
+    returns: Vec<Returns>,
+    /// When the next of it does; the end of time where nothing comes back.
+    next: Time,
+}
+
+/// Credits of equal packets that come back at regular instants.
+struct Returns {
+    at: Time,
+    pitch: Time,
+    count: u64,
+    data: u64,
 }
 
 impl Credits {
     /// What a receiver with these buffers advertises: headers, and data in bytes.
     pub fn new(sim: &Sim, headers: u64, data_bytes: u64) -> Credits {
         let advertised = (headers, data_bytes / u64::from(DATA_CREDIT_BYTES));
-        let state = State { headers: advertised.0, data: advertised.1, returns: VecDeque::new() };
+        let state = State { headers: advertised.0, data: advertised.1, returns: Vec::new(), next: Time::MAX };
         Credits { sim: sim.clone(), advertised, state: RefCell::new(state), returned: Queue::new(sim, 1) }
     }
 
@@ -47,12 +56,22 @@ impl Credits {
 
     fn collect(&self) {
         let (mut state, now) = (self.state.borrow_mut(), self.sim.now());
-        while let Some(&(at, headers, data)) = state.returns.front()
-            && at <= now
-        {
-            (state.headers, state.data) = (state.headers + headers, state.data + data);
-            state.returns.pop_front();
+        if now < state.next {
+            return;
         }
+        let State { headers, data, returns, next } = &mut *state;
+        *next = Time::MAX;
+        returns.retain_mut(|entry| {
+            if entry.at <= now {
+                let back = ((now - entry.at) / entry.pitch + 1).min(entry.count);
+                (*headers, *data) = (*headers + back, *data + back * entry.data);
+                (entry.at, entry.count) = (entry.at + entry.pitch * back, entry.count - back);
+            }
+            if entry.count > 0 {
+                *next = entry.at.min(*next);
+            }
+            entry.count > 0
+        });
     }
 
     /// Whether `count` packets with that payload each may be sent now, one after the other.
@@ -69,10 +88,10 @@ impl Credits {
     pub async fn take(&self, lane: &Lane, transmitter: &Grant<'_>, payload_bytes: u32) {
         let start = self.sim.now();
         while !self.suffice(1, payload_bytes) {
-            let next = self.state.borrow().returns.front().map(|next| next.0);
+            let next = self.state.borrow().next;
             match next {
-                Some(at) => lane.delay(&CREDITS_RETURN, at - self.sim.now()).await,
-                None => self.returned.take(&NO_CREDITS).await,
+                Time::MAX => self.returned.take(&NO_CREDITS).await,
+                at => lane.delay(&CREDITS_RETURN, at - self.sim.now()).await,
             }
         }
         if self.sim.now() > start {
@@ -91,15 +110,19 @@ impl Credits {
         state.data -= count * Credits::data(payload_bytes);
     }
 
-    /// The credits of a packet come back at `at`, now or later.
-    pub fn give_back(&self, at: Time, payload_bytes: u32) {
-        if self.infinite() {
+    /// The credits of so many packets come back, of the first one at `at`, now or later, of the others one every `pitch`.
+    pub fn give_back(&self, at: Time, pitch: Time, count: u64, payload_bytes: u32) {
+        if self.infinite() || count == 0 {
             return;
         }
-        let entry = (at, 1, Credits::data(payload_bytes));
+        let data = Credits::data(payload_bytes);
         let mut state = self.state.borrow_mut();
-        let position = state.returns.partition_point(|earlier| earlier.0 <= at);
-        state.returns.insert(position, entry);
+        state.next = state.next.min(at);
+        match state.returns.last_mut() {
+            // Packets that are sent one by one, as regularly as if they were one message.
+            Some(last) if last.data == data && at == last.at + last.pitch * last.count && count == 1 => last.count += 1,
+            _ => state.returns.push(Returns { at, pitch: pitch.max(Time::ps(1)), count, data }),
+        }
         drop(state);
         let _ = self.returned.try_put(());
     }

@@ -85,20 +85,68 @@ impl Path {
     /// Sends a message of a page at most. Ends when its last packet has left the last link; returns when it will have
     /// arrived.
     pub async fn carry(&self, packets: &Packets) -> Time {
+        let left = self.launch(packets).await;
+        self.sim.wait_until(left).await;
+        left + self.flight()
+    }
+
+    /// Sends a message of a page at most. Returns when its last packet has left the last link; a message of one packet
+    /// ends by itself, for whoever waits for what follows. Until then it is on the link: there is no other delay.
+    pub async fn launch(&self, packets: &Packets) -> Time {
         for stage in &self.stages {
             stage.direction.prepare(packets, &stage.opposite).await;
+        }
+        if packets.count() == 1 {
+            return self.launch_one(packets).await;
         }
         if self.stages.len() == 1 {
             self.carry_over_one(packets).await;
         } else {
             self.carry_over_several(packets).await;
         }
-        self.sim.now() + self.last().speed().flight
+        self.sim.now()
+    }
+
+    /// From the far end of the last link to what is there.
+    pub fn flight(&self) -> Time {
+        self.last().speed().flight
     }
 
     /// Waits until what [`Path::carry`] has sent arrives.
     pub async fn arrive(&self, arrival: Time) {
         self.last().lane().delay(&FLIGHT, arrival.saturating_sub(self.sim.now())).await;
+    }
+
+    /// Waits until what has left at `left` arrives; the process may still be there before it has left.
+    pub async fn arrive_after(&self, left: Time, arrival: Time) {
+        let left = left.max(self.sim.now());
+        self.sim.wait_until(arrival).await;
+        self.flew(left, arrival);
+    }
+
+    /// Says that the process was delayed by what left at `left` and arrived at `arrival`.
+    pub fn flew(&self, left: Time, arrival: Time) {
+        self.last().lane().delayed(&FLIGHT, left, arrival);
+    }
+
+    /// Sends one packet over link after link.
+    async fn launch_one(&self, packets: &Packets) -> Time {
+        let payload = packets.payload(0);
+        let (mut open_at, mut left) = (Time::ZERO, Time::ZERO);
+        for (stage, Stage { direction, .. }) in self.stages.iter().enumerate() {
+            if stage > 0 {
+                self.sim.wait_until(open_at).await;
+                let passage = self.passage(stage, packets, payload);
+                self.stages[stage - 1].direction.lane().delayed(&SWITCH, open_at - passage, open_at);
+            }
+            let grant = direction.lane().acquire(&LINK_BUSY).await;
+            let plan = self.begin(stage, packets, payload, &grant).await;
+            if stage + 1 < self.stages.len() {
+                open_at = self.sim.now() + self.passage(stage + 1, packets, payload);
+            }
+            left = grant.leave(plan);
+        }
+        left
     }
 
     async fn carry_over_one(&self, packets: &Packets) {
@@ -117,7 +165,7 @@ impl Path {
                 };
                 let begun = done as u32 + u32::from(matches!(next, Burst::UnderWay(_)));
                 self.count_sent(0, packets, begun);
-                (0..u64::from(begun)).for_each(|k| self.credit(0, packets, payload, start + length * (k + 1)));
+                self.credit(0, packets, payload, start + length, length, begun.into());
                 index += begun;
                 match next {
                     Burst::UnderWay(burst) => burst.finish().await,
@@ -165,13 +213,11 @@ impl Path {
                 let Some(state) = state else { continue };
                 let begun = state.done as u32 + u32::from(matches!(state.next, Burst::UnderWay(_)));
                 self.count_sent(stage, packets, begun);
-                let sent = plans[stage][0].1 + plans[stage][1].1;
-                for k in 0..u64::from(begun) {
-                    let begins = start + offsets[stage] + length * k;
-                    self.credit(stage, packets, packets.payload(0), begins + sent);
-                    if stage + 1 < self.stages.len() {
-                        gates[stage + 1].open(start + offsets[stage + 1] + length * k);
-                    }
+                let sent = start + offsets[stage] + plans[stage][0].1 + plans[stage][1].1;
+                self.credit(stage, packets, packets.payload(0), sent, length, begun.into());
+                if stage + 1 < self.stages.len() {
+                    let opens = start + offsets[stage + 1];
+                    (0..u64::from(begun)).for_each(|k| gates[stage + 1].open(opens + length * k));
                 }
                 (from[stage], next[stage]) = (state.done as u32, state.next);
             }
@@ -264,29 +310,36 @@ impl Path {
 
     /// Sends one packet over the link of `stage`; `begins` is told when it begins.
     async fn send(&self, stage: usize, packets: &Packets, payload: u32, grant: Grant<'_>, begins: impl FnOnce(Time)) {
-        let direction = &*self.stages[stage].direction;
-        if let Some(credits) = direction.credits(packets.flow) {
-            credits.take(direction.lane(), &grant, payload).await;
-        }
-        let (plan, now) = (direction.plan(packets, payload), self.sim.now());
-        begins(now);
-        self.credit(stage, packets, payload, now + plan[0].1 + plan[1].1);
+        let plan = self.begin(stage, packets, payload, &grant).await;
+        begins(self.sim.now());
         grant.hold_plan(plan).await;
     }
 
-    /// A packet leaves for good at `end`: the buffer that it lay in before the link of `stage` is free, and at the end of
-    /// the path the receiver will free its own. The other direction brings the credits back.
-    fn credit(&self, stage: usize, packets: &Packets, payload: u32, end: Time) {
+    /// Waits until the receiver has room for a packet; returns its phases, which begin now.
+    async fn begin(&self, stage: usize, packets: &Packets, payload: u32, grant: &Grant<'_>) -> PacketPlan {
+        let direction = &*self.stages[stage].direction;
+        if let Some(credits) = direction.credits(packets.flow) {
+            credits.take(direction.lane(), grant, payload).await;
+        }
+        let plan = direction.plan(packets, payload);
+        self.credit(stage, packets, payload, self.sim.now() + plan[0].1 + plan[1].1, Time::ZERO, 1);
+        plan
+    }
+
+    /// Packets leave for good, the first one at `end`, the others one every `pitch`: the buffers that they lay in before
+    /// the link of `stage` are free, and at the end of the path the receiver will free its own. The other direction
+    /// brings the credits back.
+    fn credit(&self, stage: usize, packets: &Packets, payload: u32, end: Time, pitch: Time, count: u64) {
         if stage > 0 {
             let before = &self.stages[stage - 1].direction;
             if let Some(credits) = before.credits(packets.flow) {
-                credits.give_back(end + before.speed().flight, payload);
+                credits.give_back(end + before.speed().flight, pitch, count, payload);
             }
         }
         if stage + 1 == self.stages.len() {
             let Stage { direction, drain, .. } = &self.stages[stage];
             if let Some(credits) = direction.credits(packets.flow) {
-                credits.give_back(end + direction.speed().flight * 2 + *drain, payload);
+                credits.give_back(end + direction.speed().flight * 2 + *drain, pitch, count, payload);
             }
         }
     }

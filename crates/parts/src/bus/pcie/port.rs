@@ -197,10 +197,21 @@ impl Port {
             let payload_max = payload_max.min(self.payload_max);
             let packets = Packets::cut(Flow::Posted, self.header_bytes, data, address, part, payload_max);
             let arrival = self.up.carry(&packets).await;
-            let visible = self.root.write(arrival, address, part, home).await;
+            let (stored, visible) = self.root.accept(arrival, address, part, home).await;
+            self.sim.wait_until(stored).await;
             self.visible.set(self.visible.get().max(visible));
             (address, left) = (address + u64::from(part), left - part);
         }
+        self.visible.get()
+    }
+
+    /// Writes host memory within one page. Ends when nothing more can hold the packets up, which may be before the last
+    /// one has left and before memory has taken it; returns when it will be visible to the processor.
+    pub async fn post(&self, address: u64, bytes: u32, data: &'static Label, home: Home) -> Time {
+        let packets = Packets::cut(Flow::Posted, self.header_bytes, data, address, bytes, self.payload_max);
+        let arrival = self.up.launch(&packets).await + self.up.flight();
+        let (_, visible) = self.root.accept(arrival, address, bytes, home).await;
+        self.visible.set(self.visible.get().max(visible));
         self.visible.get()
     }
 
@@ -209,9 +220,11 @@ impl Port {
         let first = self.request_length(address, bytes);
         if first == bytes {
             self.tags.take(&NO_TAG).await;
-            let sent = self.request(bytes).await;
-            let answer = self.answer(sent, address, data, home).await;
-            self.down.arrive(answer.arrival).await;
+            let after = self.writes_before();
+            let arrival = self.up.launch(&Packets::request(self.header_bytes)).await + self.up.flight();
+            let packets = self.read_memory(Sent { arrival, bytes, after }, address, data, home).await;
+            let left = self.down.launch(&packets).await;
+            self.down.arrive_after(left, left + self.down.flight()).await;
             let _ = self.tags.try_put(());
             return;
         }
@@ -252,30 +265,45 @@ impl Port {
         bytes.min(max - (address % u64::from(max)) as u32)
     }
 
+    /// When the writes are visible that a read does not pass (2.4.1), unless the ordering is relaxed.
+    fn writes_before(&self) -> Time {
+        if self.relaxed { Time::ZERO } else { self.visible.get() }
+    }
+
     /// Sends a read request.
     async fn request(&self, bytes: u32) -> Sent {
-        // 2.4.1: a read does not pass the writes before it, unless the ordering is relaxed.
-        let after = if self.relaxed { Time::ZERO } else { self.visible.get() };
+        let after = self.writes_before();
         let arrival = self.up.carry(&Packets::request(self.header_bytes)).await;
         Sent { arrival, bytes, after }
     }
 
     /// Waits for the answer to a request, and sends it.
     async fn answer(&self, request: Sent, address: u64, data: &'static Label, home: Home) -> Sent {
+        let packets = self.read_memory(request, address, data, home).await;
+        Sent { arrival: self.down.carry(&packets).await, ..request }
+    }
+
+    /// Waits until what a request asks for is ready to be sent.
+    async fn read_memory(&self, request: Sent, address: u64, data: &'static Label, home: Home) -> Packets {
         let Sent { arrival, bytes, after } = request;
-        self.up.arrive(arrival).await;
+        let flew = self.sim.now().max(arrival.saturating_sub(self.up.flight()));
+        if self.root.translates() {
+            self.up.arrive_after(flew, arrival).await;
+        }
         let completion_max = self.root.completion_bytes(address, bytes).min(self.payload_max);
         self.root.read(arrival, address, bytes, home, after).await;
-        let packets = Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max);
-        Sent { arrival: self.down.carry(&packets).await, ..request }
+        if !self.root.translates() {
+            self.up.flew(flew, arrival);
+        }
+        Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max)
     }
 
     /// A posted write of the processor to a register of the device, carried by the device's process. Ends when it has
     /// arrived.
     pub async fn doorbell(&self) {
         let packets = Packets::cut(Flow::Posted, self.header_bytes, &REGISTER, 0, 4, self.payload_max);
-        let arrival = self.down.carry(&packets).await;
-        self.down.arrive(arrival).await;
+        let left = self.down.launch(&packets).await;
+        self.down.arrive_after(left, left + self.down.flight()).await;
     }
 
     /// A read of the processor from a register of the device, which takes `access` to answer. Ends when the answer has
@@ -291,9 +319,15 @@ impl Port {
 
     /// A message-signalled interrupt, behind all writes. Ends when it has arrived.
     pub async fn interrupt(&self) {
+        let (left, arrival) = self.send_interrupt().await;
+        self.up.arrive_after(left, arrival).await;
+    }
+
+    /// The same; ends when nothing more can hold it up. Returns when it leaves the last link, and when it arrives.
+    pub async fn send_interrupt(&self) -> (Time, Time) {
         let packets = Packets::cut(Flow::Posted, self.header_bytes, &INTERRUPT, 0, 4, self.payload_max);
-        let arrival = self.up.carry(&packets).await;
-        self.up.arrive(arrival.max(self.visible.get())).await;
+        let left = self.up.launch(&packets).await;
+        (left, (left + self.up.flight()).max(self.visible.get()))
     }
 
     /// Writes memory of another device: through the switch that both are below, or through the root complex. Ends when

@@ -1,0 +1,3 @@
+//! Controllers that a processor speaks to through queues in memory.
+
+pub mod nvme;

@@ -1,0 +1,168 @@
+//! An NVM Express drive: its controller between a PCI Express port and flash.
+//! NVM Express Base Specification 1.4.
+//!
+//! ```text
+//!   doorbell ─▶ fetch ──▶ engines ──▶ list of pointers ─▶ flash ─▶ data ─▶ completion ─▶ interrupt
+//!               several    NAME.controller   NAME.transfer…        (PCI Express port)     coalesced
+//!               commands   (caps IOPS)       (a piece each)
+//!               a read
+//! ```
+//!
+//! A doorbell write says that commands are in the submission queue; whoever fetches reads as many as are there, up to
+//! what one read may fetch. A command costs its engine a while, and some latency besides. A command that flash answers
+//! in one piece is carried through by itself; the pieces of longer ones are carried at once, as many as there are
+//! transfers. A page of data on its way to the host has an engine for itself. A completion queue entry follows the data,
+//! and an interrupt the entry, unless the host is still at the one before (7.5).
+//!
+//! Not modelled: the admin queue, several queue pairs and arbitration between them, metadata, errors, power states,
+//! reading ahead of sequential commands, a host memory buffer, a controller memory buffer, fused commands; the list of
+//! pointers is fetched before flash is asked; a completion queue never fills, since it has as many entries as there are
+//! commands.
+
+mod commands;
+mod idle;
+mod interrupts;
+mod queues;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Lane, Queue, Sim, Time};
+
+use crate::bus::pcie::{Link, Port};
+use crate::flash::Flash;
+use crate::protocols::nvme::Command;
+use crate::protocols::pcie::Home;
+use crate::protocols::storage::Operation;
+use idle::Workers;
+pub use queues::{Doorbell, QueuePair};
+pub use spec::Spec;
+
+/// Doorbell writes that are under way at once.
+const FETCHERS: usize = 4;
+
+/// An interrupt message: when it leaves the last link, and when it arrives.
+pub type Message = (Time, Time);
+
+/// A part of a command, for whoever carries it.
+struct Piece {
+    operation: Operation,
+    /// First byte on the drive.
+    offset: u64,
+    bytes: u32,
+    /// Of the command: its buffer begins here, and what it is part of.
+    buffer: u64,
+    command: usize,
+}
+
+/// A command of several pieces.
+struct Several {
+    pieces_left: Cell<u32>,
+    done: Queue<()>,
+    home: Cell<Home>,
+}
+
+/// A drive.
+pub struct Controller {
+    sim: Sim,
+    name: String,
+    spec: Spec,
+    port: Rc<Port>,
+    flash: Rc<Flash>,
+    /// One fetch of commands is under way at a time.
+    fetch: Lane,
+    engines: Vec<Lane>,
+    next_engine: Cell<usize>,
+    queues: QueuePair,
+    /// Fetched commands.
+    commands: Workers<Command>,
+    pieces: Workers<Piece>,
+    /// Of each process that carries commands.
+    several: Vec<Several>,
+    /// Pages that may be on their way to the host at once.
+    dma: Queue<()>,
+    /// The host has been interrupted and has not written the completion queue's head since.
+    in_service: Cell<bool>,
+    interrupts: Queue<Message>,
+}
+
+impl Controller {
+    /// A drive named `name` at a link, which trains. The error says what does not fit.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, link: &Link, seed: u64) -> Result<Rc<Controller>, String> {
+        let port = Port::new(sim, &spec.port, link)?;
+        let flash = Flash::new(sim, name, spec.flash.clone(), seed);
+        let engine = |number| match spec.engines {
+            1 => sim.lane(&format!("{name}.controller"), None),
+            _ => sim.lane(&format!("{name}.controller{number}"), None),
+        };
+        let dma = Queue::new(sim, spec.dma);
+        for _ in 0..spec.dma {
+            let _ = dma.try_put(());
+        }
+        let home = Cell::new(Home::MEMORY);
+        let several = |_| Several { pieces_left: Cell::new(0), done: Queue::new(sim, 1), home: home.clone() };
+        let controller = Rc::new(Controller {
+            sim: sim.clone(),
+            name: name.to_string(),
+            port,
+            flash,
+            fetch: sim.lane(&format!("{name}.fetch"), None),
+            engines: (0..spec.engines).map(engine).collect(),
+            next_engine: Cell::new(0),
+            queues: QueuePair::new(sim),
+            commands: Workers::new(sim, spec.commands, spec.fetch_commands as usize),
+            pieces: Workers::new(sim, spec.transfers, spec.transfers),
+            several: (0..spec.commands).map(several).collect(),
+            dma,
+            in_service: Cell::new(false),
+            interrupts: Queue::new(sim, 1),
+            spec,
+        });
+        for number in 0..FETCHERS {
+            let running = controller.clone();
+            sim.process(&format!("{name}.fetch{number}"), async move { running.run_fetch().await });
+        }
+        for number in 0..controller.spec.commands {
+            let running = controller.clone();
+            sim.process(&format!("{name}.command{number}"), async move { running.run_commands(number).await });
+        }
+        for number in 0..controller.spec.transfers {
+            let running = controller.clone();
+            sim.process(&format!("{name}.transfer{number}"), async move { running.run_pieces(number).await });
+        }
+        Ok(controller)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Capacity, bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.flash.size_bytes()
+    }
+
+    /// Most bytes that a command moves.
+    pub fn transfer_max(&self) -> u32 {
+        self.spec.transfer_max
+    }
+
+    /// Bytes of a logical block.
+    pub fn block_bytes(&self) -> u32 {
+        self.spec.block_bytes
+    }
+
+    /// Its queues in host memory.
+    pub fn queues(&self) -> &QueuePair {
+        &self.queues
+    }
+
+    /// Its port.
+    pub fn port(&self) -> &Port {
+        &self.port
+    }
+}

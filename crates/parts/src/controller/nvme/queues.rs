@@ -1,0 +1,176 @@
+//! A submission queue and its completion queue, as host and controller see them. 1.4, 4.1.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use hopscope_kernel::{Queue, Sim, Time};
+
+use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
+use crate::protocols::pcie::{Home, PAGE_BYTES};
+
+/// Entries of a queue, at most (CAP.MQES).
+pub const ENTRIES_MAX: u64 = 65_536;
+/// Doorbell writes that have not left the processor's write buffers.
+const DOORBELLS: usize = 4_096;
+
+/// Where the queues are in host memory: so far apart that they share no page.
+const SUBMISSION_AT: u64 = 0x1_0000_0000;
+const COMPLETION_AT: u64 = SUBMISSION_AT + ENTRIES_MAX * COMMAND_BYTES as u64;
+
+/// A register write that says how far a queue has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doorbell {
+    /// Commands that have been submitted so far.
+    SubmissionTail(u64),
+    /// Completions that have been taken so far.
+    CompletionHead(u64),
+}
+
+/// A pair of queues.
+pub struct QueuePair {
+    sim: Sim,
+    entries: Cell<u64>,
+    home: Cell<Home>,
+    /// Written by the host and not yet fetched.
+    submitted: RefCell<VecDeque<Command>>,
+    /// Commands ever submitted, announced to the controller, and fetched.
+    tail: Cell<u64>,
+    announced: Cell<u64>,
+    head: Cell<u64>,
+    /// Identifiers, and from when on the host can see them.
+    completed: RefCell<VecDeque<(u16, Time)>>,
+    /// Completions ever posted, taken by the host, and said to be taken.
+    posted: Cell<u64>,
+    taken: Cell<u64>,
+    acknowledged: Cell<u64>,
+    doorbells: Queue<Doorbell>,
+    /// Told when a completion has been posted, or when the host has said that it took some.
+    changed: Queue<()>,
+}
+
+impl QueuePair {
+    /// Queues that the host has not set up.
+    pub(super) fn new(sim: &Sim) -> QueuePair {
+        QueuePair {
+            sim: sim.clone(),
+            entries: Cell::new(1),
+            home: Cell::new(Home::CACHE),
+            submitted: RefCell::default(),
+            tail: Cell::new(0),
+            announced: Cell::new(0),
+            head: Cell::new(0),
+            completed: RefCell::default(),
+            posted: Cell::new(0),
+            taken: Cell::new(0),
+            acknowledged: Cell::new(0),
+            doorbells: Queue::new(sim, DOORBELLS),
+            changed: Queue::new(sim, 1),
+        }
+    }
+
+    /// The host sets the queues up: their length, and where they are.
+    pub fn create(&self, entries: u64, home: Home) {
+        self.entries.set(entries);
+        self.home.set(home);
+        self.submitted.borrow_mut().reserve(entries as usize);
+        self.completed.borrow_mut().reserve(entries as usize);
+    }
+
+    /// The host writes a command into the submission queue.
+    pub fn submit(&self, command: Command) {
+        assert!((self.submitted.borrow().len() as u64) < self.entries.get(), "a submission queue never overflows");
+        self.submitted.borrow_mut().push_back(command);
+        self.tail.set(self.tail.get() + 1);
+    }
+
+    /// The host writes the submission queue's tail doorbell.
+    pub fn ring(&self) {
+        let _ = self.doorbells.try_put(Doorbell::SubmissionTail(self.tail.get()));
+    }
+
+    /// Takes a completion that the host can see.
+    pub fn take_completed(&self) -> Option<u16> {
+        let mut completed = self.completed.borrow_mut();
+        let &(identifier, visible) = completed.front()?;
+        if visible > self.sim.now() {
+            return None;
+        }
+        completed.pop_front();
+        self.taken.set(self.taken.get() + 1);
+        Some(identifier)
+    }
+
+    /// Completions that the host can see.
+    pub fn visible(&self) -> u64 {
+        let now = self.sim.now();
+        self.completed.borrow().partition_point(|next| next.1 <= now) as u64
+    }
+
+    /// When the host can see the next completion.
+    pub fn next_visible(&self) -> Option<Time> {
+        self.completed.borrow().front().map(|next| next.1)
+    }
+
+    /// The host writes the completion queue's head doorbell.
+    pub fn acknowledge(&self) {
+        let _ = self.doorbells.try_put(Doorbell::CompletionHead(self.taken.get()));
+    }
+
+    /// Told when a completion has been posted, for a host that polls.
+    pub fn changed(&self) -> &Queue<()> {
+        &self.changed
+    }
+
+    pub(super) fn doorbells(&self) -> &Queue<Doorbell> {
+        &self.doorbells
+    }
+
+    /// A tail doorbell arrives.
+    pub(super) fn announce(&self, tail: u64) {
+        self.announced.set(self.announced.get().max(tail));
+    }
+
+    /// A head doorbell arrives.
+    pub(super) fn acknowledged_until(&self, head: u64) {
+        self.acknowledged.set(self.acknowledged.get().max(head));
+        let _ = self.changed.try_put(());
+    }
+
+    /// What one read fetches: where, how many commands, `most` at most.
+    pub(super) fn next_fetch(&self, most: u32) -> (u64, u32) {
+        let head = self.head.get();
+        let index = head % self.entries.get();
+        let address = SUBMISSION_AT + index * u64::from(COMMAND_BYTES);
+        let in_page = (u64::from(PAGE_BYTES) - address % u64::from(PAGE_BYTES)) / u64::from(COMMAND_BYTES);
+        let count = (self.announced.get() - head).min(u64::from(most)).min(self.entries.get() - index).min(in_page);
+        (address, count as u32)
+    }
+
+    /// A command has been fetched.
+    pub(super) fn fetched(&self) -> Option<Command> {
+        self.head.set(self.head.get() + 1);
+        self.submitted.borrow_mut().pop_front()
+    }
+
+    /// Where the next completion queue entry goes.
+    pub(super) fn next_completion(&self) -> u64 {
+        let index = self.posted.get() % self.entries.get();
+        self.posted.set(self.posted.get() + 1);
+        COMPLETION_AT + index * u64::from(COMPLETION_BYTES)
+    }
+
+    /// A completion queue entry is on its way, and visible from then on.
+    pub(super) fn complete(&self, identifier: u16, visible: Time) {
+        self.completed.borrow_mut().push_back((identifier, visible));
+        let _ = self.changed.try_put(());
+    }
+
+    /// Completions that the host has not said to have taken.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.taken.get() + self.completed.borrow().len() as u64 - self.acknowledged.get()
+    }
+
+    pub(super) fn home(&self) -> Home {
+        self.home.get()
+    }
+}

@@ -1,0 +1,369 @@
+//! An NVM Express driver: it writes commands into a queue and hears of completions, by interrupt or by looking.
+//!
+//! ```text
+//!   request ─▶ submission ─▶ queue, doorbell ─▶ (the drive works) ─▶ interrupt ─▶ handler ─▶ completion
+//!              on the processor                                  └─▶ next poll ─┘
+//! ```
+//!
+//! A request that is longer than a command may be becomes several, which one doorbell announces. A handler takes all
+//! completions that it finds, and says so to the drive when it has taken them.
+//!
+//! Not modelled: several queues a drive, merging of requests, schedulers, hybrid polling, time-outs, what an idle
+//! processor does while it polls, copies of data.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use crate::controller::nvme::{Controller, Message};
+use crate::cpu::{Processor, Work};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::nvme::{Command, Pointers};
+use crate::protocols::pcie::{Home, PAGE_BYTES};
+use crate::protocols::storage::{Completion, Request, Storage};
+
+static NO_REQUEST: Label = Label::workload("no request");
+static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
+static QUEUE_FULL: Label = Label::reason("submission queue full");
+static DRIVE_AT_WORK: Label = Label::reason("drive at work");
+static DELIVERY: Label = Label::protocol("interrupt delivery");
+static NEXT_POLL: Label = Label::protocol("until the next poll");
+
+/// Requests that the driver holds: of all jobs.
+const REQUESTS_MAX: usize = 4_096;
+/// Memory of the commands' lists, and of their buffers.
+const LISTS_AT: u64 = 0x2_0000_0000;
+const LIST_BYTES: u64 = 4 * PAGE_BYTES as u64;
+const BUFFERS_AT: u64 = 0x10_0000_0000;
+
+/// How the driver hears of completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notice {
+    /// The drive interrupts the processor, which runs a handler.
+    Interrupt {
+        /// From the arrival of the message to the handler.
+        delivery: Time,
+        /// Of the handler, besides completions.
+        handler: Time,
+    },
+    /// The thread looks at the completion queue.
+    Poll {
+        /// From one look to the next.
+        interval: Time,
+        /// Of a look that finds something, besides completions.
+        look: Time,
+    },
+}
+
+/// The driver's behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Entries of its queues.
+    entries: u64,
+    /// Most bytes a command moves, where the drive moves as many.
+    transfer_max: u32,
+    pointers: Pointers,
+    /// Where data are, and where queues are.
+    data: Home,
+    queues: Home,
+    /// Processor time of a command's submission.
+    submission: Time,
+    /// Processor time of a command's completion.
+    completion: Time,
+    notice: Notice,
+    /// Processor time of a request above the driver.
+    time_above: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let entries = p.count("queue")?;
+        if !(2..=u64::from(u16::MAX)).contains(&entries) {
+            // 3.1.1: a queue holds one command less than it has entries.
+            return Err(p.error("queue", "no queue is that long", "expected 2 to 65535 entries"));
+        }
+        let transfer_max = p.bytes("transfer_max")?;
+        if !transfer_max.is_multiple_of(u64::from(PAGE_BYTES))
+            || !(u64::from(PAGE_BYTES)..=2 << 20).contains(&transfer_max)
+        {
+            return Err(p.error(
+                "transfer_max",
+                "no command moves that much",
+                "expected pages of 4 KiB, 2 MiB at most",
+            ));
+        }
+        let contiguous = p.bytes("contiguous")?;
+        if !contiguous.is_power_of_two() || !(u64::from(PAGE_BYTES)..=1 << 30).contains(&contiguous) {
+            let help = "expected 4 KiB to 1 GiB, a power of two";
+            return Err(p.error("contiguous", "memory is not laid out like that", help));
+        }
+        let pointers = match choice(p, "transfer", ["prp", "sgl"])? {
+            0 => Pointers::Prp,
+            _ => Pointers::Sgl { contiguous: contiguous as u32 },
+        };
+        let cached = choice(p, "buffers", ["memory", "cache"])? == 1;
+        let remote = choice(p, "socket", ["local", "remote"])? == 1;
+        let notice = match choice(p, "notice", ["interrupt", "poll"])? {
+            0 => Notice::Interrupt { delivery: p.time("interrupt.delivery")?, handler: p.time("interrupt.handler")? },
+            _ => {
+                let interval = p.time("poll.interval")?;
+                if interval == Time::ZERO {
+                    return Err(p.error("poll.interval", "nobody looks that often", "expected more than nothing"));
+                }
+                Notice::Poll { interval, look: p.time("poll.look")? }
+            }
+        };
+        Ok(Spec {
+            entries,
+            transfer_max: transfer_max as u32,
+            pointers,
+            data: Home { cached, remote },
+            queues: Home { cached: true, remote },
+            submission: p.time("submission")?,
+            completion: p.time("completion")?,
+            notice,
+            time_above: p.time("time_above")?,
+        })
+    }
+}
+
+/// Which of two words a key has.
+fn choice(p: &mut Parameters, key: &str, words: [&str; 2]) -> Result<usize, SpecError> {
+    let text = p.text(key)?;
+    words.iter().position(|word| *word == text).ok_or_else(|| {
+        p.error(key, format!("`{text}` is not possible here"), format!("expected {:?} or {:?}", words[0], words[1]))
+    })
+}
+
+/// A request, and how many of its commands have not ended.
+struct Pending {
+    request: Option<Request>,
+    commands_left: u32,
+}
+
+/// A request that waits for its submission.
+struct Waiting {
+    request: Request,
+    since: Time,
+}
+
+/// The driver of a drive.
+struct Driver {
+    sim: Sim,
+    spec: Spec,
+    transfer_max: u32,
+    lane: Lane,
+    processor: Rc<Processor>,
+    controller: Rc<Controller>,
+    requests: Queue<Waiting>,
+    pending: RefCell<Vec<Pending>>,
+    free_pending: RefCell<Vec<usize>>,
+    /// Of each command identifier: the request that it belongs to.
+    owners: RefCell<Vec<usize>>,
+    free_identifiers: RefCell<Vec<u16>>,
+    /// As many as there are free identifiers.
+    room: Queue<()>,
+}
+
+/// Starts the driver of a drive; returns its device.
+pub fn install(
+    sim: &Sim,
+    name: &str,
+    spec: Spec,
+    processor: &Rc<Processor>,
+    controller: &Rc<Controller>,
+) -> (String, Rc<dyn Storage>) {
+    let commands = spec.entries as usize - 1;
+    let room = Queue::new(sim, commands);
+    for _ in 0..commands {
+        let _ = room.try_put(());
+    }
+    controller.queues().create(spec.entries, spec.queues);
+    let driver = Rc::new(Driver {
+        sim: sim.clone(),
+        transfer_max: spec.transfer_max.min(controller.transfer_max()),
+        lane: sim.lane(name, None),
+        processor: processor.clone(),
+        controller: controller.clone(),
+        requests: Queue::new(sim, REQUESTS_MAX),
+        pending: RefCell::default(),
+        free_pending: RefCell::default(),
+        owners: RefCell::new(vec![0; commands]),
+        free_identifiers: RefCell::new((0..commands as u16).rev().collect()),
+        room,
+        spec,
+    });
+    let running = driver.clone();
+    sim.process(&format!("{name}.submission"), async move { running.run_submission().await });
+    let running = driver.clone();
+    match driver.spec.notice {
+        Notice::Interrupt { delivery, handler } => {
+            let interrupts = controller.enable_interrupts();
+            let running = async move { running.run_handler(interrupts, delivery, handler).await };
+            sim.process(&format!("{name}.handler"), running);
+        }
+        Notice::Poll { interval, look } => {
+            sim.process(&format!("{name}.polling"), async move { running.run_polling(interval, look).await });
+        }
+    }
+    (controller.name().to_string(), driver)
+}
+
+impl Storage for Driver {
+    fn submit(&self, request: Request) {
+        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
+            unreachable!("jobs keep fewer requests in flight than the driver takes");
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.controller.size_bytes()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.controller.block_bytes()
+    }
+
+    fn processor(&self) -> Rc<Processor> {
+        self.processor.clone()
+    }
+
+    fn time_per_request(&self) -> Time {
+        self.spec.time_above
+    }
+}
+
+impl Driver {
+    async fn run_submission(&self) {
+        loop {
+            let mut next = self.requests.take(&NO_REQUEST).await;
+            loop {
+                self.submit_all(next.request).await;
+                match self.requests.try_take() {
+                    Some(waiting) => next = waiting,
+                    None => break,
+                }
+                self.lane.awaited(&SUBMITTED_LATER, next.since);
+            }
+        }
+    }
+
+    /// Submits the commands of a request; the doorbell says so when the last one is in the queue, or when it is full.
+    async fn submit_all(&self, request: Request) {
+        let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
+        let owner = self.pend(request);
+        let mut done = 0;
+        let mut work = None;
+        while done < bytes {
+            if self.room.try_take().is_none() {
+                self.controller.queues().ring();
+                work = None;
+                self.room.take(&QUEUE_FULL).await;
+            }
+            let holding: Work<'_> = match work.take() {
+                Some(work) => work,
+                None => self.processor.dispatch().await,
+            };
+            holding.compute(self.spec.submission).await;
+            work = Some(holding);
+            let part = (bytes - done).min(self.transfer_max);
+            let identifier = self.free_identifiers.borrow_mut().pop().unwrap_or(0);
+            self.owners.borrow_mut()[usize::from(identifier)] = owner;
+            self.controller.queues().submit(Command {
+                operation,
+                offset_bytes: offset + u64::from(done),
+                bytes: part,
+                buffer: BUFFERS_AT + u64::from(identifier) * u64::from(self.transfer_max),
+                home: self.spec.data,
+                pointers: self.spec.pointers,
+                list: LISTS_AT + u64::from(identifier) * LIST_BYTES,
+                identifier,
+            });
+            done += part;
+        }
+        self.controller.queues().ring();
+    }
+
+    /// Keeps a request until its commands have ended.
+    fn pend(&self, request: Request) -> usize {
+        let commands_left = request.bytes.div_ceil(self.transfer_max);
+        let entry = Pending { request: Some(request), commands_left };
+        let mut pending = self.pending.borrow_mut();
+        match self.free_pending.borrow_mut().pop() {
+            Some(index) => {
+                pending[index] = entry;
+                index
+            }
+            None => {
+                pending.push(entry);
+                pending.len() - 1
+            }
+        }
+    }
+
+    async fn run_handler(&self, interrupts: Queue<Message>, delivery: Time, handler: Time) {
+        loop {
+            let (left, arrival) = interrupts.take(&DRIVE_AT_WORK).await;
+            let left = left.max(self.sim.now());
+            // One wait for the message and for what follows.
+            self.sim.wait_until(arrival + delivery).await;
+            self.controller.port().up().flew(left, arrival);
+            self.lane.delayed(&DELIVERY, arrival, arrival + delivery);
+            let work = self.processor.dispatch().await;
+            self.complete_all(&work, handler).await;
+        }
+    }
+
+    async fn run_polling(&self, interval: Time, look: Time) {
+        let queues = self.controller.queues();
+        loop {
+            let Some(visible) = queues.next_visible() else {
+                queues.changed().take(&DRIVE_AT_WORK).await;
+                continue;
+            };
+            self.controller.port().root().until_visible(visible).await;
+            let now = self.sim.now();
+            self.lane.delay(&NEXT_POLL, now.edge(interval) - now).await;
+            let work = self.processor.dispatch().await;
+            self.complete_all(&work, look).await;
+        }
+    }
+
+    /// Looks, which takes a while, ends every command whose completion is there, until none is, and says so to the drive.
+    async fn complete_all(&self, work: &Work<'_>, look: Time) {
+        let queues = self.controller.queues();
+        let mut before = look;
+        loop {
+            let count = queues.visible();
+            work.compute(before + self.spec.completion * count).await;
+            for _ in 0..count {
+                if let Some(identifier) = queues.take_completed() {
+                    self.end(identifier);
+                }
+            }
+            if count == 0 {
+                break;
+            }
+            before = Time::ZERO;
+        }
+        queues.acknowledge();
+    }
+
+    fn end(&self, identifier: u16) {
+        let owner = self.owners.borrow()[usize::from(identifier)];
+        self.free_identifiers.borrow_mut().push(identifier);
+        let _ = self.room.try_put(());
+        let mut pending = self.pending.borrow_mut();
+        let entry = &mut pending[owner];
+        entry.commands_left -= 1;
+        if entry.commands_left > 0 {
+            return;
+        }
+        self.free_pending.borrow_mut().push(owner);
+        if let Some(Request { operation, bytes, issued, done, .. }) = entry.request.take() {
+            let _ = done.try_put(Completion { operation, bytes, issued });
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a die does with what is written: copies and erases that are owed, then the stripe's program.
+
+use hopscope_kernel::{Grant, Label, Time, Yielding};
+
+use super::translation::Step;
+use super::{Die, Flash, UNIT_BYTES};
+
+/// Somebody else's operation is on the die.
+pub static DIE_BUSY: Label = Label::reason("die busy");
+/// Somebody else's bytes are on the channel.
+pub static CHANNEL_BUSY: Label = Label::reason("channel busy");
+/// A page register is full, or empty, until the channel is granted.
+pub(super) static FOR_CHANNEL: Label = Label::reason("waits for the channel");
+/// Nothing is to be written.
+static NO_STRIPE: Label = Label::reason("no stripe to program");
+
+/// tR.
+pub static ARRAY_READ: Label = Label::payload("array read");
+/// Command, address and status cycles.
+pub static COMMAND: Label = Label::protocol("command");
+/// From a page register to the controller.
+pub static DATA_OUT: Label = Label::payload("data out");
+/// From the controller to a page register.
+pub static DATA_IN: Label = Label::payload("data in");
+static LOAD: Label = Label::through("load page registers");
+/// tPROG.
+pub static PROGRAM: Label = Label::payload("program");
+/// tBERS.
+pub static ERASE: Label = Label::protocol("erase");
+/// The controller corrects what was read.
+pub static DECODE: Label = Label::protocol("ECC decode");
+
+/// The same for what garbage collection copies.
+pub static COPY_READ: Label = Label::protocol("array read of garbage collection");
+static COPY_OUT: Label = Label::protocol("data out of garbage collection");
+static COPY_IN: Label = Label::protocol("data in of garbage collection");
+static COPY_LOAD: Label = Label::protocol("load page registers, garbage collection");
+/// The same for what garbage collection copies.
+pub static COPY_PROGRAM: Label = Label::protocol("program of garbage collection");
+
+/// What the phases of a program are called.
+struct Names {
+    data_in: &'static Label,
+    load: &'static Label,
+    program: &'static Label,
+}
+
+static OF_HOST: Names = Names { data_in: &DATA_IN, load: &LOAD, program: &PROGRAM };
+static OF_COPIES: Names = Names { data_in: &COPY_IN, load: &COPY_LOAD, program: &COPY_PROGRAM };
+
+impl Flash {
+    pub(super) async fn run_die(&self, number: usize) {
+        let die = &self.dies[number];
+        loop {
+            let stripe = die.stripes.take(&NO_STRIPE).await;
+            loop {
+                let step = self.translation.borrow_mut().collect(number);
+                match step {
+                    Some(Step::Copy { reads, units }) => self.copy(die, reads, units).await,
+                    Some(Step::Erase) => {
+                        let grant = die.lane.acquire(&DIE_BUSY).await;
+                        self.suspendable(die, grant, &ERASE, self.spec.erase).await;
+                    }
+                    None => break,
+                }
+            }
+            let units = self.buffer.with(stripe, |units| {
+                self.translation.borrow_mut().write(number, units);
+                units.len() as u64
+            });
+            self.program(die, units, &OF_HOST).await;
+            self.buffer.programmed(stripe);
+        }
+    }
+
+    /// Reads so many multi-plane pages, and programs their valid units.
+    async fn copy(&self, die: &Die, reads: u64, units: u64) {
+        let mut moved = 0;
+        for read in 1..=reads {
+            let grant = die.lane.acquire(&DIE_BUSY).await;
+            grant.hold(&COPY_READ, self.spec.read).await;
+            let asked = self.sim.now();
+            let channel = die.channel.acquire(&CHANNEL_BUSY).await;
+            grant.was_in(&FOR_CHANNEL, asked);
+            drop(grant);
+            let part = units * read / reads - moved;
+            moved += part;
+            let out = self.transfer(part as u32 * UNIT_BYTES);
+            channel.hold_plan([(&COMMAND, self.spec.command), (&COPY_OUT, out)]).await;
+        }
+        die.channel.delay(&DECODE, self.spec.decode).await;
+        self.program(die, units, &OF_COPIES).await;
+    }
+
+    /// Loads the page registers and programs them.
+    async fn program(&self, die: &Die, units: u64, names: &Names) {
+        let grant = die.lane.acquire(&DIE_BUSY).await;
+        let page_units = u64::from(self.spec.page_bytes / UNIT_BYTES);
+        let mut left = units;
+        while left > 0 {
+            let part = left.min(page_units);
+            left -= part;
+            let asked = self.sim.now();
+            let channel = die.channel.acquire(&CHANNEL_BUSY).await;
+            grant.was_in(&FOR_CHANNEL, asked);
+            let begun = self.sim.now();
+            let data_in = self.transfer(part as u32 * UNIT_BYTES);
+            channel.hold_plan([(&COMMAND, self.spec.command), (names.data_in, data_in)]).await;
+            grant.was_in(names.load, begun);
+        }
+        self.suspendable(die, grant, names.program, self.spec.program).await;
+    }
+
+    /// Spends `span` on a die in pieces: somebody else may have it in between.
+    async fn suspendable<'a>(&self, die: &'a Die, mut grant: Grant<'a>, phase: &'static Label, span: Time) {
+        let unit = self.spec.suspend_latency.min(span);
+        let rule = Yielding { unit, after: self.spec.suspend_progress.min(span), to_priority: 0 };
+        let mut left = span / unit;
+        let rest = span - unit * left;
+        loop {
+            left -= grant.hold_yielding(phase, left, rule).await;
+            if left == 0 {
+                break;
+            }
+            drop(grant);
+            grant = die.lane.acquire(&DIE_BUSY).await;
+        }
+        if rest > Time::ZERO {
+            grant.hold(phase, rest).await;
+        }
+    }
+}

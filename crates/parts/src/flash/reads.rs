@@ -1,0 +1,162 @@
+//! Reads: one piece after the other by whoever asks, or several at once by the readers.
+
+use std::cell::Cell;
+
+use hopscope_kernel::{Grant, Label, Lane, Queue, Sim, Time};
+
+use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
+use super::spec::State;
+use super::{Flash, UNIT_BYTES};
+
+static NO_PIECE: Label = Label::reason("nothing to read");
+static READERS_BUSY: Label = Label::reason("as many reads of several pieces as the controller follows");
+static PIECES: Label = Label::reason("pieces from several dies");
+
+/// Pieces that are read at once on behalf of long reads, at most.
+pub(super) const READERS_MAX: usize = 256;
+/// Long reads that are followed at once.
+const LONG_READS: usize = 256;
+/// Pieces that wait for a reader.
+const PIECES_MAX: usize = 4_096;
+
+/// A part of a long read.
+struct Piece {
+    offset: u64,
+    bytes: u32,
+    long_read: usize,
+}
+
+/// A read of several pieces.
+struct LongRead {
+    pieces_left: Cell<u32>,
+    done: Queue<()>,
+}
+
+/// Who reads the pieces of long reads.
+pub(super) struct Readers {
+    pieces: Queue<Piece>,
+    long_reads: Vec<LongRead>,
+    free: Queue<usize>,
+}
+
+impl Readers {
+    pub(super) fn new(sim: &Sim) -> Readers {
+        let free = Queue::new(sim, LONG_READS);
+        for number in 0..LONG_READS {
+            let _ = free.try_put(number);
+        }
+        let long_read = |_| LongRead { pieces_left: Cell::new(0), done: Queue::new(sim, 1) };
+        Readers { pieces: Queue::new(sim, PIECES_MAX), long_reads: (0..LONG_READS).map(long_read).collect(), free }
+    }
+}
+
+impl Flash {
+    /// Bytes from `offset` on that one array read can fetch; `bytes` at most.
+    pub fn piece(&self, offset: u64, bytes: u32) -> u32 {
+        let units = match self.spec.state {
+            State::Fresh => self.spec.page_units(),
+            State::Steady => 1,
+        };
+        let page = units * u64::from(UNIT_BYTES);
+        bytes.min((page - offset % page) as u32)
+    }
+
+    /// Reads a piece, as [`Flash::piece`] cuts it: array read, transfer, ECC decode. What is in the write buffer (the
+    /// first unit of the piece decides) is there at once.
+    pub async fn read_piece(&self, offset: u64, bytes: u32) {
+        if let Some(channel) = self.read_array(offset).await {
+            // One wait for the channel and for what follows.
+            let read = channel.leave([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]);
+            let decoded = read + self.spec.decode;
+            self.sim.wait_until(decoded).await;
+            self.decoded(offset, read, decoded);
+        }
+    }
+
+    /// The same up to the decode, whose time is returned: a controller that spends further time adds it to that, and
+    /// says so with [`Flash::decoded`]. That is one event less.
+    pub async fn fetch_piece(&self, offset: u64, bytes: u32) -> Time {
+        match self.read_array(offset).await {
+            Some(channel) => {
+                channel.hold_plan([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]).await;
+                self.spec.decode
+            }
+            None => Time::ZERO,
+        }
+    }
+
+    /// From the array to the page register, and until the channel is granted; nothing for what is in the write buffer.
+    async fn read_array(&self, offset: u64) -> Option<Grant<'_>> {
+        let unit = offset / u64::from(UNIT_BYTES);
+        if self.buffer.holds(unit) {
+            return None;
+        }
+        let die = &self.dies[self.die_of(unit)];
+        let grant = die.lane.acquire(&DIE_BUSY).await;
+        grant.hold(&ARRAY_READ, self.spec.read).await;
+        let asked = self.sim.now();
+        let channel = die.channel.acquire(&CHANNEL_BUSY).await;
+        grant.was_in(&FOR_CHANNEL, asked);
+        Some(channel)
+    }
+
+    /// Says that the present process waited for the decode of the piece at `offset` from `start` until `end`.
+    pub fn decoded(&self, offset: u64, start: Time, end: Time) {
+        self.channel_of(offset).delayed(&DECODE, start, end);
+    }
+
+    fn channel_of(&self, offset: u64) -> &Lane {
+        &self.dies[self.die_of(offset / u64::from(UNIT_BYTES))].channel
+    }
+
+    /// Reads; returns when all of it is there. A read of several pieces has them read at once.
+    pub async fn read(&self, offset: u64, bytes: u32) {
+        let first = self.piece(offset, bytes);
+        if first == bytes {
+            return self.read_piece(offset, bytes).await;
+        }
+        let number = self.readers.free.take(&READERS_BUSY).await;
+        let long_read = &self.readers.long_reads[number];
+        // One more than there are, until all are under way.
+        long_read.pieces_left.set(1);
+        let (mut offset, mut left) = (offset, bytes);
+        while left > 0 {
+            let bytes = self.piece(offset, left);
+            long_read.pieces_left.set(long_read.pieces_left.get() + 1);
+            self.readers.pieces.put(Piece { offset, bytes, long_read: number }, &READERS_BUSY).await;
+            (offset, left) = (offset + u64::from(bytes), left - bytes);
+        }
+        self.ended(long_read);
+        long_read.done.take(&PIECES).await;
+        let _ = self.readers.free.try_put(number);
+    }
+
+    pub(super) async fn run_reader(&self) {
+        loop {
+            let Piece { offset, bytes, long_read } = self.readers.pieces.take(&NO_PIECE).await;
+            self.read_piece(offset, bytes).await;
+            self.ended(&self.readers.long_reads[long_read]);
+        }
+    }
+
+    fn ended(&self, long_read: &LongRead) {
+        long_read.pieces_left.set(long_read.pieces_left.get() - 1);
+        if long_read.pieces_left.get() == 0 {
+            let _ = long_read.done.try_put(());
+        }
+    }
+
+    /// The die that a unit is read from.
+    fn die_of(&self, unit: u64) -> usize {
+        let dies = self.dies.len() as u64;
+        match self.spec.state {
+            State::Fresh => (unit / self.spec.stripe_units() % dies) as usize,
+            // Written at random: anywhere, but always in the same place.
+            State::Steady => {
+                let mixed = (unit ^ unit >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+                ((u128::from(mixed) * u128::from(dies)) >> 64) as usize
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What flash is built from: the numbers of its dies, its channels and its buffer.
+
+use hopscope_kernel::Time;
+
+use super::UNIT_BYTES;
+use crate::parameters::{Parameters, SpecError};
+
+/// Blocks that each die keeps erased, for what is written and for what is copied.
+pub(super) const RESERVE: u64 = 3;
+/// Blocks that are open: one for what is written, one for what is copied.
+pub(super) const OPEN: u64 = 2;
+/// Dies, or groups of their planes, at most: records name 65,535 lanes.
+const LANES_MAX: u64 = 4_096;
+/// Blocks of all dies, at most: each takes some 20 bytes.
+const BLOCKS_MAX: u64 = 1 << 20;
+/// What the buffer holds, at most.
+const BUFFER_MAX: u64 = 4 << 30;
+
+/// How the drive was written before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Once, from the first unit to the last; what is over-provisioned is erased.
+    Fresh,
+    /// At random, for so long that garbage collection is in equilibrium.
+    Steady,
+}
+
+/// The numbers of the flash in a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// What the host may address, bytes.
+    pub capacity_bytes: u64,
+    /// Flash beyond the capacity that garbage collection may use, parts per million of the capacity.
+    pub over_provisioning: u64,
+    /// How the drive was written before the run.
+    pub state: State,
+    /// Channels.
+    pub channels: u64,
+    /// Dies a channel.
+    pub dies: u64,
+    /// Planes a die.
+    pub planes: u64,
+    /// Groups of planes of a die that read at times of their own; 1 where a die reads one thing at a time.
+    pub independent_planes: u64,
+    /// Bytes of a page of one plane.
+    pub page_bytes: u32,
+    /// Pages of a block of one plane.
+    pub pages_per_block: u64,
+    /// Pages of each plane that one program writes: 3 where the three pages of a word line are programmed at once.
+    pub pages_per_program: u64,
+    /// tR: a page from the array to the page register.
+    pub read: Time,
+    /// tPROG: one program.
+    pub program: Time,
+    /// tBERS: one erase.
+    pub erase: Time,
+    /// A program or erase stops so long after somebody asks for the die.
+    pub suspend_latency: Time,
+    /// It goes on for at least so long before it stops again.
+    pub suspend_progress: Time,
+    /// Bytes per second of a channel.
+    pub channel_rate: u64,
+    /// Command, address and status cycles of one page on the channel.
+    pub command: Time,
+    /// ECC decode of what was read.
+    pub decode: Time,
+    /// Bytes that the write buffer holds.
+    pub buffer_bytes: u64,
+}
+
+impl Spec {
+    /// Pulls the numbers: `capacity`, and the others under `flash.`.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let state = p.text("flash.state")?;
+        let state = match state.as_str() {
+            "fresh" => State::Fresh,
+            "steady" => State::Steady,
+            _ => {
+                let problem = format!("`{state}` is no state of flash");
+                return Err(p.error("flash.state", problem, "expected \"fresh\" or \"steady\""));
+            }
+        };
+        let spec = Spec {
+            state,
+            capacity_bytes: p.bytes("capacity")?,
+            over_provisioning: p.share("flash.over_provisioning")?,
+            channels: p.count("flash.channels")?,
+            dies: p.count("flash.dies")?,
+            planes: p.count("flash.planes")?,
+            independent_planes: p.count("flash.independent_planes")?,
+            page_bytes: p.bytes("flash.page")?.min(u64::from(u32::MAX)) as u32,
+            pages_per_block: p.count("flash.pages_per_block")?,
+            pages_per_program: p.count("flash.pages_per_program")?,
+            read: p.time("flash.read")?,
+            program: p.time("flash.program")?,
+            erase: p.time("flash.erase")?,
+            suspend_latency: p.time("flash.suspend.latency")?,
+            suspend_progress: p.time("flash.suspend.progress")?,
+            channel_rate: p.rate("flash.channel_rate")?,
+            command: p.time("flash.command")?,
+            decode: p.time("flash.decode")?,
+            buffer_bytes: p.bytes("flash.buffer")?,
+        };
+        spec.check(p)?;
+        Ok(spec)
+    }
+
+    fn check(&self, p: &Parameters) -> Result<(), SpecError> {
+        let page = u64::from(self.page_bytes);
+        let ranges = [
+            ("flash.channels", self.channels, 1, 64),
+            ("flash.dies", self.dies, 1, 256),
+            ("flash.planes", self.planes, 1, 16),
+            ("flash.independent_planes", self.independent_planes, 1, self.planes.max(1)),
+            ("flash.page", page, 4_096, 65_536),
+            ("flash.pages_per_program", self.pages_per_program, 1, 16),
+            ("flash.pages_per_block", self.pages_per_block, 1, 65_536),
+            ("flash.over_provisioning", self.over_provisioning, 10_000, 10_000_000),
+            ("flash.channel_rate", self.channel_rate, 1_000_000, 1_000_000_000_000),
+            ("flash.read", self.read.as_ps(), 1, u64::MAX),
+            ("flash.program", self.program.as_ps(), 1, u64::MAX),
+            ("flash.erase", self.erase.as_ps(), 1, u64::MAX),
+            ("flash.suspend.latency", self.suspend_latency.as_ps(), 1, u64::MAX),
+            ("capacity", self.capacity_bytes, 1 << 20, 1 << 50),
+        ];
+        let wrong = |key: &str, problem: &str, help: String| Err(p.error(key, problem, help));
+        for (key, value, least, most) in ranges {
+            if !(least..=most).contains(&value) {
+                let help = if most == u64::MAX { "expected more".into() } else { format!("from {least} to {most}") };
+                return wrong(key, "no flash is like that", help);
+            }
+        }
+        if !page.is_multiple_of(u64::from(UNIT_BYTES)) {
+            return wrong("flash.page", "the map speaks of units of 4 KiB", "expected a multiple of 4 KiB".into());
+        }
+        if !self.capacity_bytes.is_multiple_of(u64::from(UNIT_BYTES)) {
+            return wrong("capacity", "the map speaks of units of 4 KiB", "expected a multiple of 4 KiB".into());
+        }
+        if !self.planes.is_multiple_of(self.independent_planes) {
+            return wrong("flash.independent_planes", "the groups differ", format!("a divisor of {}", self.planes));
+        }
+        if self.channels * self.dies * self.independent_planes > LANES_MAX {
+            return wrong("flash.dies", "too many dies", format!("at most {LANES_MAX} that read independently"));
+        }
+        if !self.pages_per_block.is_multiple_of(self.pages_per_program) {
+            let help = format!("expected a multiple of {}", self.pages_per_program);
+            return wrong("flash.pages_per_block", "no whole number of programs fills a block", help);
+        }
+        if self.spare_of_block() < 2 * self.stripe_units() {
+            let help = "raise it, or make blocks of more pages".into();
+            return wrong("flash.over_provisioning", "a collected block would gain less than two programs", help);
+        }
+        if self.blocks().saturating_mul(self.lanes() as u64) > BLOCKS_MAX {
+            let help = "expected larger blocks".into();
+            return wrong("flash.pages_per_block", "more than a million blocks", help);
+        }
+        let stripe = self.stripe_units() * u64::from(UNIT_BYTES);
+        if self.buffer_bytes < stripe || self.buffer_bytes > BUFFER_MAX {
+            let help = format!("from {stripe} bytes, one program of a die, to 4 GiB");
+            return wrong("flash.buffer", "the buffer hands over whole programs", help);
+        }
+        Ok(())
+    }
+
+    /// What a block has gained on average when it is collected, units: less would never end.
+    fn spare_of_block(&self) -> u64 {
+        let share = u128::from(self.over_provisioning);
+        (u128::from(self.block_units()) * share / (1_000_000 + share)) as u64
+    }
+
+    /// Dies, or groups of planes that read independently.
+    pub(super) fn lanes(&self) -> usize {
+        (self.channels * self.dies * self.independent_planes) as usize
+    }
+
+    /// Pages of a multi-plane page.
+    pub(super) fn planes_at_once(&self) -> u64 {
+        self.planes / self.independent_planes
+    }
+
+    /// Units of a multi-plane page: what one array read can fetch.
+    pub(super) fn page_units(&self) -> u64 {
+        u64::from(self.page_bytes / UNIT_BYTES) * self.planes_at_once()
+    }
+
+    /// Units of a stripe: what one program writes.
+    pub(super) fn stripe_units(&self) -> u64 {
+        self.page_units() * self.pages_per_program
+    }
+
+    /// Units of a multi-plane block: what one erase frees.
+    pub(super) fn block_units(&self) -> u64 {
+        self.page_units() * self.pages_per_block
+    }
+
+    /// Units of the host on one die.
+    pub(super) fn host_units(&self) -> u64 {
+        (self.capacity_bytes / u64::from(UNIT_BYTES)).div_ceil(self.lanes() as u64)
+    }
+
+    /// Blocks of one die that hold data, the over-provisioned ones among them.
+    pub(super) fn data_blocks(&self) -> u64 {
+        let units = u128::from(self.host_units()) * u128::from(1_000_000 + self.over_provisioning) / 1_000_000;
+        units.div_ceil(u128::from(self.block_units())).max(2) as u64
+    }
+
+    /// All blocks of one die.
+    pub(super) fn blocks(&self) -> u64 {
+        self.data_blocks() + RESERVE + OPEN
+    }
+
+    /// Stripes that the buffer holds.
+    pub(super) fn buffer_stripes(&self) -> usize {
+        (self.buffer_bytes / (self.stripe_units() * u64::from(UNIT_BYTES))) as usize
+    }
+
+    /// Time that so many bytes take on a channel, rounded down to a picosecond; at most 16 MiB.
+    pub(super) fn transfer(&self, bytes: u64) -> Time {
+        Time::ps(bytes * 1_000_000_000_000 / self.channel_rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::{Basis, Entry, Place, Value};
+
+    fn parameters() -> Parameters {
+        let mut p = Parameters::new(Place::default());
+        let time = |ns| Value::Time(Time::ns(ns));
+        let values = [
+            ("capacity", Value::Bytes(1 << 30)),
+            ("flash.over_provisioning", Value::Share(70_000)),
+            ("flash.state", Value::Text("fresh".into())),
+            ("flash.channels", Value::Count(4)),
+            ("flash.dies", Value::Count(2)),
+            ("flash.planes", Value::Count(4)),
+            ("flash.independent_planes", Value::Count(2)),
+            ("flash.page", Value::Bytes(16_384)),
+            ("flash.pages_per_block", Value::Count(384)),
+            ("flash.pages_per_program", Value::Count(3)),
+            ("flash.read", time(50_000)),
+            ("flash.program", time(1_500_000)),
+            ("flash.erase", time(5_000_000)),
+            ("flash.suspend.latency", time(20_000)),
+            ("flash.suspend.progress", time(200_000)),
+            ("flash.channel_rate", Value::Rate(1_200_000_000)),
+            ("flash.command", time(300)),
+            ("flash.decode", time(4_000)),
+            ("flash.buffer", Value::Bytes(8 << 20)),
+        ];
+        for (key, value) in values {
+            let (basis, written) = (Basis::Assumed("a test".into()), String::new());
+            let entry = Entry { value, basis, written, range: Vec::new(), place: Place::default() };
+            p.entries.insert(key.into(), entry);
+        }
+        p
+    }
+
+    #[test]
+    fn sizes_follow_from_the_numbers() {
+        let spec = Spec::read(&mut parameters()).expect("a drive");
+        // Two groups of two planes on each of eight dies.
+        assert_eq!((spec.lanes(), spec.page_units(), spec.stripe_units(), spec.block_units()), (16, 8, 24, 3_072));
+        // 16,384 units of the host a group, and 7 % more, are six blocks; three in reserve, two open.
+        assert_eq!((spec.host_units(), spec.data_blocks(), spec.blocks()), (16_384, 6, 11));
+        assert_eq!((spec.buffer_stripes(), spec.transfer(12_000)), (85, Time::us(10)));
+    }
+
+    #[test]
+    fn a_number_that_no_flash_can_have_is_an_error_at_its_key() {
+        let wrong = [
+            ("capacity", Value::Bytes((1 << 30) + 1)),
+            ("flash.over_provisioning", Value::Share(0)),
+            ("flash.state", Value::Text("worn".into())),
+            ("flash.channels", Value::Count(0)),
+            ("flash.dies", Value::Count(257)),
+            ("flash.planes", Value::Count(0)),
+            ("flash.independent_planes", Value::Count(3)),
+            ("flash.page", Value::Bytes(6_000)),
+            ("flash.pages_per_block", Value::Count(385)),
+            ("flash.pages_per_program", Value::Count(0)),
+            ("flash.read", Value::Time(Time::ZERO)),
+            ("flash.program", Value::Time(Time::ZERO)),
+            ("flash.erase", Value::Time(Time::ZERO)),
+            ("flash.suspend.latency", Value::Time(Time::ZERO)),
+            ("flash.channel_rate", Value::Rate(0)),
+            ("flash.buffer", Value::Bytes(90_000)),
+        ];
+        for (key, value) in wrong {
+            let mut p = parameters();
+            p.entries.get_mut(key).expect("a key").value = value;
+            assert_eq!(Spec::read(&mut p).map_err(|error| error.key), Err(key.to_string()));
+        }
+        // Seven percent of a block must be more than two programs.
+        let mut p = parameters();
+        p.entries.get_mut("flash.pages_per_block").expect("a key").value = Value::Count(30);
+        assert_eq!(Spec::read(&mut p).map_err(|error| error.key), Err("flash.over_provisioning".to_string()));
+    }
+}
