@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::Sim;
 
+use crate::bridge::ahci::{self, Ahci};
 use crate::bridge::host::{self, HostBridge};
 use crate::bridge::ide::{self, CHANNELS, IdeBridge};
 use crate::bridge::pcie_switch;
@@ -11,7 +12,9 @@ use crate::bridge::root_complex::{self, RootComplex};
 use crate::bus::ide_cable::{self, IdeCable};
 use crate::bus::pci::{self, PciBus};
 use crate::bus::pcie::{self, DownstreamPort, Link};
+use crate::bus::sata::{self, SataCable};
 use crate::cpu::{self, Processor};
+use crate::disk::sata_ssd::{self, SataSsd};
 use crate::disk::{self, Disk};
 use crate::driver;
 use crate::parameters::{Parameters, SpecError};
@@ -38,6 +41,12 @@ pub enum Socket {
     PciePort(Rc<DownstreamPort>),
     /// The far end of a PCI Express link.
     PcieDevice(Rc<Link>),
+    /// A port of an AHCI adapter, by number.
+    SataPort(Rc<Ahci>, usize),
+    /// The far end of a Serial ATA cable.
+    SataDrive(Rc<SataCable>),
+    /// Registers of an AHCI adapter, for a driver.
+    AhciRegisters(Rc<Ahci>),
 }
 
 /// What goes into a socket.
@@ -61,6 +70,12 @@ pub enum Protocol {
     PciePort,
     /// A PCI Express card, chip or switch.
     PcieDevice,
+    /// A Serial ATA cable.
+    SataPort,
+    /// A Serial ATA drive.
+    SataDrive,
+    /// An AHCI driver.
+    AhciRegisters,
 }
 
 impl Protocol {
@@ -76,6 +91,9 @@ impl Protocol {
             Protocol::IdeRegisters => "the registers of an IDE bridge",
             Protocol::PciePort => "a PCI Express port",
             Protocol::PcieDevice => "the far end of a PCI Express link",
+            Protocol::SataPort => "a port of an AHCI adapter",
+            Protocol::SataDrive => "the far end of a Serial ATA cable",
+            Protocol::AhciRegisters => "the registers of an AHCI adapter",
         }
     }
 
@@ -285,6 +303,67 @@ pub static KINDS: &[Kind] = &[
             let port = pcie_switch::plug(&spec, link).map_err(|problem| untrained(p, "rate", problem))?;
             let socket = |n| (format!("port{n}"), Socket::PciePort(port.clone()));
             Ok(Built { sockets: (0..spec.ports).map(socket).collect(), ..Built::default() })
+        },
+    },
+    Kind {
+        model: "ahci-adapter",
+        plugs: &[("at", Protocol::PcieDevice)],
+        sockets: |p| {
+            let ports = (0..ahci::Spec::read(p)?.ports).map(|n| (format!("port{n}"), Protocol::SataPort));
+            Ok(ports.chain([("registers".to_string(), Protocol::AhciRegisters)]).collect())
+        },
+        required: &["registers"],
+        software: false,
+        build: |context, p| {
+            let spec = ahci::Spec::read(p)?;
+            let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let adapter = Ahci::new(context.sim, context.name, spec, link);
+            let adapter = adapter.map_err(|problem| untrained(p, "pcie.rate", problem))?;
+            let port = |n| (format!("port{n}"), Socket::SataPort(adapter.clone(), n));
+            let mut sockets: Vec<_> = (0..adapter.ports()).map(port).collect();
+            sockets.push(("registers".into(), Socket::AhciRegisters(adapter.clone())));
+            Ok(Built { sockets, ..Built::default() })
+        },
+    },
+    Kind {
+        model: "sata-cable",
+        plugs: &[("at", Protocol::SataPort)],
+        sockets: |_| Ok(vec![("drive".into(), Protocol::SataDrive)]),
+        required: &["drive"],
+        software: false,
+        build: |context, p| {
+            let spec = sata::Spec::read(p)?;
+            let [Socket::SataPort(adapter, port)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let cable = adapter.plug(context.sim, context.name, *port, spec);
+            Ok(Built { sockets: vec![("drive".into(), Socket::SataDrive(cable))], ..Built::default() })
+        },
+    },
+    Kind {
+        model: "sata-ssd",
+        plugs: &[("at", Protocol::SataDrive)],
+        sockets: |_| Ok(Vec::new()),
+        required: &[],
+        software: false,
+        build: |context, p| {
+            let spec = sata_ssd::Spec::read(p)?;
+            let [Socket::SataDrive(cable)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            SataSsd::new(context.sim, context.name, spec, cable, context.seed);
+            Ok(Built::default())
+        },
+    },
+    Kind {
+        model: "ahci-driver",
+        plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::AhciRegisters)],
+        sockets: |_| Ok(Vec::new()),
+        required: &[],
+        software: true,
+        build: |context, p| {
+            let spec = driver::ahci::Spec::read(p)?;
+            let [Socket::Software(processor), Socket::AhciRegisters(adapter)] = &context.plugs[..] else {
+                unreachable!("plugs are checked")
+            };
+            let volumes = driver::ahci::install(context.sim, context.name, spec, processor, adapter);
+            Ok(Built { volumes, ..Built::default() })
         },
     },
 ];

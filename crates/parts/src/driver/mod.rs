@@ -1,3 +1,4 @@
 //! Drivers: what an operating system does to a controller, as a list of steps.
 
+pub mod ahci;
 pub mod ide;

@@ -3,4 +3,5 @@
 pub mod ide;
 pub mod pci;
 pub mod pcie;
+pub mod sata;
 pub mod storage;
