@@ -219,3 +219,112 @@ impl SataCable {
         grant.was_in(&HOLD, start);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use hopscope_kernel::{Ended, Label};
+
+    use super::*;
+
+    static EMPTIED: Label = Label::reason("nothing there");
+
+    /// A cable with a FIFO of `places` bursts of 1 KiB, which somebody empties every `emptied`.
+    fn with_cable<F: Future<Output = ()> + 'static>(
+        rate: u64,
+        (places, emptied): (usize, Time),
+        run: impl FnOnce(Sim, Rc<SataCable>) -> F,
+    ) {
+        let sim = Sim::new();
+        let fifo = Queue::new(&sim, places);
+        let spec = Spec { round_trip_dwords: 20, turnaround_dwords: 30 };
+        let cable = SataCable::new(&sim, "cable", spec, 750_000_000, &fifo, 1_024);
+        cable.attach(Drive { name: "ssd".into(), size_bytes: 1 << 30, tags: 32 }, rate);
+        let (s, received) = (sim.clone(), fifo.clone());
+        sim.process("host", async move {
+            loop {
+                received.take(&EMPTIED).await;
+                s.wait(emptied).await;
+            }
+        });
+        let (running, s) = (run(sim.clone(), cable), sim.clone());
+        sim.process("drive", async move {
+            running.await;
+            s.stop();
+        });
+        assert_eq!(sim.run(Time::ms(10)), Ended::Stopped);
+        sim.tear_down();
+    }
+
+    /// So many double words of 40 bits at 6 Gb/s, in picoseconds.
+    fn dwords(count: u64) -> Time {
+        Time::ps(count * 20_000 / 3)
+    }
+
+    #[test]
+    fn a_frame_takes_its_double_words_and_two_handshakes() {
+        with_cable(750_000_000, (4, Time::ZERO), |s, cable| async move {
+            cable.send_to_host(ToHost::DmaSetup(3)).await;
+            let sum = dwords(50) + dwords(3) + dwords(7) + dwords(50);
+            assert_eq!(s.now(), sum);
+            cable.send_to_host(ToHost::DeviceBits(3)).await;
+            assert_eq!(s.now(), sum + dwords(50) + dwords(3) + dwords(2) + dwords(50));
+            cable.send_command(Command { writes: false, offset_bytes: 0, bytes: 512, tag: 0 }).await;
+            assert_eq!(s.now(), sum + (dwords(50) + dwords(3)) * 2 + dwords(2) + dwords(5) + dwords(50) * 2);
+        });
+    }
+
+    #[test]
+    fn data_go_in_frames_of_8_kib_with_align_primitives_among_them() {
+        with_cable(750_000_000, (64, Time::ZERO), |s, cable| async move {
+            cable.send_to_host(ToHost::Data(20_480)).await;
+            let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
+            assert_eq!(s.now(), burst * 20 + (dwords(50) + dwords(4) + dwords(50)) * 3);
+            // 600 MB/s on the wire: less than 1 % goes to ALIGN, the rest to frames.
+            let rate = 20_480.0 / s.now().as_seconds_f64();
+            assert!((540e6..580e6).contains(&rate), "{rate}");
+        });
+        // At 3 Gb/s all of it takes twice as long.
+        with_cable(375_000_000, (64, Time::ZERO), |s, cable| async move {
+            cable.send_to_host(ToHost::Data(1_024)).await;
+            let dwords = |count: u64| Time::ps(count * 40_000 / 3);
+            let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
+            assert_eq!(s.now(), burst + dwords(50) + dwords(4) + dwords(50));
+        });
+    }
+
+    #[test]
+    fn the_receiver_holds_the_cable_while_its_fifo_is_full() {
+        // Two bursts are in the FIFO and one is being emptied: the fourth waits.
+        with_cable(750_000_000, (2, Time::us(100)), |s, cable| async move {
+            cable.send_to_host(ToHost::Data(4_096)).await;
+            let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
+            let first_there = dwords(50) + dwords(4) + burst;
+            assert_eq!(s.now(), first_there + Time::us(100) + dwords(50));
+        });
+    }
+
+    #[test]
+    fn the_sender_holds_the_cable_while_its_fifo_is_empty() {
+        with_cable(750_000_000, (4, Time::ZERO), |s, cable| async move {
+            let fifo = Queue::new(&s, 4);
+            let (filled, clock) = (fifo.clone(), s.clone());
+            let filling = async move {
+                for _ in 0..2 {
+                    clock.wait(Time::us(50)).await;
+                    let _ = filled.try_put(1_024);
+                }
+            };
+            let sent = RefCell::new(Time::ZERO);
+            let sending = async {
+                cable.send_to_drive(2_048, &fifo).await;
+                *sent.borrow_mut() = s.now();
+            };
+            hopscope_kernel::join(&s, filling, sending).await;
+            let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
+            // X_RDY when the first burst is there; HOLD until the second.
+            assert_eq!(*sent.borrow(), Time::us(100) + burst + dwords(50));
+        });
+    }
+}

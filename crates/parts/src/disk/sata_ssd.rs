@@ -7,15 +7,17 @@
 //!
 //! Commands are carried out as they come to the flash, in any order. Data of one command cross the cable without data of
 //! another in between: DMA Setup, then Data FISes of 8 KiB; where they go to the drive it asks for each after the first.
+//! A read's data are sent when all of them are there. Reads that follow one another are read ahead.
 //!
 //! Not modelled: commands that are not queued, priorities, errors, power states, trim, the drive's own memory as a cache
-//! of what was read (only what is read ahead is kept), non-zero buffer offsets, completions of several tags in one FIS.
+//! of what was read (only what was read ahead is kept), non-zero buffer offsets, completions of several tags in one FIS.
 
 use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use crate::bus::sata::{self, SataCable};
+use crate::flash::read_ahead::{self, ReadAhead};
 use crate::flash::{self, Flash};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::sata::{Command, TAGS_MAX, ToHost};
@@ -39,6 +41,7 @@ pub struct Spec {
     /// The controller's time for a read and for a write.
     read: Time,
     write: Time,
+    read_ahead: read_ahead::Spec,
     flash: flash::Spec,
 }
 
@@ -55,6 +58,7 @@ impl Spec {
             decode: p.time("firmware.decode")?,
             read: p.time("firmware.read")?,
             write: p.time("firmware.write")?,
+            read_ahead: read_ahead::Spec::read(p)?,
             flash: flash::Spec::read(p)?,
         })
     }
@@ -65,6 +69,7 @@ pub struct SataSsd {
     spec: Spec,
     cable: Rc<SataCable>,
     flash: Rc<Flash>,
+    ahead: Rc<ReadAhead>,
     controller: Lane,
     /// Decoded commands.
     commands: Queue<Command>,
@@ -83,6 +88,7 @@ impl SataSsd {
         let tags = spec.tags as usize;
         let ssd = Rc::new(SataSsd {
             cable: cable.clone(),
+            ahead: ReadAhead::new(sim, name, spec.read_ahead.clone(), &flash),
             flash,
             controller: sim.lane(&format!("{name}.controller"), None),
             commands: Queue::new(sim, tags),
@@ -121,7 +127,7 @@ impl SataSsd {
             if command.writes {
                 self.take_data(command).await;
             } else {
-                self.flash.read(command.offset_bytes, command.bytes).await;
+                self.ahead.read(command.offset_bytes, command.bytes).await;
                 self.data.take(&OTHER_DATA).await;
                 self.cable.send_to_host(ToHost::DmaSetup(command.tag)).await;
                 self.cable.send_to_host(ToHost::Data(command.bytes)).await;
@@ -133,6 +139,7 @@ impl SataSsd {
 
     /// Takes the data of a write into the write buffer.
     async fn take_data(&self, Command { offset_bytes, bytes, tag, .. }: Command) {
+        self.ahead.written(offset_bytes, bytes);
         self.data.take(&OTHER_DATA).await;
         self.cable.send_to_host(ToHost::DmaSetup(tag)).await;
         let mut done = 0;
