@@ -4,16 +4,18 @@ use std::rc::Rc;
 
 use hopscope_kernel::Sim;
 
+use crate::accelerator::gpu::{self, Gpu};
 use crate::bridge::host::{self, HostBridge};
 use crate::bridge::ide::{self, CHANNELS, IdeBridge};
 use crate::bridge::pcie_switch;
 use crate::bridge::root_complex::{self, RootComplex};
 use crate::bus::ide_cable::{self, IdeCable};
 use crate::bus::pci::{self, PciBus};
-use crate::bus::pcie::{self, DownstreamPort, Link};
+use crate::bus::pcie::{self, DownstreamPort, Link, Port, PortSpec};
 use crate::cpu::{self, Processor};
 use crate::disk::{self, Disk};
 use crate::driver;
+use crate::network::nic::{self, Adapter};
 use crate::network::programmable;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::Storage;
@@ -39,6 +41,10 @@ pub enum Socket {
     PciePort(Rc<DownstreamPort>),
     /// The far end of a PCI Express link.
     PcieDevice(Rc<Link>),
+    /// Registers of a network adapter, for a driver.
+    NicRegisters(Rc<Adapter>),
+    /// Registers of a GPU, for a driver.
+    GpuRegisters(Rc<Gpu>),
 }
 
 /// What goes into a socket.
@@ -62,6 +68,10 @@ pub enum Protocol {
     PciePort,
     /// A PCI Express card, chip or switch.
     PcieDevice,
+    /// A network driver.
+    NicRegisters,
+    /// A GPU's driver.
+    GpuRegisters,
 }
 
 impl Protocol {
@@ -77,6 +87,8 @@ impl Protocol {
             Protocol::IdeRegisters => "the registers of an IDE bridge",
             Protocol::PciePort => "a PCI Express port",
             Protocol::PcieDevice => "the far end of a PCI Express link",
+            Protocol::NicRegisters => "the registers of a network adapter",
+            Protocol::GpuRegisters => "the registers of a GPU",
         }
     }
 
@@ -299,6 +311,64 @@ pub static KINDS: &[Kind] = &[
             let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
             let plugged = programmable::plug(context.sim, context.name, spec, link);
             let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
+            Ok(Built { volumes, ..Built::default() })
+        },
+    },
+    Kind {
+        model: "network-adapter",
+        plugs: &[("at", Protocol::PcieDevice)],
+        sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters)]),
+        required: &["registers"],
+        software: false,
+        build: |context, p| {
+            let (spec, port) = (nic::Spec::read(p)?, PortSpec::read(p)?);
+            let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
+            let adapter = Adapter::new(context.sim, context.name, spec, port);
+            Ok(Built { sockets: vec![("registers".into(), Socket::NicRegisters(adapter))], ..Built::default() })
+        },
+    },
+    Kind {
+        model: "network-driver",
+        plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NicRegisters)],
+        sockets: |_| Ok(Vec::new()),
+        required: &[],
+        software: true,
+        build: |context, p| {
+            let spec = driver::nic::Spec::read(p)?;
+            let [Socket::Software(processor), Socket::NicRegisters(adapter)] = &context.plugs[..] else {
+                unreachable!("plugs are checked")
+            };
+            let volumes = driver::nic::install(context.sim, context.name, spec, processor, adapter);
+            Ok(Built { volumes, ..Built::default() })
+        },
+    },
+    Kind {
+        model: "gpu",
+        plugs: &[("at", Protocol::PcieDevice)],
+        sockets: |_| Ok(vec![("registers".into(), Protocol::GpuRegisters)]),
+        required: &["registers"],
+        software: false,
+        build: |context, p| {
+            let (spec, port) = (gpu::Spec::read(p)?, PortSpec::read(p)?);
+            let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+            let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
+            let gpu = Gpu::new(context.sim, context.name, spec, port);
+            Ok(Built { sockets: vec![("registers".into(), Socket::GpuRegisters(gpu))], ..Built::default() })
+        },
+    },
+    Kind {
+        model: "gpu-driver",
+        plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::GpuRegisters)],
+        sockets: |_| Ok(Vec::new()),
+        required: &[],
+        software: true,
+        build: |context, p| {
+            let spec = driver::gpu::Spec::read(p)?;
+            let [Socket::Software(processor), Socket::GpuRegisters(gpu)] = &context.plugs[..] else {
+                unreachable!("plugs are checked")
+            };
+            let volumes = driver::gpu::install(context.sim, context.name, spec, processor, gpu);
             Ok(Built { volumes, ..Built::default() })
         },
     },
