@@ -31,8 +31,8 @@ static NO_INTERRUPT: Label = Label::reason("no interrupt");
 
 /// Requests that the jobs of a run have in flight, at most.
 const REQUESTS_MAX: usize = 4_096;
-/// Frames are multiples of this, and a request has 65,535 of them at most.
-const BLOCK_BYTES: u32 = 4;
+/// Packets have any length.
+const BLOCK_BYTES: u32 = 1;
 /// A job that does not say how much it moves moves so much.
 const STREAM_BYTES: u64 = 1 << 30;
 /// Buffers begin here.
