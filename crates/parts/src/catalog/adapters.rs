@@ -1,15 +1,14 @@
 //! Network adapters, accelerators and their drivers.
 
+use super::{Built, Kind, Protocol, Socket, untrained};
 use crate::accelerator::gpu;
 use crate::accelerator::gpu::Gpu;
-use crate::bus::pcie;
 use crate::bus::pcie::Port;
 use crate::bus::pcie::PortSpec;
 use crate::driver;
 use crate::network::nic;
 use crate::network::nic::Adapter;
 use crate::network::programmable;
-use super::{Built, Kind, Protocol, Socket, untrained};
 
 /// `programmable-adapter`
 pub static PROGRAMMABLE_ADAPTER: Kind = Kind {

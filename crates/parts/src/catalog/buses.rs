@@ -1,7 +1,6 @@
 //! Buses, links and cables.
 
-use crate::bridge::host;
-use crate::bridge::ide;
+use super::{Built, Kind, Protocol, Socket, ports, untrained};
 use crate::bridge::pcie_switch;
 use crate::bus::ide_cable;
 use crate::bus::ide_cable::IdeCable;
@@ -10,7 +9,6 @@ use crate::bus::pci::PciBus;
 use crate::bus::pcie;
 use crate::bus::pcie::Link;
 use crate::bus::sata;
-use super::{Built, Kind, Protocol, Socket, ports, untrained};
 
 /// `pci-bus`
 pub static PCI_BUS: Kind = Kind {

@@ -1,13 +1,12 @@
 //! Processors, host bridges and root complexes.
 
+use super::{Built, Kind, Protocol, Socket, ports};
 use crate::bridge::host;
 use crate::bridge::host::HostBridge;
 use crate::bridge::root_complex;
 use crate::bridge::root_complex::RootComplex;
-use crate::bus::pci;
 use crate::cpu;
 use crate::cpu::Processor;
-use super::{Built, Kind, Protocol, Socket, ports};
 
 /// `processor`
 pub static PROCESSOR: Kind = Kind {

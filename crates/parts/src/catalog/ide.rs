@@ -1,13 +1,12 @@
 //! IDE bridges, disks and their drivers.
 
-use crate::bridge::host;
+use super::{Built, Kind, Protocol, Socket};
 use crate::bridge::ide;
 use crate::bridge::ide::CHANNELS;
 use crate::bridge::ide::IdeBridge;
 use crate::disk;
 use crate::disk::Disk;
 use crate::driver;
-use super::{Built, Kind, Protocol, Socket};
 
 /// `ide-bridge`
 pub static IDE_BRIDGE: Kind = Kind {

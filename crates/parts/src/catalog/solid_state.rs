@@ -1,15 +1,13 @@
 //! Solid-state drives, their adapters and drivers.
 
+use super::{Built, Kind, Protocol, Socket, untrained};
 use crate::bridge::ahci;
 use crate::bridge::ahci::Ahci;
-use crate::bus::pcie;
-use crate::bus::sata;
 use crate::controller::nvme;
 use crate::controller::nvme::Controller;
 use crate::disk::sata_ssd;
 use crate::disk::sata_ssd::SataSsd;
 use crate::driver;
-use super::{Built, Kind, Protocol, Socket, ports, untrained};
 
 /// `nvme-drive`
 pub static NVME_DRIVE: Kind = Kind {

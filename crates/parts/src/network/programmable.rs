@@ -157,8 +157,11 @@ struct Device {
     asked: Cell<u64>,
 }
 
+/// Devices, by name.
+pub type Devices = Vec<(String, Rc<dyn Storage>)>;
+
 /// Plugs an adapter into a link; returns its devices.
-pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Vec<(String, Rc<dyn Storage>)>, String> {
+pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Devices, String> {
     let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
     let room = Queue::new(sim, spec.packets_buffered);
     for _ in 0..spec.packets_buffered {
