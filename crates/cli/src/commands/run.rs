@@ -61,7 +61,7 @@ impl Args {
         doing("writing the answer");
         if self.json {
             let jobs = &read.jobs;
-            let run = fio_json::Run { sources: &sources, jobs, outcome: &outcome, seed: self.seed, wall };
+            let run = fio_json::Run { jobs, outcome: &outcome, seed: self.seed, wall };
             return Ok(Answer::json(&fio_json::report(&run)));
         }
         Ok(Answer::text(report(&read.jobs, &outcome, self.seed, wall)))
