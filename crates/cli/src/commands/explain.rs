@@ -38,9 +38,10 @@ With what was measured beside it:
   hopscope explain my-machine.toml my-jobs.fio --measured result.json
   hopscope explain my-machine.toml result.json --measured result.json
 
---json then has \"measured\": every figure as measured, simulated, unexplained and unexplained_share (of what was
-measured), of all jobs and in `jobs`; `ceilings` of every hop; `sits_at` or `nearest_above`, and `exceeded`;
-`warnings` where what was measured is not what is simulated.";
+--json then has \"measured\": every figure as measured, simulated, unexplained and
+unexplained_share (of what was measured), of all jobs and in `jobs`; `ceilings` of every hop;
+`sits_at` or `nearest_above`, and `exceeded`; `warnings` where what was measured is not what is
+simulated.";
 
 /// Account for every lost megabyte per second, and say what limits
 #[derive(clap::Args)]
