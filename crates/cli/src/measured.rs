@@ -60,7 +60,8 @@ fn line(what: &str, figure: &Beside, words: fn(f64) -> String) -> String {
 
 fn ceilings(comparison: &Comparison) -> String {
     let got = comparison.throughput.measured.unwrap_or(0.0);
-    let mut out = format!("\n{}\n", bold("What each hop could carry of this workload, all of them together"));
+    let together = if comparison.rows.len() > 1 { ", all jobs together" } else { "" };
+    let mut out = format!("\n{}\n", bold(&format!("What each hop could carry of this workload{together}")));
     out += &format!("  {:<20}{:>9}{:>17}{:>15}{:>15}\n", "", "busy", "at this size", "at all", "measured");
     for hop in &comparison.ceilings {
         let Ceiling { lane, busy_share, at_this_size, capacity, .. } = hop;
@@ -71,6 +72,12 @@ fn ceilings(comparison: &Comparison) -> String {
         let share = hop.lowest().map_or(String::new(), |limit| format!("{:.1} %", 100.0 * got / limit));
         let line = format!("  {name:<20}{busy:>9}{at_this_size:>17}{capacity:>15}{share:>15}");
         out += &(line.trim_end().to_string() + "\n");
+    }
+    if comparison.ceilings.iter().any(|hop| hop.at_this_size.is_none()) {
+        out += &wrapped(
+            "not waited for: no request's way goes through this hop, so that it may be busy and limit nothing",
+            "  ",
+        );
     }
     out
 }

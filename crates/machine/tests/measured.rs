@@ -147,6 +147,8 @@ fn what_is_no_result_says_why_and_where() {
     refused(measured("[1, 2]"), &["there is no JSON object"]);
     refused(measured("{ \"a\" : 1 }"), &["result.json:1:1", "this is no result of fio: it has no `jobs`"]);
     refused(measured("text\n{ \"a\" ; 1 }"), &["result.json:2:7", "this is not JSON", "expected `:`"]);
+    refused(measured("{\n  \"tim000i456,\n"), &["result.json:2:15", "this is not JSON", "control character"]);
+    refused(measured("{ \"a\" : é }"), &["result.json:1:9", "this is not JSON"]);
     refused(measured(&FIO_3_16[..900]), &["result.json:40:18", "this result is cut", "did fio end"]);
     refused(measured("{ \"jobs\" : 3 }"), &["result.json:1:12", "expected a list of jobs"]);
     refused(measured("{ \"jobs\" : [] }"), &["result.json:1:12", "there is no job"]);

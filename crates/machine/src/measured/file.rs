@@ -253,14 +253,15 @@ impl<'a> Reader<'a> {
     fn not_json(&self, from: usize, text: &str, error: &serde_json::Error) -> Problem {
         let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
         let line_start = lines.map(str::len).sum::<usize>();
-        let at = (from + line_start + error.column().saturating_sub(1)).min(self.text.len());
+        // A line's end is column 0 of the next one.
+        let at = (from + line_start + error.column()).saturating_sub(1).min(self.text.len());
         if error.is_eof() {
             let problem = Problem::at(place(self.file, at..at), "this result is cut: its object does not end");
             return problem.help("did fio end as it should?");
         }
         let said = error.to_string();
         let what = said.split(" at line ").next().unwrap_or_default();
-        let problem = Problem::at(place(self.file, at..at + 1), "this is not JSON").label(what);
+        let problem = Problem::at(place(self.file, at..(at + 1).min(self.text.len())), "this is not JSON").label(what);
         problem.help("expected what `fio --output-format=json` writes")
     }
 

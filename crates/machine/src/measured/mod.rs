@@ -1,8 +1,8 @@
 //! A measurement beside the simulation: what was measured, what is simulated, and every hop's ceiling.
 //!
 //! The ceiling of a hop at this request size is the rate at which it would be busy all the time, if it did for each
-//! request what it does in the account: simulated throughput over the share of the time in which it is busy. It is
-//! given for hops that requests wait for. What works behind them, as the arm below a write cache does, may be busy
+//! request what it does in the account: simulated throughput over the share of the time in which it is busy. Of several
+//! jobs it is that of all of them together, each with the share that it has in the simulation. It is given for hops that requests wait for. What works behind them, as the arm below a write cache does, may be busy
 //! all the time and limit nothing.
 
 pub mod file;
