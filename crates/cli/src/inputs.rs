@@ -29,7 +29,7 @@ impl Data {
 pub struct Work {
     /// A system file, or the name of a shipped one (`hopscope systems`)
     system: String,
-    /// A fio job file, or the name of a shipped one
+    /// A fio job file or the name of a shipped one, or a result of fio (--output-format=json): the job that it measured
     job: Option<String>,
     /// The job as fio takes it on its command line, instead of a job file: --rw=randread --bs=64k …
     #[arg(last = true, value_name = "--OPTION=VALUE", allow_hyphen_values = true)]

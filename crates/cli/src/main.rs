@@ -4,6 +4,7 @@ mod answer;
 mod commands;
 mod inputs;
 mod listing;
+mod measured;
 mod outputs;
 mod panics;
 mod progress;

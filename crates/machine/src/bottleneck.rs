@@ -34,6 +34,8 @@ pub struct Bottleneck {
 
 /// Requests that a trial simulates, and how long it lasts at least and at most.
 const REQUESTS: f64 = 20.0;
+/// Where requests are short, so many say enough.
+const REQUESTS_MAX: f64 = 5_000.0;
 const TRIAL_MIN: Time = Time::ms(5);
 /// Before it counts: arms find their place, buffers fill.
 const TRIAL_RAMP: Time = Time::ms(30);
@@ -133,8 +135,9 @@ impl Trial<'_> {
         let outcome = &explained.outcome;
         let requests: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
         let each = outcome.measured.as_ps() as f64 / requests.max(1) as f64;
-        let span = Time::ps((REQUESTS * each) as u64).clamp(TRIAL_MIN, TRIAL_MAX).min(outcome.simulated.max(TRIAL_MIN));
-        let ramp_time = TRIAL_RAMP + Time::ps(span.as_ps() / 4);
+        let long = Time::ps((REQUESTS_MAX * each) as u64);
+        let span = Time::ps((REQUESTS * each) as u64).max(TRIAL_MIN.min(long)).min(TRIAL_MAX).min(outcome.simulated);
+        let ramp_time = TRIAL_RAMP.min(long).min(outcome.simulated) + Time::ps(span.as_ps() / 4);
         let short = |job: &Job| Job { ramp_time, runtime: Some(span), time_based: true, ..job.clone() };
         let options = Options { until: None, ..options };
         let mut trial = Trial { machine, jobs: jobs.iter().map(short).collect(), options, before: 0.0 };

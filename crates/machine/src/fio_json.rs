@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use hopscope_kernel::Time;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::job_file::{Job, JobFile};
-use crate::problem::Sources;
 use crate::run::{JobOutcome, Outcome};
 
 /// fio's default list.
@@ -15,8 +14,6 @@ const PERCENTILES: [f64; 17] =
 
 /// A run, as far as its report depends on it.
 pub struct Run<'a> {
-    /// Texts that the jobs were read from.
-    pub sources: &'a Sources,
     /// What was asked for.
     pub jobs: &'a JobFile,
     /// What it gave.
@@ -106,7 +103,7 @@ fn job_report(run: &Run<'_>, asked: &Job, job: &JobOutcome) -> Value {
         "error": 0,
         "eta": 0,
         "elapsed": run.outcome.simulated.as_seconds_f64().ceil() as u64,
-        "job options": options(run.sources, asked),
+        "job options": options(asked),
         "read": read,
         "write": write,
         "trim": nothing(),
@@ -115,15 +112,9 @@ fn job_report(run: &Run<'_>, asked: &Job, job: &JobOutcome) -> Value {
 }
 
 /// The modelled options of a job, as they were written.
-fn options(sources: &Sources, job: &Job) -> Value {
-    let mut options = Map::new();
-    options.insert("name".to_string(), json!(job.name));
-    for (option, place) in &job.places {
-        let written = sources.text(place.file).get(place.start as usize..place.end as usize).unwrap_or_default();
-        let value = written.split_once('=').map_or("", |(_, value)| value.trim());
-        options.insert(option.clone(), json!(value));
-    }
-    Value::Object(options)
+fn options(job: &Job) -> Value {
+    let written = job.written.iter().map(|(option, value)| (option.clone(), json!(value)));
+    Value::Object([("name".to_string(), json!(job.name))].into_iter().chain(written).collect())
 }
 
 fn direction(outcome: &Outcome, job: Option<&JobOutcome>) -> Value {
@@ -170,6 +161,6 @@ fn milliseconds(span: Time) -> u64 {
 }
 
 /// fio prints six decimals.
-fn six_decimals(value: f64) -> f64 {
+pub(crate) fn six_decimals(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

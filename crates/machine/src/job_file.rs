@@ -1,4 +1,4 @@
-//! Workloads in fio's language: job files, and the same options on a command line.
+//! Workloads in fio's language: job files, the same options on a command line, and those that a result of fio keeps.
 //!
 //! What fio means is what its manual says (HOWTO.rst of fio 3): sections, units and defaults. Every option is
 //! in one of three classes: modelled; without effect here; changing the result and not modelled, which is an error.
@@ -13,6 +13,7 @@ use crate::job_options::{Class, classify, known, modelled};
 use crate::job_values::{
     DEFAULT_BLOCK, Refusal, at_least_one, blocks, bytes, direction, flag, plain, refusal, size, targets, time,
 };
+use crate::measured::file::{self as measured_file, Given, MeasuredJob};
 use crate::nearest::{did_you_mean, nearest};
 use crate::problem::{Problem, Problems, Sources, place};
 
@@ -60,6 +61,8 @@ pub struct Job {
     pub place: Place,
     /// Where each of its modelled options is written, by fio's main name of it.
     pub places: BTreeMap<String, Place>,
+    /// Their values as they are written; empty for an option that stands alone.
+    pub written: BTreeMap<String, String>,
 }
 
 impl Job {
@@ -70,15 +73,20 @@ impl Job {
 
     /// Gives one modelled option another value, as if it were written `at`.
     pub fn set(&mut self, option: &str, value: &str, at: Place) -> Result<(), Problem> {
-        let Class::Modelled(main) = classify(option, Some(value)) else {
-            let problem = Problem::at(at, format!("`{option}` is no option of a job that can be changed"));
-            return Err(problem.help(did_you_mean(option, &modelled())));
+        let main = match classify(option, Some(value)) {
+            Class::Modelled(main) if main != "numjobs" => main,
+            _ => {
+                let problem = Problem::at(at, format!("`{option}` is no option of a job that can be changed"));
+                return Err(problem.help(did_you_mean(option, &modelled())));
+            }
         };
-        let mut draft = Draft { job: self.clone(), blocks: [(self.block_bytes_min, self.block_bytes_max); 2] };
+        let blocks = [(self.block_bytes_min, self.block_bytes_max); 2];
+        let mut draft = Draft { job: self.clone(), blocks, numjobs: 1 };
         draft.set(main, Some(value)).map_err(|(title, expected)| Problem::at(at, title).help(expected))?;
         *self = draft.job;
         (self.block_bytes_min, self.block_bytes_max) = draft.blocks[usize::from(self.rw.writes())];
         self.places.insert(main.to_string(), at);
+        self.written.insert(main.to_string(), value.to_string());
         Ok(())
     }
 }
@@ -106,15 +114,29 @@ impl Rw {
     pub fn is_random(self) -> bool {
         matches!(self, Rw::RandRead | Rw::RandWrite)
     }
+
+    /// As fio writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Rw::Read => "read",
+            Rw::Write => "write",
+            Rw::RandRead => "randread",
+            Rw::RandWrite => "randwrite",
+        }
+    }
 }
 
 const MOST_JOBS: usize = 256;
 const LONGEST_OPTION: usize = 4_096;
 const MOST_PROBLEMS: usize = 1_000;
 
-/// Reads the job file that `sources` keeps under the number `file`.
+/// Reads the job file that `sources` keeps under the number `file`; where that is a result of fio, the jobs that were
+/// measured.
 pub fn read(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
     let text = sources.text(file);
+    if measured_file::is_result(sources.name(file), text) {
+        return read_result(sources, file);
+    }
     let mut reader = JobReader::new(file);
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -172,12 +194,84 @@ pub fn read_options<S: AsRef<str>>(sources: &mut Sources, options: &[S]) -> Resu
     reader.finish()
 }
 
+/// Takes the options that a result of fio keeps as the jobs.
+fn read_result(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
+    let measured = measured_file::read(sources, file)?;
+    let mut reader = JobReader::new(file);
+    reader.open_global();
+    for option in measured.global.iter().filter(|option| !DECIDED_BY_JOB.contains(&option.key.as_str())) {
+        reader.given(option);
+    }
+    let mut device: Option<&str> = None;
+    for job in &measured.jobs {
+        let span = job.place.start as usize..job.place.end as usize;
+        if measured.options(job).all(|option| option.key == "name") {
+            let help = "it does not say what was measured: write that as a job file";
+            reader.refuse(span, format!("the result keeps no options of `{}`", job.name), "what did it do?", help);
+            continue;
+        }
+        reader.open_job(&job.name, span);
+        for option in job.options.iter().filter(|option| !DECIDED_BY_JOB.contains(&option.key.as_str())) {
+            reader.given(option);
+        }
+        let last = |key: &str| measured.options(job).filter(|option| option.key == key).last();
+        match last("numjobs") {
+            Some(option) if measured.is_group(job) => reader.given(option),
+            Some(option) if option.value.as_deref() != Some("1") => {
+                reader.without_effect.push("numjobs (each job is in the result)".to_string());
+            }
+            Some(_) | None => {}
+        }
+        if let Some(option) = last("filename") {
+            reader.measured_on(option, job, &mut device);
+        }
+    }
+    reader.close_job();
+    reader.finish()
+}
+
+/// Options of a result that mean something else there than in a job file: its name is that of the report, what was
+/// done by several threads may be there once or several times, and its files are none of the system's.
+const DECIDED_BY_JOB: [&str; 3] = ["name", "numjobs", "filename"];
+
+/// What can be read of options, and those that are not modelled or cannot be read: for comparing, not for running.
+pub(crate) fn of_options<'a>(options: impl Iterator<Item = &'a Given>) -> (Job, Vec<&'a Given>) {
+    let mut draft = JobReader::new(0).global;
+    let mut rest = Vec::new();
+    for option in options {
+        let value = option.value.as_deref();
+        let is_read = match classify(&option.key, value) {
+            // A device is another here than where it was measured.
+            Class::Modelled("filename") | Class::WithoutEffect(_) | Class::BetweenJobs(_) => true,
+            Class::Modelled(main) => draft.set(main, value).is_ok(),
+            Class::NotModelled | Class::Unknown => false,
+        };
+        if !is_read {
+            rest.push(option);
+        }
+    }
+    (draft.closed(), rest)
+}
+
 /// A job whose options are still coming.
 #[derive(Clone)]
 struct Draft {
     job: Job,
     /// Sizes of reads, and of writes.
     blocks: [(u64, u64); 2],
+    /// How often it is there.
+    numjobs: u64,
+}
+
+/// One option, and where it stands.
+struct Setting<'a> {
+    key: &'a str,
+    value: Option<&'a str>,
+    /// As people write it.
+    text: &'a str,
+    span: Range<usize>,
+    key_span: Range<usize>,
+    value_span: Range<usize>,
 }
 
 struct JobReader {
@@ -185,7 +279,8 @@ struct JobReader {
     global: Draft,
     open: Option<Draft>,
     jobs: Vec<Job>,
-    without_effect: Vec<&'static str>,
+    sections: usize,
+    without_effect: Vec<String>,
     between_jobs: Vec<(&'static str, Range<usize>)>,
     in_section: bool,
     problems: Vec<Problem>,
@@ -210,12 +305,14 @@ impl JobReader {
             random_map: true,
             place: place(file, 0..0),
             places: BTreeMap::new(),
+            written: BTreeMap::new(),
         };
         JobReader {
             file,
-            global: Draft { job, blocks: [DEFAULT_BLOCK; 2] },
+            global: Draft { job, blocks: [DEFAULT_BLOCK; 2], numjobs: 1 },
             open: None,
             jobs: Vec::new(),
+            sections: 0,
             without_effect: Vec::new(),
             between_jobs: Vec::new(),
             in_section: false,
@@ -237,6 +334,7 @@ impl JobReader {
     fn open_job(&mut self, name: &str, span: Range<usize>) {
         self.close_job();
         self.in_section = true;
+        self.sections += 1;
         let mut draft = self.global.clone();
         draft.job.name = name.to_string();
         draft.job.place = place(self.file, span);
@@ -244,8 +342,9 @@ impl JobReader {
     }
 
     fn close_job(&mut self) {
-        let Some(Draft { mut job, blocks }) = self.open.take() else { return };
-        (job.block_bytes_min, job.block_bytes_max) = blocks[usize::from(job.rw.writes())];
+        let Some(draft) = self.open.take() else { return };
+        let numjobs = draft.numjobs;
+        let job = draft.closed();
         let span = |place: Place| place.start as usize..place.end as usize;
         if job.time_based && job.runtime.is_none() {
             self.refuse(
@@ -255,27 +354,31 @@ impl JobReader {
                 "add runtime=10s",
             );
         }
-        match self.jobs.len() {
-            MOST_JOBS => self.refuse(span(job.place), format!("there are more than {MOST_JOBS} jobs"), "", ""),
-            0..MOST_JOBS => {}
-            _ => return,
+        for _ in 0..numjobs {
+            match self.jobs.len() {
+                MOST_JOBS => {
+                    let place = if numjobs > 1 { job.place_of("numjobs") } else { job.place };
+                    self.refuse(span(place), format!("there are more than {MOST_JOBS} jobs"), "", "");
+                }
+                0..MOST_JOBS => {}
+                _ => return,
+            }
+            self.jobs.push(job.clone());
         }
-        self.jobs.push(job);
     }
 
     fn finish(mut self) -> Result<JobFile, Problems> {
         for (name, span) in std::mem::take(&mut self.between_jobs) {
-            if self.jobs.len() > 1 {
+            if self.sections > 1 {
                 let title = format!("`{name}` changes the result and is not modelled");
                 self.refuse(span, title, "not modelled between several jobs", "write one file for each job");
             } else {
-                self.without_effect.push(name);
+                self.without_effect.push(name.to_string());
             }
         }
         self.without_effect.sort_unstable();
         self.without_effect.dedup();
-        let without_effect = self.without_effect.iter().map(|name| name.to_string()).collect();
-        Problems(self.problems).unless_empty(JobFile { jobs: self.jobs, without_effect })
+        Problems(self.problems).unless_empty(JobFile { jobs: self.jobs, without_effect: self.without_effect })
     }
 
     /// Takes `key=value`, or a key alone, which starts at byte `start`.
@@ -287,24 +390,64 @@ impl JobReader {
         if !self.in_section {
             return self.refuse(span, "this option is in no section", "expected [name] above it", "");
         }
+        let key_span = start..start + key.len();
+        self.set(&Setting { key, value, text, span, key_span, value_span });
+    }
+
+    /// Takes an option of a result.
+    fn given(&mut self, option: &Given) {
+        let span = |place: Place| place.start as usize..place.end as usize;
+        let value = option.value.as_deref();
+        let text = option.text();
+        let (key_span, value_span) = (span(option.key_place), span(option.value_place));
+        let span = key_span.start.min(value_span.start)..value_span.end;
+        self.set(&Setting { key: &option.key, value, text: &text, span, key_span, value_span });
+    }
+
+    /// Takes the file that a job of a result was measured on: a device of another machine than the system, so that the
+    /// system's default device stands for it, as long as there is one only; or a part of the system.
+    fn measured_on<'a>(&mut self, option: &'a Given, job: &MeasuredJob, device: &mut Option<&'a str>) {
+        let file = option.value.as_deref().unwrap_or_default();
+        if !file.contains(['/', '\\']) {
+            return self.given(option);
+        }
+        let span = option.value_place.start as usize..option.value_place.end as usize;
+        let help = "which of them is which of this system's is not known: write a job file with one job a device, and \
+                    filename= with a part of the system";
+        match targets(file) {
+            Ok(files) if files.len() > 1 => {
+                self.refuse(span, format!("`{}` was measured on {} devices", job.name, files.len()), "", help);
+            }
+            Ok(_) if device.is_some_and(|device| device != file) => {
+                self.refuse(span, format!("`{}` was measured on another device", job.name), "", help);
+            }
+            Ok(_) => {
+                *device = Some(file);
+                self.without_effect.push(format!("filename={file} (the system's default device)"));
+            }
+            Err((title, expected)) => self.refuse(span, title, expected, ""),
+        }
+    }
+
+    fn set(&mut self, setting: &Setting<'_>) {
+        let Setting { key, value, text, .. } = *setting;
+        let (span, key_span) = (setting.span.clone(), setting.key_span.clone());
         if text.len() > LONGEST_OPTION {
-            let end = start + key.len();
-            return self.refuse(
-                start..end,
-                "this option is too long",
-                format!("expected at most {LONGEST_OPTION} bytes"),
-                "",
-            );
+            let label = format!("expected at most {LONGEST_OPTION} bytes");
+            return self.refuse(key_span, "this option is too long", label, "");
         }
         match classify(key, value) {
             Class::Modelled(main) => {
                 let draft = self.open.as_mut().unwrap_or(&mut self.global);
                 match draft.set(main, value) {
-                    Ok(()) => drop(draft.job.places.insert(main.to_string(), place(self.file, span))),
-                    Err((title, expected)) => self.refuse(value_span, title, expected, ""),
+                    Ok(()) => {
+                        draft.job.places.insert(main.to_string(), place(self.file, span));
+                        draft.job.written.insert(main.to_string(), value.unwrap_or_default().to_string());
+                    }
+                    Err((title, expected)) => self.refuse(setting.value_span.clone(), title, expected, ""),
                 }
             }
-            Class::WithoutEffect(name) => self.without_effect.push(name),
+            Class::WithoutEffect(name) => self.without_effect.push(name.to_string()),
             Class::BetweenJobs(name) => self.between_jobs.push((name, span)),
             Class::NotModelled => {
                 let help = "the answer would be that of another workload: leave it away if that is what you want";
@@ -315,13 +458,20 @@ impl JobReader {
                     Some(name) => format!("did you mean `{name}`?"),
                     None => "expected an option of fio, such as rw=randread or bs=64k".to_string(),
                 };
-                self.refuse(start..start + key.len(), format!("unknown option `{key}`"), label, "");
+                self.refuse(key_span, format!("unknown option `{key}`"), label, "");
             }
         }
     }
 }
 
 impl Draft {
+    /// The job, with the sizes of its direction.
+    fn closed(self) -> Job {
+        let Draft { mut job, blocks, .. } = self;
+        (job.block_bytes_min, job.block_bytes_max) = blocks[usize::from(job.rw.writes())];
+        job
+    }
+
     fn set(&mut self, option: &str, value: Option<&str>) -> Result<(), Refusal> {
         let job = &mut self.job;
         match option {
@@ -333,6 +483,7 @@ impl Draft {
             .filter(|value| !value.is_empty())
             .ok_or_else(|| refusal(option, "needs a value", "expected key=value"))?;
         match option {
+            "numjobs" => self.numjobs = at_least_one(option, plain(option, value)?)?,
             "name" => job.name = value.to_string(),
             "rw" => job.rw = direction(value)?,
             "bs" => self.blocks = blocks(value)?,

@@ -24,6 +24,7 @@ const MODELLED: &[&str] = &[
     "iodepth",
     "name",
     "norandommap",
+    "numjobs",
     "offset fileoffset",
     "ramp_time",
     "randseed",
@@ -37,7 +38,8 @@ const MODELLED: &[&str] = &[
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     (
         "how the host hands requests to its kernel is part of the system, not of the job",
-        "ioengine direct buffered thread gpu_dev_id lockmem mem iomem hugepage-size",
+        "ioengine direct buffered thread gpu_dev_id lockmem mem iomem hugepage-size hipri sqthread_poll \
+         sqthread_poll_cpu fixedbufs registerfiles nonvectored force_async userspace_reap cmd_type",
     ),
     (
         "there is no file system, and no cache of one",
@@ -74,7 +76,7 @@ const NOT_MODELLED: &str = "\
     iodepth_batch iodepth_batch_complete iodepth_batch_complete_max iodepth_batch_complete_min=1 \
     iodepth_batch_submit iodepth_low iomem_align kb_base=1024 latency_percentile latency_target=0 latency_window \
     lockfile=none loops=1 max_latency=0 mem_align merge_blktrace_file nice=0 nr_files=1 nrfiles=1 numa_cpu_nodes \
-    numa_mem_policy number_ios=0 numjobs=1 offset_align=0 offset_increment=0 opendir percentage_random \
+    numa_mem_policy number_ios=0 offset_align=0 offset_increment=0 opendir percentage_random \
     percentage_sequential pre_read=0 prio prioclass profile ramp_size=0 random_distribution=random rate=0 \
     rate_cycle rate_iops=0 rate_iops_min=0 rate_min=0 rate_process=linear read_iolog rw_sequencer rwmixcycle \
     rwmixread rwmixwrite serialize_overlap=0 softrandommap=0 sprandom=0 startdelay=0 steadystate sync=0 \
@@ -144,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_value_decides_where_an_option_can_ask_for_nothing() {
-        assert_eq!(classify("numjobs", Some("1")), Class::WithoutEffect("numjobs"));
-        assert_eq!(classify("numjobs", Some("2")), Class::NotModelled);
+        assert_eq!(classify("loops", Some("1")), Class::WithoutEffect("loops"));
+        assert_eq!(classify("loops", Some("2")), Class::NotModelled);
         assert_eq!(classify("direct", Some("1")), Class::WithoutEffect("direct"));
         assert_eq!(classify("direct", Some("0")), Class::NotModelled);
         assert_eq!(classify("blocksize", None), Class::Modelled("bs"));

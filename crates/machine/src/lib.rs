@@ -10,6 +10,7 @@ pub mod job_file;
 pub mod job_options;
 mod job_values;
 pub mod library;
+pub mod measured;
 pub mod nearest;
 mod parameter_table;
 pub mod part_file;

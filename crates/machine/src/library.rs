@@ -177,7 +177,8 @@ fn place_in_library(path: &str) -> Option<(Kind, &str)> {
 fn open(argument: &str, what: &str, suffix: &str, shelf: &BTreeMap<String, TextOf>) -> Result<TextOf, Problems> {
     let path = Path::new(argument);
     if argument.contains('/') || argument.ends_with(suffix) || path.is_file() {
-        let text = text_file::read(path)?;
+        let is_result = what == "job" && argument.ends_with(".json");
+        let text = if is_result { text_file::read_result(path)? } else { text_file::read(path)? };
         return Ok(TextOf { name: argument.to_string(), text: text.into() });
     }
     shelf.get(argument).cloned().ok_or_else(|| {

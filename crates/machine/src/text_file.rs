@@ -10,22 +10,35 @@ use crate::problem::Problem;
 /// No system, part or job needs more.
 pub const MOST_BYTES: u64 = 1 << 20;
 
+/// A result of fio has some 20 KiB a job, and more with every interval that it reports.
+pub const MOST_BYTES_OF_RESULT: u64 = 64 << 20;
+
 /// Reads a UTF-8 text of at most [`MOST_BYTES`] bytes.
 pub fn read(path: &Path) -> Result<String, Problem> {
+    read_up_to(path, MOST_BYTES)
+}
+
+/// Reads a result of fio: a UTF-8 text of at most [`MOST_BYTES_OF_RESULT`] bytes.
+pub fn read_result(path: &Path) -> Result<String, Problem> {
+    read_up_to(path, MOST_BYTES_OF_RESULT)
+}
+
+fn read_up_to(path: &Path, most_bytes: u64) -> Result<String, Problem> {
     let shown = path.display();
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if metadata.is_dir() {
         return Err(Problem::nowhere(format!("`{shown}` is a directory")).help("name a file"));
     }
-    let too_large = || Problem::nowhere(format!("`{shown}` is larger than 1 MiB")).help("is it the right file?");
-    if metadata.len() > MOST_BYTES {
+    let too_large =
+        || Problem::nowhere(format!("`{shown}` is larger than {} MiB", most_bytes >> 20)).help("is it the right file?");
+    if metadata.len() > most_bytes {
         return Err(too_large());
     }
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let mut bytes = Vec::new();
     // Devices and pipes state no length.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-    if bytes.len() as u64 > MOST_BYTES {
+    file.take(most_bytes + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > most_bytes {
         return Err(too_large());
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -81,6 +94,8 @@ mod tests {
         assert!(refusal(&folder).contains("is a directory"));
         assert!(refusal(&folder.join("photo.toml")).contains("byte 2 is not part of a character"));
         assert!(refusal(&folder.join("huge.toml")).contains("larger than 1 MiB"));
+        let huge = read_result(&folder.join("huge.toml")).expect_err("larger than any result");
+        assert!(huge.title.contains("larger than 64 MiB"), "{}", huge.title);
         if cfg!(unix) {
             assert!(refusal(Path::new("/dev/zero")).contains("larger than 1 MiB"));
         }

@@ -25,33 +25,47 @@ fn the_account_adds_up_and_leaves_nothing_unattributed_on_a_thousand_random_mach
     let library = Library::new(None).expect("the shipped files can be read");
     let mut lanes = 0;
     for seed in 0..1_000 {
-        let drawn = random_machines::machine(&library, seed, "8ms");
-        let account = account(&drawn, seed, true);
-        let words = &drawn.words;
-        assert_eq!(account.unattributed(), [], "seed {seed} {words}");
-        for lane in &account.lanes {
-            assert_eq!(sum(&lane.entries), account.span(), "seed {seed} {words}: {}", lane.lane);
-            let busy: Time = lane.busy.iter().fold(Time::ZERO, |sum, time| sum + *time);
-            let classes = [Use::Payload, Use::WidthUnused, Use::Protocol];
-            let worked: Time = classes.iter().fold(Time::ZERO, |sum, class| sum + lane.time_in(*class));
-            assert_eq!(busy, worked, "seed {seed} {words}: {}", lane.lane);
-            lanes += 1;
-        }
-        if let Some(latency) = &account.latency {
-            for split in [&latency.mean, &latency.median, &latency.p99] {
-                assert_eq!(sum(&split.entries), split.sum, "seed {seed} {words}");
-            }
-        }
+        lanes += adds_up(&random_machines::machine(&library, seed, "8ms"), seed);
     }
     assert!(lanes > 5_000, "{lanes} lanes were accounted for");
+}
+
+#[test]
+fn the_account_adds_up_with_links_both_ways() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut lanes = 0;
+    for seed in 0..120 {
+        lanes += adds_up(&random_machines::serial(&library, seed, "150us"), seed);
+    }
+    assert!(lanes > 500, "{lanes} lanes were accounted for");
+}
+
+/// Accounts for a machine's run and checks the sums; returns how many lanes there were.
+fn adds_up(drawn: &Drawn, seed: u64) -> usize {
+    let (account, words) = (account(drawn, seed, true), &drawn.words);
+    assert_eq!(account.unattributed(), [], "seed {seed} {words}");
+    for lane in &account.lanes {
+        assert_eq!(sum(&lane.entries), account.span(), "seed {seed} {words}: {}", lane.lane);
+        let busy: Time = lane.busy.iter().fold(Time::ZERO, |sum, time| sum + *time);
+        let classes = [Use::Payload, Use::WidthUnused, Use::Protocol];
+        let worked: Time = classes.iter().fold(Time::ZERO, |sum, class| sum + lane.time_in(*class));
+        assert_eq!(busy, worked, "seed {seed} {words}: {}", lane.lane);
+    }
+    if let Some(latency) = &account.latency {
+        for split in [&latency.mean, &latency.median, &latency.p99] {
+            assert_eq!(sum(&split.entries), split.sum, "seed {seed} {words}");
+        }
+    }
+    account.lanes.len()
 }
 
 #[test]
 fn the_account_is_the_same_burst_by_burst() {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut with_path = 0;
-    for seed in 0..150 {
-        let drawn = random_machines::machine(&library, seed, "8ms");
+    let disks = (0..150).map(|seed| (seed, random_machines::machine(&library, seed, "8ms")));
+    let links = (200..260).map(|seed| (seed, random_machines::serial(&library, seed, "100us")));
+    for (seed, drawn) in disks.chain(links) {
         let (whole, single) = (account(&drawn, seed, true), account(&drawn, seed, false));
         // What the end of the run cuts short is known a little later or earlier.
         if whole.until != single.until {

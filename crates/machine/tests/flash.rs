@@ -51,7 +51,7 @@ fn account(state: State, reads: bool, writes: bool, bytes: u32) -> Account {
                 } else {
                     flash.read(unit * 4_096, bytes).await;
                 }
-                s.transferred(&DONE, since, (bytes / 512) as u16);
+                s.transferred(&DONE, since, bytes);
             }
             flash.flush().await;
             left.set(left.get() - 1);

@@ -272,6 +272,11 @@ fn amounts_and_times_follow_fios_manual() {
     assert_eq!(job("rw=write\nbs=16k,").block_bytes_max, 4_096);
     assert_eq!(job("filename=c\\:disk:d").targets, ["c:disk", "d"]);
     assert_eq!(job("numjobs=1\nblocksize=1k\nreadwrite=randwrite").rw, Rw::RandWrite);
+    let clones = jobs("[global]\nnumjobs=3\n[a]\nstonewall\n[b]\nnumjobs=2").unwrap_err();
+    assert!(clones.contains("not modelled between several jobs"), "{clones}");
+    let names = |text: &str| jobs(text).unwrap().jobs.into_iter().map(|job| job.name).collect::<Vec<_>>().concat();
+    assert_eq!(names("[global]\nnumjobs=3\n[a]\n[b]\nnumjobs=2\n[c]\nnumjobs=1"), "aaabbc");
+    assert_eq!(names("[a]\nstonewall\nnumjobs=2"), "aa", "nothing is before it");
     refused(jobs("[a]\nbs=4ki"), &["scan.fio:2:4", "1000 in fio's manual and 1024 in its code"]);
 }
 
@@ -316,6 +321,9 @@ fn a_job_file_says_what_is_wrong_and_where() {
     refused(jobs("[a]\nstonewall\n[b]"), &["scan.fio:2:1", "not modelled between several jobs"]);
     assert_eq!(of("stonewall").unwrap().without_effect, ["stonewall"]);
     refused(jobs(&"[a]\n".repeat(300)), &["scan.fio:257:1", "more than 256 jobs"]);
+    refused(of("numjobs=257"), &["scan.fio:2:1", "more than 256 jobs"]);
+    refused(of("numjobs=0"), &["scan.fio:2:9", "`numjobs` is never 0"]);
+    refused(of("numjobs=18446744073709551615\n[b]"), &["scan.fio:2:1", "more than 256 jobs"]);
 }
 
 /// Truncates `text`, or replaces one of its bytes.

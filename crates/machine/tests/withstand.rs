@@ -40,6 +40,16 @@ fn shipped(kind: &str) -> Vec<TextOf> {
     files
 }
 
+/// Results of fio, as files are.
+fn results() -> Vec<TextOf> {
+    let text = |name: &str, text: &'static str| TextOf { name: name.to_string(), text: text.into() };
+    vec![
+        text("3.1", include_str!("fio/fio-3.1.json")),
+        text("3.16", include_str!("fio/fio-3.16.json")),
+        text("3.36", include_str!("fio/fio-3.36.json")),
+    ]
+}
+
 /// One change of a text.
 #[derive(Clone, Debug)]
 enum Damage {
@@ -107,7 +117,7 @@ fn damaged(text: &str, damages: &[Damage]) -> String {
 
 /// A shipped file with some damage.
 fn wreck(kind: &str) -> impl Strategy<Value = (TextOf, String)> {
-    let files = prop::sample::select(shipped(kind));
+    let files = prop::sample::select(if kind == "results" { results() } else { shipped(kind) });
     let wreck = |(file, damages): (TextOf, Vec<Damage>)| {
         let text = damaged(&file.text, &damages);
         (file, text)
@@ -148,6 +158,11 @@ proptest! {
     }
 
     #[test]
+    fn results_of_fio((_, text) in wreck("results")) {
+        targets::fio_result(text.as_bytes());
+    }
+
+    #[test]
     fn job_options((_, text) in wreck("jobs")) {
         let options = text.lines().filter(|line| !line.starts_with('['));
         let options: Vec<String> = options.map(|line| format!("--{line}")).collect();
@@ -170,11 +185,14 @@ proptest! {
     #[test]
     fn noise_of_any_kind(text in noise()) {
         let overlay = format!("{}systems/mine.toml\n{text}", targets::FILE);
-        let all: [(Target, &str); 7] = [
+        let braced = format!("{{\n{text}");
+        let all: [(Target, &str); 9] = [
             (targets::quantity, &text),
             (targets::part_file, &text),
             (targets::system_file, &text),
             (targets::job_file, &text),
+            (targets::fio_result, &text),
+            (targets::fio_result, &braced),
             (targets::job_options, &text),
             (targets::set_assignment, &text),
             (targets::overlay, &overlay),

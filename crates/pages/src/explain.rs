@@ -5,11 +5,14 @@ use hopscope_machine::bottleneck::Bottleneck;
 use hopscope_machine::explain::Explained;
 use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
+use hopscope_machine::measured::Comparison;
+use hopscope_machine::measured::json as measured_json;
 use hopscope_machine::run::Outcome;
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_studies::report::Parameter;
 
 use crate::account;
+use crate::measured;
 use crate::page::{Block, Chapter, Page, Section, Tile};
 use crate::study::parameter_table;
 use crate::table::{Cell, Table, Tone};
@@ -27,11 +30,13 @@ pub struct Subject<'a> {
     pub explained: &'a Explained,
     /// What limits it.
     pub bottleneck: Option<&'a Bottleneck>,
+    /// What was measured, beside it.
+    pub measured: Option<&'a Comparison>,
 }
 
 /// The page.
 pub fn page(subject: &Subject, command: &str) -> Page {
-    let Subject { system, job, blueprint, explained, bottleneck } = subject;
+    let Subject { system, job, blueprint, explained, bottleneck, measured } = subject;
     let account = &explained.account;
     let mut sections = Vec::new();
     let window = format!(
@@ -43,6 +48,11 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     let mut first = Section::new("glance", "Every hop at a glance").words(window);
     first.blocks.push(Block::Figures(vec![account::overview(account)], 1));
     sections.push(first);
+    sections.extend(measured.map(measured::section));
+    let mut data = explain_json::report(blueprint, explained, *bottleneck);
+    if let Some(comparison) = measured {
+        data["measured"] = measured_json::report(comparison);
+    }
     let limiting = bottleneck.and_then(|b| account.lanes.iter().find(|lane| lane.lane == b.lane));
     sections.extend(path_section(account, limiting));
     sections.push(losses(account, limiting));
@@ -59,9 +69,9 @@ pub fn page(subject: &Subject, command: &str) -> Page {
         title: blueprint.title.clone(),
         source: format!("{}; {system}, {job}", blueprint.title),
         answer: answer(explained, *bottleneck),
-        tiles: tiles(explained, *bottleneck),
+        tiles: tiles(explained, *bottleneck).into_iter().chain(measured.and_then(measured::tile)).collect(),
         sections,
-        data: explain_json::report(blueprint, explained, *bottleneck),
+        data,
         csvs: Vec::new(),
     };
     Page {

@@ -8,6 +8,7 @@ pub mod axis;
 pub mod charts;
 pub mod drawing;
 pub mod explain;
+mod measured;
 pub mod page;
 mod palette;
 pub mod study;

@@ -1,6 +1,7 @@
 //! Models of I/O parts. Each is built from a `Spec` (numbers from data), its lanes, queues and processes, and
 //! the interface it offers to others through a protocol.
 
+pub mod accelerator;
 pub mod bridge;
 pub mod bus;
 pub mod catalog;

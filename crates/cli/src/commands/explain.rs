@@ -1,11 +1,18 @@
 //! `hopscope explain`: where did the rest go, and what limits it?
 
+use std::path::{Path, PathBuf};
+
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::bottleneck::{self, Bottleneck};
 use hopscope_machine::explain::{self, EXTENT, Explained};
 use hopscope_machine::explain_json;
+use hopscope_machine::measured::file::{self as measured_file, Measured};
+use hopscope_machine::measured::json as measured_json;
+use hopscope_machine::measured::{self, Comparison};
+use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::run::Options;
+use hopscope_machine::text_file;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Split, Use};
 use hopscope_pages::explain::{Subject, page};
 use hopscope_parts::parameters::Basis;
@@ -13,6 +20,7 @@ use hopscope_parts::parameters::Basis;
 use super::run::end;
 use crate::answer::{Answer, Refusal};
 use crate::inputs::Work;
+use crate::measured as beside;
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Progress;
@@ -23,7 +31,17 @@ Examples:
   hopscope explain piix4e-one-disk --rw=write --bs=64k --size=64k --time_based --runtime=2
   hopscope explain piix4e-two-disks-two-channels piix4e-single-block-read-two-disks
   hopscope explain piix4e-one-disk --rw=write --bs=64k --runtime=2 --html where.html
-  hopscope explain my-machine.toml my-jobs.fio --json";
+  hopscope explain my-machine.toml my-jobs.fio --json
+
+With what was measured beside it:
+  fio my-jobs.fio --output-format=json --output=result.json
+  hopscope explain my-machine.toml my-jobs.fio --measured result.json
+  hopscope explain my-machine.toml result.json --measured result.json
+
+--json then has \"measured\": every figure as measured, simulated, unexplained and
+unexplained_share (of what was measured), of all jobs and in `jobs`; `ceilings` of every hop;
+`sits_at` or `nearest_above`, and `exceeded`; `warnings` where what was measured is not what is
+simulated.";
 
 /// Account for every lost megabyte per second, and say what limits
 #[derive(clap::Args)]
@@ -31,6 +49,9 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     work: Work,
+    /// fio's own result of the same jobs (--output-format=json), to be put beside the simulation
+    #[arg(long, value_name = "FIO.json")]
+    measured: Option<PathBuf>,
     /// One JSON object: every hop with its losses in picoseconds, the critical path, latencies
     #[arg(long)]
     json: bool,
@@ -45,10 +66,18 @@ impl Args {
     /// Runs the job and accounts for it.
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("reading {}", self.work.system()));
-        let (read, sources) = self.work.read()?;
+        let (read, mut sources) = self.work.read()?;
+        let jobs = &read.jobs.jobs;
+        let result = match self.measured.as_deref().map(|path| result(&mut sources, path)).transpose() {
+            Ok(result) => result,
+            Err(problems) => return Err(Refusal::Input(problems, sources)),
+        };
+        let pairing = match result.as_ref().map(|result| measured::pair(result, jobs)).transpose() {
+            Ok(pairing) => pairing,
+            Err(problems) => return Err(Refusal::Input(problems, sources)),
+        };
         doing(format!("explaining {} with seed {}", self.work.system(), self.seed));
         let options = Options { seed: self.seed, ..Options::default() };
-        let jobs = &read.jobs.jobs;
         let progress = Progress::of(end(&read.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let explained = explain::explain(&read.blueprint, jobs, options, EXTENT, watcher);
@@ -63,10 +92,18 @@ impl Args {
             Err(failure) => return Err(Refusal::of_run(failure, sources)),
         };
         doing("writing the answer");
+        let file = self.measured.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+        let compared = result.zip(pairing).map(|(result, p)| measured::compare(&file, &result, &p, jobs, &explained));
         let answer = if self.json {
-            Answer::json(&explain_json::report(&read.blueprint, &explained, bottleneck.as_ref()))
+            let mut report = explain_json::report(&read.blueprint, &explained, bottleneck.as_ref());
+            if let Some(compared) = &compared {
+                report["measured"] = measured_json::report(compared);
+            }
+            Answer::json(&report)
         } else {
-            Answer::text(report(&read.blueprint, &explained, bottleneck.as_ref()))
+            let without_effect = &read.jobs.without_effect;
+            let texts = Texts { compared: compared.as_ref(), without_effect };
+            Answer::text(report(&read.blueprint, &explained, bottleneck.as_ref(), &texts))
         };
         Ok(self.outputs.write(answer, || {
             let (system, job) = (self.work.system(), self.work.job());
@@ -76,16 +113,31 @@ impl Args {
                 blueprint: &read.blueprint,
                 explained: &explained,
                 bottleneck: bottleneck.as_ref(),
+                measured: compared.as_ref(),
             };
-            page(&subject, &format!("hopscope explain {system} {job}"))
+            let measured = if file.is_empty() { String::new() } else { format!(" --measured {file}") };
+            page(&subject, &format!("hopscope explain {system} {job}{measured}"))
         }))
     }
+}
+
+/// Reads what was measured.
+fn result(sources: &mut Sources, path: &Path) -> Result<Measured, Problems> {
+    let text = text_file::read_result(path)?;
+    let file = sources.add(path.display().to_string(), text);
+    measured_file::read(sources, file)
+}
+
+/// What a report says besides the run.
+struct Texts<'a> {
+    compared: Option<&'a Comparison>,
+    without_effect: &'a [String],
 }
 
 /// Losses below this share of the time are counted, not listed.
 const LISTED: f64 = 0.005;
 
-fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>) -> String {
+fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>, texts: &Texts<'_>) -> String {
     let account = &explained.account;
     let iops = explained.iops();
     let ended = format!("{}, {} IOPS", rate(explained.throughput()), digits(iops));
@@ -93,6 +145,9 @@ fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bott
     if let Some(Bottleneck { lane, why, next, .. }) = bottleneck {
         out += &wrapped(&format!("Bottleneck: {lane}. {why}"), "");
         out += &wrapped(next, "  ");
+    }
+    if let Some(compared) = texts.compared {
+        out += &beside::report(compared);
     }
     let requests = account.latency.as_ref().map_or(0, |latency| latency.mean.count);
     let (length, from) = (span(account.span().as_ns_f64()), span(account.from.as_ns_f64()));
@@ -118,6 +173,9 @@ fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bott
         ),
         "",
     );
+    if !texts.without_effect.is_empty() {
+        out += &wrapped(&format!("Options without effect here: {}", texts.without_effect.join(", ")), "");
+    }
     out
 }
 

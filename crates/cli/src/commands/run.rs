@@ -17,7 +17,8 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope run piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
   hopscope run piix4e-one-disk --rw=read --bs=64k --until 0.5% --set pci.clock=66MHz
-  hopscope run my-machine.toml my-jobs.fio --json";
+  hopscope run my-machine.toml my-jobs.fio --json
+  hopscope run my-machine.toml result-of-fio.json";
 
 /// Run a job on a machine: what does this workload get?
 #[derive(clap::Args)]
@@ -61,7 +62,7 @@ impl Args {
         doing("writing the answer");
         if self.json {
             let jobs = &read.jobs;
-            let run = fio_json::Run { sources: &sources, jobs, outcome: &outcome, seed: self.seed, wall };
+            let run = fio_json::Run { jobs, outcome: &outcome, seed: self.seed, wall };
             return Ok(Answer::json(&fio_json::report(&run)));
         }
         Ok(Answer::text(report(&read.jobs, &outcome, self.seed, wall)))

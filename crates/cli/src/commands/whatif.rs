@@ -76,6 +76,7 @@ impl Args {
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("reading {}", self.work.system()));
         let (library, (read, mut sources)) = (self.work.library()?, self.work.read()?);
+        let without_effect = read.jobs.without_effect;
         let setting = Setting { blueprint: read.blueprint, jobs: read.jobs.jobs };
         let changes = match self.changes(&mut sources) {
             Ok(changes) => changes,
@@ -117,7 +118,13 @@ impl Args {
             })
         };
         drop(steps);
-        answer.map_err(|failure: Failure| Refusal::of_run(failure, sources))
+        match answer {
+            Ok(mut answer) if !self.json && !without_effect.is_empty() => {
+                answer.out += &wrapped(&format!("\nOptions without effect here: {}", without_effect.join(", ")), "");
+                Ok(answer)
+            }
+            answer => answer.map_err(|failure: Failure| Refusal::of_run(failure, sources)),
+        }
     }
 
     /// How to get the same again.

@@ -1,4 +1,5 @@
-//! Random machines: the test bed with one or two disks, some numbers changed, jobs of any kind.
+//! Random machines: the test bed with one or two disks, or a shipped system with PCI Express links; some numbers
+//! changed, jobs of any kind.
 
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
@@ -84,4 +85,82 @@ pub fn of(library: &Library, system: &str, options: &[&str]) -> Drawn {
     let options: Vec<String> = options.iter().map(|option| option.to_string()).collect();
     let jobs = job_file::read_options(&mut sources, &options).expect("right options").jobs;
     Drawn { blueprint, jobs, words: system.to_string() }
+}
+
+/// Numbers that are drawn anew, of every part of a model: links, roots, and whatever has a port of its own.
+const LINK: &[(&str, &[&str])] = &[
+    ("width", &["1 lanes", "2 lanes", "4 lanes", "8 lanes", "16 lanes"]),
+    ("rate", &["2.5 GT/s", "8 GT/s", "16 GT/s", "64 GT/s"]),
+    ("flight", &["10 ns", "50 ns", "400 ns"]),
+    ("bits_per_error", &["0 bits", "0 bits", "1000000 bits"]),
+    ("acknowledge.when", &["at the limit", "each packet"]),
+];
+const ROOT: &[(&str, &[&str])] = &[
+    ("payload_max", &["128 B", "256 B", "512 B"]),
+    ("completion", &["64 B", "128 B", "256 B"]),
+    ("credits.posted_headers", &["0 credits", "1 credit", "4 credits", "64 credits"]),
+    ("credits.posted_data", &["512 B", "1 KiB", "64 KiB"]),
+    ("credits.non_posted_headers", &["0 credits", "1 credit", "16 credits"]),
+    ("iommu.entries", &["0 entries", "1 entry", "64 entries"]),
+    ("iommu.walkers", &["1 walker", "4 walkers"]),
+    ("memory_rate", &["1 GB/s", "20 GB/s", "200 GB/s"]),
+];
+const PORT: &[(&str, &[&str])] = &[
+    ("pcie.tags", &["1 tag", "4 tags", "32 tags", "256 tags"]),
+    ("pcie.read_request_max", &["128 B", "512 B", "4 KiB"]),
+    ("pcie.payload_max", &["128 B", "256 B", "512 B"]),
+    ("pcie.ordering", &["strict", "relaxed"]),
+];
+
+/// A shipped system with PCI Express links, its numbers drawn, one to three jobs on its devices.
+#[allow(dead_code)]
+pub fn serial(library: &Library, seed: u64, runtime: &str) -> Drawn {
+    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut sources = Sources::default();
+    let with_links = |name: &&str| library.system(name).is_some_and(|text| text.text.contains("bus/pcie-link"));
+    let systems: Vec<&str> = library.systems().filter(with_links).collect();
+    let system = draw.of(&systems);
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let mut blueprint = Blueprint::read(library, &mut sources, file).expect("a right system");
+    let mut changes = Vec::new();
+    for part in blueprint.parts() {
+        for numbers in [LINK, ROOT, PORT] {
+            let of_model = match part.model() {
+                "pcie-link" => std::ptr::eq(numbers, LINK),
+                "root-complex" => std::ptr::eq(numbers, ROOT),
+                _ => std::ptr::eq(numbers, PORT),
+            };
+            for (key, values) in numbers.iter().filter(|(key, _)| of_model && part.parameters.has(key)) {
+                changes.push(format!("{}.{key}={}", part.name, draw.of(values)));
+            }
+        }
+    }
+    // What one part refuses beside the others stays as it is shipped.
+    changes.retain(|change| {
+        let mut changed = blueprint.clone();
+        let taken = changed.set(change).is_ok();
+        blueprint = if taken { changed } else { blueprint.clone() };
+        taken
+    });
+    let devices = blueprint.devices();
+    let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
+    let mut options = Vec::new();
+    for name in ["first", "second", "third"].iter().take(1 + seed as usize % 3) {
+        let device = draw.of(&devices);
+        let (rw, depth) = (draw.of(&["read", "write", "randread", "randwrite"]), draw.of(&["1", "4", "40"]));
+        let bs = if system.starts_with("pcie-bench") {
+            draw.of(&["8", "64", "65", "257", "2k"])
+        } else {
+            draw.of(&["512", "4k", "8k", "64k"])
+        };
+        options.push(format!("--name={name}"));
+        options.extend(
+            [("filename", device), ("rw", rw), ("bs", bs), ("iodepth", depth), ("runtime", runtime)]
+                .map(|(key, value)| format!("--{key}={value}")),
+        );
+        options.push("--time_based".into());
+    }
+    let jobs = job_file::read_options(&mut sources, &options).expect("right options").jobs;
+    Drawn { blueprint, jobs, words: format!("{system} {options:?} {changes:?}") }
 }

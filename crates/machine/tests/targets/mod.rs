@@ -8,11 +8,12 @@ use std::sync::OnceLock;
 
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::{self, Blueprint};
+use hopscope_machine::explain::{EXTENT, Explained, explain};
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::run::{Failure, Options, run};
-use hopscope_machine::{part_file, quantity};
+use hopscope_machine::{measured, part_file, quantity};
 
 /// Simulated time of a run: enough for a command to be set up and for its first data.
 const SPAN: Time = Time::ms(1);
@@ -78,6 +79,34 @@ pub fn job_file(data: &[u8]) {
     match job_file::read(&sources, file) {
         Ok(read) => runs(shipped_machine(), &read.jobs, &sources, text),
         Err(problems) => refused(&problems, &sources, Some(file)),
+    }
+}
+
+/// A result of fio: as a job, and as what was measured beside the simulation of another.
+pub fn fio_result(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let mut sources = Sources::default();
+    let file = sources.add("mine.json", text);
+    match job_file::read(&sources, file) {
+        Ok(read) => runs(shipped_machine(), &read.jobs, &sources, text),
+        Err(problems) => refused(&problems, &sources, Some(file)),
+    }
+    let read = match measured::file::read(&sources, file) {
+        Ok(read) => read,
+        Err(problems) => return refused(&problems, &sources, Some(file)),
+    };
+    for jobs in [brief_jobs(), &brief_jobs()[..1]] {
+        match measured::pair(&read, jobs) {
+            Ok(pairing) => {
+                let compared = measured::compare("mine.json", &read, &pairing, jobs, brief_run());
+                let said = compared.verdict().concat();
+                assert!(!said.is_empty() && !said.contains("NaN") && !said.contains("inf "), "{said}");
+                assert!(compared.warnings.iter().all(|warning| !warning.words().is_empty()));
+                let report = measured::json::report(&compared).to_string();
+                assert!(report.len() <= 20 * (LONGEST_REPORT + text.len()), "{} bytes", report.len());
+            }
+            Err(problems) => refused(&problems, &sources, Some(file)),
+        }
     }
 }
 
@@ -154,6 +183,14 @@ fn brief_jobs() -> &'static [Job] {
     JOBS.get_or_init(|| {
         let options = ["--bs=64k", "--size=64k", "--name=out", "--rw=write", "--name=in", "--rw=read"];
         job_file::read_options(&mut Sources::default(), &options).expect("right options").jobs
+    })
+}
+
+/// A run of them, explained.
+fn brief_run() -> &'static Explained {
+    static RUN: OnceLock<Explained> = OnceLock::new();
+    RUN.get_or_init(|| {
+        explain(shipped_machine(), brief_jobs(), Options::default(), EXTENT, None).expect("a run of right jobs")
     })
 }
 

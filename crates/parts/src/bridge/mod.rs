@@ -1,5 +1,6 @@
 //! Bridges: what joins two buses.
 
+pub mod ahci;
 pub mod host;
 pub mod ide;
 pub mod iommu;

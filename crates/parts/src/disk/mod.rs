@@ -14,6 +14,7 @@ mod buffer;
 mod firmware;
 mod geometry;
 mod mechanics;
+pub mod sata_ssd;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

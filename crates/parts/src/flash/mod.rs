@@ -31,6 +31,7 @@
 
 mod buffer;
 mod die;
+pub mod read_ahead;
 mod reads;
 mod spec;
 mod sums;

@@ -1,3 +1,9 @@
 //! Network adapters and their wires.
 
+pub mod descriptor_ring;
+pub mod moderation;
+pub mod nic;
 pub mod programmable;
+mod receive;
+mod transmit;
+mod wire;

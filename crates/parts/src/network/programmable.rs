@@ -157,8 +157,11 @@ struct Device {
     asked: Cell<u64>,
 }
 
+/// Devices, by name.
+pub type Devices = Vec<(String, Rc<dyn Storage>)>;
+
 /// Plugs an adapter into a link; returns its devices.
-pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Vec<(String, Rc<dyn Storage>)>, String> {
+pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Devices, String> {
     let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
     let room = Queue::new(sim, spec.packets_buffered);
     for _ in 0..spec.packets_buffered {
@@ -310,8 +313,14 @@ impl Adapter {
 
     /// Waits until the packet buffer is empty.
     async fn until_sent(&self) {
+        // Whoever fills the buffer has the engine.
+        let engine = self.engine.acquire(&ENGINE_BUSY).await;
+        let start = self.sim.now();
         for _ in 0..self.spec.packets_buffered {
             self.room.take(&BUFFER_FULL).await;
+        }
+        if self.sim.now() > start {
+            engine.was_in(&BUFFER_FULL, start);
         }
         for _ in 0..self.spec.packets_buffered {
             let _ = self.room.try_put(());

@@ -4,4 +4,5 @@ pub mod ide;
 pub mod nvme;
 pub mod pci;
 pub mod pcie;
+pub mod sata;
 pub mod storage;

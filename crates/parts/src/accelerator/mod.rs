@@ -1,0 +1,3 @@
+//! Accelerators: what they move between host memory and their own.
+
+pub mod gpu;

@@ -1,0 +1,93 @@
+//! Network adapters, accelerators and their drivers.
+
+use super::{Built, Kind, Protocol, Socket, untrained};
+use crate::accelerator::gpu;
+use crate::accelerator::gpu::Gpu;
+use crate::bus::pcie::Port;
+use crate::bus::pcie::PortSpec;
+use crate::driver;
+use crate::network::nic;
+use crate::network::nic::Adapter;
+use crate::network::programmable;
+
+/// `programmable-adapter`
+pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
+    model: "programmable-adapter",
+    plugs: &[("at", Protocol::PcieDevice)],
+    sockets: |_| Ok(Vec::new()),
+    required: &[],
+    software: false,
+    build: |context, p| {
+        let spec = programmable::Spec::read(p)?;
+        let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let plugged = programmable::plug(context.sim, context.name, spec, link);
+        let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
+        Ok(Built { volumes, ..Built::default() })
+    },
+};
+
+/// `network-adapter`
+pub static NETWORK_ADAPTER: Kind = Kind {
+    model: "network-adapter",
+    plugs: &[("at", Protocol::PcieDevice)],
+    sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters)]),
+    required: &["registers"],
+    software: false,
+    build: |context, p| {
+        let (spec, port) = (nic::Spec::read(p)?, PortSpec::read(p)?);
+        let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
+        let adapter = Adapter::new(context.sim, context.name, spec, port);
+        Ok(Built { sockets: vec![("registers".into(), Socket::NicRegisters(adapter))], ..Built::default() })
+    },
+};
+
+/// `network-driver`
+pub static NETWORK_DRIVER: Kind = Kind {
+    model: "network-driver",
+    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NicRegisters)],
+    sockets: |_| Ok(Vec::new()),
+    required: &[],
+    software: true,
+    build: |context, p| {
+        let spec = driver::nic::Spec::read(p)?;
+        let [Socket::Software(processor), Socket::NicRegisters(adapter)] = &context.plugs[..] else {
+            unreachable!("plugs are checked")
+        };
+        let volumes = driver::nic::install(context.sim, context.name, spec, processor, adapter);
+        Ok(Built { volumes, ..Built::default() })
+    },
+};
+
+/// `gpu`
+pub static GPU: Kind = Kind {
+    model: "gpu",
+    plugs: &[("at", Protocol::PcieDevice)],
+    sockets: |_| Ok(vec![("registers".into(), Protocol::GpuRegisters)]),
+    required: &["registers"],
+    software: false,
+    build: |context, p| {
+        let (spec, port) = (gpu::Spec::read(p)?, PortSpec::read(p)?);
+        let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
+        let gpu = Gpu::new(context.sim, context.name, spec, port);
+        Ok(Built { sockets: vec![("registers".into(), Socket::GpuRegisters(gpu))], ..Built::default() })
+    },
+};
+
+/// `gpu-driver`
+pub static GPU_DRIVER: Kind = Kind {
+    model: "gpu-driver",
+    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::GpuRegisters)],
+    sockets: |_| Ok(Vec::new()),
+    required: &[],
+    software: true,
+    build: |context, p| {
+        let spec = driver::gpu::Spec::read(p)?;
+        let [Socket::Software(processor), Socket::GpuRegisters(gpu)] = &context.plugs[..] else {
+            unreachable!("plugs are checked")
+        };
+        let volumes = driver::gpu::install(context.sim, context.name, spec, processor, gpu);
+        Ok(Built { volumes, ..Built::default() })
+    },
+};

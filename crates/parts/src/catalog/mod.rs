@@ -1,0 +1,94 @@
+//! The one list of what parts there are: the model a data file names, what it plugs into, and how it is built.
+
+mod adapters;
+mod buses;
+mod host;
+mod ide;
+mod sockets;
+mod solid_state;
+
+use std::rc::Rc;
+
+use hopscope_kernel::Sim;
+
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::storage::Storage;
+
+pub use sockets::{Protocol, Socket, SocketList};
+
+/// What a part needs to be built.
+pub struct Context<'a> {
+    /// The simulation.
+    pub sim: &'a Sim,
+    /// The part's name in the system.
+    pub name: &'a str,
+    /// Decides all draws.
+    pub seed: u64,
+    /// What it is plugged into, in the order of the kind's plugs.
+    pub plugs: Vec<Socket>,
+}
+
+/// What a part brings.
+#[derive(Default)]
+pub struct Built {
+    /// Its sockets, by name, in the order of the kind's sockets.
+    pub sockets: Vec<(String, Socket)>,
+    /// Devices that a job can name.
+    pub volumes: Vec<(String, Rc<dyn Storage>)>,
+}
+
+/// A kind of part.
+pub struct Kind {
+    /// As `model = "…"` in a part file.
+    pub model: &'static str,
+    /// Keys of the wiring, and what they must lead to.
+    pub plugs: &'static [(&'static str, Protocol)],
+    /// Names and protocols of its sockets.
+    pub sockets: fn(&mut Parameters) -> Result<SocketList, SpecError>,
+    /// Sockets that must be used.
+    pub required: &'static [&'static str],
+    /// Software is built when all hardware is there.
+    pub software: bool,
+    /// Builds the part. What the parameters say has been checked by a build before the first run.
+    pub build: fn(Context<'_>, &mut Parameters) -> Result<Built, SpecError>,
+}
+
+/// Every kind of part.
+pub static KINDS: &[&Kind] = &[
+    &host::PROCESSOR,
+    &host::HOST_BRIDGE,
+    &host::ROOT_COMPLEX,
+    &buses::PCI_BUS,
+    &buses::IDE_CABLE,
+    &buses::PCIE_LINK,
+    &buses::PCIE_SWITCH,
+    &buses::SATA_CABLE,
+    &ide::IDE_BRIDGE,
+    &ide::HARD_DISK,
+    &ide::IDE_DRIVER,
+    &solid_state::NVME_DRIVE,
+    &solid_state::NVME_DRIVER,
+    &solid_state::AHCI_ADAPTER,
+    &solid_state::SATA_SSD,
+    &solid_state::AHCI_DRIVER,
+    &adapters::PROGRAMMABLE_ADAPTER,
+    &adapters::NETWORK_ADAPTER,
+    &adapters::NETWORK_DRIVER,
+    &adapters::GPU,
+    &adapters::GPU_DRIVER,
+];
+
+/// The ports of a root complex or of a switch.
+fn ports(count: u64) -> SocketList {
+    (0..count).map(|n| (format!("port{n}"), Protocol::PciePort)).collect()
+}
+
+/// A device whose link does not come up.
+fn untrained(p: &Parameters, key: &str, problem: String) -> SpecError {
+    p.error(key, problem, "rates are 2.5, 5, 8, 16, 32 or 64 GT/s; links have 1, 2, 4, 8 or 16 lanes")
+}
+
+/// The kind that `model` names.
+pub fn kind(model: &str) -> Option<&'static Kind> {
+    KINDS.iter().copied().find(|kind| kind.model == model)
+}

@@ -1,0 +1,117 @@
+//! What parts offer one another, and what goes in there.
+
+use std::rc::Rc;
+
+use crate::accelerator::gpu::Gpu;
+use crate::bridge::ahci::Ahci;
+use crate::bridge::host::HostBridge;
+use crate::bridge::ide::IdeBridge;
+use crate::bus::ide_cable::IdeCable;
+use crate::bus::pci::PciBus;
+use crate::bus::pcie::DownstreamPort;
+use crate::bus::pcie::Link;
+use crate::bus::sata::SataCable;
+use crate::controller::nvme::Controller;
+use crate::cpu::Processor;
+use crate::network::nic::Adapter;
+
+/// What one part offers to another.
+#[derive(Clone)]
+pub enum Socket {
+    /// A processor's bus.
+    ProcessorBus(Rc<Processor>),
+    /// Where software runs.
+    Software(Rc<Processor>),
+    /// A host bridge's side of a PCI bus.
+    HostPci(Rc<HostBridge>),
+    /// A connector of a PCI bus.
+    PciSlot(Rc<PciBus>, Rc<HostBridge>),
+    /// A channel of an IDE bridge, by number.
+    IdeChannel(Rc<IdeBridge>, usize),
+    /// A connector of an IDE cable, by drive number.
+    IdeDrive(Rc<IdeCable>, usize),
+    /// Registers of an IDE bridge, for a driver.
+    IdeRegisters(Rc<IdeBridge>),
+    /// A PCI Express port that leads away from the host.
+    PciePort(Rc<DownstreamPort>),
+    /// The far end of a PCI Express link.
+    PcieDevice(Rc<Link>),
+    /// Registers of an NVM Express drive, for a driver.
+    NvmeRegisters(Rc<Controller>),
+    /// A port of an AHCI adapter, by number.
+    SataPort(Rc<Ahci>, usize),
+    /// The far end of a Serial ATA cable.
+    SataDrive(Rc<SataCable>),
+    /// Registers of an AHCI adapter, for a driver.
+    AhciRegisters(Rc<Ahci>),
+    /// Registers of a network adapter, for a driver.
+    NicRegisters(Rc<Adapter>),
+    /// Registers of a GPU, for a driver.
+    GpuRegisters(Rc<Gpu>),
+}
+
+/// What goes into a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// A processor's front side bus.
+    ProcessorBus,
+    /// Software on a processor; takes any number of parts.
+    Software,
+    /// A host bridge's PCI side.
+    HostPci,
+    /// A PCI card or chip.
+    Pci,
+    /// An IDE cable.
+    IdeChannel,
+    /// An IDE drive.
+    IdeDrive,
+    /// An IDE driver.
+    IdeRegisters,
+    /// A PCI Express link.
+    PciePort,
+    /// A PCI Express card, chip or switch.
+    PcieDevice,
+    /// An NVM Express driver.
+    NvmeRegisters,
+    /// A Serial ATA cable.
+    SataPort,
+    /// A Serial ATA drive.
+    SataDrive,
+    /// An AHCI driver.
+    AhciRegisters,
+    /// A network driver.
+    NicRegisters,
+    /// A GPU's driver.
+    GpuRegisters,
+}
+
+impl Protocol {
+    /// In words, for errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::ProcessorBus => "a processor bus",
+            Protocol::Software => "software on a processor",
+            Protocol::HostPci => "the PCI side of a host bridge",
+            Protocol::Pci => "a PCI slot",
+            Protocol::IdeChannel => "an IDE channel",
+            Protocol::IdeDrive => "a drive connector of an IDE cable",
+            Protocol::IdeRegisters => "the registers of an IDE bridge",
+            Protocol::PciePort => "a PCI Express port",
+            Protocol::PcieDevice => "the far end of a PCI Express link",
+            Protocol::NvmeRegisters => "the registers of an NVM Express drive",
+            Protocol::SataPort => "a port of an AHCI adapter",
+            Protocol::SataDrive => "the far end of a Serial ATA cable",
+            Protocol::AhciRegisters => "the registers of an AHCI adapter",
+            Protocol::NicRegisters => "the registers of a network adapter",
+            Protocol::GpuRegisters => "the registers of a GPU",
+        }
+    }
+
+    /// Whether more than one part may use one socket.
+    pub fn shared(self) -> bool {
+        self == Protocol::Software
+    }
+}
+
+/// Names and protocols of sockets.
+pub type SocketList = Vec<(String, Protocol)>;

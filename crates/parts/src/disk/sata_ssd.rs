@@ -1,0 +1,157 @@
+//! A solid-state drive behind a Serial ATA cable: native command queueing in front of flash.
+//!
+//! ```text
+//!   Register FIS ─▶ decode ─▶ ready again ─▶ a process a tag: controller ─▶ flash ─▶ one command's data at a time
+//!                                                                         ─▶ Set Device Bits FIS
+//! ```
+//!
+//! Commands are carried out as they come to the flash, in any order. Data of one command cross the cable without data of
+//! another in between: DMA Setup, then Data FISes of 8 KiB; where they go to the drive it asks for each after the first.
+//! A read's data are sent when all of them are there. Reads that follow one another are read ahead.
+//!
+//! Not modelled: commands that are not queued, priorities, errors, power states, trim, the drive's own memory as a cache
+//! of what was read (only what was read ahead is kept), non-zero buffer offsets, completions of several tags in one FIS.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use crate::bus::sata::{self, SataCable};
+use crate::flash::read_ahead::{self, ReadAhead};
+use crate::flash::{self, Flash};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::sata::{Command, TAGS_MAX, ToHost};
+
+static NO_COMMAND: Label = Label::reason("no command");
+static CONTROLLER_BUSY: Label = Label::reason("controller busy");
+static DECODE: Label = Label::protocol("decode");
+static PROCESSING: Label = Label::protocol("command processing");
+static OTHER_DATA: Label = Label::reason("data of another command");
+static FROM_HOST: Label = Label::reason("data from the host");
+
+/// The drive's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Bytes per second of encoded bits, at most.
+    pub rate: u64,
+    /// Commands that it takes.
+    pub tags: u64,
+    /// From a command's arrival until the drive is ready for the next one.
+    decode: Time,
+    /// The controller's time for a read and for a write.
+    read: Time,
+    write: Time,
+    read_ahead: read_ahead::Spec,
+    flash: flash::Spec,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let tags = p.count("queue_depth")?;
+        if !(1..=TAGS_MAX).contains(&tags) {
+            return Err(p.error("queue_depth", "no drive takes that many", format!("expected 1 to {TAGS_MAX}")));
+        }
+        Ok(Spec {
+            rate: sata::rate(p, "rate")?,
+            tags,
+            decode: p.time("firmware.decode")?,
+            read: p.time("firmware.read")?,
+            write: p.time("firmware.write")?,
+            read_ahead: read_ahead::Spec::read(p)?,
+            flash: flash::Spec::read(p)?,
+        })
+    }
+}
+
+/// A drive.
+pub struct SataSsd {
+    spec: Spec,
+    cable: Rc<SataCable>,
+    flash: Rc<Flash>,
+    ahead: Rc<ReadAhead>,
+    controller: Lane,
+    /// Decoded commands.
+    commands: Queue<Command>,
+    /// The right to move data, which one command has.
+    data: Queue<()>,
+}
+
+impl SataSsd {
+    /// A drive at the end of a cable. `seed` decides the draws of its flash.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, cable: &Rc<SataCable>, seed: u64) -> Rc<SataSsd> {
+        let flash = Flash::new(sim, name, spec.flash.clone(), seed);
+        let drive = sata::Drive { name: name.to_string(), size_bytes: flash.size_bytes(), tags: spec.tags };
+        cable.attach(drive, spec.rate);
+        let data = Queue::new(sim, 1);
+        let _ = data.try_put(());
+        let tags = spec.tags as usize;
+        let ssd = Rc::new(SataSsd {
+            cable: cable.clone(),
+            ahead: ReadAhead::new(sim, name, spec.read_ahead.clone(), &flash),
+            flash,
+            controller: sim.lane(&format!("{name}.controller"), None),
+            commands: Queue::new(sim, tags),
+            data,
+            spec,
+        });
+        let running = ssd.clone();
+        sim.process(&format!("{name}.commands"), async move { running.run_commands().await });
+        for tag in 0..tags {
+            let running = ssd.clone();
+            sim.process(&format!("{name}.tag{tag}"), async move { running.run_tag().await });
+        }
+        ssd
+    }
+
+    /// Takes commands from the cable.
+    async fn run_commands(&self) {
+        loop {
+            let command = self.cable.commands().take(&NO_COMMAND).await;
+            let grant = self.controller.acquire(&CONTROLLER_BUSY).await;
+            grant.hold(&DECODE, self.spec.decode).await;
+            drop(grant);
+            self.commands.put(command, &NO_COMMAND).await;
+            self.cable.send_to_host(ToHost::Registers).await;
+        }
+    }
+
+    /// Carries out one command after the other.
+    async fn run_tag(&self) {
+        loop {
+            let command = self.commands.take(&NO_COMMAND).await;
+            let grant = self.controller.acquire(&CONTROLLER_BUSY).await;
+            let work = if command.writes { self.spec.write } else { self.spec.read };
+            grant.hold(&PROCESSING, work).await;
+            drop(grant);
+            if command.writes {
+                self.take_data(command).await;
+            } else {
+                self.ahead.read(command.offset_bytes, command.bytes).await;
+                self.data.take(&OTHER_DATA).await;
+                self.cable.send_to_host(ToHost::DmaSetup(command.tag)).await;
+                self.cable.send_to_host(ToHost::Data(command.bytes)).await;
+                let _ = self.data.try_put(());
+            }
+            self.cable.send_to_host(ToHost::DeviceBits(command.tag)).await;
+        }
+    }
+
+    /// Takes the data of a write into the write buffer.
+    async fn take_data(&self, Command { offset_bytes, bytes, tag, .. }: Command) {
+        self.ahead.written(offset_bytes, bytes);
+        self.data.take(&OTHER_DATA).await;
+        self.cable.send_to_host(ToHost::DmaSetup(tag)).await;
+        let mut done = 0;
+        loop {
+            let part = self.cable.to_drive().take(&FROM_HOST).await;
+            self.flash.write(offset_bytes + u64::from(done), part).await;
+            done += part;
+            if done >= bytes {
+                break;
+            }
+            self.cable.send_to_host(ToHost::DmaActivate).await;
+        }
+        let _ = self.data.try_put(());
+    }
+}

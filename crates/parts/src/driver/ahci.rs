@@ -1,0 +1,321 @@
+//! An AHCI driver: command tables in memory, two register writes a command, an interrupt handler that reads three.
+//! AHCI 1.3.1, 5.5 and 10.7.
+//!
+//! ```text
+//!   request ─▶ submission on the processor ─▶ PxSACT, PxCI ─▶ (adapter and drive work) ─▶ interrupt ─▶
+//!                 handler: IS, PxIS read; PxIS written; PxSACT read ─▶ completions ─▶ IS written
+//! ```
+//!
+//! A request that is longer than a command may be becomes several. Each port has a process that submits; one handler
+//! takes what all ports have told of.
+//!
+//! Not modelled: commands that are not queued, errors, time-outs, merging of requests, schedulers, polling.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use crate::bridge::ahci::{Access, Ahci, Slot};
+use crate::cpu::{Processor, Work};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::{Home, PAGE_BYTES};
+use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
+use crate::protocols::storage::{Completion, Operation, Request, Storage};
+
+static NO_REQUEST: Label = Label::workload("no request");
+static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
+static NO_TAG: Label = Label::reason("no tag free");
+static DEVICE_AT_WORK: Label = Label::reason("device at work");
+static DELIVERY: Label = Label::protocol("interrupt delivery");
+
+/// Requests that a port's driver holds: of all jobs.
+const REQUESTS_MAX: usize = 4_096;
+/// AHCI 1.3.1, 4.2.3.3: a descriptor's region has at most 4 MiB; a table has 65,535 of them. Linux has 168.
+const REGIONS_MAX: u32 = 4_088;
+/// Memory of the buffers: so much for each tag of each port.
+const BUFFERS_AT: u64 = 0x10_0000_0000;
+
+/// The driver's behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Commands of a drive under way, at most.
+    tags: u64,
+    /// Most bytes a command moves.
+    transfer_max: u32,
+    /// Bytes of memory that lie together: a region of the buffer.
+    contiguous: u32,
+    home: Home,
+    /// Processor time of a command's submission, and of its completion.
+    submission: Time,
+    completion: Time,
+    /// From the arrival of the interrupt message to the handler.
+    delivery: Time,
+    /// Processor time of the handler, besides completions and register reads.
+    handler: Time,
+    /// Processor time of a request above the driver.
+    time_above: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let tags = p.count("queue_depth")?;
+        if !(1..=TAGS_MAX).contains(&tags) {
+            return Err(p.error("queue_depth", "there are 32 tags", format!("expected 1 to {TAGS_MAX}")));
+        }
+        let (page, transfer_max) = (u64::from(PAGE_BYTES), p.bytes("transfer_max")?);
+        if !transfer_max.is_multiple_of(page) || !(page..=u64::from(COMMAND_BYTES_MAX)).contains(&transfer_max) {
+            return Err(p.error(
+                "transfer_max",
+                "no command moves that much",
+                "expected pages of 4 KiB, 32 MiB at most",
+            ));
+        }
+        let contiguous = p.bytes("contiguous")?;
+        if !contiguous.is_power_of_two() || !(page..=4 << 20).contains(&contiguous) {
+            return Err(p.error("contiguous", "no region is like that", "expected 4 KiB to 4 MiB, a power of two"));
+        }
+        if transfer_max.div_ceil(contiguous) > u64::from(REGIONS_MAX) {
+            let help = format!("expected {REGIONS_MAX} regions at most");
+            return Err(p.error("transfer_max", "the command table is too short for it", help));
+        }
+        let cached = match p.text("buffers")?.as_str() {
+            "cache" => true,
+            "memory" => false,
+            other => {
+                let problem = format!("buffers are not in `{other}`");
+                return Err(p.error("buffers", problem, "expected \"memory\" or \"cache\""));
+            }
+        };
+        Ok(Spec {
+            tags,
+            transfer_max: transfer_max as u32,
+            contiguous: contiguous as u32,
+            home: Home { cached, remote: false },
+            submission: p.time("submission")?,
+            completion: p.time("completion")?,
+            delivery: p.time("interrupt.delivery")?,
+            handler: p.time("interrupt.handler")?,
+            time_above: p.time("time_above")?,
+        })
+    }
+}
+
+/// A request, and how many of its commands have not ended.
+struct Pending {
+    request: Option<Request>,
+    commands_left: u32,
+}
+
+/// A request that waits for its submission.
+struct Waiting {
+    request: Request,
+    since: Time,
+}
+
+/// The driver of one port.
+struct PortDriver {
+    sim: Sim,
+    spec: Rc<Spec>,
+    lane: Lane,
+    processor: Rc<Processor>,
+    ahci: Rc<Ahci>,
+    port: usize,
+    size_bytes: u64,
+    requests: Queue<Waiting>,
+    /// Free tags.
+    tags: Queue<u8>,
+    /// Of each tag: the request that it belongs to.
+    owners: RefCell<[usize; TAGS_MAX as usize]>,
+    pending: RefCell<Vec<Pending>>,
+    free_pending: RefCell<Vec<usize>>,
+}
+
+/// Starts the driver on every port that has a drive; returns them, by the names of the drives.
+pub fn install(
+    sim: &Sim,
+    name: &str,
+    spec: Spec,
+    processor: &Rc<Processor>,
+    ahci: &Rc<Ahci>,
+) -> Vec<(String, Rc<dyn Storage>)> {
+    let spec = Rc::new(spec);
+    let mut drivers = Vec::new();
+    let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
+    for port in 0..ahci.ports() {
+        let Some(drive) = ahci.cable(port).and_then(|cable| cable.drive().cloned()) else { continue };
+        let count = spec.tags.min(drive.tags).min(ahci.spec().slots) as u8;
+        let tags = Queue::new(sim, usize::from(count));
+        for tag in 0..count {
+            let _ = tags.try_put(tag);
+        }
+        let driver = Rc::new(PortDriver {
+            sim: sim.clone(),
+            spec: spec.clone(),
+            lane: sim.lane(&format!("{name}.port{port}"), None),
+            processor: processor.clone(),
+            ahci: ahci.clone(),
+            port,
+            size_bytes: drive.size_bytes,
+            requests: Queue::new(sim, REQUESTS_MAX),
+            tags,
+            owners: RefCell::new([0; TAGS_MAX as usize]),
+            pending: RefCell::default(),
+            free_pending: RefCell::default(),
+        });
+        volumes.push((drive.name, driver.clone()));
+        drivers.push(driver.clone());
+        sim.process(&format!("{name}.port{port}"), async move { driver.run().await });
+    }
+    if let Some(first) = drivers.first() {
+        let handler =
+            Handler { lane: first.lane.clone(), spec, processor: processor.clone(), ahci: ahci.clone(), drivers };
+        sim.process(&format!("{name}.handler"), async move { handler.run().await });
+    }
+    volumes
+}
+
+impl Storage for PortDriver {
+    fn submit(&self, request: Request) {
+        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
+            unreachable!("jobs keep fewer requests in flight than the driver takes");
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn block_bytes(&self) -> u32 {
+        SECTOR_BYTES
+    }
+
+    fn processor(&self) -> Rc<Processor> {
+        self.processor.clone()
+    }
+
+    fn time_per_request(&self) -> Time {
+        self.spec.time_above
+    }
+}
+
+impl PortDriver {
+    async fn run(&self) {
+        loop {
+            let mut next = self.requests.take(&NO_REQUEST).await;
+            loop {
+                self.submit_all(next.request).await;
+                match self.requests.try_take() {
+                    Some(waiting) => next = waiting,
+                    None => break,
+                }
+                self.lane.awaited(&SUBMITTED_LATER, next.since);
+            }
+        }
+    }
+
+    /// Submits the commands of a request.
+    async fn submit_all(&self, request: Request) {
+        let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
+        let owner = self.pend(request);
+        let mut done = 0;
+        while done < bytes {
+            let tag = self.tags.take(&NO_TAG).await;
+            let work = self.processor.dispatch().await;
+            work.compute(self.spec.submission).await;
+            let part = (bytes - done).min(self.spec.transfer_max);
+            self.owners.borrow_mut()[usize::from(tag)] = owner;
+            let number = self.port as u64 * TAGS_MAX + u64::from(tag);
+            self.ahci.prepare(
+                self.port,
+                tag,
+                Slot {
+                    writes: operation == Operation::Write,
+                    offset_bytes: offset + u64::from(done),
+                    bytes: part,
+                    buffer: BUFFERS_AT + number * u64::from(COMMAND_BYTES_MAX),
+                    regions: part.div_ceil(self.spec.contiguous),
+                    home: self.spec.home,
+                },
+            );
+            self.ahci.write(Access::SerialActive(self.port));
+            self.ahci.write(Access::CommandIssue(self.port, tag));
+            done += part;
+        }
+    }
+
+    /// Keeps a request until its commands have ended.
+    fn pend(&self, request: Request) -> usize {
+        let commands_left = request.bytes.div_ceil(self.spec.transfer_max);
+        let entry = Pending { request: Some(request), commands_left };
+        let mut pending = self.pending.borrow_mut();
+        match self.free_pending.borrow_mut().pop() {
+            Some(index) => {
+                pending[index] = entry;
+                index
+            }
+            None => {
+                pending.push(entry);
+                pending.len() - 1
+            }
+        }
+    }
+
+    fn end(&self, tag: u8) {
+        let owner = self.owners.borrow()[usize::from(tag)];
+        let _ = self.tags.try_put(tag);
+        let mut pending = self.pending.borrow_mut();
+        let entry = &mut pending[owner];
+        entry.commands_left -= 1;
+        if entry.commands_left > 0 {
+            return;
+        }
+        self.free_pending.borrow_mut().push(owner);
+        if let Some(Request { operation, bytes, issued, done, .. }) = entry.request.take() {
+            let _ = done.try_put(Completion { operation, bytes, issued });
+        }
+    }
+}
+
+/// The interrupt handler of an adapter.
+struct Handler {
+    lane: Lane,
+    spec: Rc<Spec>,
+    processor: Rc<Processor>,
+    ahci: Rc<Ahci>,
+    drivers: Vec<Rc<PortDriver>>,
+}
+
+impl Handler {
+    async fn run(&self) {
+        loop {
+            self.ahci.interrupts().take(&DEVICE_AT_WORK).await;
+            self.lane.delay(&DELIVERY, self.spec.delivery).await;
+            let work = self.processor.dispatch().await;
+            work.compute(self.spec.handler).await;
+            // AHCI 1.3.1, 10.7.2.1: IS says which ports have something to tell.
+            self.read(&work).await;
+            for driver in self.drivers.iter().filter(|driver| self.ahci.tells(driver.port)) {
+                // PxIS, which is cleared, and PxSACT.
+                self.read(&work).await;
+                self.ahci.write(Access::PortInterruptStatus(driver.port));
+                self.read(&work).await;
+                let mut done = self.ahci.take_done(driver.port);
+                while done != 0 {
+                    let tag = done.trailing_zeros() as u8;
+                    done &= done - 1;
+                    work.compute(self.spec.completion).await;
+                    driver.end(tag);
+                }
+            }
+            self.ahci.write(Access::InterruptStatus);
+        }
+    }
+
+    async fn read(&self, work: &Work<'_>) {
+        let start = work.now();
+        self.ahci.read().await;
+        work.stalled_since(start);
+    }
+}

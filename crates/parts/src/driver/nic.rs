@@ -1,0 +1,342 @@
+//! A network driver: fills rings of descriptors, rings doorbells, and looks for completions by itself or when it is
+//! interrupted.
+//!
+//! ```text
+//!   request ─▶ descriptors, one by one ─▶ doorbell, one for several ─▶ (the adapter works)
+//!   completions ─▶ seen by a poll, or after an interrupt ─▶ request ends with its last descriptor
+//! ```
+//!
+//! What it costs the processor is data. Polling drivers keep a processor busy that does nothing; the model counts the
+//! polls that find something.
+//!
+//! Not modelled: protocols above the packet, allocation of buffers, several queues and processors, time-outs.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim, Time};
+
+use super::requests::Requests;
+use crate::cpu::{Processor, Work};
+use crate::network::descriptor_ring::{Descriptor, DescriptorRing, RING_FULL};
+use crate::network::moderation::Completions;
+use crate::network::nic::{Adapter, Arrival, Completed, Rings};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::Home;
+use crate::protocols::storage::{Operation, Request, Storage};
+
+static NO_REQUEST: Label = Label::workload("no request");
+static NO_COMPLETION: Label = Label::reason("no completion");
+static NO_INTERRUPT: Label = Label::reason("no interrupt");
+
+/// Requests that the jobs of a run have in flight, at most.
+const REQUESTS_MAX: usize = 4_096;
+/// Packets have any length.
+const BLOCK_BYTES: u32 = 1;
+/// A job that does not say how much it moves moves so much.
+const STREAM_BYTES: u64 = 1 << 30;
+/// Buffers begin here.
+const BUFFERS_AT: u64 = 0x1_0000_0000;
+
+/// What the driver does for one direction.
+#[derive(Clone, Debug, PartialEq)]
+struct Side {
+    /// To write a descriptor, whatever is above it included.
+    post: Time,
+    /// To end one.
+    complete: Time,
+    /// Descriptors for one doorbell, at most.
+    batch: u64,
+}
+
+impl Side {
+    fn read(p: &mut Parameters, name: &str) -> Result<Side, SpecError> {
+        let key = |end: &str| format!("{name}.{end}");
+        let side =
+            Side { post: p.time(&key("post"))?, complete: p.time(&key("complete"))?, batch: p.count(&key("batch"))? };
+        if !(1..=4_096).contains(&side.batch) {
+            return Err(p.error(&key("batch"), "no doorbell tells of as many", "expected 1 to 4096 descriptors"));
+        }
+        Ok(side)
+    }
+}
+
+/// The driver's behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    transmit: Side,
+    receive: Side,
+    /// Largest packet that is handed to the adapter, which cuts it into frames.
+    packet_bytes_max: u32,
+    doorbell: Time,
+    /// A look for completions.
+    poll: Time,
+    /// From an interrupt's arrival to the first look, on the processor; polled where nothing is given.
+    interrupt: Option<Time>,
+    /// Completions of one look, at most.
+    budget: u64,
+    /// Bytes per second that the processor copies between application and buffers; zero where it copies nothing.
+    copy_rate: u64,
+    buffers: u64,
+    buffer_bytes: u64,
+    rings: Home,
+    data: Home,
+    time_above: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let interrupt = p.time("interrupt")?;
+        let interrupt = match p.text("completions")?.as_str() {
+            "interrupt" => Some(interrupt),
+            "polled" => None,
+            other => {
+                let problem = format!("`{other}` is no way to hear of completions");
+                return Err(p.error("completions", problem, "expected \"polled\" or \"interrupt\""));
+            }
+        };
+        let remote = super::remote(p)?;
+        let data = Home { cached: super::cached(p)?, remote };
+        let spec = Spec {
+            transmit: Side::read(p, "tx")?,
+            receive: Side::read(p, "rx")?,
+            packet_bytes_max: p.bytes("packet_max")? as u32,
+            doorbell: p.time("doorbell")?,
+            poll: p.time("poll")?,
+            interrupt,
+            budget: p.count("budget")?,
+            copy_rate: p.rate("copy_rate")?,
+            buffers: p.count("buffers")?,
+            buffer_bytes: p.bytes("buffer")?,
+            // The driver has just written, or will just read them.
+            rings: Home { cached: true, remote },
+            data,
+            time_above: p.time("time_above")?,
+        };
+        if !(512..=65_536).contains(&spec.packet_bytes_max) || !spec.packet_bytes_max.is_multiple_of(2) {
+            let help = "expected 512 B to 64 KiB: 64 KiB where the adapter segments";
+            return Err(p.error("packet_max", "no adapter takes such packets", help));
+        }
+        if !(1..=4_096).contains(&spec.budget) {
+            return Err(p.error("budget", "no driver handles as many", "expected 1 to 4096 packets"));
+        }
+        if !(1..=1 << 20).contains(&spec.buffers) || !(512..=1 << 20).contains(&spec.buffer_bytes) {
+            let help = "expected 1 to 1048576 buffers of 512 B to 1 MiB";
+            return Err(p.error("buffers", "no driver has such buffers", help));
+        }
+        if spec.copy_rate > 0 && spec.copy_rate < 1_000_000 {
+            return Err(p.error(
+                "copy_rate",
+                "no processor copies so slowly",
+                "expected \"0 B/s\", or 1 MB/s and more",
+            ));
+        }
+        Ok(spec)
+    }
+
+    fn copy_time(&self, bytes: u32) -> Time {
+        match self.copy_rate {
+            0 => Time::ZERO,
+            rate => Time::ps(u64::from(bytes) * 1_000_000_000_000 / rate),
+        }
+    }
+}
+
+/// A driver with its adapter.
+struct Driver {
+    sim: Sim,
+    spec: Spec,
+    processor: Rc<Processor>,
+    adapter: Rc<Adapter>,
+    rings: Rings,
+    requests: Requests,
+    to_send: Queue<u32>,
+    to_receive: Queue<u32>,
+    /// Buffers used so far.
+    buffer: Cell<u64>,
+}
+
+/// The adapter as an application sees it: what it writes is sent, what it reads is received.
+struct Volume(Rc<Driver>);
+
+/// Starts the driver; returns the volume, whose name is that of the adapter.
+pub fn install(
+    sim: &Sim,
+    name: &str,
+    spec: Spec,
+    processor: &Rc<Processor>,
+    adapter: &Rc<Adapter>,
+) -> Vec<(String, Rc<dyn Storage>)> {
+    let rings = adapter.start(spec.rings, spec.data);
+    let queue = || Queue::new(sim, REQUESTS_MAX);
+    let (to_send, to_receive) = (queue(), queue());
+    let (sim, processor, adapter) = (sim.clone(), processor.clone(), adapter.clone());
+    let (requests, buffer) = (Requests::default(), Cell::new(0));
+    let driver =
+        Rc::new(Driver { sim: sim.clone(), spec, processor, adapter, rings, requests, to_send, to_receive, buffer });
+    if driver.spec.interrupt.is_some() {
+        driver.rings.sent.arm();
+        driver.rings.received.arm();
+    }
+    let own = || driver.clone();
+    let (sending, filling, sent, received) = (own(), own(), own(), own());
+    sim.process(&format!("{name}.send"), async move { sending.send().await });
+    sim.process(&format!("{name}.fill"), async move { filling.fill().await });
+    sim.process(&format!("{name}.sent"), async move { sent.complete(&sent.rings.sent, Operation::Write).await });
+    sim.process(&format!("{name}.received"), async move {
+        received.complete(&received.rings.received, Operation::Read).await;
+    });
+    vec![(driver.adapter.name().to_string(), Rc::new(Volume(driver)))]
+}
+
+impl Storage for Volume {
+    fn submit(&self, request: Request) {
+        let Driver { spec, rings, requests, to_send, to_receive, .. } = &*self.0;
+        let (operation, bytes) = (request.operation, request.bytes);
+        match operation {
+            Operation::Write => {
+                let number = requests.open(request, bytes.div_ceil(spec.packet_bytes_max));
+                let _ = to_send.try_put(number);
+            }
+            Operation::Read => {
+                let number = requests.open(request, bytes.div_ceil(self.0.frame_bytes_max()));
+                let _ = to_receive.try_put(number);
+                let _ = rings.arrivals.try_put(Arrival { request: number, bytes });
+            }
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        STREAM_BYTES
+    }
+
+    fn block_bytes(&self) -> u32 {
+        BLOCK_BYTES
+    }
+
+    fn processor(&self) -> Rc<Processor> {
+        self.0.processor.clone()
+    }
+
+    fn time_per_request(&self) -> Time {
+        self.0.spec.time_above
+    }
+}
+
+impl Driver {
+    fn frame_bytes_max(&self) -> u32 {
+        self.adapter.spec().frame_bytes_max()
+    }
+
+    async fn send(&self) {
+        let Spec { transmit, packet_bytes_max, .. } = &self.spec;
+        self.fill_ring(&self.rings.transmit, &self.to_send, transmit, *packet_bytes_max, true).await;
+    }
+
+    async fn fill(&self) {
+        let frame_bytes_max = self.frame_bytes_max();
+        self.fill_ring(&self.rings.receive, &self.to_receive, &self.spec.receive, frame_bytes_max, false).await;
+    }
+
+    /// Writes descriptors for what is asked, in pieces of `most` bytes, as long as there is something.
+    async fn fill_ring(&self, ring: &DescriptorRing, asked: &Queue<u32>, side: &Side, most: u32, copies: bool) {
+        loop {
+            let mut request = asked.take(&NO_REQUEST).await;
+            let mut work = self.processor.dispatch().await;
+            loop {
+                let mut left = self.requests.bytes(request);
+                while left > 0 {
+                    let bytes = left.min(most);
+                    left -= bytes;
+                    if ring.room.try_take().is_none() {
+                        self.ring(&work, ring).await;
+                        drop(work);
+                        ring.room.take(&RING_FULL).await;
+                        work = self.processor.dispatch().await;
+                    }
+                    work.compute(side.post).await;
+                    if copies {
+                        work.compute(self.spec.copy_time(bytes)).await;
+                    }
+                    ring.post(Descriptor { request, address: self.next_buffer(), bytes, report: false });
+                    if u64::from(ring.silent()) >= side.batch {
+                        self.ring(&work, ring).await;
+                    }
+                }
+                match asked.try_take() {
+                    Some(next) => request = next,
+                    None => break,
+                }
+            }
+            self.ring(&work, ring).await;
+        }
+    }
+
+    async fn ring(&self, work: &Work<'_>, ring: &DescriptorRing) {
+        if ring.silent() > 0 {
+            work.compute(self.spec.doorbell).await;
+            ring.ring();
+        }
+    }
+
+    fn next_buffer(&self) -> u64 {
+        let number = self.buffer.get();
+        self.buffer.set((number + 1) % self.spec.buffers);
+        BUFFERS_AT + number * self.spec.buffer_bytes
+    }
+
+    /// Ends what has been completed.
+    async fn complete(&self, completions: &Completions, operation: Operation) {
+        let (side, ring) = match operation {
+            Operation::Write => (&self.spec.transmit, &self.rings.transmit),
+            Operation::Read => (&self.spec.receive, &self.rings.receive),
+        };
+        let mut seen: Option<Completed> = None;
+        loop {
+            let next = match (seen.take(), self.spec.interrupt) {
+                (Some(completed), _) => Some(completed),
+                (None, None) => Some(completions.wait(&NO_COMPLETION).await),
+                (None, Some(_)) => {
+                    completions.interrupted(&NO_INTERRUPT).await;
+                    None
+                }
+            };
+            let mut interrupted = next.is_none();
+            seen = next;
+            // As long as there is something, in looks of the budget: others get the processor in between.
+            loop {
+                if let Some(completed) = seen {
+                    self.adapter.port().root().until_visible(completed.visible).await;
+                }
+                let work = self.processor.dispatch().await;
+                if std::mem::take(&mut interrupted) {
+                    work.compute(self.spec.interrupt.unwrap_or(Time::ZERO)).await;
+                }
+                work.compute(self.spec.poll).await;
+                let mut handled = 0;
+                while handled < self.spec.budget {
+                    let Some(completed) = seen.take().or_else(|| completions.next()) else { break };
+                    if completed.visible > self.sim.now() {
+                        seen = Some(completed);
+                        break;
+                    }
+                    work.compute(side.complete).await;
+                    if operation == Operation::Read {
+                        work.compute(self.spec.copy_time(completed.bytes)).await;
+                    }
+                    let _ = ring.room.try_put(());
+                    self.requests.part_ended(completed.request);
+                    handled += 1;
+                }
+                if handled < self.spec.budget && seen.is_none() {
+                    if self.spec.interrupt.is_some() {
+                        work.compute(self.spec.doorbell).await;
+                        completions.arm();
+                    }
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A ring of descriptors in host memory: the driver fills it, a doorbell says how far, the adapter fetches several at a
+//! time.
+//!
+//! ```text
+//!   driver ─▶ ring (host memory) ══ DMA read of up to N descriptors ══▶ descriptors on the adapter ─▶ its engine
+//!        └─ doorbell ════════════▶ tail ┘
+//! ```
+//!
+//! Not modelled: descriptors that the processor writes through the doorbell, and rings in the adapter's own memory.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim};
+
+use crate::bus::pcie::Port;
+use crate::driver::doorbell::Doorbells;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::{DESCRIPTOR, Home, PAGE_BYTES};
+
+static NO_DESCRIPTORS: Label = Label::reason("no descriptors in the ring");
+static CACHE_FULL: Label = Label::reason("descriptors on the adapter are not used up");
+/// A driver waits for room.
+pub static RING_FULL: Label = Label::reason("descriptor ring full");
+
+/// A ring of descriptors, as the adapter's data sheet gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Descriptors in the ring.
+    pub entries: u64,
+    descriptor_bytes: u64,
+    /// Descriptors of one read, at most.
+    fetch: u64,
+    /// Reads of descriptors under way.
+    fetches: u64,
+    /// Descriptors on the adapter.
+    prefetch: u64,
+}
+
+impl Spec {
+    /// Pulls the numbers, all of which begin with `name`.
+    pub fn read(p: &mut Parameters, name: &str) -> Result<Spec, SpecError> {
+        let key = |end: &str| format!("{name}.{end}");
+        let spec = Spec {
+            entries: p.count(&key("ring"))?,
+            descriptor_bytes: p.bytes(&key("descriptor"))?,
+            fetch: p.count(&key("fetch"))?,
+            fetches: p.count(&key("fetches"))?,
+            prefetch: p.count(&key("prefetch"))?,
+        };
+        if !spec.descriptor_bytes.is_power_of_two() || !(8..=128).contains(&spec.descriptor_bytes) {
+            let help = "expected 8 B to 128 B, a power of two";
+            return Err(p.error(&key("descriptor"), "there are no such descriptors", help));
+        }
+        for (end, value, most) in [
+            ("ring", spec.entries, 32_768),
+            ("fetch", spec.fetch, u64::from(PAGE_BYTES) / spec.descriptor_bytes),
+            ("fetches", spec.fetches, 64),
+            ("prefetch", spec.prefetch, 4_096),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(p.error(&key(end), "no adapter has as many", format!("expected 1 to {most}")));
+            }
+        }
+        Ok(spec)
+    }
+}
+
+/// What the adapter is told of one buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// The request that it belongs to.
+    pub request: u32,
+    /// The buffer.
+    pub address: u64,
+    /// Its length.
+    pub bytes: u32,
+    /// Its completion is reported, and those of all before it.
+    pub report: bool,
+}
+
+/// A ring.
+pub struct DescriptorRing {
+    spec: Spec,
+    address: u64,
+    home: Home,
+    port: Rc<Port>,
+    doorbells: Rc<Doorbells>,
+    /// Free entries; a driver takes one for each descriptor, and puts it back when that has been completed.
+    pub room: Queue<()>,
+    posted: RefCell<VecDeque<Descriptor>>,
+    /// Posted, but not in a doorbell yet.
+    silent: Cell<u32>,
+    /// The next entry to be fetched.
+    head: Cell<u64>,
+    free: Queue<()>,
+    fetched: Queue<Descriptor>,
+}
+
+impl DescriptorRing {
+    /// A ring at `address` of host memory, and the processes that fetch from it.
+    pub fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, address: u64, home: Home) -> Rc<DescriptorRing> {
+        let filled = |count: u64| {
+            let queue = Queue::new(sim, count as usize);
+            (0..count).for_each(|_| _ = queue.try_put(()));
+            queue
+        };
+        let ring = Rc::new(DescriptorRing {
+            address,
+            home,
+            port: port.clone(),
+            doorbells: Doorbells::new(sim, &format!("{name}.doorbell"), port),
+            room: filled(spec.entries),
+            posted: RefCell::new(VecDeque::with_capacity(spec.entries as usize)),
+            silent: Cell::new(0),
+            head: Cell::new(0),
+            free: filled(spec.prefetch),
+            fetched: Queue::new(sim, spec.prefetch as usize),
+            spec: spec.clone(),
+        });
+        for fetcher in 0..spec.fetches {
+            let ring = ring.clone();
+            sim.process(&format!("{name}.fetch{fetcher}"), async move { ring.fetch().await });
+        }
+        ring
+    }
+
+    /// The driver writes a descriptor, for which it has taken [`DescriptorRing::room`].
+    pub fn post(&self, descriptor: Descriptor) {
+        self.posted.borrow_mut().push_back(descriptor);
+        self.silent.set(self.silent.get() + 1);
+    }
+
+    /// Descriptors that the adapter has not been told of.
+    pub fn silent(&self) -> u32 {
+        self.silent.get()
+    }
+
+    /// The driver tells the adapter; the last descriptor will be reported.
+    pub fn ring(&self) {
+        if let Some(last) = self.posted.borrow_mut().back_mut() {
+            last.report = true;
+        }
+        self.doorbells.ring(self.silent.take());
+    }
+
+    /// The next descriptor on the adapter, waiting for `reason`.
+    pub async fn next(&self, reason: &'static Label) -> Descriptor {
+        let descriptor = self.fetched.take(reason).await;
+        let _ = self.free.try_put(());
+        descriptor
+    }
+
+    async fn fetch(&self) {
+        let arrived = &self.doorbells.arrived;
+        loop {
+            let mut tail = arrived.take(&NO_DESCRIPTORS).await;
+            while let Some(more) = arrived.try_take() {
+                tail += more;
+            }
+            self.free.take(&CACHE_FULL).await;
+            let Spec { entries, descriptor_bytes, fetch, .. } = self.spec;
+            let head = self.head.get();
+            let address = self.address + head * descriptor_bytes;
+            let to_page = (u64::from(PAGE_BYTES) - address % u64::from(PAGE_BYTES)) / descriptor_bytes;
+            let most = u64::from(tail).min(fetch).min(entries - head).min(to_page) as u32;
+            let mut count = 1;
+            while count < most && self.free.try_take().is_some() {
+                count += 1;
+            }
+            self.head.set((head + u64::from(count)) % entries);
+            if count < tail {
+                let _ = arrived.try_put(tail - count);
+            }
+            self.port.read(address, count * descriptor_bytes as u32, &DESCRIPTOR, self.home).await;
+            for _ in 0..count {
+                let next = self.posted.borrow_mut().pop_front();
+                if let Some(descriptor) = next {
+                    let _ = self.fetched.try_put(descriptor);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Completions in host memory, and the interrupts that tell of them: after so many, or so long after the first.
+//!
+//! ```text
+//!   completion ══ DMA write ══▶ completion queue ─▶ driver
+//!        └─ count, time ══ MSI-X ══▶ interrupt ─┘      (none while the driver looks by itself)
+//! ```
+//!
+//! Not modelled: moderation that adapts itself, and interrupts of several queues on one vector.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Either, Label, Lane, Queue, Sim, Time, race};
+
+use crate::bus::pcie::Port;
+use crate::driver::doorbell::Doorbells;
+use crate::network::nic::Completed;
+use crate::parameters::{Parameters, SpecError};
+
+static NOT_ARMED: Label = Label::reason("the driver looks by itself");
+static NOTHING_COMPLETED: Label = Label::reason("nothing completed");
+static MODERATION: Label = Label::protocol("interrupt moderation");
+
+/// When an adapter interrupts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spec {
+    count: u64,
+    time: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers, all of which begin with `name`.
+    pub(super) fn read(p: &mut Parameters, name: &str) -> Result<Spec, SpecError> {
+        let (count_key, time_key) = (format!("{name}.moderation.count"), format!("{name}.moderation.time"));
+        let spec = Spec { count: p.count(&count_key)?, time: p.time(&time_key)? };
+        if spec.count == 0 {
+            return Err(p.error(&count_key, "an interrupt tells of something", "expected \"1 packets\" at least"));
+        }
+        if spec.time > Time::ms(100) {
+            return Err(p.error(&time_key, "no adapter waits that long", "expected 100 ms at most"));
+        }
+        Ok(spec)
+    }
+}
+
+/// Completions of one direction.
+pub struct Completions {
+    spec: Spec,
+    port: Rc<Port>,
+    entries: Queue<Completed>,
+    news: Queue<()>,
+    engine: Lane,
+    arming: Rc<Doorbells>,
+    interrupts: Queue<()>,
+}
+
+impl Completions {
+    /// A completion queue that never overflows with `capacity` descriptors in a ring.
+    pub(super) fn new(
+        sim: &Sim,
+        name: &str,
+        spec: &Spec,
+        port: &Rc<Port>,
+        engine: &Lane,
+        capacity: u64,
+    ) -> Rc<Completions> {
+        let completions = Rc::new(Completions {
+            spec: spec.clone(),
+            port: port.clone(),
+            entries: Queue::new(sim, capacity as usize),
+            news: Queue::new(sim, 1),
+            engine: engine.clone(),
+            arming: Doorbells::new(sim, &format!("{name}.arm"), port),
+            interrupts: Queue::new(sim, 1),
+        });
+        let (running, own) = (completions.clone(), sim.clone());
+        sim.process(&format!("{name}.interrupt"), async move { running.interrupt(&own).await });
+        completions
+    }
+
+    /// The adapter has written a completion.
+    pub(super) fn put(&self, completed: Completed) {
+        let _ = self.entries.try_put(completed);
+        let _ = self.news.try_put(());
+    }
+
+    /// The oldest completion, which is visible from its time on.
+    pub fn next(&self) -> Option<Completed> {
+        self.entries.try_take()
+    }
+
+    /// The same, waiting for `reason` where there is none.
+    pub async fn wait(&self, reason: &'static Label) -> Completed {
+        self.entries.take(reason).await
+    }
+
+    /// Waits for an interrupt.
+    pub async fn interrupted(&self, reason: &'static Label) {
+        self.interrupts.take(reason).await;
+    }
+
+    /// The driver allows the next interrupt.
+    pub fn arm(&self) {
+        self.arming.ring(1);
+    }
+
+    async fn interrupt(&self, sim: &Sim) {
+        loop {
+            self.arming.arrived.take(&NOT_ARMED).await;
+            while self.entries.is_empty() {
+                self.news.take(&NOTHING_COMPLETED).await;
+            }
+            let due = sim.now() + self.spec.time;
+            while (self.entries.len() as u64) < self.spec.count && sim.now() < due {
+                let elapsed = self.engine.delay(&MODERATION, due - sim.now());
+                if let Either::Left(()) = race(sim, elapsed, self.news.take(&MODERATION)).await {
+                    break;
+                }
+            }
+            self.port.interrupt().await;
+            let _ = self.interrupts.try_put(());
+        }
+    }
+}

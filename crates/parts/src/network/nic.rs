@@ -1,0 +1,239 @@
+//! A network adapter: rings of descriptors in host memory, DMA engines, and a wire in each direction.
+//!
+//! ```text
+//!   transmit  ring ▶ descriptors ▶ engine ▶ DMA reads ══▶ frames ▶ wire ─▶ completion ══ DMA write ══▶ host
+//!   receive   wire ▶ frames ▶ engine (takes a posted buffer) ▶ DMA writes ══▶ completion ══ DMA write ══▶ host
+//! ```
+//!
+//! What is received was asked for: a request to read N bytes is a packet of N bytes that the far end sends as soon as
+//! it is asked for, and that arrives at the rate of the wire.
+//!
+//! Not modelled: several queues, steering and hashing, headers and data in different buffers, checksums, descriptors
+//! and small packets that are written by the processor, loss (the wire stops where it has nowhere to put a frame).
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Lane, Queue, Sim, Time};
+
+use super::descriptor_ring::{self, DescriptorRing};
+use super::moderation::{self, Completions};
+use super::receive::Receiver;
+use super::transmit::Transmitter;
+use super::wire;
+use crate::bus::pcie::Port;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::Home;
+
+/// Rings and completion queues of a direction begin at multiples of this.
+const RINGS_AT: u64 = 0x1000_0000;
+const CONTEXTS_MAX: u64 = 256;
+/// Requests that the jobs of a run have in flight, at most.
+const REQUESTS_MAX: usize = 4_096;
+
+/// One direction's part of the data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Side {
+    /// The ring.
+    pub(super) ring: descriptor_ring::Spec,
+    /// The engine takes so long for a frame.
+    pub(super) frame_time: Time,
+    /// Frames that are moved by DMA at a time.
+    pub(super) contexts: u64,
+    /// A completion that is written.
+    pub(super) completion_bytes: u32,
+    /// When it interrupts.
+    moderation: moderation::Spec,
+}
+
+impl Side {
+    fn read(p: &mut Parameters, name: &str) -> Result<Side, SpecError> {
+        let key = |end: &str| format!("{name}.{end}");
+        let side = Side {
+            ring: descriptor_ring::Spec::read(p, name)?,
+            frame_time: p.time(&key("packet"))?,
+            contexts: p.count(&key("contexts"))?,
+            completion_bytes: p.bytes(&key("completion"))? as u32,
+            moderation: moderation::Spec::read(p, name)?,
+        };
+        if !(1..=CONTEXTS_MAX).contains(&side.contexts) {
+            let help = format!("expected 1 to {CONTEXTS_MAX} packets");
+            return Err(p.error(&key("contexts"), "no adapter moves as many packets at a time", help));
+        }
+        if !(4..=128).contains(&side.completion_bytes) {
+            return Err(p.error(&key("completion"), "there are no such completions", "expected 4 B to 128 B"));
+        }
+        if side.frame_time > Time::ms(1) {
+            return Err(p.error(&key("packet"), "no adapter is that slow", "expected 1 ms at most"));
+        }
+        Ok(side)
+    }
+}
+
+/// The data sheet of an adapter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    pub(super) wire: wire::Spec,
+    pub(super) transmit: Side,
+    /// Headers that segmentation copies into every frame but the first.
+    pub(super) segment_header_bytes: u32,
+    pub(super) receive: Side,
+    /// Frames that the adapter keeps before they are written to memory.
+    pub(super) buffer: u64,
+    /// Completions that are written together, at most, and how long the first waits for others.
+    pub(super) completions: u64,
+    pub(super) completion_wait: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let spec = Spec {
+            wire: wire::Spec::read(p)?,
+            transmit: Side::read(p, "tx")?,
+            segment_header_bytes: p.bytes("tx.segment_header")? as u32,
+            receive: Side::read(p, "rx")?,
+            buffer: p.count("rx.buffer")?,
+            completions: p.count("rx.completions")?,
+            completion_wait: p.time("rx.completion_wait")?,
+        };
+        if spec.segment_header_bytes > 256 {
+            return Err(p.error("tx.segment_header", "no packet has such headers", "expected 256 B at most"));
+        }
+        for (key, value) in [("rx.buffer", spec.buffer), ("rx.completions", spec.completions)] {
+            if !(1..=4_096).contains(&value) {
+                return Err(p.error(key, "no adapter keeps as many", "expected 1 to 4096 packets"));
+            }
+        }
+        if spec.completion_wait > Time::ms(10) {
+            return Err(p.error("rx.completion_wait", "no adapter waits that long", "expected 10 ms at most"));
+        }
+        Ok(spec)
+    }
+
+    /// The largest frame, without its FCS.
+    pub fn frame_bytes_max(&self) -> u32 {
+        self.wire.frame_bytes_max
+    }
+}
+
+/// A completion in host memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Completed {
+    /// The request that the descriptor belongs to.
+    pub request: u32,
+    /// Bytes of its buffer that were used.
+    pub bytes: u32,
+    /// From then on a processor sees it.
+    pub visible: Time,
+}
+
+/// A packet that the far end will send.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The request that asks for it.
+    pub request: u32,
+    /// How long it is.
+    pub bytes: u32,
+}
+
+/// An adapter.
+pub struct Adapter {
+    sim: Sim,
+    name: String,
+    spec: Spec,
+    port: Rc<Port>,
+}
+
+/// What a driver works with: one direction each.
+pub struct Rings {
+    /// Descriptors of what is to be sent.
+    pub transmit: Rc<DescriptorRing>,
+    /// What has been sent.
+    pub sent: Rc<Completions>,
+    /// Descriptors of buffers.
+    pub receive: Rc<DescriptorRing>,
+    /// What has been received.
+    pub received: Rc<Completions>,
+    /// What the far end sends.
+    pub arrivals: Queue<Arrival>,
+}
+
+impl Adapter {
+    /// An adapter named `name` at a port.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, port: Rc<Port>) -> Rc<Adapter> {
+        Rc::new(Adapter { sim: sim.clone(), name: name.to_string(), spec, port })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its data sheet.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Its port.
+    pub fn port(&self) -> &Rc<Port> {
+        &self.port
+    }
+
+    /// A driver sets the adapter up: rings lie in `rings`, packets in `data`.
+    pub fn start(&self, rings: Home, data: Home) -> Rings {
+        let Adapter { sim, name, spec, port } = self;
+        let (tx, rx) = (format!("{name}.tx"), format!("{name}.rx"));
+        let setup = |side: &Side, name, n| {
+            let engine = sim.lane(&format!("{name}.engine"), None);
+            let ring = DescriptorRing::new(sim, name, &side.ring, port, RINGS_AT * n, rings);
+            let completions = Completions::new(sim, name, &side.moderation, port, &engine, side.ring.entries);
+            Setup { name, ring, completions, engine, rings, data }
+        };
+        let (transmit, receive) = (setup(&spec.transmit, &tx, 1), setup(&spec.receive, &rx, 2));
+        let rings = Rings {
+            transmit: transmit.ring.clone(),
+            sent: transmit.completions.clone(),
+            receive: receive.ring.clone(),
+            received: receive.completions.clone(),
+            arrivals: Queue::new(sim, REQUESTS_MAX),
+        };
+        Transmitter::start(self, transmit);
+        Receiver::start(self, receive, &rings.arrivals);
+        rings
+    }
+
+    pub(super) fn sim(&self) -> &Sim {
+        &self.sim
+    }
+
+    /// Completions of a direction are written from here on: entry by entry, over and over.
+    pub(super) fn completions_at(direction: u64) -> u64 {
+        RINGS_AT * direction + RINGS_AT / 2
+    }
+}
+
+/// What a direction is made of.
+pub(super) struct Setup<'a> {
+    /// Its processes and lanes begin with it.
+    pub(super) name: &'a str,
+    pub(super) ring: Rc<DescriptorRing>,
+    pub(super) completions: Rc<Completions>,
+    pub(super) engine: Lane,
+    pub(super) rings: Home,
+    pub(super) data: Home,
+}
+
+/// Contexts that are used in turn, so that what goes through them stays in order.
+pub(super) struct Contexts<T> {
+    /// Into each.
+    pub(super) into: Vec<Queue<T>>,
+    /// Out of each.
+    pub(super) out: Vec<Queue<T>>,
+}
+
+impl<T: 'static> Contexts<T> {
+    pub(super) fn new(sim: &Sim, count: u64) -> Contexts<T> {
+        let queues = || (0..count).map(|_| Queue::new(sim, 1)).collect();
+        Contexts { into: queues(), out: queues() }
+    }
+}

@@ -1,0 +1,147 @@
+//! Transmission: descriptors become frames, frames are read by DMA and sent in order, completions are reported.
+//!
+//! ```text
+//!   descriptors ─▶ engine (segments) ─▶ context 0..N: DMA reads ─▶ wire ─▶ completion ══ DMA write
+//! ```
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue};
+
+use super::descriptor_ring::{Descriptor, DescriptorRing};
+use super::moderation::Completions;
+use super::nic::{Adapter, Completed, Contexts, Setup, Spec};
+use super::wire::Wire;
+use crate::bus::pcie::Port;
+use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
+
+static NO_DESCRIPTOR: Label = Label::reason("no descriptor on the adapter");
+static CONTEXTS_BUSY: Label = Label::reason("as many packets are read as there are contexts");
+static NO_FRAME: Label = Label::reason("no frame to read");
+static NOT_READ: Label = Label::reason("no frame to send");
+static WIRE_BEHIND: Label = Label::reason("frames before it are not sent");
+static NOTHING_SENT: Label = Label::reason("nothing sent");
+static PROCESSING: Label = Label::protocol("packet processing");
+
+/// A frame that is to be sent.
+#[derive(Clone, Copy)]
+struct Frame {
+    address: u64,
+    bytes: u32,
+    header_bytes: u32,
+    /// The descriptor whose last frame it is.
+    last_of: Option<Descriptor>,
+}
+
+/// The half of an adapter that sends.
+pub(super) struct Transmitter {
+    spec: Spec,
+    port: Rc<Port>,
+    ring: Rc<DescriptorRing>,
+    completions: Rc<Completions>,
+    engine: Lane,
+    wire: Wire,
+    contexts: Contexts<Frame>,
+    /// Sent, but not reported.
+    sent: RefCell<VecDeque<Descriptor>>,
+    reports: Queue<()>,
+    rings: Home,
+    data: Home,
+}
+
+impl Transmitter {
+    /// Starts its processes.
+    pub(super) fn start(adapter: &Adapter, Setup { name, ring, completions, engine, rings, data }: Setup<'_>) {
+        let (sim, spec) = (adapter.sim(), adapter.spec().clone());
+        let (contexts, entries) = (spec.transmit.contexts, spec.transmit.ring.entries as usize);
+        let transmitter = Rc::new(Transmitter {
+            port: adapter.port().clone(),
+            ring,
+            completions,
+            engine,
+            wire: Wire::new(sim, &format!("{}.wire-tx", adapter.name()), spec.wire.clone()),
+            contexts: Contexts::new(sim, contexts),
+            sent: RefCell::new(VecDeque::with_capacity(entries)),
+            reports: Queue::new(sim, entries),
+            rings,
+            data,
+            spec,
+        });
+        let own = || transmitter.clone();
+        let (segmenting, sending, reporting) = (own(), own(), own());
+        sim.process(&format!("{name}.segment"), async move { segmenting.segment().await });
+        for context in 0..contexts as usize {
+            let reading = own();
+            sim.process(&format!("{name}.dma{context}"), async move { reading.read(context).await });
+        }
+        sim.process(&format!("{name}.wire"), async move { sending.send().await });
+        sim.process(&format!("{name}.completion"), async move { reporting.report().await });
+    }
+
+    async fn segment(&self) {
+        let mut context = 0;
+        loop {
+            let descriptor = self.ring.next(&NO_DESCRIPTOR).await;
+            let mut done = 0;
+            while done < descriptor.bytes {
+                let header_bytes = if done == 0 { 0 } else { self.spec.segment_header_bytes };
+                let bytes = (descriptor.bytes - done).min(self.spec.frame_bytes_max() - header_bytes);
+                let address = descriptor.address + u64::from(done);
+                done += bytes;
+                self.engine.spend(&PROCESSING, self.spec.transmit.frame_time).await;
+                let last_of = (done == descriptor.bytes).then_some(descriptor);
+                let frame = Frame { address, bytes, header_bytes, last_of };
+                self.contexts.into[context].put(frame, &CONTEXTS_BUSY).await;
+                context = (context + 1) % self.contexts.into.len();
+            }
+        }
+    }
+
+    async fn read(&self, context: usize) {
+        loop {
+            let frame = self.contexts.into[context].take(&NO_FRAME).await;
+            let (mut address, mut left) = (frame.address, frame.bytes);
+            while left > 0 {
+                let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
+                self.port.read(address, part, &DATA, self.data).await;
+                (address, left) = (address + u64::from(part), left - part);
+            }
+            self.contexts.out[context].put(frame, &WIRE_BEHIND).await;
+        }
+    }
+
+    async fn send(&self) {
+        let mut context = 0;
+        loop {
+            let frame = self.contexts.out[context].take(&NOT_READ).await;
+            context = (context + 1) % self.contexts.out.len();
+            self.wire.carry(frame.header_bytes, frame.bytes).await;
+            if let Some(descriptor) = frame.last_of {
+                self.sent.borrow_mut().push_back(descriptor);
+                if descriptor.report {
+                    let _ = self.reports.try_put(());
+                }
+            }
+        }
+    }
+
+    /// One completion tells of its descriptor and of all before it.
+    async fn report(&self) {
+        let (bytes, mut entry) = (u64::from(self.spec.transmit.completion_bytes), 0);
+        loop {
+            self.reports.take(&NOTHING_SENT).await;
+            let address = Adapter::completions_at(1) + entry * bytes;
+            entry = (entry + 1) % self.spec.transmit.ring.entries;
+            let visible = self.port.write(address, bytes as u32, &DESCRIPTOR, self.rings).await;
+            loop {
+                let Some(descriptor) = self.sent.borrow_mut().pop_front() else { break };
+                self.completions.put(Completed { request: descriptor.request, bytes: descriptor.bytes, visible });
+                if descriptor.report {
+                    break;
+                }
+            }
+        }
+    }
+}
