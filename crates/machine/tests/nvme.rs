@@ -1,14 +1,14 @@
 //! NVM Express drives and their drivers: latencies by formula, to the picosecond; what each number does; ceilings; and an
 //! account that leaves nothing unattributed.
 
-mod random_machines;
-
 use hopscope_kernel::Time;
+use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::explain;
+use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
 use hopscope_observe::account::{Entry, Extent};
-use random_machines::Drawn;
 
 const DESKTOP: &str = "nvme-desktop";
 const SYSTEMS: [(&str, &str); 3] = [(DESKTOP, "drive"), ("nvme-chipset", "drive"), ("nvme-server", "drive0")];
@@ -16,18 +16,33 @@ const SYSTEMS: [(&str, &str); 3] = [(DESKTOP, "drive"), ("nvme-chipset", "drive"
 /// No SKP ordered set falls due in a short run.
 const NO_SKIP: &str = "link.generation.rows[3].skip_every=16MiB";
 
-fn machine(system: &str, changes: &[&str], job: &[&str]) -> Drawn {
+/// A shipped system with some of its words replaced and some of its numbers changed, and jobs.
+struct Machine {
+    blueprint: Blueprint,
+    jobs: Vec<Job>,
+}
+
+fn machine(system: &str, changes: &[&str], job: &[&str]) -> Machine {
+    machine_with(system, ("drive", "drive"), changes, job)
+}
+
+fn machine_with(system: &str, (word, by): (&str, &str), changes: &[&str], job: &[&str]) -> Machine {
     let library = Library::new(None).expect("the shipped files can be read");
-    let mut drawn = random_machines::of(&library, system, job);
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let replaced = text.text.replace(word, by);
+    let file = sources.add(text.name, replaced);
+    let read = Blueprint::read(&library, &mut sources, file);
+    let mut blueprint = read.unwrap_or_else(|problems| panic!("{}", problems.render(&sources, false)));
     for change in changes {
-        assert!(drawn.blueprint.set(change).is_ok(), "{change}");
+        assert!(blueprint.set(change).is_ok(), "{change}");
     }
-    drawn
+    Machine { blueprint, jobs: job_file::read_options(&mut sources, job).expect("right options").jobs }
 }
 
 fn ran(system: &str, changes: &[&str], job: &[&str]) -> Outcome {
-    let drawn = machine(system, changes, job);
-    run(&drawn.blueprint, &drawn.jobs, Options::default(), None)
+    let machine = machine(system, changes, job);
+    run(&machine.blueprint, &machine.jobs, Options::default(), None)
         .unwrap_or_else(|e| panic!("{changes:?} {job:?}: {e:?}"))
 }
 
@@ -205,21 +220,15 @@ fn nothing_exceeds_the_ceilings_of_controller_link_and_processor() {
 
 #[test]
 fn a_polled_completion_is_found_at_the_next_look_and_interrupts_nobody() {
-    let library = Library::new(None).expect("the shipped files can be read");
+    let job = ["--rw=randread", "--bs=4k", "--iodepth=1", "--time_based", "--runtime=4ms"];
     let polled = |interval: &str| {
-        let text = library.system(DESKTOP).expect("shipped").text.replace("linux-io-uring", "linux-io-uring-polled");
-        let mut sources = hopscope_machine::problem::Sources::default();
-        let file = sources.add("polled.toml", text);
-        let read = hopscope_machine::blueprint::Blueprint::read(&library, &mut sources, file);
-        let mut blueprint = read.unwrap_or_else(|p| panic!("{}", p.render(&sources, false)));
-        assert!(blueprint.set(&format!("driver.poll.interval={interval}")).is_ok());
-        let options = ["--rw=randread", "--bs=4k", "--iodepth=1", "--time_based", "--runtime=4ms"];
-        let drawn = Drawn { blueprint, ..random_machines::of(&library, DESKTOP, &options) };
-        let outcome = run(&drawn.blueprint, &drawn.jobs, Options::default(), None).expect("the job runs");
+        let change = format!("driver.poll.interval={interval}");
+        let machine = machine_with(DESKTOP, ("linux-io-uring", "linux-io-uring-polled"), &[&change], &job);
+        let outcome = run(&machine.blueprint, &machine.jobs, Options::default(), None).expect("the job runs");
         outcome.jobs[0].got.as_ref().expect("requests ended").count
     };
     let often = polled("1ns");
-    let interrupted = ran(DESKTOP, &[], &["--rw=randread", "--bs=4k", "--iodepth=1", "--time_based", "--runtime=4ms"]);
+    let interrupted = ran(DESKTOP, &[], &job);
     let interrupted = interrupted.jobs[0].got.as_ref().expect("requests ended").count;
     assert!(often as f64 > 1.02 * interrupted as f64, "{often} {interrupted}");
     // A look every 20 us finds nothing before the next multiple of that.
@@ -241,10 +250,10 @@ fn trains_change_nothing_and_the_account_of_every_drive_adds_up() {
     for (system, _) in SYSTEMS {
         for job in JOBS {
             let job = [&job[..], &["--time_based", "--runtime=400us"]].concat();
-            let drawn = machine(system, &[], &job);
+            let machine = machine(system, &[], &job);
             let explained = |trains| {
                 let options = Options { trains, ..Options::default() };
-                let explained = explain(&drawn.blueprint, &drawn.jobs, options, Extent::ALL, None);
+                let explained = explain(&machine.blueprint, &machine.jobs, options, Extent::ALL, None);
                 explained.unwrap_or_else(|failure| panic!("{system} {job:?}: {failure:?}"))
             };
             let (with, without) = (explained(true), explained(false));
@@ -261,8 +270,9 @@ fn trains_change_nothing_and_the_account_of_every_drive_adds_up() {
 
 #[test]
 fn a_request_needs_few_events() {
-    let drawn = machine(DESKTOP, &[], &["--rw=randread", "--bs=4k", "--iodepth=32", "--time_based", "--runtime=10ms"]);
-    let outcome = run(&drawn.blueprint, &drawn.jobs, Options::default(), None).expect("the job runs");
+    let machine =
+        machine(DESKTOP, &[], &["--rw=randread", "--bs=4k", "--iodepth=32", "--time_based", "--runtime=10ms"]);
+    let outcome = run(&machine.blueprint, &machine.jobs, Options::default(), None).expect("the job runs");
     let requests = outcome.jobs[0].got.as_ref().expect("requests ended").count;
     let (events, grants) = (outcome.counts.events / requests, outcome.counts.grants / requests);
     assert!(events <= 30 && grants <= 16, "{events} events and {grants} grants a request");
