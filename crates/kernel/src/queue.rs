@@ -26,6 +26,10 @@ struct Line(VecDeque<(u64, u32, u64, u32, &'static Label)>);
 impl Line {
     fn enter(&mut self, since_ps: u64, rank: u32, ticket: u64, task: u32, reason: &'static Label) {
         let entry = (since_ps, rank, ticket, task, reason);
+        if self.0.back().is_none_or(|last| (last.0, last.1, last.2) < (since_ps, rank, ticket)) {
+            self.0.push_back(entry);
+            return;
+        }
         let position = self.0.partition_point(|e| (e.0, e.1, e.2) < (since_ps, rank, ticket));
         self.0.insert(position, entry);
     }
@@ -118,6 +122,7 @@ impl<T> Queue<T> {
     }
 
     /// Puts an item if there is room and nobody waits to put; gives it back otherwise.
+    #[inline]
     pub fn try_put(&self, item: T) -> Result<(), T> {
         let mut state = self.state.borrow_mut();
         if state.items.len() >= state.capacity || !state.putters.0.is_empty() {
@@ -130,6 +135,7 @@ impl<T> Queue<T> {
     }
 
     /// Takes the first item if there is one and nobody waits for it.
+    #[inline]
     pub fn try_take(&self) -> Option<T> {
         let mut state = self.state.borrow_mut();
         if !state.takers.0.is_empty() {
@@ -169,6 +175,12 @@ impl<T> Queue<T> {
 
     /// Takes the first item, waiting for `reason` while there is none.
     pub async fn take(&self, reason: &'static Label) -> T {
+        if !self.is_empty()
+            && !self.sim.shared.stands_still()
+            && let Some(item) = self.try_take()
+        {
+            return item;
+        }
         let mut ticket = Ticket { queue: self, number: 0, since_ps: 0, polled: false };
         poll_fn(|_| {
             if ticket.livelock() {
@@ -203,7 +215,14 @@ impl<T> Queue<T> {
     }
 
     /// Wakes the first taker where an item is there, and the first putter where room is.
+    #[inline]
     fn wake_fronts(&self, state: &State<T>) {
+        if !(state.takers.0.is_empty() && state.putters.0.is_empty()) {
+            self.wake_whom_it_concerns(state);
+        }
+    }
+
+    fn wake_whom_it_concerns(&self, state: &State<T>) {
         let taker = state.takers.front().filter(|_| !state.items.is_empty());
         let putter = state.putters.front().filter(|_| state.items.len() < state.capacity);
         if taker.is_some() || putter.is_some() {

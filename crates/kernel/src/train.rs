@@ -143,6 +143,8 @@ pub(crate) struct TrainState {
     pitch: Time,
     cars: [Option<Booked>; CARS],
     cut: bool,
+    /// The instant at which it was booked, the class that this had come to, and the events until then.
+    booked: (Time, u32, u64),
 }
 
 impl Core {
@@ -179,14 +181,19 @@ impl Core {
     pub(crate) fn cut_train(&mut self, id: u32, now: Time) {
         let Some(mut train) = self.trains[id as usize].take() else { return };
         let (count, pitch, task) = (train.count, train.pitch, train.task);
+        let (booked_at, booked_class, events) = train.booked;
+        // Nothing but what is ready has had its turn since it was booked.
+        let just_booked = booked_at == now && events == self.counts.events;
         for car in train.cars.iter_mut().flatten() {
             let lane = &mut self.lanes[car.lane as usize];
             lane.train = None;
             let class = lane.class;
             let requested = |k: u64| car.first + pitch * k;
             let start = |k: u64| lane.edge(requested(k));
-            // A burst that starts at this very instant has started only if the instant has come past its lane's class.
-            let has_started = |k: u64| start(k) < now || (start(k) == now && self.class_reached >= class);
+            // A burst that starts at this very instant has started only if the instant has come past its lane's class;
+            // where it had before the train was booked, only if the lane would have been granted since.
+            let granted = self.class_reached >= class && !(just_booked && booked_class >= class);
+            let has_started = |k: u64| start(k) < now || (start(k) == now && granted);
             let mut started = (now.saturating_sub(car.first) / pitch).min(count);
             while started < count && has_started(started) {
                 started += 1;
@@ -273,7 +280,8 @@ impl<'a> TrainRun<'a> {
             *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
         }
         let task = shared.current.get();
-        Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false }))
+        let booked = (shared.now.get(), core.class_reached, core.counts.events);
+        Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false, booked }))
     }
 
     /// Takes the train off its lanes and records what it has done.

@@ -39,6 +39,7 @@ impl Draw {
 enum Step {
     Wait(u64),
     Burst { lane: usize, priority: u8, address: u64, data: u64 },
+    Leave { lane: usize, priority: u8, data: u64 },
     Yield { lane: usize, priority: u8, units: u64, unit: u64, after: u64, to_priority: u8 },
     Train { cars: Vec<DrawnCar>, count: u64, pitch: u64, delay: u64 },
     Take,
@@ -79,7 +80,8 @@ fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
     let priority = draw.below(3) as u8;
     match draw.below(12) {
         0 | 1 => Step::Wait(span(draw) * draw.between(1, 12)),
-        2..=4 => Step::Burst { lane, priority, address: span(draw), data: span(draw) },
+        2 | 3 => Step::Burst { lane, priority, address: span(draw), data: span(draw) },
+        4 => Step::Leave { lane, priority, data: span(draw) },
         5 => {
             let (units, unit) = (draw.between(1, 20), clocks[lane].unwrap_or(10));
             let (after, to_priority) = (draw.between(0, 8) * unit, draw.below(3) as u8);
@@ -188,6 +190,10 @@ async fn follow(sim: Sim, lanes: Vec<Lane>, tokens: Queue<()>, program: Vec<Step
                 } else {
                     grant.hold_plan(plan).await;
                 }
+            }
+            Step::Leave { lane, priority, data } => {
+                let grant = lanes[lane].acquire_with(priority, &ARBITRATION).await;
+                grant.leave([(&DATA, Time::ps(data))]);
             }
             Step::Yield { lane, priority, units, unit, after, to_priority } => {
                 let rule = Yielding { unit: Time::ps(unit), after: Time::ps(after), to_priority };

@@ -1,8 +1,9 @@
-//! Cells of the PIIX4E study, in time: `cargo bench -p hopscope-machine`.
+//! Cells of the PIIX4E study, and drives, in time: `cargo bench -p hopscope-machine`.
 //!
-//! One disk with long transfers lives by trains; two channels cut them at every burst.
+//! One disk with long transfers lives by trains; two channels cut them at every burst. And what an NVM Express drive
+//! costs a request.
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hopscope_kernel::{Observer, Sim};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::bottleneck;
@@ -84,5 +85,24 @@ fn account(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cells, account);
+/// Requests a second of a drive, behind one link and behind a switch.
+fn drives(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("nvme");
+    group.sample_size(10);
+    for (name, system, options) in [
+        ("random read 4k", "nvme-desktop", "--rw=randread --bs=4k --iodepth=32"),
+        ("random write 4k", "nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32"),
+        ("sequential read 128k", "nvme-desktop", "--rw=read --bs=128k --iodepth=32"),
+        ("random read 4k behind the chip set", "nvme-chipset", "--rw=randread --bs=4k --iodepth=32"),
+    ] {
+        let (blueprint, jobs) = read(system, &format!("{options} --time_based --runtime=20ms"));
+        let ran = || run(&blueprint, &jobs, Options::default(), None).expect("the job runs");
+        let requests = ran().jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+        group.throughput(Throughput::Elements(requests));
+        group.bench_function(name, |bencher| bencher.iter(|| ran().rate.bytes_per_second));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, cells, account, drives);
 criterion_main!(benches);

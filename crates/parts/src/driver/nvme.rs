@@ -20,7 +20,7 @@ use crate::controller::nvme::{Controller, Message};
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::{Command, Pointers};
-use crate::protocols::pcie::{Home, PAGE_BYTES};
+use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
 use crate::protocols::storage::{Completion, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
@@ -306,10 +306,11 @@ impl Driver {
     async fn run_handler(&self, interrupts: Queue<Message>, delivery: Time, handler: Time) {
         loop {
             let (left, arrival) = interrupts.take(&DRIVE_AT_WORK).await;
-            let left = left.max(self.sim.now());
+            let (sent, link) = (self.sim.now(), self.controller.port().up());
             // One wait for the message and for what follows.
             self.sim.wait_until(arrival + delivery).await;
-            self.controller.port().up().flew(left, arrival);
+            link.last().lane().delayed(&INTERRUPT, sent, left);
+            link.flew(left.max(sent), arrival);
             self.lane.delayed(&DELIVERY, arrival, arrival + delivery);
             let work = self.processor.dispatch().await;
             self.complete_all(&work, handler).await;

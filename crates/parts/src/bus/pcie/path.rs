@@ -10,6 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -225,7 +226,12 @@ impl Path {
         let [a, b, c, d] = next;
         let cross = |stage, next| self.cross(stage, packets, from[stage], next, &gates);
         let sim = &self.sim;
-        join(sim, cross(0, a), join(sim, cross(1, b), join(sim, cross(2, c), cross(3, d)))).await;
+        // Where they are, and not by value: each join would keep a copy of them.
+        let (first, second, third, fourth) =
+            (pin!(cross(0, a)), pin!(cross(1, b)), pin!(cross(2, c)), pin!(cross(3, d)));
+        let last = pin!(join(sim, third, fourth));
+        let later = pin!(join(sim, second, last));
+        join(sim, first, later).await;
     }
 
     /// Whether all packets can be booked as one train: none of them would wait for a slower link behind.

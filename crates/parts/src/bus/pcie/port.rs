@@ -11,6 +11,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -230,7 +231,7 @@ impl Port {
         }
         // Several requests: they are sent one after the other, and answered one after the other.
         let (sent, answered) = (Steps::default(), Steps::default());
-        let asking = async {
+        let asking = pin!(async {
             let mut done = 0;
             while done < bytes {
                 let part = self.request_length(address + u64::from(done), bytes - done);
@@ -238,16 +239,16 @@ impl Port {
                 sent.push(self.request(part).await);
                 done += part;
             }
-        };
-        let answering = async {
+        });
+        let answering = pin!(async {
             let (mut done, mut index) = (0, 0);
             while done < bytes {
                 let request = sent.get(index).await;
                 answered.push(self.answer(request, address + u64::from(done), data, home).await);
                 (done, index) = (done + request.bytes, index + 1);
             }
-        };
-        let arriving = async {
+        });
+        let arriving = pin!(async {
             let (mut done, mut index) = (0, 0);
             while done < bytes {
                 let answer = answered.get(index).await;
@@ -255,8 +256,10 @@ impl Port {
                 let _ = self.tags.try_put(());
                 (done, index) = (done + answer.bytes, index + 1);
             }
-        };
-        join(&self.sim, asking, join(&self.sim, answering, arriving)).await;
+        });
+        // Where they are, and not by value: each join would keep a copy of them.
+        let later = pin!(join(&self.sim, answering, arriving));
+        join(&self.sim, asking, later).await;
     }
 
     /// How much of a read one request asks for: up to the next multiple of the largest request.

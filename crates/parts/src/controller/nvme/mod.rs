@@ -24,8 +24,6 @@ mod idle;
 mod interrupts;
 mod queues;
 mod spec;
-#[cfg(test)]
-mod tests;
 
 use std::cell::Cell;
 use std::rc::Rc;
