@@ -2,11 +2,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hopscope_kernel::Time;
+use hopscope_kernel::{Label, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Failure, Options};
+use hopscope_observe::Interval;
+use hopscope_parts::parameters::Value as Quantity;
+use hopscope_parts::protocols::pcie::{DATA, HEADER};
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,6 +19,7 @@ use crate::measure::{Effort, Mean, throughput, trace};
 use crate::report::{Cell, CellBasis, Table};
 use crate::shelf;
 
+const LINK: &str = "bus/pcie-link";
 /// Transfers begin at lines of so many bytes.
 const LINE_BYTES: u64 = 64;
 /// The sizes at which the Sandy Bridge host's bandwidths are fitted.
@@ -25,21 +29,21 @@ const SPAN: Time = Time::us(40);
 
 /// One row of the published figures.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Row {
+pub(super) struct Row {
     /// The host's processor.
-    pub host: String,
+    pub(super) host: String,
     /// Bandwidth or latency.
-    pub metric: String,
+    pub(super) metric: String,
     /// What the adapter did.
-    pub op: String,
+    pub(super) op: String,
     /// Of one transfer.
-    pub size_bytes: u64,
+    pub(super) size_bytes: u64,
     /// As published.
-    pub value: f64,
+    pub(super) value: f64,
     /// Largest payload that the link is set to.
-    pub mps_bytes: u64,
+    pub(super) mps_bytes: u64,
     /// Largest read request that the link is set to.
-    pub mrrs_bytes: u64,
+    pub(super) mrrs_bytes: u64,
 }
 
 impl Row {
@@ -50,7 +54,7 @@ impl Row {
     }
 
     /// A bandwidth, or a latency.
-    pub fn is_bandwidth(&self) -> bool {
+    pub(super) fn is_bandwidth(&self) -> bool {
         self.metric == "bandwidth"
     }
 
@@ -89,7 +93,7 @@ impl Row {
 }
 
 /// Every published figure.
-pub fn all() -> Vec<Row> {
+pub(super) fn all() -> Vec<Row> {
     shelf::rows(ID, "pcie_bench.csv")
 }
 
@@ -186,16 +190,57 @@ pub(super) fn tables(setup: &Setup, measured: &[(Row, Mean)]) -> Vec<Table> {
 
 /// Most read requests under way at a time: sent by the adapter, their completion not yet there. Counted on the wires of
 /// the Ivy Bridge host's link, with transfers of one line, so that each has one request and one completion.
-pub fn requests_under_way(setup: &Setup, trains: bool) -> Result<u64, Failure> {
+pub(super) fn requests_under_way(setup: &Setup, trains: bool) -> Result<usize, Failure> {
     let rows = all();
     let row = rows.iter().find(|row| row.is(IVY_BRIDGE, "read", LINE_BYTES));
     let row = row.unwrap_or_else(|| panic!("studies/{ID}: reads of a line are published"));
     let jobs = [job(row, setup.depth, setup.window_bytes, "0us", "1ms")?];
     let trace = trace(machine(setup, row), &jobs, SPAN, trains)?;
-    let headers = |lane: &str| -> Vec<Time> {
-        trace.lane(lane).iter().filter(|phase| phase.phase.name == "header").map(|phase| phase.at).collect()
+    let Quantity::Time(flight) = setup.machines.number(LINK, "flight").value else {
+        panic!("{LINK}: the flight is a time")
     };
-    let (sent, answered) = (headers("link.up"), headers("link.down"));
-    let under_way = |(index, at): (usize, &Time)| (index + 1 - answered.partition_point(|end| end < at)) as u64;
-    Ok(sent.iter().enumerate().map(under_way).max().unwrap_or(0))
+    let of = |lane: &str, label: &'static Label| -> Vec<Interval> {
+        trace.lane(lane).into_iter().filter(|phase| std::ptr::eq(phase.phase, label)).collect()
+    };
+    let (requests, answers) = (of("link.up", &HEADER), of("link.down", &DATA));
+    let under_way = |(index, sent): (usize, &Interval)| {
+        index + 1 - answers.partition_point(|answer| answer.end() + flight <= sent.at)
+    };
+    Ok(requests.iter().enumerate().map(under_way).max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use hopscope_machine::library::Library;
+
+    use super::super::ADAPTER;
+    use super::*;
+
+    fn setup() -> Setup {
+        Setup::read(&Library::new(None).expect("the shipped files can be read")).expect("a setup")
+    }
+
+    #[test]
+    fn never_are_more_reads_under_way_than_there_are_tags() {
+        let mut setup = setup();
+        for tags in [4, 32, 64] {
+            setup.machines.set(ADAPTER, "pcie.tags", &Quantity::Count(tags), "tags").expect("the adapter has tags");
+            let most = requests_under_way(&setup, true).expect("a run") as u64;
+            assert!(most <= tags, "{most} of {tags}");
+            assert!(tags > 32 || most == tags, "{most} of {tags}: the contexts keep all of them in use");
+        }
+    }
+
+    #[test]
+    fn rate_times_the_time_of_a_read_is_no_more_than_the_contexts() {
+        let setup = setup();
+        let rows: Vec<Row> = all().into_iter().filter(|row| row.op == "read" && row.size_bytes <= 64).collect();
+        assert_eq!(rows.len(), 8);
+        for (row, mean) in measure(&setup, rows, coarse_effort(), &|_, _, _| {}).expect("runs") {
+            let per_ns = mean.value / 8.0 / row.size_bytes as f64;
+            let alone = Row { metric: "latency-median".into(), op: "dma-read".into(), ..row };
+            let in_flight = per_ns * latency(&setup, &alone, true).expect("a run").value;
+            assert!(in_flight > 30.0 && in_flight <= 37.0, "{in_flight} with reads of {} bytes", alone.size_bytes);
+        }
+    }
 }

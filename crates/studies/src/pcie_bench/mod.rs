@@ -16,11 +16,12 @@ use hopscope_parts::parameters::Value;
 
 use crate::Wish;
 use crate::machines::{Machines, parameters};
-use crate::report::{Changed, Report, Summary};
+use crate::report::{Cell, Changed, Report, Summary};
 use crate::robustness;
 use crate::study_file;
 
-pub use cells::{Row, all, requests_under_way};
+use cells::Row;
+
 pub use figures::pictures;
 pub use fitting::fit;
 
@@ -31,7 +32,7 @@ const ADAPTER: &str = "network/netronome-nfp-6000";
 
 /// The study with everything that can be varied: two machines, the transfers in flight.
 #[derive(Clone)]
-pub struct Setup {
+struct Setup {
     title: String,
     machines: Machines,
     depth: u64,
@@ -40,7 +41,7 @@ pub struct Setup {
 
 impl Setup {
     /// As it is shipped.
-    pub fn read(library: &Library) -> Result<Setup, Failure> {
+    fn read(library: &Library) -> Result<Setup, Failure> {
         let machines = Machines::read(ID, library, &mut Sources::default())?;
         let number = |key: &str| match machines.number(ADAPTER, key).value {
             Value::Count(n) | Value::Bytes(n) => n,
@@ -65,6 +66,15 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
     let (study, title) = (ID.into(), setup.title);
     Ok(Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
+}
+
+/// Simulates only the bandwidths of so many bytes, on both hosts.
+pub fn bandwidths(library: &Library, op: &str, size_bytes: u64) -> Result<Vec<Cell>, Failure> {
+    let setup = Setup::read(library)?;
+    let asked_for = |row: &Row| row.is_bandwidth() && row.op == op && row.size_bytes == size_bytes;
+    let rows = cells::all().into_iter().filter(asked_for).collect();
+    let measured = cells::measure(&setup, rows, cells::coarse_effort(), &|_, _, _| {})?;
+    Ok(cells::tables(&setup, &measured).remove(0).cells)
 }
 
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
