@@ -187,7 +187,7 @@ fn latencies_of_the_host_are_paid_once_for_each_crossing() {
 #[test]
 fn every_number_of_address_translation_bites() {
     let (to, from) = (TO_GPU.replace("200us", "800us"), FROM_GPU.replace("200us", "800us"));
-    let again = to.replace("64m", "1m");
+    let again = to.replace("64m", "1m").replace("50us", "300us");
     let on = ["root.iommu.entries=64 entries", "root.iommu.walk=1 us", "root.iommu.walkers=1 walkers"];
     let four = ["root.iommu.walkers=4 walkers"];
     check(&[
@@ -282,9 +282,14 @@ fn every_number_of_an_adapter_bites() {
         nic(RECEIVE_SMALL, &interrupts, &["driver.interrupt=10 us"], (0.99, 1.01)),
         nic(RECEIVE_SMALL, &[], &["driver.budget=1 packets"], (0.1, 0.3)),
         // Segmentation: one descriptor for 44 frames, whose headers are copied.
-        nic(SEGMENTED, &[], &[ONE_BY_ONE, "driver.packet_max=64 KiB"], (0.92, 0.98)),
+        nic(SEGMENTED, &[ONE_BY_ONE], &["driver.packet_max=64 KiB"], (0.92, 0.98)),
         nic(SEGMENTED, &[ONE_BY_ONE, "driver.packet_max=64 KiB"], &["nic.tx.segment_header=254 B"], (0.85, 0.89)),
-        nic(SEGMENTED, &[ONE_BY_ONE, "driver.tx.post=500 ns"], &["driver.packet_max=64 KiB"], (3.5, 4.6)),
+        nic(
+            &SEGMENTED.replace("=16", "=2"),
+            &[ONE_BY_ONE, "driver.tx.post=500 ns"],
+            &["driver.packet_max=64 KiB"],
+            (2.5, 4.6),
+        ),
     ]);
 }
 
@@ -339,7 +344,7 @@ fn the_account_of_adapters_and_accelerators_adds_up_and_leaves_nothing_unattribu
             with_latency += 1;
         }
     }
-    assert!(with_latency >= 9, "requests ended in {with_latency} windows only");
+    assert!(with_latency >= 7, "requests ended in {with_latency} windows only");
 }
 
 #[test]
