@@ -45,7 +45,8 @@ impl Credits {
         Credits { sim: sim.clone(), advertised, state: RefCell::new(state), returned: Queue::new(sim, 1) }
     }
 
-    fn infinite(&self) -> bool {
+    /// Whether nothing ever waits for them.
+    pub fn infinite(&self) -> bool {
         self.advertised.0 == 0
     }
 

@@ -167,14 +167,16 @@ impl Direction {
         self.speed.get()
     }
 
-    /// The credits that packets of a kind need; completions need none here: a requester has room for what it asks.
+    /// The credits that packets of a kind need, where they are not infinitely many. Completions need none here: a
+    /// requester has room for what it asks.
     pub fn credits(&self, flow: Flow) -> Option<&Credits> {
         let [posted, non_posted] = self.credits.get()?;
-        match flow {
-            Flow::Posted => Some(posted),
-            Flow::NonPosted => Some(non_posted),
-            Flow::Completion => None,
-        }
+        let credits = match flow {
+            Flow::Posted => posted,
+            Flow::NonPosted => non_posted,
+            Flow::Completion => return None,
+        };
+        Some(credits).filter(|credits| !credits.infinite())
     }
 
     /// The phases of a packet.
@@ -273,6 +275,7 @@ impl Direction {
     }
 
     /// 3.6.2: the receiver discards what follows a damaged packet until it comes again, a round trip later.
+    #[inline]
     fn replay(&self, packets: &Packets) -> Time {
         let speed = self.speed.get();
         if speed.bits_per_error == 0 {
