@@ -185,6 +185,7 @@ fn words(entry: &Entry, lane: &str) -> String {
     match (entry.class, entry.cause.as_str()) {
         (Use::Protocol | Use::Payload, _) => entry.phase.clone(),
         (Use::WidthUnused, _) => format!("{}: slower than the lane can", entry.phase),
+        (Use::Nothing, "") if !at.is_empty() => format!("nothing to do; meanwhile {at}"),
         (_, "") if entry.lane == lane => format!("waits: {}", entry.phase),
         (_, "") => format!("waits for {at}"),
         (_, cause) if at.is_empty() => cause.to_string(),

@@ -99,7 +99,7 @@ fn speed((bytes_per_second, lanes): (u64, u64)) -> String {
 }
 
 fn link_row((name, training): &(String, Training)) -> Vec<String> {
-    let low = if training.is_low() { ", below what both ends can do" } else { "" };
+    let low = if training.is_low() { " (low)" } else { "" };
     let Training { trained, port, slot, device, payload_max, .. } = *training;
     let trained = format!("{}{low}", speed(trained));
     vec![name.clone(), trained, speed(port), speed(slot), speed(device), format!("{payload_max} B")]
