@@ -69,7 +69,7 @@ pub fn find(
     options: Options,
     explained: &Explained,
 ) -> Result<Option<Bottleneck>, Failure> {
-    let account = &explained.account;
+    let account = &explained.account.alike();
     let lanes = path_by_lane(account);
     let Some((part, lane, time)) = lanes.first().cloned() else { return Ok(None) };
     let whole = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
@@ -198,9 +198,9 @@ impl Trial<'_> {
             (times, gain) = (*further, more);
         }
         let Some(changed) = faster(self.machine.clone(), &best.path, times) else { return Ok(String::new()) };
-        let after = explain(&changed, &self.jobs, self.options, EXTENT, None)?;
-        let limit = path_by_lane(&after.account).into_iter().next();
-        let limit = limit.and_then(|(_, lane, _)| after.account.path.iter().find(|entry| entry.lane == lane).cloned());
+        let after = explain(&changed, &self.jobs, self.options, EXTENT, None)?.account.alike();
+        let limit = path_by_lane(&after).into_iter().next();
+        let limit = limit.and_then(|(_, lane, _)| after.path.iter().find(|entry| entry.lane == lane).cloned());
         let limit = limit.map_or(String::new(), |e| format!("; then {} limits, most of it in `{}`", e.lane, e.phase));
         Ok(format!("`{}` ({}) {times} times as fast gives {:+.1} %{limit}.", best.path, best.written, 100.0 * gain))
     }

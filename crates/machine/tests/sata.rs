@@ -14,10 +14,15 @@ const IN_ORDER: &str = "--rw=read --bs=128k --iodepth=32 --runtime=30ms";
 const ONE_BY_ONE: &str = "--rw=read --bs=64k --iodepth=1 --runtime=20ms";
 
 fn machine(changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
+    machine_with("", changes, options)
+}
+
+/// The machine with more parts, as a system file has them.
+fn machine_with(more: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut sources = Sources::default();
     let text = library.open_system("sata-ssd").expect("a shipped system");
-    let file = sources.add(text.name, text.text);
+    let file = sources.add(text.name, format!("{}{more}", text.text));
     let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
     for change in changes {
         blueprint.set(change).unwrap_or_else(|problem| panic!("{change}: {problem:?}"));
@@ -154,4 +159,40 @@ fn the_state_of_the_drive_decides_what_random_writes_get() {
     };
     let fresh = rate(&[], job);
     assert!(steady < 0.8 * fresh, "{steady} for {fresh}");
+}
+
+#[test]
+fn drives_at_two_ports_share_the_adapter_and_its_interrupt_but_no_cable() {
+    let second = "
+[part.cable2]
+use = \"bus/sata-cable\"
+at  = \"ahci.port4\"
+
+[part.ssd2]
+use = \"disk/sata-ssd-1tb\"
+at  = \"cable2.drive\"
+";
+    let both = |job: &str| format!("{job} --name=a --filename=ssd --name=b --filename=ssd2");
+    for (job, share) in [(IN_ORDER, 1.95), (WRITES, 1.8)] {
+        let (blueprint, jobs) = machine_with(second, &[], &both(job));
+        let outcome = run(&blueprint, &jobs, Options::default(), None).expect("the jobs run");
+        let (two, one) = (outcome.rate.bytes_per_second / 1e6, rate(&[], job));
+        assert!(two > share * one && two < 2.01 * one, "{job}: {two} for {one}");
+        let explained = explain(&blueprint, &jobs, Options::default(), EXTENT, None).expect("it runs");
+        assert_eq!(explained.account.unattributed(), [], "{job}");
+    }
+}
+
+#[test]
+fn trains_of_packets_change_nothing() {
+    for job in [RANDOM, WRITES, ONE_BY_ONE] {
+        let (blueprint, jobs) = machine(&[], job);
+        let got = |trains| {
+            let options = Options { trains, ..Options::default() };
+            let outcome = run(&blueprint, &jobs, options, None).expect("the job runs");
+            let got = outcome.jobs[0].got.as_ref().expect("transfers ended");
+            (got.count, got.last_end, got.latency_ns.mean().to_bits())
+        };
+        assert_eq!(got(true), got(false), "{job}");
+    }
 }

@@ -37,7 +37,7 @@ pub struct Subject<'a> {
 /// The page.
 pub fn page(subject: &Subject, command: &str) -> Page {
     let Subject { system, job, blueprint, explained, bottleneck, measured } = subject;
-    let account = &explained.account;
+    let account = &explained.account.alike();
     let mut sections = Vec::new();
     let window = format!(
         "The account covers {} of the run, from {} on. Every picosecond of every hop in it has a class and, where it \

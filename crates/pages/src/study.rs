@@ -1,6 +1,6 @@
 //! The page of reproduced studies: does the model deserve trust?
 
-use hopscope_studies::pictures::{Chart, Panel, Pictures};
+use hopscope_studies::pictures::{Accuracy, Chart, Panel, Pictures};
 use hopscope_studies::report::{
     Alternative, Cell as Published, CellBasis, Changed, CheckedClaim, Parameter, Report, Table as Figures,
 };
@@ -14,7 +14,7 @@ use crate::table::{Cell, Csv, Head, Table, Tone};
 use crate::wording::{capital, digits, percent, plain, signed_percent, slug, tick};
 
 /// Errors up to this share are good, up to twice as much fair: the accuracy that publications claim at best.
-const GOOD: f64 = 0.05;
+pub(crate) const GOOD: f64 = 0.05;
 /// Of more changes than this, those that change less than so many points get no bar.
 const ROWS_MAX: usize = 24;
 const POINTS_MIN: f64 = 0.005;
@@ -176,13 +176,15 @@ fn charted(chart: &Chart, table: &Figures) -> Vec<Section> {
         width_min: 300,
     });
     let panels: Vec<Figure> = panels.collect();
-    let about = format!(
-        "{} Bars about the published points: {}, either way ({}). Curves lie a little beside each other where they \
-         would hide each other.",
-        chart.about,
-        percent(chart.accuracy).replace(".0", ""),
-        chart.accuracy_from
-    );
+    let about = match &chart.accuracy {
+        Some(Accuracy { share, from }) => format!(
+            "{} Bars about the published points: {}, either way ({from}). Curves lie a little beside each other where \
+             they would hide each other.",
+            chart.about,
+            percent(*share).replace(".0", ""),
+        ),
+        None => format!("{} The publication does not say how accurate its figures are.", chart.about),
+    };
     let cells: Vec<&Published> =
         all.iter().copied().filter(|cell| chart.panels.iter().any(|p| belongs(p, cell))).collect();
     let strip = Figure {

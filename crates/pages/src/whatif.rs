@@ -329,10 +329,10 @@ fn ranges(numbers: &[&Sensitivity]) -> Table {
 /// The page of given changes: before and after.
 pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &str) -> Page {
     let (before, after) = (&compared.before, &compared.after);
-    let sides = [("before", "Before", before), ("after", "After", after)];
+    let accounts = [before, after].map(|side| side.explained.account.alike());
+    let sides = [("before", "Before", &accounts[0]), ("after", "After", &accounts[1])];
     let both = |draw: &dyn Fn(&Account) -> Option<Figure>| -> Vec<Figure> {
-        let figure =
-            |(id, words, side): &(&str, &str, &Side)| Some(labelled(draw(&side.explained.account)?, id, words));
+        let figure = |(id, words, account): &(&str, &str, &Account)| Some(labelled(draw(account)?, id, words));
         sides.iter().filter_map(figure).collect()
     };
     let mut sections = vec![Section::new("both", "Before and after").block(Block::Table(sides_table(compared)))];
@@ -344,7 +344,7 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
         sections.push(Section::new("critical-path", "The critical path").block(Block::Figures(paths, 2)));
     }
     let mut hops = Section::new("losses", "Where the rest went, hop by hop");
-    for name in lane_names([&before.explained.account, &after.explained.account]) {
+    for name in lane_names(accounts.each_ref()) {
         let figures = both(&|account| {
             let lane = account.lanes.iter().find(|lane| lane.lane == name)?;
             Some(account::lane(account, lane))

@@ -5,9 +5,11 @@
 
 mod machines;
 pub mod measure;
+pub mod pcie_bench;
 pub mod pictures;
 pub mod piix4e;
 pub mod report;
+mod robustness;
 pub mod schema;
 mod search;
 pub mod shelf;
@@ -66,5 +68,7 @@ impl Study {
 }
 
 /// Every study.
-pub static STUDIES: &[Study] =
-    &[Study { id: "piix4e", reproduce: piix4e::reproduce, pictures: piix4e::pictures, fit: piix4e::fit }];
+pub static STUDIES: &[Study] = &[
+    Study { id: "piix4e", reproduce: piix4e::reproduce, pictures: piix4e::pictures, fit: piix4e::fit },
+    Study { id: "pcie-bench", reproduce: pcie_bench::reproduce, pictures: pcie_bench::pictures, fit: pcie_bench::fit },
+];

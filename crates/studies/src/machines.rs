@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::blueprint::{Blueprint, choices_of};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::run::Failure;
@@ -57,6 +57,17 @@ impl Machines {
         numbers
     }
 
+    /// Every choice of every part file that is no number, once.
+    fn choices(&self) -> BTreeMap<(String, String), Entry> {
+        let mut choices = BTreeMap::new();
+        for part in self.0.values().flat_map(|machine| machine.parts()) {
+            for (key, entry) in choices_of(&part.parameters) {
+                choices.entry((part.uses.clone(), key)).or_insert_with(|| entry.clone());
+            }
+        }
+        choices
+    }
+
     /// The number of a part file.
     pub(crate) fn number(&self, part_file: &str, key: &str) -> Entry {
         let numbers = self.numbers();
@@ -69,7 +80,9 @@ impl Machines {
 pub(crate) fn parameters(study: &str, machines: &Machines) -> Vec<Parameter> {
     let ranged = |range: &[String]| range.join(" to ");
     let mut list = Vec::new();
-    for ((file, key), entry) in machines.numbers() {
+    // A choice counts where it was made by the cells.
+    let chosen = machines.choices().into_iter().filter(|(_, entry)| matches!(entry.basis, Basis::Fitted(_)));
+    for ((file, key), entry) in machines.numbers().into_iter().chain(chosen) {
         if let Basis::Fitted(_) | Basis::Assumed(_) = entry.basis {
             list.push(Parameter {
                 name: format!("{file} {key}"),

@@ -25,7 +25,7 @@ pub struct Chart {
     pub about: String,
     /// The table in the report.
     pub table: String,
-    /// The key along the horizontal axis; its values are numbers, each twice the one before.
+    /// The key along the horizontal axis; its values are numbers above zero; they lie as their logarithms do.
     pub along: Axis,
     /// What the other axis shows; the table says its unit.
     pub shows: String,
@@ -35,10 +35,17 @@ pub struct Chart {
     pub curves: Vec<(String, String)>,
     /// One drawing each.
     pub panels: Vec<Panel>,
-    /// How accurate the published figures are said to be: a share, either way.
-    pub accuracy: f64,
+    /// How accurate the published figures are said to be, where somebody says so.
+    pub accuracy: Option<Accuracy>,
+}
+
+/// How accurate published figures are said to be.
+#[derive(Clone, Debug)]
+pub struct Accuracy {
+    /// A share, either way.
+    pub share: f64,
     /// Who says so.
-    pub accuracy_from: String,
+    pub from: String,
 }
 
 /// A key that is a number, along an axis.

@@ -156,6 +156,16 @@ pub struct Alternative {
     pub cells: Vec<Cell>,
 }
 
+impl Alternative {
+    /// The errors follow from the cells.
+    pub fn of(id: &str, what: String, cells: Vec<Cell>) -> Alternative {
+        let errors: Vec<f64> = cells.iter().filter_map(|c| c.error).map(f64::abs).collect();
+        let mean_abs_error = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        let max_abs_error = errors.iter().copied().fold(0.0, f64::max);
+        Alternative { id: id.into(), what, mean_abs_error, max_abs_error, cells }
+    }
+}
+
 /// A reproduction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {

@@ -3,6 +3,8 @@
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
+use crate::report::{CellBasis, CheckedClaim};
+
 static SHELF: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 
 /// A file of a study; the program ships with it.
@@ -37,4 +39,20 @@ pub struct Claim {
     pub high: Option<f64>,
     /// Whether the value can be predicted at best, or is put in.
     pub basis_at_best: String,
+}
+
+impl Claim {
+    /// Compares it with what was simulated, `how` in words. What was put in does not count as holding.
+    pub(crate) fn check(self, simulated: f64, how: &str) -> CheckedClaim {
+        let basis = match self.basis_at_best.as_str() {
+            "input" => CellBasis::Input,
+            "fitted" => CellBasis::Fitted,
+            _ => CellBasis::Predicted,
+        };
+        let holds = basis != CellBasis::Input
+            && self.low.is_some_and(|low| low <= simulated)
+            && self.high.is_some_and(|high| simulated <= high);
+        let claim = format!("{} ({how})", self.claim);
+        CheckedClaim { id: self.id, claim, published: self.value, simulated, unit: self.unit, holds, basis }
+    }
 }

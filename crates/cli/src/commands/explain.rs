@@ -138,7 +138,7 @@ struct Texts<'a> {
 const LISTED: f64 = 0.005;
 
 fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>, texts: &Texts<'_>) -> String {
-    let account = &explained.account;
+    let account = &explained.account.alike();
     let iops = explained.iops();
     let ended = format!("{}, {} IOPS", rate(explained.throughput()), digits(iops));
     let mut out = bold(if iops > 0.0 { &ended } else { "no transfer ended in the measured time" }) + "\n";

@@ -292,7 +292,8 @@ fn comparison(compared: &Comparison) -> String {
         row("limited by", figures(|side| limit_words(side.limit.as_ref())), String::new()),
     ];
     out += &format!("\n{}", table(&["", "before", "after", ""], 1, rows));
-    let accounts = [&compared.before.explained.account, &compared.after.explained.account];
+    let alike = [&compared.before, &compared.after].map(|side| side.explained.account.alike());
+    let accounts = alike.each_ref();
     out += &format!("\n{}\n{}", bold("Lanes, shares of the time"), lanes(accounts));
     let paths = accounts.map(|account| account.path.iter().map(|entry| (String::new(), entry)).collect());
     out += &format!("\n{}\n{}", bold("The critical path, share of the time"), entries(paths, accounts));

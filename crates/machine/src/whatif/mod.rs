@@ -183,6 +183,7 @@ pub struct Limit {
 impl Limit {
     /// What limits the run of this account; nothing where no request ended in it.
     pub fn of(account: &Account) -> Option<Limit> {
+        let account = &account.alike();
         let (part, lane, time) = path_by_lane(account).into_iter().next()?;
         let phase =
             account.path.iter().filter(|entry| entry.lane == lane).max_by_key(|entry| entry.time)?.phase.clone();

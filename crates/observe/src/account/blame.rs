@@ -188,11 +188,13 @@ impl<'a> Blame<'a> {
                     continue;
                 }
                 let rank = match (act.what, act.end == at) {
-                    (What::LaneWait | What::QueueWait(_), true) => 4,
-                    (What::Work, true) => 3,
-                    (What::Work, false) => 2,
+                    (What::LaneWait | What::QueueWait(_), true) => 5,
+                    (What::Work, true) => 4,
+                    (What::Work, false) => 3,
+                    // Rather than a wait of something else that the process does at a time.
+                    (What::Through, true) => 2,
                     (What::LaneWait | What::QueueWait(_), false) => 1,
-                    (What::Through, _) => 0,
+                    (What::Through, false) => 0,
                 };
                 if best.is_none_or(|(key, _)| key < (rank, act.start)) {
                     best = Some(((rank, act.start), id));

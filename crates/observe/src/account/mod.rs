@@ -3,6 +3,7 @@
 //! Everything is in integer picoseconds and sums exactly: the entries of a lane add up to the window, the phases
 //! of a latency to that latency.
 
+mod alike;
 mod blame;
 mod fold;
 mod ledger;
@@ -125,6 +126,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// The account with lanes of one part that differ only in a number as one, their mean; `*` stands for the number.
+    pub fn alike(&self) -> Account {
+        alike::alike(self)
+    }
+
     /// Length of the window.
     pub fn span(&self) -> Time {
         self.until - self.from

@@ -1,4 +1,4 @@
-//! Cells as curves: what was published with its accuracy, and what was simulated, over a key that doubles.
+//! Cells as curves: what was published with its accuracy, and what was simulated, over the logarithm of a key.
 
 use hopscope_studies::pictures::{Chart, Panel};
 use hopscope_studies::report::{Cell, CellBasis};
@@ -17,6 +17,10 @@ const BOTTOM: f64 = 46.0;
 /// Curves lie side by side by so much, so that equal figures do not hide each other.
 const BESIDE: f64 = 6.0;
 const CAP: f64 = 3.0;
+/// Ticks with figures are so far apart at least.
+const APART: f64 = 26.0;
+/// Beyond so many places along the axis, signs are small and curves lie on each other.
+const PLACES_MAX: usize = 12;
 
 /// Whether a cell belongs to a panel.
 pub fn belongs(panel: &Panel, cell: &Cell) -> bool {
@@ -77,7 +81,7 @@ pub fn legend(chart: &Chart, cells: &[&Cell], with_lines: bool) -> Vec<Key> {
             continue;
         }
         let mut swatch = Drawing::new(30.0, 16.0, "", "");
-        if with_lines {
+        if with_lines && chart.accuracy.is_some() {
             swatch.path("key", "M15 0V16M12 0.7H18M12 15.3H18");
         }
         sign(&mut swatch, basis, None, (15.0, 8.0));
@@ -120,7 +124,8 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
     let mut drawing = Drawing::new(WIDTH, HEIGHT, &title, &describe(chart, cells, &xs, unit));
     drawing.legend = legend(chart, cells, true);
 
-    let reach = |cell: &&Cell| (cell.published * (1.0 + chart.accuracy)).max(cell.simulated.unwrap_or(0.0));
+    let accuracy = chart.accuracy.as_ref().map_or(0.0, |accuracy| accuracy.share);
+    let reach = |cell: &&Cell| (cell.published * (1.0 + accuracy)).max(cell.simulated.unwrap_or(0.0));
     let most = cells.iter().map(reach).fold(0.0, f64::max);
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
     let y = Scale::new((0.0, 1.04 * most), (bottom, TOP));
@@ -133,17 +138,24 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
         drawing.text("tick end", (left - 7.0, y.at(value) + 4.0), &tick(value));
     }
     drawing.line("axis", (left, bottom), (right, bottom));
-    for value in &xs {
+    let crowded = xs.len() > PLACES_MAX;
+    let mut free_from = f64::NEG_INFINITY;
+    // Where not all places have room for their figure, powers of two have one.
+    for value in xs.iter().filter(|x| !crowded || doubled(**x).fract() == 0.0) {
         let at = x.at(doubled(*value));
         drawing.line("axis", (at, bottom), (at, bottom + 4.0));
-        drawing.text("tick middle", (at, bottom + 18.0), &tick(*value));
+        if at >= free_from {
+            drawing.text("tick middle", (at, bottom + 18.0), &tick(*value));
+            free_from = at + APART;
+        }
     }
     drawing.text("small middle", ((left + right) / 2.0, HEIGHT - 8.0), &chart.along.title);
     drawing.upright("small middle", (14.0, (TOP + bottom) / 2.0), &format!("{}, {unit}", chart.shows));
 
     let middle = (chart.curves.len() as f64 - 1.0) / 2.0;
     let place = |curve: usize, cell: &Cell| {
-        along(chart, cell).map(|value| x.at(doubled(value)) + (curve as f64 - middle) * BESIDE)
+        along(chart, cell)
+            .map(|value| x.at(doubled(value)) + (curve as f64 - middle) * if crowded { 0.0 } else { BESIDE })
     };
     for curve in 0..chart.curves.len() {
         let mut points: Vec<(f64, f64)> = cells
@@ -161,14 +173,16 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
             let stroke = format!("error stroke-{}", curve % CURVES);
             let data = [("published", cell.published.to_string())];
             drawing.mark("", &data, &sentence(chart, cell, unit), |drawing| {
-                let (low, high) =
-                    (y.at(cell.published * (1.0 - chart.accuracy)), y.at(cell.published * (1.0 + chart.accuracy)));
-                let caps = format!(
-                    "M{at:.2} {low:.2}V{high:.2}M{l:.2} {low:.2}H{r:.2}M{l:.2} {high:.2}H{r:.2}",
-                    l = at - CAP,
-                    r = at + CAP
-                );
-                drawing.path(&stroke, &caps);
+                if chart.accuracy.is_some() {
+                    let (low, high) =
+                        (y.at(cell.published * (1.0 - accuracy)), y.at(cell.published * (1.0 + accuracy)));
+                    let caps = format!(
+                        "M{at:.2} {low:.2}V{high:.2}M{l:.2} {low:.2}H{r:.2}M{l:.2} {high:.2}H{r:.2}",
+                        l = at - CAP,
+                        r = at + CAP
+                    );
+                    drawing.path(&stroke, &caps);
+                }
                 sign(drawing, cell.basis, Some(curve), (at, y.at(cell.published)));
                 drawing.circle("hit", (at, y.at(cell.published)), 9.0);
             });

@@ -6,6 +6,7 @@ use hopscope_studies::report::Cell;
 use super::curves::{belongs, curve_of, legend, sentence, sign};
 use crate::axis::Scale;
 use crate::drawing::Drawing;
+use crate::study::GOOD;
 use crate::wording::{percent, signed_percent};
 
 const WIDTH: f64 = 900.0;
@@ -21,22 +22,24 @@ const BELOW: f64 = 11.0;
 pub fn draw(chart: &Chart, cells: &[&Cell], unit: &str) -> Drawing {
     let height = TOP + ROW * chart.panels.len() as f64 + BOTTOM;
     let errors: Vec<f64> = cells.iter().filter_map(|cell| cell.error).collect();
-    let reach = errors.iter().map(|error| error.abs()).fold(chart.accuracy, f64::max) * 1.08;
+    let band = chart.accuracy.as_ref().map_or(GOOD, |accuracy| accuracy.share);
+    let reach = errors.iter().map(|error| error.abs()).fold(band, f64::max) * 1.08;
     let x = Scale::new((-reach, reach), (LEFT, WIDTH - RIGHT));
-    let within = errors.iter().filter(|error| error.abs() <= chart.accuracy).count();
+    let within = errors.iter().filter(|error| error.abs() <= band).count();
     let description = format!(
         "{within} of {} cells lie within {} of what was published; the largest error is {}.",
         errors.len(),
-        percent(chart.accuracy),
+        percent(band),
         percent(errors.iter().map(|error| error.abs()).fold(0.0, f64::max))
     );
     let mut drawing = Drawing::new(WIDTH, height, "The error of every cell", &description);
     drawing.legend = legend(chart, cells, false);
 
     let bottom = height - BOTTOM;
-    let (low, high) = (x.at(-chart.accuracy), x.at(chart.accuracy));
+    let (low, high) = (x.at(-band), x.at(band));
     drawing.rect("band", [low, TOP, high - low, bottom - TOP]);
-    let words = format!("within {}, the accuracy of what was published", percent(chart.accuracy).replace(".0", ""));
+    let whose = if chart.accuracy.is_some() { ", the accuracy of what was published" } else { "" };
+    let words = format!("within {}{whose}", percent(band).replace(".0", ""));
     drawing.text("small middle", (x.at(0.0), TOP - 9.0), &words);
     for value in x.ticks(8) {
         drawing.line("grid", (x.at(value), TOP), (x.at(value), bottom));

@@ -24,6 +24,13 @@ static CACHE_FULL: Label = Label::reason("descriptors on the adapter are not use
 /// A driver waits for room.
 pub static RING_FULL: Label = Label::reason("descriptor ring full");
 
+/// A queue with `count` credits in it.
+pub(super) fn filled(sim: &Sim, count: u64) -> Queue<()> {
+    let queue = Queue::new(sim, count as usize);
+    (0..count).for_each(|_| _ = queue.try_put(()));
+    queue
+}
+
 /// A ring of descriptors, as the adapter's data sheet gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
@@ -101,21 +108,16 @@ pub struct DescriptorRing {
 impl DescriptorRing {
     /// A ring at `address` of host memory, and the processes that fetch from it.
     pub fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, address: u64, home: Home) -> Rc<DescriptorRing> {
-        let filled = |count: u64| {
-            let queue = Queue::new(sim, count as usize);
-            (0..count).for_each(|_| _ = queue.try_put(()));
-            queue
-        };
         let ring = Rc::new(DescriptorRing {
             address,
             home,
             port: port.clone(),
             doorbells: Doorbells::new(sim, &format!("{name}.doorbell"), port),
-            room: filled(spec.entries),
+            room: filled(sim, spec.entries),
             posted: RefCell::new(VecDeque::with_capacity(spec.entries as usize)),
             silent: Cell::new(0),
             head: Cell::new(0),
-            free: filled(spec.prefetch),
+            free: filled(sim, spec.prefetch),
             fetched: Queue::new(sim, spec.prefetch as usize),
             spec: spec.clone(),
         });

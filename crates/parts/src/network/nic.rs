@@ -18,7 +18,7 @@ use hopscope_kernel::{Lane, Queue, Sim, Time};
 use super::descriptor_ring::{self, DescriptorRing};
 use super::moderation::{self, Completions};
 use super::receive::Receiver;
-use super::transmit::Transmitter;
+use super::transmit::{CELL_BYTES, Transmitter};
 use super::wire;
 use crate::bus::pcie::Port;
 use crate::parameters::{Parameters, SpecError};
@@ -76,6 +76,8 @@ pub struct Spec {
     pub(super) transmit: Side,
     /// Headers that segmentation copies into every frame but the first.
     pub(super) segment_header_bytes: u32,
+    /// Packets that are read and not sent, bytes.
+    pub(super) transmit_buffer_bytes: u64,
     pub(super) receive: Side,
     /// Frames that the adapter keeps before they are written to memory.
     pub(super) buffer: u64,
@@ -91,6 +93,7 @@ impl Spec {
             wire: wire::Spec::read(p)?,
             transmit: Side::read(p, "tx")?,
             segment_header_bytes: p.bytes("tx.segment_header")? as u32,
+            transmit_buffer_bytes: p.bytes("tx.buffer")?,
             receive: Side::read(p, "rx")?,
             buffer: p.count("rx.buffer")?,
             completions: p.count("rx.completions")?,
@@ -98,6 +101,14 @@ impl Spec {
         };
         if spec.segment_header_bytes > 256 {
             return Err(p.error("tx.segment_header", "no packet has such headers", "expected 256 B at most"));
+        }
+        let fits = (spec.frame_bytes_max().next_multiple_of(CELL_BYTES).into(), 1 << 24);
+        if !(fits.0..=fits.1).contains(&spec.transmit_buffer_bytes) {
+            return Err(p.error(
+                "tx.buffer",
+                "no adapter has such a buffer",
+                "expected a frame at least, 16 MiB at most",
+            ));
         }
         for (key, value) in [("rx.buffer", spec.buffer), ("rx.completions", spec.completions)] {
             if !(1..=4_096).contains(&value) {

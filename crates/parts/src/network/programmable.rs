@@ -55,8 +55,7 @@ pub struct Spec {
     contexts: u64,
     dispatch_read: Time,
     dispatch_write: Time,
-    descriptor: Time,
-    packet: Time,
+    step: Time,
     line: Time,
     write_payload_max: u32,
     packets_buffered: usize,
@@ -74,8 +73,7 @@ impl Spec {
             contexts: p.count("contexts")?,
             dispatch_read: p.time("dispatch.read")?,
             dispatch_write: p.time("dispatch.write")?,
-            descriptor: p.time("write.descriptor")?,
-            packet: p.time("write.packet")?,
+            step: p.time("write.step")?,
             line: p.time("write.line")?,
             write_payload_max: payload(p, "write.payload_max")?,
             packets_buffered: p.count("write.buffer")? as usize,
@@ -291,14 +289,16 @@ impl Adapter {
     async fn write(&self, address: u64, bytes: u32) {
         self.contexts.delay(&DISPATCH, self.spec.dispatch_write).await;
         let engine = self.engine.acquire(&ENGINE_BUSY).await;
-        engine.hold(&DESCRIPTOR, self.spec.descriptor).await;
         let max = u64::from(self.spec.write_payload_max);
         let (mut at, end) = (address, address + u64::from(bytes));
         while at < end {
             let part = (max - at % max).min(end - at) as u32;
             let begun = self.sim.now();
             let builder = self.builder.acquire(&BUILDER_BUSY).await;
-            builder.hold(&PACKET, self.spec.packet + self.spec.line * u64::from(part.div_ceil(LINE_BYTES))).await;
+            if at == address {
+                builder.hold(&DESCRIPTOR, self.spec.step).await;
+            }
+            builder.hold(&PACKET, self.spec.step + self.spec.line * u64::from(part.div_ceil(LINE_BYTES))).await;
             drop(builder);
             engine.was_in(&BUILDING, begun);
             let built = self.sim.now();

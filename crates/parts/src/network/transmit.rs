@@ -1,7 +1,7 @@
 //! Transmission: descriptors become frames, frames are read by DMA and sent in order, completions are reported.
 //!
 //! ```text
-//!   descriptors ─▶ engine (segments) ─▶ context 0..N: DMA reads ─▶ wire ─▶ completion ══ DMA write
+//!   descriptors ─▶ engine (segments) ─▶ context 0..N: DMA reads ─▶ buffer, wire ─▶ completion ══ DMA write
 //! ```
 
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue};
 
-use super::descriptor_ring::{Descriptor, DescriptorRing};
+use super::descriptor_ring::{Descriptor, DescriptorRing, filled};
 use super::moderation::Completions;
 use super::nic::{Adapter, Completed, Contexts, Setup, Spec};
 use super::wire::Wire;
@@ -18,6 +18,7 @@ use crate::bus::pcie::Port;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
 
 static NO_DESCRIPTOR: Label = Label::reason("no descriptor on the adapter");
+static BUFFER_FULL: Label = Label::reason("packet buffer of the adapter full");
 static CONTEXTS_BUSY: Label = Label::reason("as many packets are read as there are contexts");
 static NO_FRAME: Label = Label::reason("no frame to read");
 static NOT_READ: Label = Label::reason("no frame to send");
@@ -25,12 +26,17 @@ static WIRE_BEHIND: Label = Label::reason("frames before it are not sent");
 static NOTHING_SENT: Label = Label::reason("nothing sent");
 static PROCESSING: Label = Label::protocol("packet processing");
 
+/// The packet buffer is given out in cells of this size.
+pub(super) const CELL_BYTES: u32 = 256;
+
 /// A frame that is to be sent.
 #[derive(Clone, Copy)]
 struct Frame {
-    address: u64,
     bytes: u32,
     header_bytes: u32,
+    /// What is read for it: frames of a packet share read requests, which end at multiples of the largest.
+    read_at: u64,
+    read_bytes: u32,
     /// The descriptor whose last frame it is.
     last_of: Option<Descriptor>,
 }
@@ -44,6 +50,8 @@ pub(super) struct Transmitter {
     engine: Lane,
     wire: Wire,
     contexts: Contexts<Frame>,
+    /// Free cells of the packet buffer.
+    cells: Queue<()>,
     /// Sent, but not reported.
     sent: RefCell<VecDeque<Descriptor>>,
     reports: Queue<()>,
@@ -63,6 +71,7 @@ impl Transmitter {
             engine,
             wire: Wire::new(sim, &format!("{}.wire-tx", adapter.name()), spec.wire.clone()),
             contexts: Contexts::new(sim, contexts),
+            cells: filled(sim, spec.transmit_buffer_bytes / u64::from(CELL_BYTES)),
             sent: RefCell::new(VecDeque::with_capacity(entries)),
             reports: Queue::new(sim, entries),
             rings,
@@ -84,15 +93,22 @@ impl Transmitter {
         let mut context = 0;
         loop {
             let descriptor = self.ring.next(&NO_DESCRIPTOR).await;
-            let mut done = 0;
+            let end = descriptor.address + u64::from(descriptor.bytes);
+            let request_max = u64::from(self.port.read_request_max());
+            let (mut done, mut read_at) = (0, descriptor.address);
             while done < descriptor.bytes {
                 let header_bytes = if done == 0 { 0 } else { self.spec.segment_header_bytes };
                 let bytes = (descriptor.bytes - done).min(self.spec.frame_bytes_max() - header_bytes);
-                let address = descriptor.address + u64::from(done);
                 done += bytes;
+                let read_end = (descriptor.address + u64::from(done)).next_multiple_of(request_max).min(end);
                 self.engine.spend(&PROCESSING, self.spec.transmit.frame_time).await;
+                for _ in 0..bytes.div_ceil(CELL_BYTES) {
+                    self.cells.take(&BUFFER_FULL).await;
+                }
                 let last_of = (done == descriptor.bytes).then_some(descriptor);
-                let frame = Frame { address, bytes, header_bytes, last_of };
+                let read_bytes = read_end.saturating_sub(read_at) as u32;
+                let frame = Frame { bytes, header_bytes, read_at, read_bytes, last_of };
+                read_at = read_end;
                 self.contexts.into[context].put(frame, &CONTEXTS_BUSY).await;
                 context = (context + 1) % self.contexts.into.len();
             }
@@ -102,7 +118,7 @@ impl Transmitter {
     async fn read(&self, context: usize) {
         loop {
             let frame = self.contexts.into[context].take(&NO_FRAME).await;
-            let (mut address, mut left) = (frame.address, frame.bytes);
+            let (mut address, mut left) = (frame.read_at, frame.read_bytes);
             while left > 0 {
                 let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
                 self.port.read(address, part, &DATA, self.data).await;
@@ -118,6 +134,7 @@ impl Transmitter {
             let frame = self.contexts.out[context].take(&NOT_READ).await;
             context = (context + 1) % self.contexts.out.len();
             self.wire.carry(frame.header_bytes, frame.bytes).await;
+            (0..frame.bytes.div_ceil(CELL_BYTES)).for_each(|_| _ = self.cells.try_put(()));
             if let Some(descriptor) = frame.last_of {
                 self.sent.borrow_mut().push_back(descriptor);
                 if descriptor.report {

@@ -119,7 +119,7 @@ pub(super) fn other_readings(setup: &Setup, measured: &[(Row, Mean)], cells: &[C
     let (other, name) = if setup.megabyte == 1 << 20 { (1_000_000, "10^6") } else { (1 << 20, "2^20") };
     let read_otherwise = self::cells(measured, other);
     let what = format!("the table's MB read as {name} bytes, all else equal");
-    let mut alternatives = vec![alternative("other-megabyte", what, read_otherwise)];
+    let mut alternatives = vec![Alternative::of("other-megabyte", what, read_otherwise)];
     let published = |row: &Row| row.throughput_mb_per_s;
     let rule = |row: &Row| {
         let alike = measured.iter().map(|(r, _)| r).filter(|r| r.one_disk() && r.op == row.op);
@@ -131,15 +131,8 @@ pub(super) fn other_readings(setup: &Setup, measured: &[(Row, Mean)], cells: &[C
     let two_disks = measured.iter().map(|(row, _)| row).filter(|row| !row.one_disk());
     let guessed = two_disks.map(|row| Cell::new(row.key(), published(row), rule(row), row.basis(), 0.0)).collect();
     let what = "null model: two disks give twice what one gives, but no more than the best that one gives";
-    alternatives.push(alternative("null-model", what.into(), guessed));
+    alternatives.push(Alternative::of("null-model", what.into(), guessed));
     let ours = cells.iter().filter(|c| c.key["placement"] != PLACEMENTS[0]).cloned().collect();
-    alternatives.push(alternative("null-model-beside", "this model on the same cells".into(), ours));
+    alternatives.push(Alternative::of("null-model-beside", "this model on the same cells".into(), ours));
     alternatives
-}
-
-pub(super) fn alternative(id: &str, what: String, cells: Vec<Cell>) -> Alternative {
-    let errors: Vec<f64> = cells.iter().filter_map(|c| c.error).map(f64::abs).collect();
-    let mean_abs_error = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
-    let max_abs_error = errors.iter().copied().fold(0.0, f64::max);
-    Alternative { id: id.into(), what, mean_abs_error, max_abs_error, cells }
 }

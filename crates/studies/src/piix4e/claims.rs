@@ -3,7 +3,7 @@
 use super::ID;
 use super::bus::Observed;
 use super::retold::Retold;
-use crate::report::{CellBasis, CheckedClaim};
+use crate::report::CheckedClaim;
 use crate::shelf::{self, Claim};
 
 /// Ultra DMA mode 2, bytes per second over 10^6: two bytes every 60 ns.
@@ -49,14 +49,5 @@ fn check_one(observed: &Observed, retold: &Retold, claim: Claim) -> CheckedClaim
         "account-two-channels" => (retold.two_channels, "account of a cable, 64 KiB reads"),
         other => panic!("studies/{ID}/claims.csv: nothing answers {other}"),
     };
-    let basis = match claim.basis_at_best.as_str() {
-        "input" => CellBasis::Input,
-        "fitted" => CellBasis::Fitted,
-        _ => CellBasis::Predicted,
-    };
-    let holds = basis != CellBasis::Input
-        && claim.low.is_some_and(|low| low <= simulated)
-        && claim.high.is_some_and(|high| simulated <= high);
-    let text = format!("{} ({how})", claim.claim);
-    CheckedClaim { id: claim.id, claim: text, published: claim.value, simulated, unit: claim.unit, holds, basis }
+    claim.check(simulated, how)
 }

@@ -10,7 +10,7 @@ use hopscope_parts::parameters::Value;
 use super::{ID, PLACEMENTS, Setup, bus};
 use crate::Wish;
 use crate::measure;
-use crate::pictures::{Axis, Chart, NamedSpan, Panel, Pictures, Timeline, TimelineLane};
+use crate::pictures::{Accuracy, Axis, Chart, NamedSpan, Panel, Pictures, Timeline, TimelineLane};
 use crate::study_file;
 
 /// Simulated time of the run: a few requests of 64 KB.
@@ -52,8 +52,7 @@ fn figure_2() -> Chart {
             panel("(e)", "reads of a single block", "single-block", "read"),
             panel("(f)", "writes of a single block", "single-block", "write"),
         ],
-        accuracy: ppm as f64 / 1e6,
-        accuracy_from: accuracy.source,
+        accuracy: Some(Accuracy { share: ppm as f64 / 1e6, from: accuracy.source }),
     }
 }
 

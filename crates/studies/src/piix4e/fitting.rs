@@ -75,7 +75,7 @@ pub(super) fn penalty_per_request(setup: &Setup, cells: &[Cell], wish: &Wish) ->
     let mut theirs: Option<Alternative> = None;
     for penalty in PENALTIES {
         let what = format!("{penalty} whenever requests change channels (the paper's guess), the best of three tried");
-        let tried = cells::alternative("penalty-per-request", what, with(penalty)?);
+        let tried = Alternative::of("penalty-per-request", what, with(penalty)?);
         if theirs.as_ref().is_none_or(|best| tried.mean_abs_error < best.mean_abs_error) {
             theirs = Some(tried);
         }
@@ -89,7 +89,7 @@ pub(super) fn penalty_per_request(setup: &Setup, cells: &[Cell], wish: &Wish) ->
         .cloned()
         .collect();
     let switch = setup.machines.number(BRIDGE, "channel_switch").written;
-    let ours = cells::alternative(
+    let ours = Alternative::of(
         "penalty-per-burst",
         format!("{switch} whenever the buffer changes channels (this model)"),
         per_burst,

@@ -1,7 +1,7 @@
 //! The PIIX4E study: one bridge, one or two disks, 108 cells and a bus trace.
 //!
 //! `cells` answers the SQLIO table, `bus` Tables 2 and 3 and Figure 1, `claims` the sentences, `fitting` chooses
-//! the fitted numbers, `robustness` moves and removes what the result rests on. `figures` says what can be shown.
+//! the fitted numbers. `figures` says what can be shown.
 
 mod bus;
 mod cells;
@@ -10,7 +10,6 @@ mod figures;
 mod fitting;
 pub mod picture;
 mod retold;
-mod robustness;
 
 use std::collections::BTreeMap;
 
@@ -23,13 +22,17 @@ use hopscope_parts::parameters::Value;
 
 use crate::Wish;
 use crate::machines::{Machines, parameters};
-use crate::report::Report;
+use crate::measure::Effort;
+use crate::report::{Changed, Report, Summary};
+use crate::robustness;
 use crate::study_file::{self, Number};
 
 pub use figures::pictures;
 pub use fitting::fit;
 
 const ID: &str = "piix4e";
+/// Dozens of whole studies are run to see what the result rests on.
+const COARSE: Effort = Effort { share: 0.02, seeds_max: 2, trains: true };
 const PLACEMENTS: [&str; 3] = ["one-disk", "two-disks-same-channel", "two-disks-two-channels"];
 
 /// The study with everything that can be varied: three machines, the workload's numbers, the jobs.
@@ -80,8 +83,8 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let mut alternatives = cells::other_readings(&setup, &measured, &table.cells);
     alternatives.extend(fitting::penalty_per_request(&setup, &table.cells, wish)?);
-    let (ablations, sensitivity) = if wish.sensitivity { robustness::shake(&setup, wish)? } else { Default::default() };
-    let summary = crate::report::Summary::of(&table.cells, fitted);
+    let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
+    let summary = Summary::of(&table.cells, fitted);
     let mut tables = vec![table];
     tables.extend(observed.tables());
     let claims = claims::check(&observed, &retold::Retold::observe(&setup, wish.trains)?);
@@ -95,5 +98,13 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
         ablations,
         sensitivity,
         summary,
+    })
+}
+
+fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
+    robustness::shake(ID, &setup.machines, wish, |machines, depth| {
+        let changed = Setup { machines: machines.clone(), depth: depth.unwrap_or(setup.depth), ..setup.clone() };
+        let measured = cells::measure(&changed, cells::all(), COARSE, &|_, _, _| {})?;
+        Ok(Summary::of(&cells::cells(&measured, setup.megabyte), 0))
     })
 }

@@ -6,7 +6,7 @@ use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_observe::Interval;
-use hopscope_studies::measure;
+use hopscope_studies::{measure, pcie_bench};
 
 const CLOSED: &str = "this gap is closed: take its row out of docs/DEVIATIONS.md";
 
@@ -42,4 +42,17 @@ fn the_rest_and_the_wait_of_figure_1_are_divided_otherwise_and_their_sum_is_met(
     let (rest, wait) = ((last_strobe - arrived).as_ns_f64(), (asks - last_strobe).as_ns_f64());
     assert!((rest + wait - 1_200.0).abs() < 12.0, "{rest} + {wait} ns");
     assert!(rest > 850.0 && wait < 350.0, "{rest} and {wait} ns; {CLOSED}");
+}
+
+#[test]
+fn some_transfers_of_pcie_bench_are_more_than_a_tenth_off() {
+    let library = Library::new(None).unwrap();
+    for (op, size_bytes, low, high) in
+        [("read", 127, -0.16, -0.1), ("write", 65, -0.17, -0.1), ("read-and-write", 128, 0.1, 0.21)]
+    {
+        for cell in pcie_bench::bandwidths(&library, op, size_bytes).unwrap() {
+            let error = cell.error.unwrap();
+            assert!((low..high).contains(&error), "{op} of {size_bytes} bytes: {error}; {CLOSED}");
+        }
+    }
 }

@@ -168,6 +168,11 @@ impl Port {
         self.payload_max
     }
 
+    /// Largest read request, bytes.
+    pub fn read_request_max(&self) -> u32 {
+        self.read_request_max
+    }
+
     /// Links to the host.
     pub fn up(&self) -> &Path {
         &self.up

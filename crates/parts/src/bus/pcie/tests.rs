@@ -306,3 +306,96 @@ fn a_lane_is_in_one_phase_at_a_time_in_random_systems() {
         }
     }
 }
+
+/// Where a device is.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    RootPort,
+    Switch,
+}
+
+/// Two devices, by where they are, at links of 8 lanes of 8 GT/s; a switch has such a link too.
+fn two_devices(sim: &Sim, places: [Place; 2]) -> [Rc<Port>; 2] {
+    let root = RootComplex::new(sim, "root", root_complex::Spec::example(256, Buffers::INFINITE));
+    let uplink = Link::new(sim, "uplink", link_spec(GEN3, 8, 0), &root.port(), 1);
+    let switch = pcie_switch::plug(&pcie_switch::Spec::example(Buffers::INFINITE), &uplink).unwrap();
+    [("a", places[0]), ("b", places[1])].map(|(name, place)| {
+        let above = if place == Place::Switch { &switch } else { &root.port() };
+        let link = Link::new(sim, name, link_spec(GEN3, 8, 0), above, 1);
+        Port::new(sim, &port_spec(256, 512, 32), &link).unwrap()
+    })
+}
+
+/// How long `each` of two devices takes, and which lanes were used.
+fn used<F: Future<Output = ()> + 'static>(
+    places: [Place; 2],
+    each: impl Fn(usize, [Rc<Port>; 2]) -> F,
+) -> (Time, Vec<String>) {
+    let sim = Sim::new();
+    let kept = Kept::default();
+    sim.observe(Box::new(kept.clone()));
+    let ports = two_devices(&sim, places);
+    for device in 0..2 {
+        sim.process(&format!("device{device}"), each(device, ports.clone()));
+    }
+    assert_eq!(sim.run(Time::ms(100)), Ended::Finished);
+    let mut lanes: Vec<u16> = Vec::new();
+    let records = kept.0.borrow();
+    expand(&records, |_| None, |span| lanes.extend((span.kind == hopscope_kernel::Kind::Phase).then_some(span.lane)));
+    let names = sim.lanes();
+    let mut names: Vec<String> = lanes.into_iter().map(|lane| names[usize::from(lane)].0.clone()).collect();
+    names.sort();
+    names.dedup();
+    (sim.now(), names)
+}
+
+/// The first device writes 4 KiB of the second one's memory.
+async fn to_peer(device: usize, [from, to]: [Rc<Port>; 2]) {
+    if device == 0 {
+        let route = from.route_to(&to).unwrap();
+        from.write_to(&route, 0, 4_096).await;
+    }
+}
+
+#[test]
+fn what_goes_to_a_peer_below_the_same_switch_leaves_the_uplink_alone() {
+    // 16 packets of 280 bytes, two flights, and the switch.
+    let packets = Time::ps(280 * 16_250 / 128) * 16;
+    let (time, lanes) = used([Place::Switch; 2], to_peer);
+    assert_eq!((time, lanes), (packets + Time::ns(50 + 100 + 50), vec!["a.up".into(), "b.down".into()]));
+    // Or the root complex, which takes 300 ns from one port to another.
+    let (time, lanes) = used([Place::RootPort; 2], to_peer);
+    assert_eq!((time, lanes), (packets + Time::ns(50 + 300 + 50), vec!["a.up".into(), "b.down".into()]));
+    // Or both.
+    let (time, lanes) = used([Place::Switch, Place::RootPort], to_peer);
+    assert_eq!(time, packets + Time::ns(50 + 100 + 50 + 300 + 50));
+    assert_eq!(lanes, ["a.up", "b.down", "uplink.up"]);
+}
+
+#[test]
+fn devices_below_one_switch_share_its_uplink() {
+    let write = |device: usize, ports: [Rc<Port>; 2]| async move {
+        for page in 0..64 {
+            ports[device].write(page * 4_096, 4_096, &DATA, Home::CACHE).await;
+        }
+    };
+    let (alone, _) = used([Place::RootPort; 2], write);
+    let (shared, _) = used([Place::Switch; 2], write);
+    let share = shared.as_ps() as f64 / alone.as_ps() as f64;
+    assert!((1.9..2.2).contains(&share), "{share}");
+    let (apart, _) = used([Place::Switch, Place::RootPort], write);
+    assert!(apart < alone + Time::ns(160) * 64, "{apart} with a switch of its own, {alone} without");
+}
+
+#[test]
+fn a_read_passes_a_switch_twice() {
+    let read = |device: usize, ports: [Rc<Port>; 2]| async move {
+        if device == 0 {
+            ports[0].read(0, 64, &DATA, Home::CACHE).await;
+        }
+    };
+    let (direct, _) = used([Place::RootPort; 2], read);
+    let (behind, lanes) = used([Place::Switch; 2], read);
+    assert_eq!(behind - direct, (Time::ns(100) + Time::ns(50)) * 2);
+    assert_eq!(lanes, ["a.down", "a.up", "uplink.down", "uplink.up"]);
+}
