@@ -94,11 +94,11 @@ impl Path {
     /// Sends a message of a page at most. Returns when its last packet has left the last link; a message of one packet
     /// ends by itself, for whoever waits for what follows. Until then it is on the link: there is no other delay.
     pub async fn launch(&self, packets: &Packets) -> Time {
-        for stage in &self.stages {
-            stage.direction.prepare(packets, &stage.opposite).await;
-        }
         if packets.count() == 1 {
             return self.launch_one(packets).await;
+        }
+        for stage in &self.stages {
+            stage.direction.prepare(packets, &stage.opposite).await;
         }
         if self.stages.len() == 1 {
             self.carry_over_one(packets).await;
@@ -130,8 +130,12 @@ impl Path {
         self.last().lane().delayed(&FLIGHT, left, arrival);
     }
 
-    /// Sends one packet over link after link.
-    async fn launch_one(&self, packets: &Packets) -> Time {
+    /// The same for a message of one packet, over link after link.
+    pub async fn launch_one(&self, packets: &Packets) -> Time {
+        debug_assert_eq!(packets.count(), 1, "a message of one packet");
+        for stage in &self.stages {
+            stage.direction.prepare(packets, &stage.opposite).await;
+        }
         let payload = packets.payload(0);
         let (mut open_at, mut left) = (Time::ZERO, Time::ZERO);
         for (stage, Stage { direction, .. }) in self.stages.iter().enumerate() {

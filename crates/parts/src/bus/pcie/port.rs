@@ -227,7 +227,7 @@ impl Port {
         if first == bytes {
             self.tags.take(&NO_TAG).await;
             let after = self.writes_before();
-            let arrival = self.up.launch(&Packets::request(self.header_bytes)).await + self.up.flight();
+            let arrival = self.up.launch_one(&Packets::request(self.header_bytes)).await + self.up.flight();
             let packets = self.read_memory(Sent { arrival, bytes, after }, address, data, home).await;
             let left = self.down.launch(&packets).await;
             self.down.arrive_after(left, left + self.down.flight()).await;
@@ -281,8 +281,9 @@ impl Port {
     /// Sends a read request.
     async fn request(&self, bytes: u32) -> Sent {
         let after = self.writes_before();
-        let arrival = self.up.carry(&Packets::request(self.header_bytes)).await;
-        Sent { arrival, bytes, after }
+        let left = self.up.launch_one(&Packets::request(self.header_bytes)).await;
+        self.sim.wait_until(left).await;
+        Sent { arrival: left + self.up.flight(), bytes, after }
     }
 
     /// Waits for the answer to a request, and sends it.
@@ -310,7 +311,7 @@ impl Port {
     /// arrived.
     pub async fn doorbell(&self) {
         let packets = Packets::cut(Flow::Posted, self.header_bytes, &REGISTER, 0, 4, self.payload_max);
-        let left = self.down.launch(&packets).await;
+        let left = self.down.launch_one(&packets).await;
         self.down.arrive_after(left, left + self.down.flight()).await;
     }
 
@@ -334,7 +335,7 @@ impl Port {
     /// The same; ends when nothing more can hold it up. Returns when it leaves the last link, and when it arrives.
     pub async fn send_interrupt(&self) -> (Time, Time) {
         let packets = Packets::cut(Flow::Posted, self.header_bytes, &INTERRUPT, 0, 4, self.payload_max);
-        let left = self.up.launch(&packets).await;
+        let left = self.up.launch_one(&packets).await;
         (left, (left + self.up.flight()).max(self.visible.get()))
     }
 
