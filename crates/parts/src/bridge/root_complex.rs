@@ -20,7 +20,7 @@ use hopscope_kernel::{Label, Lane, Sim, Time};
 use super::iommu::{self, Iommu};
 use crate::bus::pcie::{Buffers, DownstreamPort, payload, width};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pcie::{Home, WORD_BYTES};
+use crate::protocols::pcie::Home;
 
 /// From a request's arrival to its data, in the last-level cache.
 static CACHE_READ: Label = Label::protocol("read from the last-level cache");
@@ -48,7 +48,6 @@ pub struct Spec {
     payload_max: u32,
     completion_bytes: u32,
     combined_bytes: u32,
-    combining_request_bytes: u32,
     buffers: Buffers,
     cache_read: Time,
     memory_read: Time,
@@ -65,13 +64,13 @@ impl Spec {
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let payload_max = payload(p, "payload_max")?;
         let completion = p.bytes("completion")?;
+        let combined = p.bytes("combined")?;
         // 2.3.1.1: completions are cut at multiples of the read completion boundary.
-        if !completion.is_power_of_two() || !(64..=4_096).contains(&completion) {
-            return Err(p.error(
-                "completion",
-                "completions are not cut like that",
-                "expected 64 B to 4 KiB, a power of two",
-            ));
+        for (key, bytes) in [("completion", completion), ("combined", combined)] {
+            if !bytes.is_power_of_two() || !(64..=4_096).contains(&bytes) {
+                let help = "expected 64 B to 4 KiB, a power of two";
+                return Err(p.error(key, "completions are not cut like that", help));
+            }
         }
         let spec = Spec {
             ports: p.count("ports")?,
@@ -79,8 +78,7 @@ impl Spec {
             width: width(p, "width")?,
             payload_max,
             completion_bytes: completion as u32,
-            combined_bytes: payload(p, "combining.completion")?,
-            combining_request_bytes: payload(p, "combining.request")?,
+            combined_bytes: combined as u32,
             buffers: Buffers::read(p, payload_max)?,
             cache_read: p.time("cache_read")?,
             memory_read: p.time("memory_read")?,
@@ -114,7 +112,6 @@ impl Spec {
             payload_max,
             completion_bytes: 64,
             combined_bytes: 256,
-            combining_request_bytes: 512,
             buffers,
             cache_read: Time::ns(100),
             memory_read: Time::ns(200),
@@ -167,13 +164,11 @@ impl RootComplex {
         })
     }
 
-    /// A request arrives: its completions are cut at multiples of this many bytes. Where large requests follow one
-    /// another and no write comes in between, the next lines are there before the first have left, and go together.
-    pub fn completion_bytes(&self, address: u64, bytes: u32) -> u32 {
-        let combining = u64::from(self.spec.combining_request_bytes);
-        let words = u64::from(bytes.next_multiple_of(WORD_BYTES));
-        let large = words >= combining && address.is_multiple_of(combining);
-        if self.combining.replace(large) && large { self.spec.combined_bytes } else { self.spec.completion_bytes }
+    /// A request is sent, which asks for as much as one may or for less: its completions are cut at multiples of this
+    /// many bytes. Where requests for as much as one may follow one another and no write comes in between, the next
+    /// lines are there before the first have left, and go together.
+    pub fn completion_bytes(&self, whole: bool) -> u32 {
+        if self.combining.replace(whole) && whole { self.spec.combined_bytes } else { self.spec.completion_bytes }
     }
 
     /// From one port to another, from the first byte to the first byte.

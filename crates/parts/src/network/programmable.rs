@@ -53,8 +53,7 @@ pub struct Spec {
     clock: Time,
     window_bytes: u64,
     contexts: u64,
-    dispatch_read: Time,
-    dispatch_write: Time,
+    dispatch: Time,
     step: Time,
     line: Time,
     write_payload_max: u32,
@@ -71,8 +70,7 @@ impl Spec {
             clock: p.period("clock")?,
             window_bytes: p.bytes("window")?,
             contexts: p.count("contexts")?,
-            dispatch_read: p.time("dispatch.read")?,
-            dispatch_write: p.time("dispatch.write")?,
+            dispatch: p.time("dispatch")?,
             step: p.time("write.step")?,
             line: p.time("write.line")?,
             write_payload_max: payload(p, "write.payload_max")?,
@@ -274,7 +272,7 @@ impl Adapter {
     }
 
     async fn read(&self, address: u64, bytes: u32) {
-        self.contexts.delay(&DISPATCH, self.spec.dispatch_read).await;
+        self.contexts.delay(&DISPATCH, self.spec.dispatch).await;
         let builder = self.builder.acquire(&BUILDER_BUSY).await;
         builder.hold(&REQUEST, self.spec.request).await;
         drop(builder);
@@ -287,7 +285,7 @@ impl Adapter {
     }
 
     async fn write(&self, address: u64, bytes: u32) {
-        self.contexts.delay(&DISPATCH, self.spec.dispatch_write).await;
+        self.contexts.delay(&DISPATCH, self.spec.dispatch).await;
         let engine = self.engine.acquire(&ENGINE_BUSY).await;
         let max = u64::from(self.spec.write_payload_max);
         let (mut at, end) = (address, address + u64::from(bytes));

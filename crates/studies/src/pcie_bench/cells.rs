@@ -58,14 +58,14 @@ impl Row {
         self.metric == "bandwidth"
     }
 
-    /// How it relates to the model. The command path gives each host's latencies to its root complex; everything else
-    /// is fitted on the Sandy Bridge host, on four sizes and the latencies.
+    /// How it relates to the model. Everything is fitted on the Sandy Bridge host, on four sizes and the latencies; the
+    /// command path gives the other host's latencies to its root complex.
     pub(super) fn basis(&self) -> CellBasis {
         let commands = self.op.starts_with("cmd-");
         let allowed = self.host == SANDY_BRIDGE && (!self.is_bandwidth() || FITTED_BYTES.contains(&self.size_bytes));
-        match (commands, allowed) {
-            (true, _) => CellBasis::Input,
-            (false, true) => CellBasis::Fitted,
+        match (allowed, commands) {
+            (true, _) => CellBasis::Fitted,
+            (false, true) => CellBasis::Input,
             (false, false) => CellBasis::Predicted,
         }
     }
@@ -107,11 +107,14 @@ pub(super) fn coarse_effort() -> Effort {
     Effort { share: 0.01, seeds_max: 1, trains: true }
 }
 
+/// The window that addresses are drawn from, warm in the cache: pcie-bench, section 6.
+const WINDOW_BYTES: u64 = 8 << 10;
+
 /// Random transfers within the window, as many in flight as are asked for.
-fn job(row: &Row, depth: u64, window_bytes: u64, ramp: &str, runtime: &str) -> Result<Job, Failure> {
+fn job(row: &Row, depth: u64, ramp: &str, runtime: &str) -> Result<Job, Failure> {
     let (device, rw) = row.device();
     let size = row.size_bytes;
-    let slots = (window_bytes / size.next_multiple_of(LINE_BYTES)).max(1);
+    let slots = (WINDOW_BYTES / size.next_multiple_of(LINE_BYTES)).max(1);
     let words = [
         format!("--filename={device}"),
         format!("--rw={rw}"),
@@ -133,7 +136,7 @@ fn machine<'a>(setup: &'a Setup, row: &Row) -> &'a Blueprint {
 
 /// Gb/s; of one direction, where both are in use.
 fn bandwidth(setup: &Setup, row: &Row, effort: Effort) -> Result<Mean, Failure> {
-    let jobs = [job(row, setup.depth, setup.window_bytes, "40us", "400us")?];
+    let jobs = [job(row, setup.depth, "40us", "400us")?];
     let Mean { value, half_width } = throughput(machine(setup, row), &jobs, effort)?;
     let share = 8.0 / 1e9 / if row.both_ways() { 2.0 } else { 1.0 };
     let half_width = if half_width.is_finite() { half_width * share } else { 0.0 };
@@ -142,7 +145,7 @@ fn bandwidth(setup: &Setup, row: &Row, effort: Effort) -> Result<Mean, Failure> 
 
 /// Median, ns, with one transfer in flight. Nothing of it is random but the address.
 fn latency(setup: &Setup, row: &Row, trains: bool) -> Result<Mean, Failure> {
-    let jobs = [job(row, 1, setup.window_bytes, "0us", "100us")?];
+    let jobs = [job(row, 1, "0us", "100us")?];
     let outcome = run::run(machine(setup, row), &jobs, Options { seed: 1, trains, until: None }, None)?;
     let got = outcome.jobs.into_iter().find_map(|job| job.got);
     let median = got.map_or(0, |transfers| transfers.latency_ns.value_at_quantile(0.5));
@@ -177,7 +180,7 @@ fn cells(measured: &[(Row, Mean)], of: impl Fn(&Row) -> bool) -> Vec<Cell> {
 pub(super) fn tables(setup: &Setup, measured: &[(Row, Mean)]) -> Vec<Table> {
     let title = format!(
         "DMA bandwidth within a warm window of {} KiB, {} transfers in flight; reads and writes at once: one direction",
-        setup.window_bytes >> 10,
+        WINDOW_BYTES >> 10,
         setup.depth
     );
     let bandwidths = cells(measured, Row::is_bandwidth);
@@ -194,7 +197,7 @@ pub(super) fn requests_under_way(setup: &Setup, trains: bool) -> Result<usize, F
     let rows = all();
     let row = rows.iter().find(|row| row.is(IVY_BRIDGE, "read", LINE_BYTES));
     let row = row.unwrap_or_else(|| panic!("studies/{ID}: reads of a line are published"));
-    let jobs = [job(row, setup.depth, setup.window_bytes, "0us", "1ms")?];
+    let jobs = [job(row, setup.depth, "0us", "1ms")?];
     let trace = trace(machine(setup, row), &jobs, SPAN, trains)?;
     let Quantity::Time(flight) = setup.machines.number(LINK, "flight").value else {
         panic!("{LINK}: the flight is a time")

@@ -36,20 +36,15 @@ struct Setup {
     title: String,
     machines: Machines,
     depth: u64,
-    window_bytes: u64,
 }
 
 impl Setup {
     /// As it is shipped.
     fn read(library: &Library) -> Result<Setup, Failure> {
         let machines = Machines::read(ID, library, &mut Sources::default())?;
-        let number = |key: &str| match machines.number(ADAPTER, key).value {
-            Value::Count(n) | Value::Bytes(n) => n,
-            other => panic!("{ADAPTER} {key}: {other:?}"),
-        };
         // The firmware keeps each of its contexts busy.
-        let (depth, window_bytes) = (number("contexts"), number("window"));
-        Ok(Setup { title: study_file::read(ID).title, machines, depth, window_bytes })
+        let Value::Count(depth) = machines.number(ADAPTER, "contexts").value else { panic!("contexts are counted") };
+        Ok(Setup { title: study_file::read(ID).title, machines, depth })
     }
 }
 

@@ -22,7 +22,7 @@ use super::{Buffers, Link, UpstreamPort, payload, width};
 use crate::bridge::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{
-    DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER,
+    DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER, WORD_BYTES,
 };
 
 /// Requests of one read, at most: a page's worth in requests of 128 bytes, and a partial one.
@@ -299,7 +299,9 @@ impl Port {
         if self.root.translates() {
             self.up.arrive_after(flew, arrival).await;
         }
-        let completion_max = self.root.completion_bytes(address, bytes).min(self.payload_max);
+        let max = self.read_request_max;
+        let whole = bytes.next_multiple_of(WORD_BYTES) == max && address.is_multiple_of(u64::from(max));
+        let completion_max = self.root.completion_bytes(whole).min(self.payload_max);
         self.root.read(arrival, address, bytes, home, after).await;
         if !self.root.translates() {
             self.up.flew(flew, arrival);
