@@ -34,7 +34,7 @@ const REQUESTS_MAX: usize = 4_096;
 /// Packets have any length.
 const BLOCK_BYTES: u32 = 1;
 /// A job that does not say how much it moves moves so much.
-const STREAM_BYTES: u64 = 1 << 30;
+const STREAM_BYTES: u64 = 1 << 35;
 /// Buffers begin here.
 const BUFFERS_AT: u64 = 0x1_0000_0000;
 
