@@ -283,7 +283,6 @@ fn every_number_of_an_adapter_bites() {
         nic(RECEIVE_SMALL, &interrupts, &["driver.interrupt=10 us"], (0.99, 1.01)),
         nic(RECEIVE_SMALL, &[], &["driver.budget=1 packets"], (0.1, 0.3)),
         // Segmentation: one descriptor for 44 frames, whose headers are copied.
-        nic(SEGMENTED, &[ONE_BY_ONE], &["driver.packet_max=64 KiB"], (0.92, 0.98)),
         nic(SEGMENTED, &[ONE_BY_ONE, "driver.packet_max=64 KiB"], &["nic.tx.segment_header=254 B"], (0.85, 0.89)),
         nic(
             &SEGMENTED.replace("=16", "=2"),
