@@ -4,6 +4,7 @@
 //! priority, then by when they came, then by the names of those who asked. A release hands over through
 //! arbitration, so that nobody overtakes and nothing recurses.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -50,7 +51,8 @@ pub(crate) struct LaneState {
     holder: u64,
     /// When the lane is free again whose holder has left.
     left_until: Time,
-    waiters: Vec<Waiter>,
+    /// The best first.
+    waiters: VecDeque<Waiter>,
     arbitrating: bool,
     /// The train that runs on this lane.
     pub(crate) train: Option<u32>,
@@ -77,7 +79,7 @@ impl LaneState {
             class: 0,
             holder: 0,
             left_until: Time::ZERO,
-            waiters: Vec::new(),
+            waiters: VecDeque::new(),
             arbitrating: false,
             train: None,
             interruptible: None,
@@ -110,8 +112,7 @@ impl Core {
         if state.holder != 0 && (state.holder != LEFT || state.left_until > now) {
             return None;
         }
-        let best = (0..state.waiters.len()).min_by_key(|&i| state.waiters[i].order)?;
-        let w = state.waiters.swap_remove(best);
+        let w = state.waiters.pop_front()?;
         state.holder = w.ticket();
         self.counts.grants += 1;
         self.record_wait(lane, w.task, w.reason, w.since, now);
@@ -178,7 +179,12 @@ impl Core {
         let state = &mut self.lanes[lane as usize];
         let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | ticket);
         let order = (u128::from(priority) << 120) | (u128::from(edge) << 56) | u128::from(low);
-        state.waiters.push(Waiter { order, since, task, reason });
+        // Whoever comes later is hardly ever better.
+        let mut position = state.waiters.len();
+        while position > 0 && state.waiters[position - 1].order > order {
+            position -= 1;
+        }
+        state.waiters.insert(position, Waiter { order, since, task, reason });
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
         {
