@@ -222,3 +222,38 @@ fn several_files_are_checked_each_and_the_right_ones_said_to_be() {
     assert_eq!((&json["files"][0]["kind"], &json["files"][0]["ok"]), (&"system".into(), &true.into()));
     assert_eq!((&json["files"][1]["problems"][0]["line"], &json["files"][1]["ok"]), (&3.into(), &false.into()));
 }
+
+#[test]
+fn a_job_that_ends_before_its_account_begins_is_told_what_to_add() {
+    let ran = hopscope(&["explain", "piix4e-one-disk", "--rw=write", "--bs=64k", "--size=64k", "--runtime=2"]);
+    refused(&ran, &["the jobs are done after", "0.200 s", "time_based", "--runtime=2"]);
+}
+
+#[test]
+fn a_wrong_machine_with_links_says_what_and_where() {
+    let folder = TempDir::new().unwrap();
+    let system = |name: &str| fs::read_to_string(Path::new("../../data/systems").join(name)).unwrap();
+    for (name, from, to, words) in [
+        ("nvme-server.toml", "\"4 lanes\"", "\"5 lanes\"", &["links have 1, 2, 4, 8, 12 or 16 lanes"][..]),
+        ("nvme-server.toml", "\"4 lanes\"", "\"4\"", &["a unit is missing"]),
+        ("nvme-server.toml", "\"switch.port1\"", "\"switch.port77\"", &["there is no port `switch.port77`"]),
+        ("nvme-server.toml", "\"switch.port1\"", "\"switch.port0\"", &["`switch.port0` is already used"]),
+        ("nvme-server.toml", "\"link1.device\"", "\"root.port1\"", &["is a PCI Express port"]),
+    ] {
+        let path = folder.path().join("machine.toml");
+        fs::write(&path, changed(&system(name), from, to)).unwrap();
+        refused(&check_path(&path), words);
+    }
+    for (set, words) in [
+        ("gpu.pcie.tags=0 tags", "expected 1 to 16384 tags"),
+        ("gpu.pcie.payload_max=100 B", "128 B to 4 KiB"),
+        ("root.completion=32 B", "64 B to 4 KiB"),
+        ("root.iommu.page=5 KiB", "4 KiB to 1 GiB"),
+        ("link.flight=1 s", "100 us at most"),
+        ("link.rate=3 GT/s", "the link has no row for 3.0 GT/s"),
+        ("link.bits_per_error=5 bits", "1000000 bits and more"),
+        ("gpu.pcie.ordering=loose", "\"strict\" or \"relaxed\""),
+    ] {
+        refused(&hopscope(&["run", "gpu-server", "--rw=read", "--runtime=1ms", "--set", set]), &[words]);
+    }
+}

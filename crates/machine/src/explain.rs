@@ -7,6 +7,7 @@ use hopscope_observe::account::{Extent, Ledger};
 use crate::blueprint::Blueprint;
 use crate::fio_json::Figures;
 use crate::job_file::Job;
+use crate::problem::Problem;
 use crate::run::{Both, Failure, Options, Outcome, Stop, run_in};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
@@ -33,7 +34,8 @@ pub fn explain(
 ) -> Result<Explained, Failure> {
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    let (sim, ledger) = (Sim::new(), Ledger::new(ramp.saturating_add(Time::ps(runtime.as_ps() / 10)), extent));
+    let from = ramp.saturating_add(Time::ps(runtime.as_ps() / 10));
+    let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
     let keeping = Box::new(ledger.clone());
     let watcher: Box<dyn Observer> = match watcher {
         Some(watcher) => Box::new(Both(keeping, watcher)),
@@ -42,8 +44,20 @@ pub fn explain(
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(watcher))?;
     let account = Account::of(&sim, &ledger, outcome.stop == Stop::Finished)
         .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
-    let account = account.ok_or_else(|| Failure::Defect("no lane was used within the run".to_string()))?;
+    let Some(account) = account else {
+        return Err(match jobs.first() {
+            Some(job) if outcome.stop == Stop::Finished => over_too_soon(job, from, outcome.simulated),
+            _ => Failure::Defect("no lane was used within the run".to_string()),
+        });
+    };
     Ok(Explained { outcome, account })
+}
+
+/// The jobs were done before the account begins.
+fn over_too_soon(job: &Job, from: Time, ended: Time) -> Failure {
+    let title = format!("the jobs are done after {ended}, and the account begins at {from}, a tenth of `runtime`");
+    let problem = Problem::at(job.place_of("runtime"), title);
+    Failure::Input(problem.help("add `time_based`, so that they start over, or ask for a shorter `runtime`").into())
 }
 
 impl Explained {

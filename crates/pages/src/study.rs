@@ -264,6 +264,7 @@ fn matrix(chart: &Chart, panel: &Panel, cells: &[&Published], id: &str) -> Table
     let of = |curve: usize| cells.iter().filter(move |cell| curve_of(chart, cell) == Some(curve));
     let group = |(curve, (_, name)): (usize, &(String, String))| {
         let mut bases: Vec<&str> = of(curve).map(|cell| basis_word(cell.basis)).collect();
+        bases.sort_unstable();
         bases.dedup();
         Head { text: format!("{} ({})", capital(name), bases.join(", ")), columns: 3, rows: 1, figure: false }
     };

@@ -84,11 +84,11 @@ impl Spec {
         if !(1..=64).contains(&spec.packets_buffered) {
             return Err(p.error("write.buffer", "the buffer holds 1 to 64 packets", "write \"2 packets\""));
         }
-        if !(u64::from(TRANSFER_BYTES_MAX)..=1 << 30).contains(&spec.window_bytes) {
+        if !(u64::from(TRANSFER_BYTES_MAX)..=1 << 40).contains(&spec.window_bytes) {
             return Err(p.error(
                 "window",
                 "a transfer does not fit or the window is too large",
-                "expected 4 KiB to 1 GiB",
+                "expected 4 KiB to 1 TiB",
             ));
         }
         Ok(spec)

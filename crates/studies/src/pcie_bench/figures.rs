@@ -32,7 +32,7 @@ fn bandwidth() -> Chart {
         panels: vec![
             panel("(a)", "reads", "read"),
             panel("(b)", "writes", "write"),
-            panel("(c)", "reads and writes at once, one direction", "read-and-write"),
+            panel("(c)", "both at once", "read-and-write"),
         ],
         accuracy: None,
     }
