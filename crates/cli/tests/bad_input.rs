@@ -226,7 +226,7 @@ fn several_files_are_checked_each_and_the_right_ones_said_to_be() {
 #[test]
 fn a_job_that_ends_before_its_account_begins_is_told_what_to_add() {
     let ran = hopscope(&["explain", "piix4e-one-disk", "--rw=write", "--bs=64k", "--size=64k", "--runtime=2"]);
-    refused(&ran, &["the jobs are done after", "0.200 s", "time_based", "--runtime=2"]);
+    refused(&ran, &["the jobs are done after", "200.000 ms", "time_based", "--runtime=2"]);
 }
 
 #[test]
