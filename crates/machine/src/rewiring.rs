@@ -36,6 +36,9 @@ pub(crate) fn bracketed(text: &str) -> Option<&str> {
     text.strip_prefix('[')?.strip_suffix(']')
 }
 
+/// How the title begins where a machine has no part of a name or a model.
+pub(crate) const NOT_THERE: &str = "this machine has no";
+
 impl Blueprint {
     /// Names of the parts that `selector` stands for: a part's name, or `[model]` for all parts of a model.
     pub(crate) fn named(&self, selector: &str, at: Place) -> Result<Vec<String>, Problem> {
@@ -46,7 +49,7 @@ impl Blueprint {
         let found = known.iter().zip(&self.parts).filter(|(name, _)| **name == wanted);
         let names: Vec<String> = found.map(|(_, part)| part.name.clone()).collect();
         if names.is_empty() {
-            let problem = Problem::at(at, format!("this machine has no {what} `{wanted}`"));
+            let problem = Problem::at(at, format!("{NOT_THERE} {what} `{wanted}`"));
             return Err(problem.help(did_you_mean(wanted, &known)));
         }
         Ok(names)

@@ -15,6 +15,7 @@ use crate::library::Library;
 use crate::parameter_table::{TableReader, document};
 use crate::problem::{Problem, Problems, Sources, place};
 use crate::quantity;
+use crate::rewiring::NOT_THERE;
 use crate::run::{Failure, Options};
 
 /// The key that tells an upgrade file from others.
@@ -149,16 +150,25 @@ impl UpgradeFile {
 pub(crate) fn check(library: &Library, sources: &mut Sources, file: u32) -> Result<(), Problems> {
     let upgrade = read(sources, file)?;
     let jobs = job_file::read_options(sources, &["--rw=read", "--bs=64k"])?.jobs;
-    let mut refused = Problem::at(place(file, 0..0), "there is no system that this upgrade could fit").into();
+    let none = Problem::at(place(file, 0..0), "there is no system that this upgrade could fit");
+    // Of the refusals, the one that comes furthest into the file speaks of the system that the upgrade is for.
+    let mut refused = ((0, false), Problems::from(none));
     for text in library.systems().filter_map(|name| library.system(name).cloned()).collect::<Vec<_>>() {
         let system = sources.add(text.name, text.text);
         let Ok(blueprint) = Blueprint::read(library, sources, system) else { continue };
         match upgrade.apply(&Setting { blueprint, jobs: jobs.clone() }, library, sources) {
             Ok(_) => return Ok(()),
-            Err(problems) => refused = problems,
+            Err(problems) => {
+                let first = problems.0.first();
+                let at = first.and_then(|problem| problem.place).map_or(0, |place| place.start);
+                let has_the_parts = first.is_some_and(|problem| !problem.title.starts_with(NOT_THERE));
+                if (at, has_the_parts) >= refused.0 {
+                    refused = ((at, has_the_parts), problems);
+                }
+            }
         }
     }
-    Err(refused)
+    Err(refused.1)
 }
 
 /// An upgrade that fits, not run yet.
