@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::Time;
 
-use crate::bus::pcie::{Buffers, DownstreamPort, Link, UpstreamPort, payload, width};
+use crate::bus::pcie::{Buffers, DownstreamPort, Link, UpstreamPort, payload, rate, width};
 use crate::parameters::{Parameters, SpecError};
 
 /// The switch's data sheet.
@@ -36,7 +36,7 @@ impl Spec {
         let payload_max = payload(p, "payload_max")?;
         let spec = Spec {
             ports: p.count("ports")?,
-            rate: p.rate("rate")?,
+            rate: rate(p, "rate")?,
             width: width(p, "width")?,
             port_width: width(p, "port_width")?,
             payload_max,

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Label, Lane, Sim, Time};
 
 use super::iommu::{self, Iommu};
-use crate::bus::pcie::{Buffers, DownstreamPort, payload, width};
+use crate::bus::pcie::{Buffers, DownstreamPort, payload, rate, width};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 
@@ -74,7 +74,7 @@ impl Spec {
         }
         let spec = Spec {
             ports: p.count("ports")?,
-            rate: p.rate("rate")?,
+            rate: rate(p, "rate")?,
             width: width(p, "width")?,
             payload_max,
             completion_bytes: completion as u32,

@@ -37,6 +37,8 @@ use crate::parameters::{Parameters, SpecError};
 
 /// Widths that links have.
 pub const WIDTHS: [u64; 6] = [1, 2, 4, 8, 12, 16];
+/// Rates that lanes have: 2.5 to 64 GT/s, in bytes per second.
+const RATES: [u64; 6] = [312_500_000, 625_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 8_000_000_000];
 /// Payloads and read requests are powers of two between these (7.5.3.4).
 const PAYLOAD: std::ops::RangeInclusive<u64> = 128..=4_096;
 /// 3.5.2.1: what the acknowledge limit counts for a packet besides its payload, bytes.
@@ -126,7 +128,7 @@ impl Spec {
         let spec = Spec {
             generations,
             factors,
-            rate: p.rate("rate")?,
+            rate: rate(p, "rate")?,
             width: width(p, "width")?,
             flight: p.time("flight")?,
             bits_per_error: p.count("bits_per_error")?,
@@ -148,6 +150,16 @@ impl Spec {
         }
         Ok(spec)
     }
+}
+
+/// A rate, from data.
+pub fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
+    let rate = p.rate(key)?;
+    if !RATES.contains(&rate) {
+        let help = "expected 2.5, 5, 8, 16, 32 or 64 GT/s";
+        return Err(p.error(key, "lanes have no such rate", help));
+    }
+    Ok(rate)
 }
 
 /// A width, from data.

@@ -18,7 +18,7 @@ use std::task::Poll;
 use hopscope_kernel::{Label, Queue, Sim, Time, join};
 
 use super::path::{LINKS_MAX, Path};
-use super::{Buffers, Link, UpstreamPort, payload, width};
+use super::{Buffers, Link, UpstreamPort, payload, rate, width};
 use crate::bridge::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{
@@ -70,7 +70,7 @@ impl PortSpec {
             }
         };
         Ok(PortSpec {
-            rate: p.rate("pcie.rate")?,
+            rate: rate(p, "pcie.rate")?,
             width: width(p, "pcie.width")?,
             payload_max: payload(p, "pcie.payload_max")?,
             read_request_max: payload(p, "pcie.read_request_max")?,
