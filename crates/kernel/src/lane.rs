@@ -459,7 +459,7 @@ impl<'a> Grant<'a> {
             let mut core = sim.shared.core.borrow_mut();
             let task = sim.shared.current.get();
             let mut hold = Interruptible { start, units: count, rule, task };
-            if let Some(priority) = core.lanes[id].waiters.iter().map(|w| w.priority()).min() {
+            if let Some(priority) = core.lanes[id].waiters.front().map(Waiter::priority) {
                 hold.ask(priority, start);
             }
             core.lanes[id].interruptible = Some(hold);

@@ -16,12 +16,13 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
+use super::requests::Requests;
 use crate::bridge::ahci::{Access, Ahci, Slot};
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
-use crate::protocols::storage::{Completion, Operation, Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
@@ -102,12 +103,6 @@ impl Spec {
     }
 }
 
-/// A request, and how many of its commands have not ended.
-struct Pending {
-    request: Option<Request>,
-    commands_left: u32,
-}
-
 /// A request that waits for its submission.
 struct Waiting {
     request: Request,
@@ -127,9 +122,8 @@ struct PortDriver {
     /// Free tags.
     tags: Queue<u8>,
     /// Of each tag: the request that it belongs to.
-    owners: RefCell<[usize; TAGS_MAX as usize]>,
-    pending: RefCell<Vec<Pending>>,
-    free_pending: RefCell<Vec<usize>>,
+    owners: RefCell<[u32; TAGS_MAX as usize]>,
+    under_way: Requests,
 }
 
 /// Starts the driver on every port that has a drive; returns them, by the names of the drives.
@@ -161,8 +155,7 @@ pub fn install(
             requests: Queue::new(sim, REQUESTS_MAX),
             tags,
             owners: RefCell::new([0; TAGS_MAX as usize]),
-            pending: RefCell::default(),
-            free_pending: RefCell::default(),
+            under_way: Requests::default(),
         });
         volumes.push((drive.name, driver.clone()));
         drivers.push(driver.clone());
@@ -218,7 +211,7 @@ impl PortDriver {
     /// Submits the commands of a request.
     async fn submit_all(&self, request: Request) {
         let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
-        let owner = self.pend(request);
+        let owner = self.under_way.open(request, bytes.div_ceil(self.spec.transfer_max));
         let mut done = 0;
         while done < bytes {
             let tag = self.tags.take(&NO_TAG).await;
@@ -245,36 +238,10 @@ impl PortDriver {
         }
     }
 
-    /// Keeps a request until its commands have ended.
-    fn pend(&self, request: Request) -> usize {
-        let commands_left = request.bytes.div_ceil(self.spec.transfer_max);
-        let entry = Pending { request: Some(request), commands_left };
-        let mut pending = self.pending.borrow_mut();
-        match self.free_pending.borrow_mut().pop() {
-            Some(index) => {
-                pending[index] = entry;
-                index
-            }
-            None => {
-                pending.push(entry);
-                pending.len() - 1
-            }
-        }
-    }
-
     fn end(&self, tag: u8) {
         let owner = self.owners.borrow()[usize::from(tag)];
         let _ = self.tags.try_put(tag);
-        let mut pending = self.pending.borrow_mut();
-        let entry = &mut pending[owner];
-        entry.commands_left -= 1;
-        if entry.commands_left > 0 {
-            return;
-        }
-        self.free_pending.borrow_mut().push(owner);
-        if let Some(Request { operation, bytes, issued, done, .. }) = entry.request.take() {
-            let _ = done.try_put(Completion { operation, bytes, issued });
-        }
+        self.under_way.part_ended(owner);
     }
 }
 

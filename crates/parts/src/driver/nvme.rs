@@ -16,12 +16,13 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
+use super::requests::Requests;
 use crate::controller::nvme::{Controller, Message};
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
-use crate::protocols::storage::{Completion, Request, Storage};
+use crate::protocols::storage::{Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
@@ -137,12 +138,6 @@ fn choice(p: &mut Parameters, key: &str, words: [&str; 2]) -> Result<usize, Spec
     })
 }
 
-/// A request, and how many of its commands have not ended.
-struct Pending {
-    request: Option<Request>,
-    commands_left: u32,
-}
-
 /// A request that waits for its submission.
 struct Waiting {
     request: Request,
@@ -158,10 +153,9 @@ struct Driver {
     processor: Rc<Processor>,
     controller: Rc<Controller>,
     requests: Queue<Waiting>,
-    pending: RefCell<Vec<Pending>>,
-    free_pending: RefCell<Vec<usize>>,
+    under_way: Requests,
     /// Of each command identifier: the request that it belongs to.
-    owners: RefCell<Vec<usize>>,
+    owners: RefCell<Vec<u32>>,
     free_identifiers: RefCell<Vec<u16>>,
     /// As many as there are free identifiers.
     room: Queue<()>,
@@ -188,8 +182,7 @@ pub fn install(
         processor: processor.clone(),
         controller: controller.clone(),
         requests: Queue::new(sim, REQUESTS_MAX),
-        pending: RefCell::default(),
-        free_pending: RefCell::default(),
+        under_way: Requests::default(),
         owners: RefCell::new(vec![0; commands]),
         free_identifiers: RefCell::new((0..commands as u16).rev().collect()),
         room,
@@ -253,7 +246,7 @@ impl Driver {
     /// Submits the commands of a request; the doorbell says so when the last one is in the queue, or when it is full.
     async fn submit_all(&self, request: Request) {
         let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
-        let owner = self.pend(request);
+        let owner = self.under_way.open(request, bytes.div_ceil(self.transfer_max));
         let mut done = 0;
         let mut work = None;
         while done < bytes {
@@ -284,23 +277,6 @@ impl Driver {
             done += part;
         }
         self.controller.queues().ring();
-    }
-
-    /// Keeps a request until its commands have ended.
-    fn pend(&self, request: Request) -> usize {
-        let commands_left = request.bytes.div_ceil(self.transfer_max);
-        let entry = Pending { request: Some(request), commands_left };
-        let mut pending = self.pending.borrow_mut();
-        match self.free_pending.borrow_mut().pop() {
-            Some(index) => {
-                pending[index] = entry;
-                index
-            }
-            None => {
-                pending.push(entry);
-                pending.len() - 1
-            }
-        }
     }
 
     async fn run_handler(&self, interrupts: Queue<Message>, delivery: Time, handler: Time) {
@@ -356,15 +332,6 @@ impl Driver {
         let owner = self.owners.borrow()[usize::from(identifier)];
         self.free_identifiers.borrow_mut().push(identifier);
         let _ = self.room.try_put(());
-        let mut pending = self.pending.borrow_mut();
-        let entry = &mut pending[owner];
-        entry.commands_left -= 1;
-        if entry.commands_left > 0 {
-            return;
-        }
-        self.free_pending.borrow_mut().push(owner);
-        if let Some(Request { operation, bytes, issued, done, .. }) = entry.request.take() {
-            let _ = done.try_put(Completion { operation, bytes, issued });
-        }
+        self.under_way.part_ended(owner);
     }
 }

@@ -163,11 +163,6 @@ impl Port {
         &self.root
     }
 
-    /// Largest payload of a packet, bytes.
-    pub fn payload_max(&self) -> u32 {
-        self.payload_max
-    }
-
     /// Largest read request, bytes.
     pub fn read_request_max(&self) -> u32 {
         self.read_request_max
