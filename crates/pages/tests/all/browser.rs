@@ -1,18 +1,13 @@
 //! Pages in a browser: the data are what the report says, zooming works, nothing is loaded. Skipped where there is no
 //! Chromium: `HOPSCOPE_CHROMIUM` names one, or it is on the path.
 
-#[allow(dead_code)]
-mod fixture;
-#[allow(dead_code)]
-mod reading;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use fixture::{Run, report, study_page};
-use reading::data;
+use crate::fixture::{Run, report, study_page};
+use crate::reading::data;
 use serde_json::Value;
 
 const NAMED_BY: &str = "HOPSCOPE_CHROMIUM";

@@ -117,7 +117,7 @@ fn the_accesses_of_linux_are_those_that_were_recorded() {
 /// A known gap: a list of steps is a program, and nobody looks what it makes the controller do.
 #[test]
 fn a_driver_that_forgets_the_descriptor_table_ends_in_a_defect() {
-    let text = include_str!("../../../data/parts/driver/linux-ata-piix.toml");
+    let text = include_str!("../../../../data/parts/driver/linux-ata-piix.toml");
     let forgetful: String = text.split_inclusive('\n').filter(|line| !line.contains("descriptor-table")).collect();
     let folder = tempfile::TempDir::new().expect("a scratch folder");
     fs::create_dir_all(folder.path().join("parts/driver")).expect("a folder");

@@ -1,14 +1,11 @@
 //! What must hold of every page: it is whole, it is readable, it says what the report says, and nothing gets out of it.
 
-mod fixture;
-mod reading;
-
 use std::collections::BTreeSet;
 
-use fixture::{HOSTILE, Run, comparison_page, outlook_page, report, study_page};
+use crate::fixture::{HOSTILE, Run, comparison_page, outlook_page, report, study_page};
+use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
 use hopscope_pages::Page;
-use reading::{attributes, data, without_scripts};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
@@ -291,7 +288,7 @@ fn a_comparison_has_both_sides_of_every_hop() {
 fn several_studies_make_one_page() {
     let (one, mut two) = (report(), report());
     two.study = "another".into();
-    let pictures = fixture::pictures();
+    let pictures = crate::fixture::pictures();
     let studied = [&one, &two].map(|report| hopscope_pages::study::Studied {
         report,
         pictures: &pictures,

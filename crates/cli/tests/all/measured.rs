@@ -2,20 +2,17 @@
 
 #![cfg(unix)]
 
-#[allow(dead_code)]
-mod program;
-
 use std::fs;
 
-use program::{Ran, hopscope};
+use crate::program::{Ran, hopscope};
 use serde_json::Value;
 use tempfile::TempDir;
 
 const SYSTEM: &str = "piix4e-one-disk";
 const JOB: &[&str] = &["--rw=write", "--bs=64k", "--size=64k", "--time_based", "--runtime=500ms"];
-const FIO_3_1: &str = include_str!("../../machine/tests/fio/fio-3.1.json");
-const FIO_3_16: &str = include_str!("../../machine/tests/fio/fio-3.16.json");
-const FIO_3_36: &str = include_str!("../../machine/tests/fio/fio-3.36.json");
+const FIO_3_1: &str = include_str!("../../../machine/tests/fio/fio-3.1.json");
+const FIO_3_16: &str = include_str!("../../../machine/tests/fio/fio-3.16.json");
+const FIO_3_36: &str = include_str!("../../../machine/tests/fio/fio-3.36.json");
 
 /// A folder with these files, and their paths.
 fn files(files: &[(&str, &str)]) -> (TempDir, Vec<String>) {

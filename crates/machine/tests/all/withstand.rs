@@ -2,8 +2,7 @@
 //!
 //! `PROPTEST_CASES` sets how many of each; `cargo fuzz` (fuzz/README.md) goes on from where this ends.
 
-mod targets;
-
+use crate::targets;
 use hopscope_machine::library::{Library, TextOf};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -44,9 +43,9 @@ fn shipped(kind: &str) -> Vec<TextOf> {
 fn results() -> Vec<TextOf> {
     let text = |name: &str, text: &'static str| TextOf { name: name.to_string(), text: text.into() };
     vec![
-        text("3.1", include_str!("fio/fio-3.1.json")),
-        text("3.16", include_str!("fio/fio-3.16.json")),
-        text("3.36", include_str!("fio/fio-3.36.json")),
+        text("3.1", include_str!("../fio/fio-3.1.json")),
+        text("3.16", include_str!("../fio/fio-3.16.json")),
+        text("3.36", include_str!("../fio/fio-3.36.json")),
     ]
 }
 

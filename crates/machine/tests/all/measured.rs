@@ -12,9 +12,9 @@ use hopscope_machine::measured::{Comparison, Matched, TOLERANCE, compare, pair};
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::run::Options;
 
-const FIO_3_1: &str = include_str!("fio/fio-3.1.json");
-const FIO_3_16: &str = include_str!("fio/fio-3.16.json");
-const FIO_3_36: &str = include_str!("fio/fio-3.36.json");
+const FIO_3_1: &str = include_str!("../fio/fio-3.1.json");
+const FIO_3_16: &str = include_str!("../fio/fio-3.16.json");
+const FIO_3_36: &str = include_str!("../fio/fio-3.36.json");
 
 /// The least that is a result.
 const SMALL: &str = r#"{ "fio version" : "fio-3.36", "jobs" : [ { "jobname" : "a", "error" : 0,

@@ -1,14 +1,13 @@
 //! The loss account: it adds up to the picosecond, knows what every lane waited for, and needs no burst by burst.
 
-mod random_machines;
-
+use crate::random_machines;
+use crate::random_machines::Drawn;
 use hopscope_kernel::Time;
 use hopscope_machine::bottleneck;
 use hopscope_machine::explain::{EXTENT, Explained, explain};
 use hopscope_machine::library::Library;
 use hopscope_machine::run::Options;
 use hopscope_observe::account::{Account, Entry, Extent, Use};
-use random_machines::Drawn;
 
 fn account(drawn: &Drawn, seed: u64, trains: bool) -> Account {
     let options = Options { seed, trains, until: None };

@@ -9,10 +9,10 @@ use hopscope_machine::schema::SCHEMAS;
 use hopscope_parts::catalog::KINDS;
 use serde_json::Value;
 
-const DISK: &str = include_str!("../../../data/parts/disk/quantum-fireball-el10.2a.toml");
-const BUS: &str = include_str!("../../../data/parts/bus/pci-32-33.toml");
-const DRIVER: &str = include_str!("../../../data/parts/driver/windows-2000-ide.toml");
-const SYSTEM: &str = include_str!("../../../data/systems/piix4e-one-disk.toml");
+const DISK: &str = include_str!("../../../../data/parts/disk/quantum-fireball-el10.2a.toml");
+const BUS: &str = include_str!("../../../../data/parts/bus/pci-32-33.toml");
+const DRIVER: &str = include_str!("../../../../data/parts/driver/windows-2000-ide.toml");
+const SYSTEM: &str = include_str!("../../../../data/systems/piix4e-one-disk.toml");
 
 fn schema(name: &str) -> Value {
     let library = Library::new(None).expect("the shipped files can be read");

@@ -1,9 +1,6 @@
 //! `hopscope whatif`: the shape of its answers, and that the same question has the same answer.
 
-#[allow(dead_code)]
-mod program;
-
-use program::hopscope;
+use crate::program::hopscope;
 use serde_json::Value;
 
 const WORK: &[&str] = &[

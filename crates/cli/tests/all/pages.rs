@@ -1,13 +1,10 @@
 //! Pages, figures and tables that commands write besides their answer.
 
-#[allow(dead_code)]
-mod program;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use program::hopscope;
+use crate::program::hopscope;
 use serde_json::Value;
 
 fn data(html: &str, name: &str) -> Value {

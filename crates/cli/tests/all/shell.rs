@@ -1,13 +1,10 @@
 //! What a shell and `man` are told about the program.
 
-#[allow(dead_code)]
-mod program;
-
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use program::hopscope;
+use crate::program::hopscope;
 
 fn text(words: &[&str]) -> String {
     let ran = hopscope(words);

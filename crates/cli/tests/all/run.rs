@@ -1,9 +1,6 @@
 //! `hopscope run`: the shape of its JSON, and that the same inputs give the same bytes.
 
-#[allow(dead_code)]
-mod program;
-
-use program::{command, hopscope, ran};
+use crate::program::{command, hopscope, ran};
 use serde_json::Value;
 
 const WORK: &[&str] =

@@ -1,11 +1,8 @@
 //! Help, and the lists of what there is.
 
-#[allow(dead_code)]
-mod program;
-
 use std::process::Stdio;
 
-use program::{command, hopscope, ran};
+use crate::program::{command, hopscope, ran};
 use serde_json::Value;
 
 fn text(words: &[&str]) -> String {
@@ -94,7 +91,7 @@ fn a_folder_of_own_files_joins_the_shipped_ones() {
     let folder = tempfile::TempDir::new().unwrap();
     let systems = folder.path().join("systems");
     std::fs::create_dir(&systems).unwrap();
-    std::fs::write(systems.join("mine.toml"), include_str!("../../../data/systems/piix4e-one-disk.toml")).unwrap();
+    std::fs::write(systems.join("mine.toml"), include_str!("../../../../data/systems/piix4e-one-disk.toml")).unwrap();
     let data = folder.path().to_str().unwrap();
     assert!(text(&["systems", "--data", data]).contains("\nmine "));
     assert!(text(&["schema", "study", "--data", data]).contains("\"mine\""));

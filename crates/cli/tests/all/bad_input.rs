@@ -1,16 +1,13 @@
 //! Every wrong input has an error that says what and where, and exit code 2. None makes the program panic.
 
-#[allow(dead_code)]
-mod program;
-
 use std::fs;
 use std::path::Path;
 
-use program::{Ran, hopscope};
+use crate::program::{Ran, hopscope};
 use tempfile::TempDir;
 
-const SYSTEM: &str = include_str!("../../../data/systems/piix4e-one-disk.toml");
-const DISK: &str = include_str!("../../../data/parts/disk/quantum-fireball-el10.2a.toml");
+const SYSTEM: &str = include_str!("../../../../data/systems/piix4e-one-disk.toml");
+const DISK: &str = include_str!("../../../../data/parts/disk/quantum-fireball-el10.2a.toml");
 
 /// What `hopscope check` says about a file.
 fn check(name: &str, content: &[u8]) -> Ran {

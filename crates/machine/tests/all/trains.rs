@@ -1,12 +1,11 @@
 //! Trains change nothing: every span of every lane is the same, burst by burst, on the shipped systems.
 
-mod random_machines;
-
+use crate::random_machines;
+use crate::random_machines::Drawn;
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::library::Library;
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::{Interval, Phases};
-use random_machines::Drawn;
 
 #[test]
 fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() {

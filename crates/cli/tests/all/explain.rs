@@ -1,9 +1,6 @@
 //! `hopscope explain`: its JSON adds up, its text fits a terminal, and the same question has the same answer.
 
-#[allow(dead_code)]
-mod program;
-
-use program::hopscope;
+use crate::program::hopscope;
 use serde_json::Value;
 
 const WORK: &[&str] =

@@ -1,0 +1,12 @@
+//! Tests of the crate as others use it, in one program: linking is most of what they cost.
+
+mod bad_input;
+mod documents;
+mod explain;
+mod lists;
+mod measured;
+mod pages;
+mod program;
+mod run;
+mod shell;
+mod whatif;

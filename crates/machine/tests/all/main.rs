@@ -1,0 +1,17 @@
+//! Tests of the crate as others use it, in one program: linking is most of what they cost.
+
+mod account;
+mod drivers;
+mod flash;
+mod machines;
+mod measured;
+mod nvme;
+mod pcie;
+mod random_machines;
+mod readers;
+mod sata;
+mod schemas;
+mod targets;
+mod trains;
+mod whatif;
+mod withstand;

@@ -1,0 +1,6 @@
+//! Tests of the crate as others use it, in one program: linking is most of what they cost.
+
+mod browser;
+mod fixture;
+mod pages;
+mod reading;
