@@ -18,6 +18,10 @@ use crate::run::{self, Failure, LIMIT, Options, Outcome};
 const RUNTIME: Time = Time::ms(1_000);
 /// Half of that is enough for jobs that make so many transfers in it.
 const TRANSFERS_PLENTY: u64 = 200;
+/// Fast machines need less: the first of so many spans, each four times the one before, in which so many transfers end.
+const SHORTER: u32 = 5;
+/// Of jobs in random order, and of others.
+const TRANSFERS_ENOUGH: [u64; 2] = [4_000, 500];
 /// Fewer transfers say little of small effects.
 const TRANSFERS_MIN: u64 = 50;
 /// Trials of each setting, a seed each: of jobs in random order, and of others, where a seed decides less.
@@ -58,11 +62,22 @@ impl Effort {
     /// Long enough for some tens of requests, and not longer than the jobs themselves.
     pub(super) fn for_trials(setting: &Setting, seed: u64) -> Result<Effort, Failure> {
         let asked = setting.jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(LIMIT);
-        let seeds = SEEDS[usize::from(setting.jobs.iter().all(|job| !job.rw.is_random()))];
+        let in_order = usize::from(setting.jobs.iter().all(|job| !job.rw.is_random()));
+        let (seeds, enough) = (SEEDS[in_order], TRANSFERS_ENOUGH[in_order]);
         let mut effort = Effort { runtime: RUNTIME.min(asked), seeds: (seed..).take(seeds).collect() };
-        loop {
-            let outcome = run_once(setting, &effort, seed, None)?;
+        let transfers_in = |effort: &Effort| -> Result<(Outcome, u64), Failure> {
+            let outcome = run_once(setting, effort, seed, None)?;
             let transfers = performance(&outcome).map_or(0, |performance| performance.transfers);
+            Ok((outcome, transfers))
+        };
+        for step in (1..=SHORTER).rev() {
+            let shorter = Effort { runtime: Time::ps(RUNTIME.as_ps() >> (2 * step)), ..effort.clone() };
+            if shorter.runtime < asked && transfers_in(&shorter)?.1 >= enough {
+                return Ok(shorter);
+            }
+        }
+        loop {
+            let (outcome, transfers) = transfers_in(&effort)?;
             if transfers >= TRANSFERS_PLENTY && effort.runtime == RUNTIME {
                 effort.runtime = Time::ps(RUNTIME.as_ps() / 2);
                 return Ok(effort);
