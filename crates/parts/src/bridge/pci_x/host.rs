@@ -77,3 +77,11 @@ impl Memory {
         self.lane.acquire(&MEMORY_BUSY).await.hold(label, span(u64::from(bytes), self.spec.rate)).await;
     }
 }
+
+#[cfg(test)]
+impl Spec {
+    /// A host for tests: 100 ns to memory, 4 GB/s.
+    pub(crate) fn example() -> Spec {
+        Spec { ports: 1, read_latency: Time::ns(100), rate: 4_000_000_000, interrupt: Time::us(1) }
+    }
+}

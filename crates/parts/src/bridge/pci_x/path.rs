@@ -212,3 +212,12 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+impl LinkSpec {
+    /// A link for tests: packets of 64 bytes and 8 more, 20 ns.
+    pub(crate) fn example(rate: u64, half_duplex: bool) -> LinkSpec {
+        let latency = Time::ns(20);
+        LinkSpec { rate, half_duplex, payload: 64, write_overhead: 8, read_overhead: 8, request: 8, latency }
+    }
+}
