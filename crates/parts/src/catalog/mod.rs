@@ -4,6 +4,7 @@ mod adapters;
 mod buses;
 mod host;
 mod ide;
+mod pci;
 mod scsi;
 mod sockets;
 mod solid_state;
@@ -15,6 +16,7 @@ use hopscope_kernel::Sim;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::Storage;
 
+pub use pci::plug as plug_pci;
 pub use sockets::{Protocol, Socket, SocketList};
 
 /// What a part needs to be built.
@@ -64,7 +66,11 @@ pub static KINDS: &[&Kind] = &[
     &host::PROCESSOR,
     &host::HOST_BRIDGE,
     &host::ROOT_COMPLEX,
-    &buses::PCI_BUS,
+    &pci::PCI_BUS,
+    &pci::IO_HOST,
+    &pci::HOST_LINK,
+    &pci::PCI_X_BRIDGE,
+    &pci::PCI_TO_PCI_BRIDGE,
     &buses::IDE_CABLE,
     &buses::PCIE_LINK,
     &buses::PCIE_SWITCH,
