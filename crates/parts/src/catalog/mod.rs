@@ -90,6 +90,8 @@ pub static KINDS: &[&Kind] = &[
     &adapters::GPU_DRIVER,
     &scsi::SCSI_BUS,
     &scsi::SCSI_INITIATOR,
+    &scsi::SCSI_ADAPTER,
+    &scsi::SCSI_DRIVER,
 ];
 
 /// The ports of a root complex or of a switch.

@@ -15,6 +15,7 @@ use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
 use crate::bus::scsi::ScsiBus;
 use crate::controller::nvme::Controller;
+use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
 use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
@@ -60,6 +61,8 @@ pub enum Socket {
     ScsiBus(Rc<Channel>),
     /// A drive's place on a SCSI bus, by id.
     ScsiTarget(Rc<ScsiBus>, usize),
+    /// Registers of a SCSI host adapter, for a driver.
+    ScsiRegisters(Rc<ScsiAdapter>),
 }
 
 /// What goes into a socket.
@@ -101,6 +104,8 @@ pub enum Protocol {
     ScsiBus,
     /// A SCSI drive.
     ScsiTarget,
+    /// A SCSI driver.
+    ScsiRegisters,
 }
 
 impl Protocol {
@@ -125,6 +130,7 @@ impl Protocol {
             Protocol::GpuRegisters => "the registers of a GPU",
             Protocol::ScsiBus => "a channel of a SCSI host adapter",
             Protocol::ScsiTarget => "an id of a SCSI bus",
+            Protocol::ScsiRegisters => "the registers of a SCSI host adapter",
         }
     }
 
