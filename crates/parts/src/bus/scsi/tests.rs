@@ -7,7 +7,9 @@ use hopscope_kernel::{Ended, Kind, Label, Observer, Queue, Record};
 
 use super::*;
 use crate::controller::scsi::channel::Channel;
+use crate::controller::scsi::initiator;
 use crate::protocols::scsi::{BLOCK_BYTES, Command, FIFO_EMPTY, FIFO_FULL};
+use crate::protocols::storage::{Operation, Request};
 
 static NO_COMMAND: Label = Label::reason("no command");
 static MEDIA: Label = Label::protocol("media");
@@ -420,5 +422,43 @@ fn random_systems_never_beat_the_bus_and_every_byte_crosses_it_once() {
         assert!(data >= fastest, "seed {seed}: {data} for {bytes} bytes");
         assert_eq!(seen.in_phase("status"), Time::us(commands.len() as u64), "seed {seed}");
         assert!(ended.iter().all(|end| *end > Time::ZERO), "seed {seed}");
+    }
+}
+
+/// Events of the kernel that a read of 8 blocks costs, with so many at a time, the drive's own one among them.
+fn events_a_request(in_flight: usize) -> f64 {
+    const REQUESTS: usize = 2_000;
+    let sim = Sim::new();
+    let channel = Channel::new(&sim, END);
+    let bus = channel.plug("bus", spec(40_000_000)).expect("an id of the bus");
+    let _drive = drive(&bus, 0, Like { depth: 32, ..LIKE });
+    let volumes = initiator::install(&sim, "initiator", &channel);
+    let (storage, s) = (volumes[0].1.clone(), sim.clone());
+    sim.process("job", async move {
+        let done = Queue::new(&s, in_flight);
+        for request in 0..REQUESTS {
+            if request >= in_flight {
+                done.take(&NO_COMMAND).await;
+            }
+            let (issued, done, operation) = (s.now(), done.clone(), Operation::Read);
+            storage.submit(Request { operation, offset_bytes: 0, bytes: 4_096, issued, done });
+        }
+        for _ in 0..in_flight {
+            done.take(&NO_COMMAND).await;
+        }
+        s.stop();
+    });
+    assert_eq!(sim.run(Time::ms(100_000)), Ended::Stopped);
+    let events = sim.counts().events;
+    sim.tear_down();
+    events as f64 / REQUESTS as f64
+}
+
+#[test]
+fn a_command_costs_few_events() {
+    // Bus won, command sent; the drive's work; bus won, data sent; status there.
+    for in_flight in [1, 4, 16] {
+        let events = events_a_request(in_flight);
+        assert!(events <= 6.01, "{in_flight} in flight: {events} events a request");
     }
 }
