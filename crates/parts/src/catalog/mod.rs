@@ -5,6 +5,7 @@ mod buses;
 mod host;
 mod ide;
 mod scsi;
+mod scsi_disk;
 mod sockets;
 mod solid_state;
 
@@ -83,6 +84,7 @@ pub static KINDS: &[&Kind] = &[
     &adapters::GPU,
     &adapters::GPU_DRIVER,
     &scsi::SCSI_BUS,
+    &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
 ];
 

@@ -15,6 +15,10 @@ pub(super) struct Zone {
     pub(super) sectors_per_track: u64,
     pub(super) track_skew: u64,
     pub(super) cylinder_skew: u64,
+    /// Slots that the first sector of the zone lies behind the index mark.
+    pub(super) offset: u64,
+    /// Sectors at the beginning of the zone that hold no blocks.
+    pub(super) front: u64,
     /// Sectors that a group has, and blocks that it holds.
     pub(super) group_sectors: u64,
     pub(super) group_blocks: u64,
@@ -108,7 +112,8 @@ impl Layout {
         for mut row in p.rows("zones.rows")? {
             let first_cylinder = row.count("first_cylinder")?;
             if first_cylinder < cylinder || first_cylinder > 100_000_000 {
-                let problem = format!("this zone begins at cylinder {first_cylinder}, the one before ends at {cylinder}");
+                let problem =
+                    format!("this zone begins at cylinder {first_cylinder}, the one before ends at {cylinder}");
                 return Err(row.error("first_cylinder", problem, "expected zones from the outside to the inside"));
             }
             let (mut zone, sectors) = zone(&mut row, heads, lba, first_cylinder)?;
@@ -116,13 +121,23 @@ impl Layout {
                 0 => sectors,
                 tracks => tracks.saturating_mul(zone.sectors_per_track).min(sectors),
             };
+            (zone.offset, zone.front) = (row.count("offset")?, row.count("front")?);
+            if zone.offset >= zone.sectors_per_track {
+                let problem = format!("the zone begins {} sectors behind the index mark", zone.offset);
+                return Err(row.error("offset", problem, "expected less than a track"));
+            }
             let spares = row.count("spares")?;
             if spares >= group {
                 let problem = format!("{spares} of {group} sectors are spare");
                 return Err(row.error("spares", problem, "expected fewer spares than a group of tracks has sectors"));
             }
             (zone.group_sectors, zone.group_blocks) = (group, group - spares);
-            (lba, cylinder) = (lba + sectors - spares * (sectors / group), first_cylinder + zone.cylinders);
+            let held = sectors - spares * (sectors / group);
+            if zone.front >= held {
+                let problem = format!("{} of {held} sectors at the front of the zone hold nothing", zone.front);
+                return Err(row.error("front", problem, "expected fewer than the zone has"));
+            }
+            (lba, cylinder) = (lba + held - zone.front, first_cylinder + zone.cylinders);
             layout.zones.push(zone);
         }
         if p.has("slips.rows") {
@@ -165,7 +180,7 @@ impl Layout {
     pub(super) fn place(&self, lba: u64) -> Place {
         let index = self.zones.partition_point(|zone| zone.first_lba <= lba) - 1;
         let zone = &self.zones[index];
-        let within = lba - zone.first_lba;
+        let within = lba - zone.first_lba + zone.front;
         let (group, block) = (within / zone.group_blocks, within % zone.group_blocks);
         let (mut physical, mut left) = (group * zone.group_sectors + block, zone.group_blocks - block);
         if !zone.slips.is_empty() {
@@ -180,7 +195,7 @@ impl Layout {
         }
         let (track, sector) = (physical / zone.sectors_per_track, physical % zone.sectors_per_track);
         let (cylinder, turn) = (track / self.heads, track % self.heads);
-        let skew = cylinder * ((self.heads - 1) * zone.track_skew + zone.cylinder_skew) + turn * zone.track_skew;
+        let skews = cylinder * ((self.heads - 1) * zone.track_skew + zone.cylinder_skew) + turn * zone.track_skew;
         let back = match self.order {
             Order::Forward => false,
             Order::SerpentineInZone => cylinder % 2 == 1,
@@ -189,7 +204,7 @@ impl Layout {
         Place {
             cylinder: zone.first_cylinder + cylinder.min(zone.cylinders - 1),
             head: if back { self.heads - 1 - turn } else { turn },
-            slot: (sector + skew) % zone.sectors_per_track,
+            slot: (sector + zone.offset + skews) % zone.sectors_per_track,
             slots: zone.sectors_per_track,
             left_on_track: left.min(zone.sectors_per_track - sector),
         }
@@ -214,6 +229,7 @@ fn zone(row: &mut Parameters, heads: u64, first_lba: u64, first_cylinder: u64) -
         return Err(row.error("sectors_per_track", "this zone is no zone", help));
     }
     let sectors = cylinders * heads * sectors_per_track;
+    let (offset, front) = (0, 0);
     let (group_sectors, group_blocks, slips) = (sectors, sectors, 0..0);
     let zone = Zone {
         first_lba,
@@ -222,6 +238,8 @@ fn zone(row: &mut Parameters, heads: u64, first_lba: u64, first_cylinder: u64) -
         sectors_per_track,
         track_skew,
         cylinder_skew,
+        offset,
+        front,
         group_sectors,
         group_blocks,
         slips,

@@ -13,8 +13,8 @@ mod seek_curve;
 use hopscope_kernel::Time;
 
 use crate::parameters::{Parameters, SpecError};
-pub(super) use layout::Place;
 use layout::Layout;
+pub(super) use layout::Place;
 use seek_curve::SeekCurve;
 
 /// Layout and mechanics.
@@ -141,6 +141,8 @@ pub(super) mod tests {
             sectors_per_track,
             track_skew: 10,
             cylinder_skew: 20,
+            offset: 0,
+            front: 0,
             group_sectors: 20 * sectors_per_track,
             group_blocks: 20 * sectors_per_track,
             slips: 0..0,

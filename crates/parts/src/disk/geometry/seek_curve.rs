@@ -42,9 +42,7 @@ impl SeekCurve {
         let mut points = Vec::new();
         for mut row in p.rows("seek.rows")? {
             let point = SeekPoint { distance: row.count("distance")?, time: row.time("time")? };
-            let falls = |before: &SeekPoint| {
-                before.distance >= point.distance || !may_fall && before.time > point.time
-            };
+            let falls = |before: &SeekPoint| before.distance >= point.distance || !may_fall && before.time > point.time;
             if points.last().is_some_and(falls) {
                 return Err(row.error("distance", "the seek curve falls", "expected rising distances and times"));
             }
@@ -70,7 +68,9 @@ impl SeekCurve {
         if self.straight {
             let (done, whole) = (distance - lower.distance, upper.distance - lower.distance);
             let weighed = |time: Time, weight: u64| u128::from(time.as_ps()) * u128::from(weight);
-            return Time::ps(((weighed(lower.time, whole - done) + weighed(upper.time, done)) / u128::from(whole)) as u64);
+            return Time::ps(
+                ((weighed(lower.time, whole - done) + weighed(upper.time, done)) / u128::from(whole)) as u64,
+            );
         }
         let root = |cylinders: u64| libm::sqrt(cylinders as f64);
         let share = (root(distance) - root(lower.distance)) / (root(upper.distance) - root(lower.distance));
