@@ -4,6 +4,7 @@ mod adapters;
 mod buses;
 mod host;
 mod ide;
+mod pci;
 mod scsi;
 mod scsi_disk;
 mod sockets;
@@ -16,6 +17,7 @@ use hopscope_kernel::Sim;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::Storage;
 
+pub use pci::plug as plug_pci;
 pub use sockets::{Protocol, Socket, SocketList};
 
 /// What a part needs to be built.
@@ -65,7 +67,11 @@ pub static KINDS: &[&Kind] = &[
     &host::PROCESSOR,
     &host::HOST_BRIDGE,
     &host::ROOT_COMPLEX,
-    &buses::PCI_BUS,
+    &pci::PCI_BUS,
+    &pci::IO_HOST,
+    &pci::HOST_LINK,
+    &pci::PCI_X_BRIDGE,
+    &pci::PCI_TO_PCI_BRIDGE,
     &buses::IDE_CABLE,
     &buses::PCIE_LINK,
     &buses::PCIE_SWITCH,
@@ -79,6 +85,7 @@ pub static KINDS: &[&Kind] = &[
     &solid_state::SATA_SSD,
     &solid_state::AHCI_DRIVER,
     &adapters::PROGRAMMABLE_ADAPTER,
+    &adapters::MYRINET_ADAPTER,
     &adapters::NETWORK_ADAPTER,
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,
@@ -86,6 +93,8 @@ pub static KINDS: &[&Kind] = &[
     &scsi::SCSI_BUS,
     &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
+    &scsi::SCSI_ADAPTER,
+    &scsi::SCSI_DRIVER,
 ];
 
 /// The ports of a root complex or of a switch.
