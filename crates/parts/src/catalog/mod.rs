@@ -5,6 +5,8 @@ mod buses;
 mod host;
 mod ide;
 mod pci;
+mod scsi;
+mod scsi_disk;
 mod sockets;
 mod solid_state;
 
@@ -30,13 +32,18 @@ pub struct Context<'a> {
     pub plugs: Vec<Socket>,
 }
 
+/// Devices that a job can name.
+pub type Volumes = Vec<(String, Rc<dyn Storage>)>;
+
 /// What a part brings.
 #[derive(Default)]
 pub struct Built {
     /// Its sockets, by name, in the order of the kind's sockets.
     pub sockets: Vec<(String, Socket)>,
     /// Devices that a job can name.
-    pub volumes: Vec<(String, Rc<dyn Storage>)>,
+    pub volumes: Volumes,
+    /// Such devices that are known only when every part has been built; asked then.
+    pub volumes_at_last: Option<Box<dyn FnOnce() -> Volumes>>,
 }
 
 /// A kind of part.
@@ -83,6 +90,11 @@ pub static KINDS: &[&Kind] = &[
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,
     &adapters::GPU_DRIVER,
+    &scsi::SCSI_BUS,
+    &scsi_disk::SCSI_DISK,
+    &scsi::SCSI_INITIATOR,
+    &scsi::SCSI_ADAPTER,
+    &scsi::SCSI_DRIVER,
 ];
 
 /// The ports of a root complex or of a switch.

@@ -13,7 +13,10 @@ use crate::bus::pci::slot::Slot;
 use crate::bus::pcie::DownstreamPort;
 use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
+use crate::bus::scsi::ScsiBus;
 use crate::controller::nvme::Controller;
+use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
+use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
 
@@ -54,6 +57,12 @@ pub enum Socket {
     NicRegisters(Rc<Adapter>),
     /// Registers of a GPU, for a driver.
     GpuRegisters(Rc<Gpu>),
+    /// A channel of a SCSI host adapter.
+    ScsiBus(Rc<Channel>),
+    /// A drive's place on a SCSI bus, by id.
+    ScsiTarget(Rc<ScsiBus>, usize),
+    /// Registers of a SCSI host adapter, for a driver.
+    ScsiRegisters(Rc<ScsiAdapter>),
 }
 
 /// What goes into a socket.
@@ -91,6 +100,12 @@ pub enum Protocol {
     NicRegisters,
     /// A GPU's driver.
     GpuRegisters,
+    /// A SCSI bus.
+    ScsiBus,
+    /// A SCSI drive.
+    ScsiTarget,
+    /// A SCSI driver.
+    ScsiRegisters,
 }
 
 impl Protocol {
@@ -113,6 +128,9 @@ impl Protocol {
             Protocol::AhciRegisters => "the registers of an AHCI adapter",
             Protocol::NicRegisters => "the registers of a network adapter",
             Protocol::GpuRegisters => "the registers of a GPU",
+            Protocol::ScsiBus => "a channel of a SCSI host adapter",
+            Protocol::ScsiTarget => "an id of a SCSI bus",
+            Protocol::ScsiRegisters => "the registers of a SCSI host adapter",
         }
     }
 
