@@ -133,7 +133,7 @@ impl Trial<'_> {
         explained: &Explained,
     ) -> Result<Trial<'a>, Failure> {
         let outcome = &explained.outcome;
-        let requests: u64 = outcome.jobs.iter().flat_map(|job| job.got.iter().flatten()).map(|got| got.count).sum();
+        let requests: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
         let each = outcome.measured.as_ps() as f64 / requests.max(1) as f64;
         let long = Time::ps((REQUESTS_MAX * each) as u64);
         let span = Time::ps((REQUESTS * each) as u64).max(TRIAL_MIN.min(long)).min(TRIAL_MAX).min(outcome.simulated);

@@ -43,12 +43,12 @@ pub struct Figures {
 impl Figures {
     /// What a job got; nothing where no transfer ended.
     pub fn of(job: &JobOutcome) -> Option<Figures> {
-        job.all().map(|got| Figures::of_transfers(&got, job.from))
+        job.got.as_ref().map(|got| Figures::of_transfers(got, job.from))
     }
 
     /// The same of its reads (0) or writes (1).
     pub fn of_side(job: &JobOutcome, side: usize) -> Option<Figures> {
-        job.got[side].as_ref().map(|got| Figures::of_transfers(got, job.from))
+        job.sides[side].as_ref().map(|got| Figures::of_transfers(got, job.from))
     }
 
     fn of_transfers(got: &JobTransfers, from: Time) -> Figures {
@@ -137,7 +137,7 @@ fn options(job: &Job) -> Value {
 fn direction(job: Option<&JobOutcome>, side: usize) -> Value {
     let zero = Figures { bytes: 0, count: 0, span: Time::ZERO, bytes_per_second: 0.0, iops: 0.0 };
     let figures = job.and_then(|job| Figures::of_side(job, side)).unwrap_or(zero);
-    let got = job.and_then(|job| job.got[side].as_ref());
+    let got = job.and_then(|job| job.sides[side].as_ref());
     json!({
         "io_bytes": figures.bytes,
         "io_kbytes": figures.bytes >> 10,

@@ -82,17 +82,17 @@ pub struct JobOutcome {
     pub iodepth: u64,
     /// Where its figures begin: the end of its ramp time.
     pub from: Time,
-    /// What it got from there on, of reads and of writes; nothing where no transfer ended.
-    pub got: [Option<JobTransfers>; 2],
+    /// What it got from there on; nothing where no transfer ended.
+    pub got: Option<JobTransfers>,
+    /// The same of its reads, and of its writes.
+    pub sides: [Option<JobTransfers>; 2],
 }
 
-impl JobOutcome {
-    /// Both directions together; nothing where no transfer ended.
-    pub fn all(&self) -> Option<JobTransfers> {
-        match &self.got {
-            [Some(reads), Some(writes)] => Some(reads.with(writes)),
-            [one, other] => one.as_ref().or(other.as_ref()).cloned(),
-        }
+/// Both directions together; nothing where no transfer ended.
+fn both(sides: &[Option<JobTransfers>; 2]) -> Option<JobTransfers> {
+    match sides {
+        [Some(reads), Some(writes)] => Some(reads.with(writes)),
+        [one, other] => one.as_ref().or(other.as_ref()).cloned(),
     }
 }
 
@@ -211,7 +211,7 @@ pub fn run_in(
         }
         let (name, rw, iodepth) = (job.name.clone(), job.rw, job.iodepth);
         let (block_bytes, from) = (job.block_bytes_min, Time::ZERO);
-        outcomes.push(JobOutcome { name, target, rw, block_bytes, iodepth, from, got: [None, None] });
+        outcomes.push(JobOutcome { name, target, rw, block_bytes, iodepth, from, got: None, sides: [None, None] });
     }
     problems.unless_empty(())?;
     let transfers = Transfers::new(Time::ZERO);
@@ -241,7 +241,8 @@ pub fn run_in(
         for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
         {
             let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
-            (outcome.from, outcome.got) = (from, [transfers.of(process, &READ), transfers.of(process, &WRITE)]);
+            let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
+            (outcome.from, outcome.got, outcome.sides) = (from, both(&sides), sides);
         }
         stages.push(Stage { start, from, end: sim.now(), rate: transfers.rate(), stop });
         if number < last {

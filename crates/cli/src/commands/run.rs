@@ -143,7 +143,7 @@ fn job_lines(asked: &Job, job: &JobOutcome, outcome: &Outcome) -> Vec<String> {
         _ => format!("{order} writes of {sizes}"),
     };
     let what = format!("  {kind} at depth {} on {}", job.iodepth, job.target);
-    let (Some(figures), Some(got)) = (Figures::of(job), job.all()) else {
+    let (Some(figures), Some(got)) = (Figures::of(job), job.got.as_ref()) else {
         let time = if outcome.measured > Time::ZERO { "in the measured time" } else { "before the ramp was over" };
         return vec![bold(&format!("{}: no transfer ended {time}", job.name)), what];
     };
@@ -151,14 +151,14 @@ fn job_lines(asked: &Job, job: &JobOutcome, outcome: &Outcome) -> Vec<String> {
     let mut lines = vec![bold(&format!("{}: {}", job.name, throughput(&figures))), what];
     let sides = ["reads", "writes"].into_iter().enumerate();
     let both: Vec<(&str, Figures, &JobTransfers)> =
-        sides.filter_map(|(side, word)| Some((word, Figures::of_side(job, side)?, job.got[side].as_ref()?))).collect();
+        sides.filter_map(|(side, word)| Some((word, Figures::of_side(job, side)?, job.sides[side].as_ref()?))).collect();
     if let [_, _] = both[..] {
         for (word, figures, got) in both {
             lines.push(format!("  {word} {}", throughput(&figures)));
             lines.push(format!("    {}", latency(got)));
         }
     } else {
-        lines.push(format!("  {}", latency(&got)));
+        lines.push(format!("  {}", latency(got)));
     }
     let (total, count) = (size(figures.bytes), figures.count);
     lines.push(format!("  total {total} in {count} transfers over {} s", seconds(figures.span)));

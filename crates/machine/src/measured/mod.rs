@@ -281,7 +281,7 @@ fn as_fio_has_it(job: &JobOutcome, side: usize) -> Option<Got> {
     Some(Got {
         bytes_per_second: Some(figures.bytes_per_second.round()),
         iops: Some(six_decimals(figures.iops)),
-        latency_ns: job.got[side].as_ref().map(|got| six_decimals(got.latency_ns.mean())),
+        latency_ns: job.sides[side].as_ref().map(|got| six_decimals(got.latency_ns.mean())),
     })
 }
 

@@ -100,7 +100,7 @@ fn run_once(
 pub(super) fn performance(outcome: &Outcome) -> Result<Performance, Failure> {
     let figures = outcome.jobs.iter().filter_map(|job| Figures::of(job));
     let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
-    let got = || outcome.jobs.iter().flat_map(|job| job.got.iter().flatten());
+    let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let transfers: u64 = got().map(|got| got.count).sum();
     let latencies: f64 = got().map(|got| got.latency_ns.mean() * got.count as f64).sum();
     if transfers == 0 {
