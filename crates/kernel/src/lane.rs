@@ -260,6 +260,11 @@ impl Lane {
         self.id as u16
     }
 
+    /// Changes the clock, before the run: whatever is plugged into a bus may slow it down.
+    pub fn set_clock(&self, clock: Time) {
+        self.sim.shared.core.borrow_mut().lanes[self.id as usize].clock = Some(clock);
+    }
+
     /// Asks for the lane, waiting for `reason`.
     pub fn acquire(&self, reason: &'static Label) -> Acquire<'_> {
         self.acquire_with(0, reason)
@@ -268,6 +273,12 @@ impl Lane {
     /// Asks with a priority; 0 is the best.
     pub fn acquire_with(&self, priority: u8, reason: &'static Label) -> Acquire<'_> {
         Acquire { lane: self, priority, reason, ticket: 0 }
+    }
+
+    /// Takes up a grant of this lane that somebody has handed over.
+    pub fn take_up(&self, handed: HandedOver) -> Grant<'_> {
+        assert_eq!(handed.lane, self.id, "a grant is of one lane");
+        Grant { lane: self, ticket: handed.ticket }
     }
 
     /// Says how fast the lane moves bytes in `phase`, whatever was said of that phase before.
@@ -412,7 +423,21 @@ pub struct Grant<'a> {
     ticket: u64,
 }
 
+/// A grant on its way from one process to another: the lane stays held.
+#[must_use = "the lane stays held until somebody takes the grant up"]
+pub struct HandedOver {
+    lane: u32,
+    ticket: u64,
+}
+
 impl<'a> Grant<'a> {
+    /// Hands the lane over to whoever calls [`Lane::take_up`]; nobody else gets it before.
+    pub fn hand_over(self) -> HandedOver {
+        let handed = HandedOver { lane: self.lane.id, ticket: self.ticket };
+        std::mem::forget(self);
+        handed
+    }
+
     pub(crate) fn held(lane: &'a Lane, ticket: u64) -> Grant<'a> {
         Grant { lane, ticket }
     }

@@ -84,6 +84,7 @@ const UNITS: &[(&str, Kind)] = &[
 const COUNT_NOUNS: &[(&str, &str)] = &[
     ("bit", "bits"),
     ("block", "blocks"),
+    ("bus", "buses"),
     ("channel", "channels"),
     ("command", "commands"),
     ("copy", "copies"),
@@ -117,6 +118,7 @@ const COUNT_NOUNS: &[(&str, &str)] = &[
     ("tag", "tags"),
     ("track", "tracks"),
     ("transfer", "transfers"),
+    ("transaction", "transactions"),
     ("try", "tries"),
     ("walker", "walkers"),
     ("word", "words"),

@@ -4,6 +4,8 @@ mod adapters;
 mod buses;
 mod host;
 mod ide;
+mod pci;
+mod scsi;
 mod sockets;
 mod solid_state;
 
@@ -14,6 +16,7 @@ use hopscope_kernel::Sim;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::Storage;
 
+pub use pci::plug as plug_pci;
 pub use sockets::{Protocol, Socket, SocketList};
 
 /// What a part needs to be built.
@@ -28,13 +31,18 @@ pub struct Context<'a> {
     pub plugs: Vec<Socket>,
 }
 
+/// Devices that a job can name.
+pub type Volumes = Vec<(String, Rc<dyn Storage>)>;
+
 /// What a part brings.
 #[derive(Default)]
 pub struct Built {
     /// Its sockets, by name, in the order of the kind's sockets.
     pub sockets: Vec<(String, Socket)>,
     /// Devices that a job can name.
-    pub volumes: Vec<(String, Rc<dyn Storage>)>,
+    pub volumes: Volumes,
+    /// Such devices that are known only when every part has been built; asked then.
+    pub volumes_at_last: Option<Box<dyn FnOnce() -> Volumes>>,
 }
 
 /// A kind of part.
@@ -58,7 +66,11 @@ pub static KINDS: &[&Kind] = &[
     &host::PROCESSOR,
     &host::HOST_BRIDGE,
     &host::ROOT_COMPLEX,
-    &buses::PCI_BUS,
+    &pci::PCI_BUS,
+    &pci::IO_HOST,
+    &pci::HOST_LINK,
+    &pci::PCI_X_BRIDGE,
+    &pci::PCI_TO_PCI_BRIDGE,
     &buses::IDE_CABLE,
     &buses::PCIE_LINK,
     &buses::PCIE_SWITCH,
@@ -72,10 +84,15 @@ pub static KINDS: &[&Kind] = &[
     &solid_state::SATA_SSD,
     &solid_state::AHCI_DRIVER,
     &adapters::PROGRAMMABLE_ADAPTER,
+    &adapters::MYRINET_ADAPTER,
     &adapters::NETWORK_ADAPTER,
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,
     &adapters::GPU_DRIVER,
+    &scsi::SCSI_BUS,
+    &scsi::SCSI_INITIATOR,
+    &scsi::SCSI_ADAPTER,
+    &scsi::SCSI_DRIVER,
 ];
 
 /// The ports of a root complex or of a switch.

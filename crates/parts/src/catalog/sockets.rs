@@ -6,12 +6,17 @@ use crate::accelerator::gpu::Gpu;
 use crate::bridge::ahci::Ahci;
 use crate::bridge::host::HostBridge;
 use crate::bridge::ide::IdeBridge;
+use crate::bridge::pci_x::path::Path;
+use crate::bridge::pci_x::port::Port;
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci::PciBus;
+use crate::bus::pci::slot::Slot;
 use crate::bus::pcie::DownstreamPort;
 use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
+use crate::bus::scsi::ScsiBus;
 use crate::controller::nvme::Controller;
+use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
+use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
 
@@ -24,8 +29,12 @@ pub enum Socket {
     Software(Rc<Processor>),
     /// A host bridge's side of a PCI bus.
     HostPci(Rc<HostBridge>),
+    /// A port of a host with memory, or the far end of a link from there.
+    HostPort(Path),
+    /// A PCI side of a bridge with buffers.
+    BridgePci(Rc<Port>),
     /// A connector of a PCI bus.
-    PciSlot(Rc<PciBus>, Rc<HostBridge>),
+    PciSlot(Slot),
     /// A channel of an IDE bridge, by number.
     IdeChannel(Rc<IdeBridge>, usize),
     /// A connector of an IDE cable, by drive number.
@@ -48,6 +57,12 @@ pub enum Socket {
     NicRegisters(Rc<Adapter>),
     /// Registers of a GPU, for a driver.
     GpuRegisters(Rc<Gpu>),
+    /// A channel of a SCSI host adapter.
+    ScsiBus(Rc<Channel>),
+    /// A drive's place on a SCSI bus, by id.
+    ScsiTarget(Rc<ScsiBus>, usize),
+    /// Registers of a SCSI host adapter, for a driver.
+    ScsiRegisters(Rc<ScsiAdapter>),
 }
 
 /// What goes into a socket.
@@ -57,7 +72,9 @@ pub enum Protocol {
     ProcessorBus,
     /// Software on a processor; takes any number of parts.
     Software,
-    /// A host bridge's PCI side.
+    /// A port of a host with memory, for a link or a bridge.
+    HostPort,
+    /// A bridge's PCI side.
     HostPci,
     /// A PCI card or chip.
     Pci,
@@ -83,6 +100,12 @@ pub enum Protocol {
     NicRegisters,
     /// A GPU's driver.
     GpuRegisters,
+    /// A SCSI bus.
+    ScsiBus,
+    /// A SCSI drive.
+    ScsiTarget,
+    /// A SCSI driver.
+    ScsiRegisters,
 }
 
 impl Protocol {
@@ -91,7 +114,8 @@ impl Protocol {
         match self {
             Protocol::ProcessorBus => "a processor bus",
             Protocol::Software => "software on a processor",
-            Protocol::HostPci => "the PCI side of a host bridge",
+            Protocol::HostPort => "a port of a host",
+            Protocol::HostPci => "the PCI side of a bridge",
             Protocol::Pci => "a PCI slot",
             Protocol::IdeChannel => "an IDE channel",
             Protocol::IdeDrive => "a drive connector of an IDE cable",
@@ -104,6 +128,9 @@ impl Protocol {
             Protocol::AhciRegisters => "the registers of an AHCI adapter",
             Protocol::NicRegisters => "the registers of a network adapter",
             Protocol::GpuRegisters => "the registers of a GPU",
+            Protocol::ScsiBus => "a channel of a SCSI host adapter",
+            Protocol::ScsiTarget => "an id of a SCSI bus",
+            Protocol::ScsiRegisters => "the registers of a SCSI host adapter",
         }
     }
 

@@ -7,6 +7,7 @@ pub mod ide;
 pub mod nic;
 pub mod nvme;
 pub mod requests;
+pub mod scsi;
 
 use crate::parameters::{Parameters, SpecError};
 

@@ -124,7 +124,9 @@ impl Thread {
             if self.state.over.get() {
                 continue;
             }
-            processor.run_thread(span).await;
+            if let Some(processor) = &processor {
+                processor.run_thread(span).await;
+            }
             let (issued, done) = (self.sim.now(), self.done.clone());
             let offset_bytes = self.offset_bytes + offset;
             self.target.submit(Request { operation, offset_bytes, bytes, issued, done });
