@@ -18,6 +18,7 @@ mod parameter_table;
 pub mod part_file;
 pub mod problem;
 pub mod quantity;
+pub mod replay;
 pub mod rewiring;
 pub mod run;
 pub mod schema;

@@ -6,6 +6,7 @@ mod explain;
 mod fit;
 mod man;
 mod parts;
+mod replay;
 mod reproduce;
 mod run;
 mod schema;
@@ -38,6 +39,7 @@ commands! {
     Run => run,
     Explain => explain,
     Whatif => whatif,
+    Replay => replay,
     Parts => parts,
     Systems => systems,
     Check => check,

@@ -83,9 +83,17 @@ fn a_job_behind_a_stonewall_gets_what_it_gets_alone_and_begins_when_the_others_h
     assert!(first.end <= second.start && first.start == Time::ZERO && second.end == ran.simulated);
     assert_eq!(ran.jobs[0].sides[1].as_ref().map(|got| got.last_end <= first.end), Some(true));
     let alone = outcome("--bs=64k --size=2m --rw=write");
-    assert_eq!(ran.jobs[0].sides[1].as_ref().map(|got| got.last_end), alone.jobs[0].sides[1].as_ref().map(|g| g.last_end));
+    assert_eq!(
+        ran.jobs[0].sides[1].as_ref().map(|got| got.last_end),
+        alone.jobs[0].sides[1].as_ref().map(|g| g.last_end)
+    );
     for job in &ran.jobs[1..] {
-        assert_eq!((job.from, job.sides[0].as_ref().map(|got| got.bytes)), (second.from, Some(2 << 20)), "{}", job.name);
+        assert_eq!(
+            (job.from, job.sides[0].as_ref().map(|got| got.bytes)),
+            (second.from, Some(2 << 20)),
+            "{}",
+            job.name
+        );
     }
 
     let timed = "--bs=64k --time_based --ramp_time=100ms --size=1m --iodepth=4 --name=a --runtime=300ms --rw=read";
