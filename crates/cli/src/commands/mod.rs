@@ -4,6 +4,7 @@ mod check;
 mod completions;
 mod explain;
 mod fit;
+mod import;
 mod man;
 mod parts;
 mod replay;
@@ -46,6 +47,7 @@ commands! {
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,
+    Import => import,
     Schema => schema,
     Completions => completions,
     Man => man,

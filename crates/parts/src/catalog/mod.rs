@@ -6,6 +6,7 @@ mod host;
 mod ide;
 mod pci;
 mod scsi;
+mod scsi_disk;
 mod sockets;
 mod solid_state;
 
@@ -90,6 +91,7 @@ pub static KINDS: &[&Kind] = &[
     &adapters::GPU,
     &adapters::GPU_DRIVER,
     &scsi::SCSI_BUS,
+    &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
