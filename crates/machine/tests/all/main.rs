@@ -10,6 +10,7 @@ mod nvme;
 mod pcie;
 mod random_machines;
 mod readers;
+mod replay;
 mod sata;
 mod schemas;
 mod targets;
