@@ -15,7 +15,7 @@ use proptest::test_runner::RngSeed;
 const VALIDATION: &str = include_str!("../traces/validation.trace");
 const ASCII: &str = include_str!("../traces/ascii.trace");
 const SPC: &str = include_str!("../traces/requests.spc");
-const MSR: &str = include_str!("../traces/requests.msr.csv");
+const MSR: &str = include_str!("../../../../data/traces/office.msr.csv");
 const BLKPARSE: &str = include_str!("../traces/requests.blkparse");
 const ALL: [(&str, Format); 5] = [
     (VALIDATION, Format::DiskSimValidation),
@@ -115,7 +115,7 @@ fn a_request_with_a_time_is_issued_then_and_one_too_many_waits() {
 
 #[test]
 fn more_requests_than_drivers_queue_are_held_back_and_none_is_lost() {
-    let text: String = (0..3_000).map(|n| format!("{}.{:03} 0 {} 8 1\n", n / 50, n % 50 * 20, n * 8)).collect();
+    let text: String = (0..3_000).map(|n| format!("{}.{:03} 0 {} 8 1\n", n / 40, n % 40 * 25, n * 8)).collect();
     let figures = played(&text).figures;
     assert_eq!(figures.count(), 3_000);
     assert!(figures.held_back > 1_000, "{}", figures.held_back);

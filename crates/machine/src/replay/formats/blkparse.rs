@@ -73,13 +73,13 @@ impl Blkparse {
         }
         let direction = fields.bytes(6);
         let has_data = direction.iter().any(|byte| b"RW".contains(byte)) && !direction.contains(&b'D');
-        if !has_data || fields.bytes(8) != b"+" {
-            let is_cut = has_data && fields.count() < 10 && !fields.bytes(7).starts_with(b"[");
-            if is_cut && fields.count() > 7 {
-                return Err(Wrong::at(fields.span(8), "this line is cut").label("expected sector + sectors"));
-            }
+        if !has_data || fields.bytes(7).starts_with(b"[") {
             self.without_data += u64::from(action == [self.issues]);
             return Ok(());
+        }
+        let cut = (7..10).find(|index| fields.bytes(*index).is_empty() || (*index == 8 && fields.bytes(8) != b"+"));
+        if let Some(index) = cut {
+            return Err(fields.wrong(index, "this line is cut").label("expected sector + sectors"));
         }
         let clock = fields.clock(3, Time::ms(1_000), "a time in s")?;
         let offset_bytes = address(fields, &LAYOUT, fields.number(7, "a sector")?)?;
