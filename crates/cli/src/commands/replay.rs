@@ -9,8 +9,11 @@ use hopscope_kernel::Time;
 use hopscope_machine::problem::{Problem, Problems};
 use hopscope_machine::replay::{self, Format, Only, Options, Refused, Replayed, Responses, Trace};
 
+use hopscope_pages::replay as replay_page;
+
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::inputs::{self, Data};
+use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Bytes;
 use crate::tables::{bold, digits, rate, size, span};
@@ -19,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope replay my-requests.trace barracuda-4lp
   hopscope replay web-1.csv piix4e-one-disk --format msr --device 1 --json
+  hopscope replay my-requests.trace my-machine.toml --html replay.html
   blkparse -i sda | hopscope replay - my-machine.toml
 
 Formats, told by the first lines unless --format names one:
@@ -64,6 +68,8 @@ pub struct Args {
     /// Say how long it took on this computer
     #[arg(long)]
     timing: bool,
+    #[command(flatten)]
+    outputs: Outputs,
     #[command(flatten)]
     data: Data,
 }
@@ -120,9 +126,19 @@ impl Args {
             true => Answer::json(&replay::report(&self.trace, &self.system, self.seed, &replayed)),
             false => Answer::text(report(name, &self.system, self.seed, &replayed, wall)),
         };
+        let subject = replay_page::Subject {
+            trace: name,
+            system: &self.system,
+            title: &blueprint.title,
+            seed: self.seed,
+            replayed: &replayed,
+        };
+        let command = format!("hopscope replay {} {}", self.trace, self.system);
+        answer = self.outputs.write(answer, || replay_page::page(&subject, &command));
         if let Some(problem) = replayed.problem {
             let problem = problem.with_its_line(&mut sources);
-            (answer.complaints, answer.code) = (Problems::from(problem).render(&sources, true), BAD_INPUT);
+            answer.complaints += &Problems::from(problem).render(&sources, true);
+            answer.code = BAD_INPUT;
         }
         Ok(answer)
     }

@@ -42,6 +42,8 @@ pub(super) struct Player {
     /// Requests under way that are told apart by what a completion says.
     open: RefCell<VecDeque<Open>>,
     at_end: Cell<bool>,
+    /// Requests that have been read.
+    read: Cell<u64>,
     progress: RefCell<Progress>,
 }
 
@@ -74,6 +76,7 @@ pub(super) fn start(
         room: Queue::new(sim, UNDER_WAY_MAX),
         open: RefCell::new(VecDeque::with_capacity(UNDER_WAY_MAX)),
         at_end: Cell::new(false),
+        read: Cell::new(0),
         progress: RefCell::new(progress),
     });
     let playing = player.clone();
@@ -175,9 +178,9 @@ impl Player {
     /// The next request; nothing where the trace ends or cannot be read.
     fn next(&self) -> Option<Record> {
         let mut lines = self.lines.borrow_mut();
-        let count = self.figures.borrow().count();
-        if count.is_multiple_of(NEWS_EVERY) {
-            (self.progress.borrow_mut())(lines.position(), count, self.sim.now());
+        self.read.set(self.read.get() + 1);
+        if self.read.get().is_multiple_of(NEWS_EVERY) {
+            (self.progress.borrow_mut())(lines.position(), self.figures.borrow().count(), self.sim.now());
         }
         match self.requests.borrow_mut().next(&mut lines) {
             Ok(record) => record,
