@@ -13,7 +13,6 @@ mod sata;
 mod schemas;
 mod scsi_disk;
 mod targets;
-mod tmp_replay;
 mod trains;
 mod whatif;
 mod withstand;

@@ -281,7 +281,9 @@ impl ScsiDisk {
                 rotation = geometry.next_pass(there, self.sim.now());
                 lead = [(&ROTATION, rotation - self.sim.now()), (&ROTATION, Time::ZERO)];
             }
-            let sectors = there.left_on_track.min(here - first);
+            // Room in a write segment comes burst by burst, so that the host can go on.
+            let most = if job.cached_in.is_some() { self.spec.burst_sectors } else { u64::MAX };
+            let sectors = there.left_on_track.min(here - first).min(most);
             self.pass(arm, &mut lead, &WRITE, geometry.passed(there, rotation, sectors)).await;
             first += sectors;
             self.written(&job, there, first, sectors);
