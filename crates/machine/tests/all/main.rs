@@ -11,6 +11,7 @@ mod random_machines;
 mod readers;
 mod sata;
 mod schemas;
+mod scsi;
 mod targets;
 mod trains;
 mod whatif;
