@@ -12,6 +12,7 @@ mod readers;
 mod sata;
 mod schemas;
 mod scsi;
+mod scsi_disk;
 mod targets;
 mod trains;
 mod whatif;
