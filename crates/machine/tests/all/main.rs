@@ -6,6 +6,7 @@ mod flash;
 mod machines;
 mod measured;
 mod nvme;
+mod pci_x;
 mod pcie;
 mod random_machines;
 mod readers;
