@@ -14,6 +14,7 @@ mod readers;
 mod replay;
 mod sata;
 mod schemas;
+mod scsi;
 mod scsi_disk;
 mod targets;
 mod trains;
