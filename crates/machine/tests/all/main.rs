@@ -13,6 +13,7 @@ mod readers;
 mod replay;
 mod sata;
 mod schemas;
+mod scsi_disk;
 mod targets;
 mod trains;
 mod whatif;
