@@ -140,6 +140,7 @@ impl Blueprint {
     fn build(&self, sim: Sim, seed: u64, problems: &mut Problems) -> Machine {
         let mut sockets: BTreeMap<(String, String), Socket> = BTreeMap::new();
         let mut volumes = BTreeMap::new();
+        let mut at_last = Vec::new();
         for part in &self.parts {
             let plugs: Vec<Socket> = part.plugs.iter().filter_map(|plug| sockets.get(plug).cloned()).collect();
             if plugs.len() < part.kind.plugs.len() {
@@ -152,11 +153,15 @@ impl Blueprint {
                 Ok(built) => {
                     refuse_unknown(part, &parameters, problems);
                     volumes.extend(built.volumes);
+                    at_last.extend(built.volumes_at_last);
                     let owned = |(name, socket)| ((part.name.clone(), name), socket);
                     sockets.extend(built.sockets.into_iter().map(owned));
                 }
                 Err(error) => problems.0.push(error.into()),
             }
+        }
+        for known_now in at_last {
+            volumes.extend(known_now());
         }
         let trained = sockets.iter().filter_map(|((part, _), socket)| match socket {
             Socket::PcieDevice(link) => Some((part.clone(), link.training()?)),

@@ -79,7 +79,9 @@ impl Thread {
                 in_flight -= 1;
             }
             let Some((offset, bytes)) = next else { continue };
-            processor.run_thread(span).await;
+            if let Some(processor) = &processor {
+                processor.run_thread(span).await;
+            }
             let (operation, issued, done) = (self.spec.operation, self.sim.now(), self.done.clone());
             let offset_bytes = self.spec.offset_bytes + offset;
             self.target.submit(Request { operation, offset_bytes, bytes, issued, done });

@@ -4,3 +4,4 @@ pub mod ide_cable;
 pub mod pci;
 pub mod pcie;
 pub mod sata;
+pub mod scsi;

@@ -4,6 +4,7 @@ mod adapters;
 mod buses;
 mod host;
 mod ide;
+mod scsi;
 mod sockets;
 mod solid_state;
 
@@ -28,13 +29,18 @@ pub struct Context<'a> {
     pub plugs: Vec<Socket>,
 }
 
+/// Devices that a job can name.
+pub type Volumes = Vec<(String, Rc<dyn Storage>)>;
+
 /// What a part brings.
 #[derive(Default)]
 pub struct Built {
     /// Its sockets, by name, in the order of the kind's sockets.
     pub sockets: Vec<(String, Socket)>,
     /// Devices that a job can name.
-    pub volumes: Vec<(String, Rc<dyn Storage>)>,
+    pub volumes: Volumes,
+    /// Such devices that are known only when every part has been built; asked then.
+    pub volumes_at_last: Option<Box<dyn FnOnce() -> Volumes>>,
 }
 
 /// A kind of part.
@@ -76,6 +82,8 @@ pub static KINDS: &[&Kind] = &[
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,
     &adapters::GPU_DRIVER,
+    &scsi::SCSI_BUS,
+    &scsi::SCSI_INITIATOR,
 ];
 
 /// The ports of a root complex or of a switch.

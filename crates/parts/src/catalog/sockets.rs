@@ -11,7 +11,9 @@ use crate::bus::pci::PciBus;
 use crate::bus::pcie::DownstreamPort;
 use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
+use crate::bus::scsi::ScsiBus;
 use crate::controller::nvme::Controller;
+use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
 
@@ -48,6 +50,10 @@ pub enum Socket {
     NicRegisters(Rc<Adapter>),
     /// Registers of a GPU, for a driver.
     GpuRegisters(Rc<Gpu>),
+    /// A channel of a SCSI host adapter.
+    ScsiBus(Rc<Channel>),
+    /// A drive's place on a SCSI bus, by id.
+    ScsiTarget(Rc<ScsiBus>, usize),
 }
 
 /// What goes into a socket.
@@ -83,6 +89,10 @@ pub enum Protocol {
     NicRegisters,
     /// A GPU's driver.
     GpuRegisters,
+    /// A SCSI bus.
+    ScsiBus,
+    /// A SCSI drive.
+    ScsiTarget,
 }
 
 impl Protocol {
@@ -104,6 +114,8 @@ impl Protocol {
             Protocol::AhciRegisters => "the registers of an AHCI adapter",
             Protocol::NicRegisters => "the registers of a network adapter",
             Protocol::GpuRegisters => "the registers of a GPU",
+            Protocol::ScsiBus => "a channel of a SCSI host adapter",
+            Protocol::ScsiTarget => "an id of a SCSI bus",
         }
     }
 

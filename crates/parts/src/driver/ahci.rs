@@ -184,8 +184,8 @@ impl Storage for PortDriver {
         SECTOR_BYTES
     }
 
-    fn processor(&self) -> Rc<Processor> {
-        self.processor.clone()
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {

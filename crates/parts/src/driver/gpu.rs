@@ -101,8 +101,8 @@ impl Storage for Volume {
         BLOCK_BYTES
     }
 
-    fn processor(&self) -> Rc<Processor> {
-        self.0.processor.clone()
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.0.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {

@@ -247,8 +247,8 @@ impl Storage for Volume {
         SECTOR_BYTES
     }
 
-    fn processor(&self) -> Rc<Processor> {
-        self.driver.processor.clone()
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.driver.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {

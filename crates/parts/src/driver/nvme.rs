@@ -219,8 +219,8 @@ impl Storage for Driver {
         self.controller.block_bytes()
     }
 
-    fn processor(&self) -> Rc<Processor> {
-        self.processor.clone()
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {

@@ -236,8 +236,8 @@ impl Storage for Device {
         1
     }
 
-    fn processor(&self) -> Rc<Processor> {
-        self.adapter.firmware.clone()
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.adapter.firmware.clone())
     }
 
     fn time_per_request(&self) -> Time {

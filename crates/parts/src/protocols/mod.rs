@@ -5,4 +5,5 @@ pub mod nvme;
 pub mod pci;
 pub mod pcie;
 pub mod sata;
+pub mod scsi;
 pub mod storage;

@@ -52,8 +52,8 @@ pub trait Storage {
     fn size_bytes(&self) -> u64;
     /// Requests are multiples of this many bytes.
     fn block_bytes(&self) -> u32;
-    /// The processor that the application's side of the path runs on.
-    fn processor(&self) -> Rc<Processor>;
-    /// Processor time that a request needs above the driver.
+    /// The processor that the application's side of the path runs on; none where there is no host.
+    fn processor(&self) -> Option<Rc<Processor>>;
+    /// Processor time that a request needs above the driver, if there is a processor.
     fn time_per_request(&self) -> Time;
 }

@@ -1,0 +1,156 @@
+//! A drive that has the bus: data, and how it leaves.
+//!
+//! The phases of a reselection pass with what follows them, in one hold: whoever reselects waits once.
+
+use std::cell::Cell;
+
+use hopscope_kernel::{Grant, Label, Time};
+
+use super::{Drive, Fifo, Nexus, Phase, ScsiBus, ToHost};
+use crate::protocols::scsi::{DATA_IN, DATA_OUT, FIFO_EMPTY, FIFO_FULL, NO_REQ};
+
+/// A drive on its bus, with one of its commands.
+pub struct Connection<'a> {
+    bus: &'a ScsiBus,
+    drive: &'a Drive,
+    nexus: &'a Nexus,
+    /// None where the initiator holds the bus for a drive that stayed connected.
+    grant: Option<Grant<'a>>,
+    /// The phases of the reselection have not passed yet.
+    arriving: Cell<bool>,
+    /// When the last phase on the bus ended, or the first one begins.
+    last: Cell<Time>,
+}
+
+impl<'a> Connection<'a> {
+    /// A drive that has just won the bus.
+    pub(super) fn won(bus: &'a ScsiBus, drive: &'a Drive, nexus: &'a Nexus, grant: Grant<'a>) -> Connection<'a> {
+        let last = Cell::new(bus.sim.now());
+        Connection { bus, drive, nexus, grant: Some(grant), arriving: Cell::new(true), last }
+    }
+
+    /// A drive that stayed connected.
+    pub(super) fn kept(bus: &'a ScsiBus, drive: &'a Drive, nexus: &'a Nexus) -> Connection<'a> {
+        let last = Cell::new(bus.sim.now());
+        Connection { bus, drive, nexus, grant: None, arriving: Cell::new(false), last }
+    }
+
+    /// Data of the command: DATA IN or DATA OUT, as it is a read or a write, through the adapter's FIFO. Returns with
+    /// the last transfer. Between two calls the drive keeps the bus.
+    pub async fn data(&self, bytes: u32) {
+        let label = if self.nexus.writes.get() { &DATA_OUT } else { &DATA_IN };
+        match self.bus.fifo() {
+            None => self.pass(label, self.span(bytes)).await,
+            Some(fifo) if self.nexus.writes.get() => self.data_out(fifo, bytes).await,
+            Some(fifo) => self.data_in(fifo, bytes).await,
+        }
+    }
+
+    /// SAVE DATA POINTER and DISCONNECT. Returns at once: these phases pass by themselves, then the bus is free.
+    pub async fn disconnect(self) {
+        let arrival = self.arrival();
+        match self.grant {
+            Some(grant) => {
+                grant.leave([arrival[0], arrival[1], arrival[2], self.bus.spec.disconnection()[0]]);
+            }
+            None => self.nexus.to_host.put(ToHost::Disconnected, &FIFO_FULL).await,
+        }
+    }
+
+    /// Status and COMMAND COMPLETE: the end of the command. Returns at once, as [`Connection::disconnect`] does.
+    pub async fn complete(self) {
+        let arrival = self.arrival();
+        let told = match self.grant {
+            Some(grant) => {
+                let [status, message] = self.bus.spec.ending();
+                ToHost::EndsAt(grant.leave([arrival[0], arrival[1], arrival[2], status, message]))
+            }
+            None => ToHost::Ends,
+        };
+        self.nexus.to_host.put(told, &FIFO_FULL).await;
+    }
+
+    fn span(&self, bytes: u32) -> Time {
+        self.bus.span(self.drive.period(), bytes)
+    }
+
+    async fn data_in(&self, fifo: &Fifo, bytes: u32) {
+        let mut left = bytes;
+        while left > 0 {
+            let piece = left.min(fifo.piece_bytes);
+            if !fifo.reserve(piece) {
+                self.pass(&DATA_IN, Time::ZERO).await;
+                while !fifo.reserve(piece) {
+                    fifo.moved.take(&FIFO_FULL).await;
+                }
+                self.paused(&FIFO_FULL);
+            }
+            self.pass(&DATA_IN, self.span(piece)).await;
+            self.nexus.to_host.put(ToHost::Data(piece), &FIFO_FULL).await;
+            left -= piece;
+        }
+    }
+
+    async fn data_out(&self, fifo: &Fifo, bytes: u32) {
+        // The adapter knows whose data are wanted when the messages have passed.
+        self.pass(&DATA_OUT, Time::ZERO).await;
+        let (mut unasked, mut left) = (bytes, bytes);
+        while left > 0 {
+            while unasked > 0 && fifo.reserve(unasked.min(fifo.piece_bytes)) {
+                let piece = unasked.min(fifo.piece_bytes);
+                unasked -= piece;
+                self.nexus.to_host.put(ToHost::Data(piece), &FIFO_FULL).await;
+            }
+            let piece = left.min(fifo.piece_bytes);
+            if self.nexus.filled.get() < piece {
+                let why = if unasked == left { &FIFO_FULL } else { &FIFO_EMPTY };
+                fifo.moved.take(why).await;
+                self.paused(why);
+                continue;
+            }
+            self.nexus.filled.set(self.nexus.filled.get() - piece);
+            self.pass(&DATA_OUT, self.span(piece)).await;
+            fifo.release(piece);
+            left -= piece;
+        }
+    }
+
+    /// A phase on the bus, after those of the reselection where they are still to come.
+    async fn pass(&self, label: &'static Label, span: Time) {
+        let arrival = self.arrival();
+        match &self.grant {
+            Some(grant) if arrival[0].1 + arrival[1].1 + arrival[2].1 > Time::ZERO => {
+                grant.hold_plan([arrival[0], arrival[1], arrival[2], (label, span)]).await;
+            }
+            Some(grant) if span > Time::ZERO => grant.hold(label, span).await,
+            None if span > Time::ZERO => self.bus.lane.spend(label, span).await,
+            _ => {}
+        }
+        self.last.set(self.bus.sim.now());
+    }
+
+    /// The bus stood still, since `why`.
+    fn paused(&self, why: &'static Label) {
+        self.bus.lane.was_in(why, self.last.get());
+        self.last.set(self.bus.sim.now());
+    }
+
+    /// What is still to pass of the phases of the reselection. What the drive did meanwhile, it did while they passed;
+    /// what it did afterwards kept the bus waiting.
+    fn arrival(&self) -> [Phase; 3] {
+        let (mut at, now) = (self.last.get(), self.bus.sim.now());
+        let mut phases = self.bus.spec.return_of_a_drive();
+        if !self.arriving.take() {
+            phases = phases.map(|(label, _)| (label, Time::ZERO));
+        }
+        if now > at {
+            for (label, span) in &mut phases {
+                let passed = (*span).min(now - at);
+                self.bus.lane.was_in_until(label, at, at + passed);
+                (at, *span) = (at + passed, *span - passed);
+            }
+            self.bus.lane.was_in_until(&NO_REQ, at, now);
+        }
+        phases
+    }
+}

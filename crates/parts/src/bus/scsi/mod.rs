@@ -1,0 +1,241 @@
+//! A parallel SCSI bus: one initiator, up to fifteen drives, one connection at a time. SCSI-2; SPI-2, SPI-3, SPI-4.
+//!
+//! ```text
+//!   initiator:  ARBITRATION  SELECTION  MESSAGE OUT  COMMAND  MESSAGE IN ─▶ bus free (the drive works)
+//!   drive:      ARBITRATION  RESELECTION  MESSAGE IN  DATA …  MESSAGE IN ─▶ bus free (disconnected), or
+//!                                                     DATA …  STATUS  MESSAGE IN ─▶ bus free (complete)
+//!                                                      └ pause where the adapter's FIFO is full or empty
+//! ```
+//!
+//! Arbitration goes by id. Each drive moves data at the slowest of bus, adapter and drive, and not faster than the
+//! adapter's REQ/ACK offset allows over the cable; the other phases are asynchronous. After the COMMAND phase a drive
+//! disconnects, unless it says that it stays.
+//!
+//! Not modelled: negotiation (each drive has its rate from the start, whichever it is), packetized transfers of SPI-4,
+//! quick arbitration and arbitration fairness of SPI-3, CRC of double transition transfers, several initiators, command
+//! queueing messages other than a tag, parity errors, linked commands, single bytes of an asynchronous phase.
+
+mod connection;
+mod fifo;
+mod nexus;
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+use std::rc::{Rc, Weak};
+
+use hopscope_kernel::{Label, Lane, Sim, Time};
+
+pub use connection::Connection;
+pub(crate) use fifo::Fifo;
+pub(crate) use nexus::{Drive, Nexus, ToHost};
+
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::scsi::{
+    ARBITRATION, BUS_BUSY, COMMAND, DATA_IN, DATA_OUT, IDS_MAX, MESSAGE_IN, MESSAGE_OUT, NO_REQ, RESELECTION,
+    SELECTION, STATUS, Target, priority,
+};
+
+/// A phase and how long it takes.
+pub(crate) type Phase = (&'static Label, Time);
+
+/// Bytes a second that a bus, an adapter or a drive may have.
+const RATES: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
+
+/// A rate of a SCSI bus, from data: bytes per second.
+pub fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
+    let rate = p.rate(key)?;
+    if !RATES.contains(&rate) {
+        return Err(p.error(key, "no parallel SCSI bus is like that", "expected 0.1 MB/s to 1000 MB/s"));
+    }
+    Ok(rate)
+}
+
+/// The bus's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Bytes of a transfer.
+    width_bytes: u32,
+    /// Bytes a second.
+    rate: u64,
+    /// From REQ to the ACK for it, over the whole cable.
+    round_trip: Time,
+    /// Phases, each with what is between it and the next one.
+    arbitration: Time,
+    selection: Time,
+    reselection: Time,
+    message_out: Time,
+    message_in: Time,
+    command: Time,
+    status: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let width_bytes = p.bytes("width")?;
+        if ![1, 2].contains(&width_bytes) {
+            return Err(p.error("width", "this model has buses of 8 and 16 bits", "write \"1 B\" or \"2 B\""));
+        }
+        Ok(Spec {
+            width_bytes: width_bytes as u32,
+            rate: rate(p, "rate")?,
+            round_trip: p.time("round_trip")?,
+            arbitration: p.time("arbitration")?,
+            selection: p.time("selection")?,
+            reselection: p.time("reselection")?,
+            message_out: p.time("message_out")?,
+            message_in: p.time("message_in")?,
+            command: p.time("command")?,
+            status: p.time("status")?,
+        })
+    }
+
+    /// Ids: a data line each.
+    pub fn ids(&self) -> usize {
+        8 * self.width_bytes as usize
+    }
+
+    /// Arbitration to command.
+    pub(crate) fn beginning(&self) -> [Phase; 4] {
+        [
+            (&ARBITRATION, self.arbitration),
+            (&SELECTION, self.selection),
+            (&MESSAGE_OUT, self.message_out),
+            (&COMMAND, self.command),
+        ]
+    }
+
+    /// A drive comes back.
+    fn return_of_a_drive(&self) -> [Phase; 3] {
+        [(&ARBITRATION, self.arbitration), (&RESELECTION, self.reselection), (&MESSAGE_IN, self.message_in)]
+    }
+
+    /// A drive leaves.
+    pub(crate) fn disconnection(&self) -> [Phase; 1] {
+        [(&MESSAGE_IN, self.message_in)]
+    }
+
+    /// The end of a command.
+    pub(crate) fn ending(&self) -> [Phase; 2] {
+        [(&STATUS, self.status), (&MESSAGE_IN, self.message_in)]
+    }
+
+    /// Time of a transfer at so many bytes per second, rounded up to a picosecond.
+    fn period(&self, rate: u64) -> Time {
+        Time::ps((u64::from(self.width_bytes) * 1_000_000_000_000).div_ceil(rate))
+    }
+}
+
+/// The initiator's end of a bus.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostEnd {
+    /// Its id.
+    pub id: usize,
+    /// Bytes a second, at most.
+    pub rate: u64,
+    /// Transfers that it lets a drive be ahead of its acknowledgements.
+    pub offset: u64,
+    /// Tags for each drive, at most.
+    pub tags: u32,
+    /// Its FIFO and the pieces that data pass it in, bytes; none where data vanish, or appear, at once.
+    pub fifo: Option<(u32, u32)>,
+}
+
+/// A bus.
+pub struct ScsiBus {
+    sim: Sim,
+    lane: Lane,
+    spec: Spec,
+    host: HostEnd,
+    fifo: Option<Fifo>,
+    /// By id.
+    drives: [OnceCell<Drive>; IDS_MAX],
+}
+
+impl ScsiBus {
+    /// A bus named `name` at an initiator; its id has to be one of the bus.
+    pub(crate) fn new(sim: &Sim, name: &str, spec: Spec, host: HostEnd) -> Result<Rc<ScsiBus>, String> {
+        if host.id >= spec.ids() {
+            return Err(format!("the adapter has id {}, this bus has ids 0 to {}", host.id, spec.ids() - 1));
+        }
+        let lane = sim.lane(name, None);
+        let fifo = host.fifo.map(|(bytes, piece)| Fifo::new(sim, bytes, piece));
+        let bus =
+            ScsiBus { sim: sim.clone(), lane, spec, host, fifo, drives: std::array::from_fn(|_| OnceCell::new()) };
+        let period = bus.period_of(u64::MAX);
+        for label in [&DATA_IN, &DATA_OUT] {
+            bus.lane.carries(label, u64::from(bus.spec.width_bytes), period);
+        }
+        Ok(Rc::new(bus))
+    }
+
+    /// Plugs a drive in. An error where the id is the adapter's, is taken, or is none of this bus.
+    pub fn attach(&self, id: usize, name: &str, target: Weak<dyn Target>) -> Result<(), String> {
+        if id == self.host.id {
+            return Err(format!("id {id} is the adapter's own"));
+        }
+        if id >= self.spec.ids() {
+            return Err(format!("this bus has ids 0 to {}", self.spec.ids() - 1));
+        }
+        match self.drives[id].set(Drive::new(name, target)) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(format!("id {id} is taken")),
+        }
+    }
+
+    /// A drive comes back to its initiator: arbitration, reselection, IDENTIFY and queue tag. Returns with the bus won;
+    /// these phases pass with what follows.
+    pub async fn reselect(&self, id: usize, tag: u16) -> Connection<'_> {
+        let drive = self.drive(id);
+        let nexus = drive.nexus(tag);
+        if let Some(since) = nexus.connected_since.take() {
+            self.lane.was_in(&NO_REQ, since);
+            return Connection::kept(self, drive, nexus);
+        }
+        let grant = self.lane.acquire_with(priority(id), &BUS_BUSY).await;
+        Connection::won(self, drive, nexus, grant)
+    }
+
+    /// The lane.
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    pub(crate) fn sim(&self) -> &Sim {
+        &self.sim
+    }
+
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    pub(crate) fn fifo(&self) -> Option<&Fifo> {
+        self.fifo.as_ref()
+    }
+
+    /// The drives that there are, by id.
+    pub(crate) fn drives(&self) -> impl Iterator<Item = (usize, &Drive)> {
+        self.drives.iter().enumerate().filter_map(|(id, drive)| Some((id, drive.get()?)))
+    }
+
+    /// The drive at an id, settled with the bus and the adapter.
+    pub(crate) fn drive(&self, id: usize) -> &Drive {
+        let drive = self.drives[id].get().expect("only drives that are there are spoken to, and speak");
+        drive.settle(&self.sim, self.host.tags, |rate| self.period_of(rate));
+        drive
+    }
+
+    /// Time of a transfer with a drive of so many bytes per second.
+    fn period_of(&self, drive_rate: u64) -> Time {
+        let by_rate = self.spec.period(self.spec.rate.min(self.host.rate).min(drive_rate));
+        // SPI-2, 10.6: REQ may be ahead of ACK by the offset, and each ACK takes a round trip.
+        let by_offset = Time::ps(self.spec.round_trip.as_ps().div_ceil(self.host.offset));
+        by_rate.max(by_offset)
+    }
+
+    /// Time of so many bytes in transfers of that period.
+    fn span(&self, period: Time, bytes: u32) -> Time {
+        period * u64::from(bytes.div_ceil(self.spec.width_bytes))
+    }
+}

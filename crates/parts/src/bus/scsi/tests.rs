@@ -1,0 +1,212 @@
+//! The bus with drives that are nothing but a time to work.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Ended, Kind, Label, Observer, Queue, Record};
+
+use super::*;
+use crate::controller::scsi::channel::Channel;
+use crate::protocols::scsi::{BLOCK_BYTES, Command, FIFO_EMPTY, FIFO_FULL};
+
+static NO_COMMAND: Label = Label::reason("no command");
+static MEDIA: Label = Label::protocol("media");
+
+/// What a test's drive is like.
+#[derive(Clone, Copy)]
+struct Like {
+    rate: u64,
+    depth: u32,
+    works: Time,
+    stays: bool,
+}
+
+const LIKE: Like = Like { rate: 1_000_000_000, depth: 4, works: Time::us(100), stays: false };
+
+struct TestDrive {
+    lane: Lane,
+    like: Like,
+    bus: Rc<ScsiBus>,
+    id: usize,
+    commands: Queue<Command>,
+}
+
+impl Target for TestDrive {
+    fn command(&self, command: Command) {
+        assert!(self.commands.try_put(command).is_ok(), "no more commands than tags");
+    }
+    fn blocks(&self) -> u64 {
+        1 << 20
+    }
+    fn queue_depth(&self) -> u32 {
+        self.like.depth
+    }
+    fn rate(&self) -> u64 {
+        self.like.rate
+    }
+    fn stays_connected(&self, _: &Command) -> bool {
+        self.like.stays
+    }
+}
+
+fn drive(bus: &Rc<ScsiBus>, id: usize, like: Like) -> Rc<TestDrive> {
+    let sim = bus.sim.clone();
+    let name = format!("drive{id}");
+    let lane = sim.lane(&name, None);
+    let commands = Queue::new(&sim, 256);
+    let drive = Rc::new(TestDrive { lane, like, bus: bus.clone(), id, commands });
+    let target: Rc<dyn Target> = drive.clone();
+    bus.attach(id, &name, Rc::downgrade(&target)).expect("a free id");
+    let running = drive.clone();
+    sim.process(&name, async move {
+        loop {
+            let command = running.commands.take(&NO_COMMAND).await;
+            running.lane.spend(&MEDIA, running.like.works).await;
+            let connection = running.bus.reselect(running.id, command.tag).await;
+            connection.data(command.blocks * BLOCK_BYTES).await;
+            connection.complete().await;
+        }
+    });
+    drive
+}
+
+fn spec(rate: u64) -> Spec {
+    let us = |tenths: u64| Time::ns(100 * tenths);
+    Spec {
+        width_bytes: 2,
+        rate,
+        round_trip: Time::ns(30),
+        arbitration: us(24),
+        selection: us(16),
+        reselection: us(16),
+        message_out: us(10),
+        message_in: us(10),
+        command: us(24),
+        status: us(10),
+    }
+}
+
+const END: HostEnd = HostEnd { id: 7, rate: 1_000_000_000, offset: 127, tags: 256, fifo: None };
+
+/// When, for how long, what, and whose.
+type Passed = (Time, Time, &'static str, u16);
+
+/// What was seen on the bus: its phases.
+#[derive(Default, Clone)]
+struct Seen(Rc<RefCell<Vec<Passed>>>);
+
+impl Observer for Seen {
+    fn records(&mut self, records: &[Record]) {
+        let phases = records.iter().filter(|record| record.kind == Kind::Phase && record.lane == 0);
+        self.0.borrow_mut().extend(phases.map(|r| (r.at, r.span, r.label.name, r.who)));
+    }
+    fn wants_phases(&self) -> bool {
+        true
+    }
+}
+
+impl Seen {
+    fn phases(&self) -> Vec<Passed> {
+        let mut all = self.0.borrow().clone();
+        all.sort_by_key(|phase| phase.0);
+        for pair in all.windows(2) {
+            assert!(pair[0].0 + pair[0].1 <= pair[1].0, "one phase at a time: {pair:?}");
+        }
+        all
+    }
+
+    fn in_phase(&self, name: &str) -> Time {
+        self.phases().iter().filter(|phase| phase.2 == name).fold(Time::ZERO, |sum, phase| sum + phase.1)
+    }
+}
+
+/// A bench: bus, drives by id, and commands `(id, writes, blocks, begins at)`, each a process of its own whose host
+/// takes so long for a piece. Returns what was seen, and when each command ended.
+fn run(
+    spec: Spec,
+    end: HostEnd,
+    drives: &[(usize, Like)],
+    commands: &[(usize, bool, u32, Time)],
+    host: Time,
+) -> (Seen, Vec<Time>) {
+    let sim = Sim::new();
+    let channel = Channel::new(&sim, end);
+    let bus = channel.plug("bus", spec).expect("an id of the bus");
+    let _drives: Vec<_> = drives.iter().map(|&(id, like)| drive(&bus, id, like)).collect();
+    let seen = Seen::default();
+    sim.observe(Box::new(seen.clone()));
+    let ended = Rc::new(RefCell::new(vec![Time::ZERO; commands.len()]));
+    let left = Rc::new(Cell::new(commands.len()));
+    for (index, &(id, writes, blocks, at)) in commands.iter().enumerate() {
+        let (s, channel, ended, left) = (sim.clone(), channel.clone(), ended.clone(), left.clone());
+        sim.process(&format!("command{index:03}"), async move {
+            s.wait_until(at).await;
+            let mut exchange = channel.begin(id, writes, 0, blocks).await;
+            while let Some(bytes) = exchange.next().await {
+                s.wait(host).await;
+                exchange.moved(bytes);
+            }
+            ended.borrow_mut()[index] = s.now();
+            left.set(left.get() - 1);
+            if left.get() == 0 {
+                // What has been left to itself is recorded already.
+                s.stop();
+            }
+        });
+    }
+    assert_eq!(sim.run(Time::ms(10_000)), Ended::Stopped);
+    sim.tear_down();
+    let ended = ended.borrow().clone();
+    (seen, ended)
+}
+
+#[test]
+fn one_command_is_the_conversation_that_t10_describes() {
+    let (seen, ended) = run(spec(40_000_000), END, &[(0, LIKE)], &[(0, false, 8, Time::ZERO)], Time::ZERO);
+    let said: Vec<(&str, u64)> = seen.phases().iter().map(|phase| (phase.2, phase.1.as_ps() / 100_000)).collect();
+    let expected = [
+        ("arbitration", 24),
+        ("selection", 16),
+        ("message out", 10),
+        ("command", 24),
+        ("message in", 10),
+        ("arbitration", 24),
+        ("reselection", 16),
+        ("message in", 10),
+        ("data in", 1_024),
+        ("status", 10),
+        ("message in", 10),
+    ];
+    assert_eq!(said, expected);
+    let fixed: u64 = said.iter().filter(|(name, _)| *name != "data in").map(|(_, tenths)| tenths).sum();
+    assert_eq!(fixed, 154, "15.4 us besides the data");
+    // The drive begins its work when it has the command, while it disconnects.
+    let work = Time::us(100) - Time::us(1);
+    assert_eq!(ended[0], Time::ns(15_400 + 102_400) + work);
+}
+
+#[test]
+fn a_full_fifo_pauses_the_bus_until_the_adapter_has_moved_a_piece() {
+    let end = HostEnd { fifo: Some((1_024, 512)), ..END };
+    // 2 KiB in pieces of 512 B, 12.8 us each; the host takes 30 us for one.
+    let (seen, ended) = run(spec(40_000_000), end.clone(), &[(0, LIKE)], &[(0, false, 4, Time::ZERO)], Time::us(30));
+    assert_eq!(seen.in_phase("data in"), Time::ns(51_200));
+    // The third piece waits for the first to leave, the fourth for the second.
+    assert_eq!(seen.in_phase(FIFO_FULL.name), Time::ns(30_000 - 12_800) * 2);
+    let last_data = Time::ns(8_400 + 99_000 + 5_000 + 51_200 + 2 * 17_200);
+    let moved = Time::ns(8_400 + 99_000 + 5_000 + 12_800) + Time::us(30) * 4;
+    assert!(moved > last_data + Time::us(2));
+    assert_eq!(ended[0], moved, "the command ends for its host when the last piece has left");
+    let (seen, _) = run(spec(40_000_000), end, &[(0, LIKE)], &[(0, false, 4, Time::ZERO)], Time::us(12));
+    assert_eq!(seen.in_phase(FIFO_FULL.name), Time::ZERO, "a host faster than the bus never pauses it");
+}
+
+#[test]
+fn an_empty_fifo_pauses_the_bus_of_a_write() {
+    let end = HostEnd { fifo: Some((1_024, 512)), ..END };
+    let (seen, ended) = run(spec(40_000_000), end, &[(0, LIKE)], &[(0, true, 4, Time::ZERO)], Time::us(30));
+    assert_eq!(seen.in_phase("data out"), Time::ns(51_200));
+    // Two pieces are asked for at once, each of the others when room is there: the host is never idle.
+    assert_eq!(seen.in_phase(FIFO_EMPTY.name), Time::us(30) + Time::ns(30_000 - 12_800) * 3);
+    assert_eq!(ended[0], Time::ns(8_400 + 99_000 + 5_000) + Time::us(120) + Time::ns(12_800 + 2_000));
+}

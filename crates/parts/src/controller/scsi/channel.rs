@@ -1,0 +1,177 @@
+//! A channel of a host adapter: its SCSI bus, and the engine that carries commands over it.
+//!
+//! ```text
+//!   begin ─▶ tag ─▶ arbitration … command ─▶ Exchange:  next ─▶ a piece is in the FIFO, or to come into it
+//!                                                       moved ─▶ the bus goes on
+//!                                                       next ─▶ None: status has arrived, the tag is free
+//! ```
+//!
+//! Whoever begins a command carries its data itself: the process of an adapter's context, or of a RAID controller's
+//! firmware. The channel has no process of its own.
+//!
+//! Not modelled: QUEUE FULL (nobody sends more commands than the drive takes), errors, resets, sense data.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Grant, Sim, Time};
+
+use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::scsi::{BUS_BUSY, Command, DRIVE_AT_WORK, ENDING, IDS_MAX, NO_TAG, TAGS_MAX, priority};
+
+/// A channel's FIFO, bytes.
+const FIFO_MAX: u64 = 1 << 20;
+
+/// Pulls the numbers of a channel, all but its FIFO.
+pub fn read_end(p: &mut Parameters) -> Result<HostEnd, SpecError> {
+    let written = p.text("channel.id")?;
+    let id = written.strip_prefix("id").and_then(|number| number.parse().ok()).filter(|id: &usize| *id < IDS_MAX);
+    let Some(id) = id else {
+        let problem = format!("`{written}` is no id of a bus");
+        return Err(p.error("channel.id", problem, "expected \"id0\" to \"id15\", mostly \"id7\""));
+    };
+    let offset = p.count("channel.offset")?;
+    if !(1..=255).contains(&offset) {
+        return Err(p.error("channel.offset", "no REQ/ACK offset is like that", "expected 1 to 255 transfers"));
+    }
+    let tags = p.count("channel.tags")?;
+    if !(1..=u64::from(TAGS_MAX)).contains(&tags) {
+        return Err(p.error("channel.tags", "a queue tag is a byte", format!("expected 1 to {TAGS_MAX}")));
+    }
+    let rate = scsi::rate(p, "channel.rate")?;
+    Ok(HostEnd { id, rate, offset, tags: tags as u32, fifo: None })
+}
+
+/// Pulls the numbers of a channel with a FIFO.
+pub fn read(p: &mut Parameters) -> Result<HostEnd, SpecError> {
+    let end = read_end(p)?;
+    let (fifo, piece) = (p.bytes("channel.fifo")?, p.bytes("channel.piece")?);
+    if !(2..=FIFO_MAX).contains(&fifo) {
+        return Err(p.error("channel.fifo", "no FIFO is like that", "expected 2 B to 1 MiB"));
+    }
+    if piece % 2 != 0 || !(2..=fifo).contains(&piece) {
+        let help = "expected an even number of bytes, at most what the FIFO holds";
+        return Err(p.error("channel.piece", "data cannot pass the FIFO in such pieces", help));
+    }
+    Ok(HostEnd { fifo: Some((fifo as u32, piece as u32)), ..end })
+}
+
+/// A channel.
+pub struct Channel {
+    sim: Sim,
+    end: HostEnd,
+    bus: OnceCell<Rc<ScsiBus>>,
+}
+
+impl Channel {
+    /// A channel without a bus yet.
+    pub fn new(sim: &Sim, end: HostEnd) -> Rc<Channel> {
+        Rc::new(Channel { sim: sim.clone(), end, bus: OnceCell::new() })
+    }
+
+    /// Puts a bus at the channel. An error where the bus does not have the channel's id.
+    pub fn plug(&self, name: &str, spec: scsi::Spec) -> Result<Rc<ScsiBus>, String> {
+        let bus = ScsiBus::new(&self.sim, name, spec, self.end.clone())?;
+        let _ = self.bus.set(bus.clone());
+        Ok(bus)
+    }
+
+    /// The bus, if there is one.
+    pub fn bus(&self) -> Option<&Rc<ScsiBus>> {
+        self.bus.get()
+    }
+
+    /// The drives: id, name, and blocks of 512 bytes. To be asked when the machine is complete.
+    pub fn targets(&self) -> Vec<(usize, String, u64)> {
+        let drives = self.bus.get().into_iter().flat_map(|bus| bus.drives());
+        drives.map(|(id, drive)| (id, drive.name.clone(), drive.target().blocks())).collect()
+    }
+
+    /// Commands of a drive that can be under way.
+    pub fn tags(&self, target: usize) -> usize {
+        self.there().drive(target).tag_count()
+    }
+
+    /// Sends a command to a drive: waits for a free tag, then for the bus; arbitration to command phase. Returns when
+    /// the drive has the command.
+    pub async fn begin(&self, target: usize, writes: bool, lba: u64, blocks: u32) -> Exchange<'_> {
+        let bus = &**self.there();
+        let drive = bus.drive(target);
+        let tag = drive.tags().take(&NO_TAG).await;
+        let nexus = drive.nexus(tag);
+        nexus.writes.set(writes);
+        let grant = bus.lane().acquire_with(priority(self.end.id), &BUS_BUSY).await;
+        grant.hold_plan(bus.spec().beginning()).await;
+        let (target, command) = (drive.target(), Command { writes, lba, blocks, tag });
+        let mut kept = None;
+        if target.stays_connected(&command) {
+            nexus.connected_since.set(Some(self.sim.now()));
+            kept = Some(grant);
+        } else {
+            grant.leave(bus.spec().disconnection());
+        }
+        target.command(command);
+        Exchange { bus, drive, nexus, tag, kept }
+    }
+
+    fn there(&self) -> &Rc<ScsiBus> {
+        self.bus.get().expect("a channel without a bus has no drives")
+    }
+}
+
+/// A command under way. Whoever has it asks for what comes next until nothing does.
+pub struct Exchange<'a> {
+    bus: &'a ScsiBus,
+    drive: &'a Drive,
+    nexus: &'a Nexus,
+    tag: u16,
+    /// The bus, where the drive has stayed connected.
+    kept: Option<Grant<'a>>,
+}
+
+impl Exchange<'_> {
+    /// The next bytes: that are in the channel's FIFO (a read), or that the drive wants (a write). None: status has
+    /// arrived, and the tag is free. (Where data vanish at once, none are told of.)
+    pub async fn next(&mut self) -> Option<u32> {
+        loop {
+            match self.nexus.to_host.take(&DRIVE_AT_WORK).await {
+                ToHost::Data(bytes) => return Some(bytes),
+                ToHost::Disconnected => {
+                    if let Some(grant) = self.kept.take() {
+                        grant.leave(self.bus.spec().disconnection());
+                    }
+                    continue;
+                }
+                ToHost::EndsAt(until) => self.ends(until).await,
+                ToHost::Ends => {
+                    if let Some(grant) = self.kept.take() {
+                        let until = grant.leave(self.bus.spec().ending());
+                        self.ends(until).await;
+                    }
+                }
+            }
+            let _ = self.drive.tags().try_put(self.tag);
+            return None;
+        }
+    }
+
+    /// Those bytes have left the FIFO (a read), or are in it (a write): the bus goes on.
+    pub fn moved(&self, bytes: u32) {
+        if let Some(fifo) = self.bus.fifo() {
+            if self.nexus.writes.get() {
+                self.nexus.filled.set(self.nexus.filled.get() + bytes);
+            } else {
+                fifo.release(bytes);
+            }
+            fifo.tell();
+        }
+    }
+
+    async fn ends(&self, until: Time) {
+        let left = until.saturating_sub(self.bus.sim().now());
+        if left > Time::ZERO {
+            self.bus.lane().delay(&ENDING, left).await;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The barest initiator: a SCSI bus and whoever asks, with no host in between. Data vanish at once.
+//!
+//! ```text
+//!   requests of a drive ─▶ as many as it has tags ─▶ the bus
+//! ```
+//!
+//! With it, one drive on its bus can be run by itself, as fast as a simulation can.
+//!
+//! Not modelled: anything of a host. A request of more than 65,535 blocks goes as several commands, one after the other.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim, Time};
+
+use super::channel::{self, Channel};
+use crate::bus::scsi::HostEnd;
+use crate::cpu::Processor;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX};
+use crate::protocols::storage::{Completion, Operation, Request, Storage};
+
+static NO_REQUEST: Label = Label::workload("no request");
+static BEGUN_LATER: Label = Label::queued("behind other requests of the drive");
+
+/// Pulls the numbers of the initiator's end of the bus.
+pub fn read(p: &mut Parameters) -> Result<HostEnd, SpecError> {
+    channel::read_end(p)
+}
+
+/// A request that waits for a command of its own.
+struct Waiting {
+    request: Request,
+    since: Time,
+}
+
+/// A drive, as jobs see it.
+struct Volume {
+    sim: Sim,
+    channel: Rc<Channel>,
+    target: usize,
+    blocks: u64,
+    requests: Queue<Waiting>,
+}
+
+/// Gives every drive of the channel processes that carry its commands; returns the drives, by their names.
+pub fn install(sim: &Sim, name: &str, channel: &Rc<Channel>) -> Vec<(String, Rc<dyn Storage>)> {
+    let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
+    for (target, drive, blocks) in channel.targets() {
+        let requests = Queue::new(sim, usize::MAX);
+        let volume = Rc::new(Volume { sim: sim.clone(), channel: channel.clone(), target, blocks, requests });
+        for tag in 0..channel.tags(target) {
+            let running = volume.clone();
+            sim.process(&format!("{name}.id{target}.command{tag:03}"), async move { running.run().await });
+        }
+        volumes.push((drive, volume));
+    }
+    volumes
+}
+
+impl Volume {
+    async fn run(&self) {
+        loop {
+            let mut next = self.requests.take(&NO_REQUEST).await;
+            loop {
+                self.carry_out(next.request).await;
+                match self.requests.try_take() {
+                    Some(waiting) => next = waiting,
+                    None => break,
+                }
+                if let Some(bus) = self.channel.bus() {
+                    bus.lane().awaited(&BEGUN_LATER, next.since);
+                }
+            }
+        }
+    }
+
+    async fn carry_out(&self, Request { operation, offset_bytes, bytes, issued, done }: Request) {
+        let (mut lba, mut left) = (offset_bytes / u64::from(BLOCK_BYTES), bytes / BLOCK_BYTES);
+        while left > 0 {
+            let blocks = left.min(BLOCKS_MAX);
+            let mut exchange = self.channel.begin(self.target, operation == Operation::Write, lba, blocks).await;
+            while let Some(bytes) = exchange.next().await {
+                exchange.moved(bytes);
+            }
+            (lba, left) = (lba + u64::from(blocks), left - blocks);
+        }
+        let _ = done.try_put(Completion { operation, bytes, issued });
+    }
+}
+
+impl Storage for Volume {
+    fn submit(&self, request: Request) {
+        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
+            unreachable!("the queue takes any number of requests");
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.blocks * u64::from(BLOCK_BYTES)
+    }
+
+    fn block_bytes(&self) -> u32 {
+        BLOCK_BYTES
+    }
+
+    fn processor(&self) -> Option<Rc<Processor>> {
+        None
+    }
+
+    fn time_per_request(&self) -> Time {
+        Time::ZERO
+    }
+}
