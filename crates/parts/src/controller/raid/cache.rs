@@ -20,7 +20,9 @@ pub struct Marks {
     pub dirty: u128,
     /// Sectors that are being read.
     pub filling: u128,
-    /// Its dirty sectors are on their way to the drives.
+    /// Sectors that are on their way to the drives.
+    pub going: u128,
+    /// Somebody takes them there.
     pub destaging: bool,
     /// How many work on it.
     pub pins: u32,
@@ -183,18 +185,17 @@ impl Cache {
         }
     }
 
-    /// The dirty sectors of a line begin their way to the drives; returns which.
-    pub fn destage(&mut self, at: u32) -> u128 {
+    /// The dirty sectors of a line begin their way to the drives.
+    pub fn destage(&mut self, at: u32) {
         self.remove(TO_WRITE, at);
         let marks = &mut self.lines[at as usize].marks;
-        marks.destaging = true;
-        std::mem::take(&mut marks.dirty)
+        (marks.going, marks.dirty, marks.destaging) = (marks.dirty, 0, true);
     }
 
     /// They are there.
     pub fn destaged(&mut self, at: u32) {
         let marks = &mut self.lines[at as usize].marks;
-        marks.destaging = false;
+        (marks.going, marks.destaging) = (0, false);
         self.unwritten -= usize::from(marks.dirty == 0);
     }
 
@@ -304,7 +305,8 @@ mod tests {
         assert!(cache.take_in(14).is_some() && cache.find(11).is_none() && cache.find(10).is_some());
         cache.used(lines[0]);
         assert_eq!(cache.unwritten(), 1);
-        assert_eq!(cache.destage(lines[0]), mask(0, 8));
+        cache.destage(lines[0]);
+        assert_eq!(cache.marks(lines[0]).going, mask(0, 8));
         cache.written(lines[0], mask(4, 8), true);
         cache.destaged(lines[0]);
         assert_eq!((cache.unwritten(), cache.marks(lines[0]).dirty), (1, mask(4, 8)), "written again meanwhile");
