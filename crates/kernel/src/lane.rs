@@ -260,6 +260,11 @@ impl Lane {
         self.id as u16
     }
 
+    /// Changes the clock, before the run: whatever is plugged into a bus may slow it down.
+    pub fn set_clock(&self, clock: Time) {
+        self.sim.shared.core.borrow_mut().lanes[self.id as usize].clock = Some(clock);
+    }
+
     /// Asks for the lane, waiting for `reason`.
     pub fn acquire(&self, reason: &'static Label) -> Acquire<'_> {
         self.acquire_with(0, reason)

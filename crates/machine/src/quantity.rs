@@ -84,6 +84,7 @@ const UNITS: &[(&str, Kind)] = &[
 const COUNT_NOUNS: &[(&str, &str)] = &[
     ("bit", "bits"),
     ("block", "blocks"),
+    ("bus", "buses"),
     ("channel", "channels"),
     ("command", "commands"),
     ("copy", "copies"),

@@ -4,29 +4,9 @@ use super::{Built, Kind, Protocol, Socket, ports, untrained};
 use crate::bridge::pcie_switch;
 use crate::bus::ide_cable;
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci;
-use crate::bus::pci::PciBus;
 use crate::bus::pcie;
 use crate::bus::pcie::Link;
 use crate::bus::sata;
-
-/// `pci-bus`
-pub static PCI_BUS: Kind = Kind {
-    model: "pci-bus",
-    plugs: &[("at", Protocol::HostPci)],
-    sockets: |p| Ok((0..pci::Spec::read(p)?.slots).map(|slot| (format!("slot{slot}"), Protocol::Pci)).collect()),
-    required: &[],
-    software: false,
-    build: |context, p| {
-        let spec = pci::Spec::read(p)?;
-        let slots = spec.slots;
-        let [Socket::HostPci(host)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let bus = PciBus::new(context.sim, context.name, spec);
-        host.attach(&bus);
-        let slot = |n| (format!("slot{n}"), Socket::PciSlot(bus.clone(), host.clone()));
-        Ok(Built { sockets: (0..slots).map(slot).collect(), ..Built::default() })
-    },
-};
 
 /// `ide-cable`
 pub static IDE_CABLE: Kind = Kind {

@@ -20,8 +20,12 @@ pub static IDE_BRIDGE: Kind = Kind {
     software: false,
     build: |context, p| {
         let spec = ide::Spec::read(p)?;
-        let [Socket::PciSlot(bus, host)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let bridge = IdeBridge::new(context.sim, context.name, spec, bus, host);
+        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let Some(host) = slot.chipset() else {
+            let problem = "this bridge asks for PCI by PHOLD#, which is a wire of a host bridge with a south bridge";
+            return Err(p.error("hold_again", problem, "plug it into the segment of a `host-bridge`"));
+        };
+        let bridge = IdeBridge::new(context.sim, context.name, spec, slot.bus(), host);
         if !bridge.bursts_fit_the_bus() {
             let problem = "the latency timer of the bus cuts this bridge's bursts short, which is not modelled";
             return Err(p.error("buffer", problem, "set `latency_timer` of the bus to more clocks"));

@@ -4,6 +4,8 @@ mod adapters;
 mod buses;
 mod host;
 mod ide;
+mod pci;
+mod raid;
 mod scsi;
 mod sockets;
 mod solid_state;
@@ -15,6 +17,7 @@ use hopscope_kernel::Sim;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::Storage;
 
+pub use pci::plug as plug_pci;
 pub use sockets::{Protocol, Socket, SocketList};
 
 /// What a part needs to be built.
@@ -64,7 +67,11 @@ pub static KINDS: &[&Kind] = &[
     &host::PROCESSOR,
     &host::HOST_BRIDGE,
     &host::ROOT_COMPLEX,
-    &buses::PCI_BUS,
+    &pci::PCI_BUS,
+    &pci::IO_HOST,
+    &pci::HOST_LINK,
+    &pci::PCI_X_BRIDGE,
+    &pci::PCI_TO_PCI_BRIDGE,
     &buses::IDE_CABLE,
     &buses::PCIE_LINK,
     &buses::PCIE_SWITCH,
@@ -84,6 +91,9 @@ pub static KINDS: &[&Kind] = &[
     &adapters::GPU_DRIVER,
     &scsi::SCSI_BUS,
     &scsi::SCSI_INITIATOR,
+    &raid::RAID_CONTROLLER,
+    &raid::IDE_LOAD,
+    &raid::BLOCK_CARD_DRIVER,
 ];
 
 /// The ports of a root complex or of a switch.

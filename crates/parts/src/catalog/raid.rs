@@ -1,7 +1,8 @@
 //! RAID controllers, an IDE card that loads a bus, and the driver of both.
 
+use super::pci::plug;
 use super::{Built, Kind, Protocol, Socket};
-use crate::bus::pci::Initiator;
+use crate::bus::pci::initiator::Initiator;
 use crate::controller::fasttrak::{self, Fasttrak};
 use crate::controller::raid::{self, Raid};
 use crate::controller::scsi::channel::{self, Channel};
@@ -21,8 +22,7 @@ pub static RAID_CONTROLLER: Kind = Kind {
     build: |context, p| {
         let (spec, card, end) = (raid::Spec::read(p)?, Initiator::read_spec(p)?, channel::read(p)?);
         let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let initiator = Initiator::new(context.sim, context.name, card, slot);
-        let initiator = initiator.map_err(|problem| p.error("pci.clock", problem, "choose another slot"))?;
+        let initiator = plug(context.sim, context.name, card, slot, p)?;
         let channels: Vec<_> = (0..spec.channels).map(|_| Channel::new(context.sim, end.clone())).collect();
         let buses = channels.iter().enumerate();
         let mut sockets: Vec<(String, Socket)> =
@@ -43,8 +43,7 @@ pub static IDE_LOAD: Kind = Kind {
     build: |context, p| {
         let (spec, card) = (fasttrak::Spec::read(p)?, Initiator::read_spec(p)?);
         let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let initiator = Initiator::new(context.sim, context.name, card, slot);
-        let initiator = initiator.map_err(|problem| p.error("pci.clock", problem, "choose another slot"))?;
+        let initiator = plug(context.sim, context.name, card, slot, p)?;
         let card = Fasttrak::new(context.sim, context.name, spec, initiator);
         Ok(Built { sockets: vec![("registers".into(), Socket::BlockCard(card))], ..Built::default() })
     },

@@ -6,8 +6,10 @@ use crate::accelerator::gpu::Gpu;
 use crate::bridge::ahci::Ahci;
 use crate::bridge::host::HostBridge;
 use crate::bridge::ide::IdeBridge;
+use crate::bridge::pci_x::path::Path;
+use crate::bridge::pci_x::port::Port;
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci::PciBus;
+use crate::bus::pci::slot::Slot;
 use crate::bus::pcie::DownstreamPort;
 use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
@@ -16,6 +18,7 @@ use crate::controller::nvme::Controller;
 use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
+use crate::protocols::block_card::BlockCard;
 
 /// What one part offers to another.
 #[derive(Clone)]
@@ -26,8 +29,12 @@ pub enum Socket {
     Software(Rc<Processor>),
     /// A host bridge's side of a PCI bus.
     HostPci(Rc<HostBridge>),
+    /// A port of a host with memory, or the far end of a link from there.
+    HostPort(Path),
+    /// A PCI side of a bridge with buffers.
+    BridgePci(Rc<Port>),
     /// A connector of a PCI bus.
-    PciSlot(Rc<PciBus>, Rc<HostBridge>),
+    PciSlot(Slot),
     /// A channel of an IDE bridge, by number.
     IdeChannel(Rc<IdeBridge>, usize),
     /// A connector of an IDE cable, by drive number.
@@ -54,6 +61,8 @@ pub enum Socket {
     ScsiBus(Rc<Channel>),
     /// A drive's place on a SCSI bus, by id.
     ScsiTarget(Rc<ScsiBus>, usize),
+    /// Registers of a storage card that takes whole commands.
+    BlockCard(Rc<dyn BlockCard>),
 }
 
 /// What goes into a socket.
@@ -63,7 +72,9 @@ pub enum Protocol {
     ProcessorBus,
     /// Software on a processor; takes any number of parts.
     Software,
-    /// A host bridge's PCI side.
+    /// A port of a host with memory, for a link or a bridge.
+    HostPort,
+    /// A bridge's PCI side.
     HostPci,
     /// A PCI card or chip.
     Pci,
@@ -93,6 +104,8 @@ pub enum Protocol {
     ScsiBus,
     /// A SCSI drive.
     ScsiTarget,
+    /// A driver of a storage card that takes whole commands.
+    BlockCard,
 }
 
 impl Protocol {
@@ -101,7 +114,8 @@ impl Protocol {
         match self {
             Protocol::ProcessorBus => "a processor bus",
             Protocol::Software => "software on a processor",
-            Protocol::HostPci => "the PCI side of a host bridge",
+            Protocol::HostPort => "a port of a host",
+            Protocol::HostPci => "the PCI side of a bridge",
             Protocol::Pci => "a PCI slot",
             Protocol::IdeChannel => "an IDE channel",
             Protocol::IdeDrive => "a drive connector of an IDE cable",
@@ -116,6 +130,7 @@ impl Protocol {
             Protocol::GpuRegisters => "the registers of a GPU",
             Protocol::ScsiBus => "a channel of a SCSI host adapter",
             Protocol::ScsiTarget => "an id of a SCSI bus",
+            Protocol::BlockCard => "the registers of a storage card",
         }
     }
 

@@ -13,7 +13,8 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pci::{Initiator, Slot};
+use crate::bus::pci::initiator::Initiator;
+use crate::bus::pci::slot::Slot;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Registers};
 use crate::protocols::pci::DATA;
@@ -41,7 +42,11 @@ impl Spec {
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let (piece, fifo) = (p.bytes("fifo.piece")?, p.bytes("fifo.size")?);
         if !(4..=65_536).contains(&piece) || piece % 4 != 0 {
-            return Err(p.error("fifo.piece", "no FIFO is emptied like that", "expected 4 B to 64 KiB, a multiple of 4 B"));
+            return Err(p.error(
+                "fifo.piece",
+                "no FIFO is emptied like that",
+                "expected 4 B to 64 KiB, a multiple of 4 B",
+            ));
         }
         if !(piece..=1 << 20).contains(&fifo) {
             return Err(p.error("fifo.size", "a piece does not fit", "expected a piece to 1 MiB"));
@@ -138,6 +143,10 @@ impl Fasttrak {
 }
 
 impl BlockCard for Fasttrak {
+    fn start(self: Rc<Fasttrak>) -> Result<(), (String, String)> {
+        Ok(())
+    }
+
     fn name(&self) -> &str {
         &self.name
     }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
-use crate::bus::pci::Slot;
+use crate::bus::pci::slot::Slot;
 use crate::cpu::Processor;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command};
@@ -62,7 +62,9 @@ impl Spec {
             return Err(p.error("queue_depth", "no driver has so many commands", help));
         }
         let transfer_max = p.bytes("transfer_max")?;
-        if !transfer_max.is_multiple_of(u64::from(BLOCK_BYTES)) || !(4_096..=u64::from(BUFFER_BYTES)).contains(&transfer_max) {
+        if !transfer_max.is_multiple_of(u64::from(BLOCK_BYTES))
+            || !(4_096..=u64::from(BUFFER_BYTES)).contains(&transfer_max)
+        {
             let help = "expected 4 KiB to 1 MiB, a multiple of 512 B";
             return Err(p.error("transfer_max", "no command moves that much", help));
         }

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
-use crate::bus::pci::Slot;
+use crate::bus::pci::slot::Slot;
 
 /// A command of the host, as the driver writes it to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,9 @@ pub struct Command {
 
 /// What the driver has of a card.
 pub trait BlockCard {
+    /// The driver begins: the card looks for its drives and starts to work. An error is what is wrong and what would be
+    /// right.
+    fn start(self: Rc<Self>) -> Result<(), (String, String)>;
     /// The card's name, which is its device's.
     fn name(&self) -> &str;
     /// Where it sits.

@@ -18,6 +18,16 @@ pub static DISCONNECT: Label = Label::protocol("target disconnect");
 pub static RETRY: Label = Label::protocol("retry");
 /// The idle clock between transactions.
 pub static TURNAROUND: Label = Label::protocol("turnaround");
+/// PCI-X: the attribute phase: who asks, for how many bytes. PCI-X 1.0a, 2.5.
+pub static ATTRIBUTE: Label = Label::protocol("attribute");
+/// From the address until the target answers, and its waits before the first data. PCI-X 1.0a, 2.8.
+pub static RESPONSE: Label = Label::protocol("target response");
+/// The target will come with the data later. PCI-X 1.0a, 2.11.
+pub static SPLIT_RESPONSE: Label = Label::protocol("split response");
+/// A delayed read is latched, and its initiator sent away. PCI 2.1, 3.3.3.3.
+pub static DELAYED: Label = Label::protocol("delayed read latched");
+/// TRDY# is away between two data phases.
+pub static WAIT_STATE: Label = Label::protocol("target wait state");
 /// A message to everybody, claimed by nobody.
 pub static SPECIAL: Label = Label::protocol("special cycle");
 /// Nobody claimed the address.
@@ -94,3 +104,8 @@ pub trait PciTarget {
     /// The data of an I/O write has arrived.
     fn io_write(&self, _address: u32, _value: u32) {}
 }
+
+/// PCI-X 1.0a, 2.2: allowable disconnect boundaries, bytes.
+pub const DISCONNECT_BOUNDARY_BYTES: u32 = 128;
+/// PCI-X 1.0a, 2.1: a burst ends at a multiple of this many bytes; conventional bridges end theirs there too.
+pub const BURST_BYTES_MAX: u32 = 4_096;

@@ -54,7 +54,12 @@ pub(super) struct Array {
 
 impl Array {
     /// The drives of all channels, in turn from each, so that neighbours of a row are on different channels.
-    pub(super) fn find(sim: &Sim, name: &str, spec: &Spec, channels: &[Rc<Channel>]) -> Result<Array, (String, String)> {
+    pub(super) fn find(
+        sim: &Sim,
+        name: &str,
+        spec: &Spec,
+        channels: &[Rc<Channel>],
+    ) -> Result<Array, (String, String)> {
         let all: Vec<Vec<_>> = channels.iter().map(|channel| channel.targets()).collect();
         let most = all.iter().map(Vec::len).max().unwrap_or(0);
         let (mut drives, mut smallest) = (Vec::new(), u64::MAX);

@@ -121,7 +121,11 @@ impl Cache {
             after: [NONE; 2],
             listed: [false; 2],
         };
-        if at as usize == self.lines.len() { self.lines.push(line) } else { self.lines[at as usize] = line }
+        if at as usize == self.lines.len() {
+            self.lines.push(line)
+        } else {
+            self.lines[at as usize] = line
+        }
         self.buckets[bucket] = at;
         self.append(LINES_AT_ONCE, at);
         Some(at)
@@ -227,7 +231,11 @@ impl Cache {
 
     fn append(&mut self, order: usize, at: u32) {
         let last = self.youngest[order];
-        if last == NONE { self.oldest[order] = at } else { self.lines[last as usize].after[order] = at }
+        if last == NONE {
+            self.oldest[order] = at
+        } else {
+            self.lines[last as usize].after[order] = at
+        }
         let line = &mut self.lines[at as usize];
         (line.before[order], line.after[order], line.listed[order]) = (last, NONE, true);
         self.youngest[order] = at;
@@ -239,7 +247,11 @@ impl Cache {
             return;
         }
         let (before, after) = (line.before[order], line.after[order]);
-        if before == NONE { self.oldest[order] = after } else { self.lines[before as usize].after[order] = after }
+        if before == NONE {
+            self.oldest[order] = after
+        } else {
+            self.lines[before as usize].after[order] = after
+        }
         if after == NONE { self.youngest[order] = before } else { self.lines[after as usize].before[order] = before }
     }
 }

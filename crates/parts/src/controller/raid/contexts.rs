@@ -4,13 +4,17 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Queue};
 
-use super::{Client, Command, MOVED, Raid};
+use super::{Client, MOVED, Raid};
+use crate::protocols::block_card::Command;
 use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
 
+static NOTHING_WRITTEN: Label = Label::reason("no register written");
 static NO_COMMAND: Label = Label::reason("no command from the host");
 
 /// Starts as many contexts as there can be commands.
 pub(super) fn start(raid: &Rc<Raid>) {
+    let listening = raid.clone();
+    raid.sim.process(&format!("{}.doorbell", raid.name), async move { listening.run_doorbell().await });
     for context in 0..raid.spec.commands {
         let (running, client) = (raid.clone(), Rc::new(Client::new(&raid.sim)));
         let name = format!("{}.context{context:03}", raid.name);
@@ -19,6 +23,17 @@ pub(super) fn start(raid: &Rc<Raid>) {
 }
 
 impl Raid {
+    async fn run_doorbell(&self) {
+        loop {
+            self.initiator.slot().written().take(&NOTHING_WRITTEN).await;
+            if let Some(command) = self.registers.arrived()
+                && self.commands.try_put(command).is_err()
+            {
+                unreachable!("the queue takes any number of commands");
+            }
+        }
+    }
+
     async fn run_context(&self, client: &Rc<Client>) {
         let commands: &Queue<Command> = &self.commands;
         loop {
@@ -31,7 +46,7 @@ impl Raid {
                 self.read(client, &command).await;
             }
             self.initiator.write(command.described_at, self.spec.status_bytes, &DESCRIPTOR_DATA).await;
-            self.finished.borrow_mut().push(command.number);
+            self.registers.finish(command.number);
             self.initiator.interrupt();
         }
     }

@@ -52,7 +52,8 @@ impl Raid {
     fn next_of_sweep(&self, drive: usize, reached: u64) -> Option<u64> {
         let (cache, layout) = (self.cache.borrow(), &self.array().layout);
         let of_drive = |number: &u64| layout.place(number * self.spec.line_bytes).drive == drive;
-        let waiting = || cache.dirty().filter(|&at| !cache.marks(at).destaging).map(|at| cache.number(at)).filter(of_drive);
+        let waiting =
+            || cache.dirty().filter(|&at| !cache.marks(at).destaging).map(|at| cache.number(at)).filter(of_drive);
         waiting().filter(|number| *number >= reached).min().or_else(|| waiting().min())
     }
 

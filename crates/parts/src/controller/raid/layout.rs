@@ -59,12 +59,19 @@ pub struct Place {
 impl Layout {
     /// The array of so many drives, the smallest of which has `drive_bytes`. An error is what is wrong and what would
     /// be right.
-    pub fn new(level: Level, drives: usize, unit_bytes: u64, drive_bytes: u64) -> Result<Layout, (String, &'static str)> {
+    pub fn new(
+        level: Level,
+        drives: usize,
+        unit_bytes: u64,
+        drive_bytes: u64,
+    ) -> Result<Layout, (String, &'static str)> {
         let (fits, help) = match level {
             Level::Raid0 => (drives >= 1, "RAID 0 needs a drive at least"),
             Level::Raid1 => (drives == 2, "RAID 1 mirrors two drives; more of them are RAID 10"),
             Level::Raid5 => (drives >= 3, "RAID 5 needs three drives at least"),
-            Level::Raid10 => (drives >= 4 && drives.is_multiple_of(2), "RAID 10 needs four drives or more, an even number"),
+            Level::Raid10 => {
+                (drives >= 4 && drives.is_multiple_of(2), "RAID 10 needs four drives or more, an even number")
+            }
         };
         if !fits {
             let drives = if drives == 1 { "one drive".to_string() } else { format!("{drives} drives") };
@@ -155,7 +162,10 @@ mod tests {
             let mut taken = BTreeSet::new();
             for sector in 0..layout.size_bytes() / SECTOR_BYTES {
                 let place = layout.place(sector * SECTOR_BYTES);
-                assert!(place.drive < layout.drives && place.offset_bytes < layout.rows * layout.unit_bytes, "{layout:?}");
+                assert!(
+                    place.drive < layout.drives && place.offset_bytes < layout.rows * layout.unit_bytes,
+                    "{layout:?}"
+                );
                 assert!(taken.insert(place), "{layout:?}: {place:?} twice");
                 if let Some(drive) = layout.mirror(place.drive) {
                     assert!(drive < layout.drives && taken.insert(Place { drive, ..place }), "{layout:?}");

@@ -32,8 +32,6 @@ mod read_ahead;
 mod reads;
 mod rebuild;
 mod spec;
-#[cfg(test)]
-mod tests;
 mod writes;
 
 use std::cell::{OnceCell, RefCell};
@@ -41,8 +39,11 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pci::Initiator;
+use crate::bus::pci::initiator::Initiator;
+use crate::bus::pci::slot::Slot;
 use crate::controller::scsi::channel::Channel;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::block_card::{BlockCard, Command, Registers};
 use array::Array;
 use cache::Cache;
 pub use spec::Spec;
@@ -53,23 +54,6 @@ static FIRMWARE: Label = Label::protocol("firmware");
 /// Bytes of the user cross the adapter's memory.
 static MOVED: Label = Label::payload("data");
 static XOR: Label = Label::protocol("parity");
-
-/// A command of the host, as the driver writes it to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// The driver's number for it.
-    pub number: u32,
-    /// To the array.
-    pub writes: bool,
-    /// First byte of the array.
-    pub offset_bytes: u64,
-    /// How many bytes.
-    pub bytes: u32,
-    /// Where they are in the host's memory.
-    pub buffer: u32,
-    /// Where its description is.
-    pub described_at: u32,
-}
 
 /// A process of the firmware that waits for drives, or for other processes.
 struct Client {
@@ -83,6 +67,11 @@ impl Client {
     fn new(sim: &Sim) -> Client {
         Client { ended: Queue::new(sim, usize::MAX), bell: Queue::new(sim, 1) }
     }
+}
+
+/// How many SCSI channels the controller of a file has.
+pub fn channels(p: &mut Parameters) -> Result<u64, SpecError> {
+    spec::channels(p)
 }
 
 /// A RAID controller.
@@ -99,7 +88,7 @@ pub struct Raid {
     /// Who waits for a change in the cache.
     waiting: RefCell<Vec<Rc<Client>>>,
     commands: Queue<Command>,
-    finished: RefCell<Vec<u32>>,
+    registers: Registers,
     ahead: read_ahead::ReadAhead,
     /// One a drive: there may be something to destage.
     destagers: RefCell<Vec<Queue<()>>>,
@@ -122,57 +111,15 @@ impl Raid {
             cache: RefCell::new(Cache::new(lines)),
             waiting: RefCell::default(),
             commands: Queue::new(sim, usize::MAX),
-            finished: RefCell::default(),
+            registers: Registers::default(),
             ahead: read_ahead::ReadAhead::new(sim, &spec),
             destagers: RefCell::default(),
             spec,
         })
     }
 
-    /// Finds the drives and starts the firmware; to be called when all of them are there. An error is what is wrong
-    /// and what would be right.
-    pub fn start(self: &Rc<Raid>) -> Result<(), (String, String)> {
-        let array = Array::find(&self.sim, &self.name, &self.spec, &self.channels)?;
-        if self.array.set(array).is_err() {
-            return Err(("the adapter has a driver already".into(), "one driver an adapter".into()));
-        }
-        array::start(self);
-        contexts::start(self);
-        read_ahead::start(self);
-        destage::start(self);
-        rebuild::start(self);
-        Ok(())
-    }
-
     fn array(&self) -> &Array {
         self.array.get().expect("the firmware runs when the array has been found")
-    }
-
-    /// Bytes that the array holds.
-    pub fn size_bytes(&self) -> u64 {
-        self.array().layout.size_bytes()
-    }
-
-    /// The card's side of the PCI bus.
-    pub fn initiator(&self) -> &Rc<Initiator> {
-        &self.initiator
-    }
-
-    /// Commands that the firmware takes, at most.
-    pub fn commands_max(&self) -> u64 {
-        self.spec.commands
-    }
-
-    /// The doorbell of a command.
-    pub fn doorbell(&self, command: Command) {
-        if self.commands.try_put(command).is_err() {
-            unreachable!("the queue takes any number of commands");
-        }
-    }
-
-    /// A command that has ended since the driver asked.
-    pub fn take_finished(&self) -> Option<u32> {
-        self.finished.borrow_mut().pop()
     }
 
     /// The adapter's processor works.
@@ -205,5 +152,48 @@ impl Raid {
     async fn wait_for_change(&self, client: &Rc<Client>, reason: &'static Label) {
         self.waiting.borrow_mut().push(client.clone());
         client.bell.take(reason).await;
+    }
+}
+
+impl BlockCard for Raid {
+    fn start(self: Rc<Raid>) -> Result<(), (String, String)> {
+        let array = Array::find(&self.sim, &self.name, &self.spec, &self.channels)?;
+        if self.array.set(array).is_err() {
+            return Err(("the adapter has a driver already".into(), "one driver an adapter".into()));
+        }
+        array::start(&self);
+        contexts::start(&self);
+        read_ahead::start(&self);
+        destage::start(&self);
+        rebuild::start(&self);
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn slot(&self) -> &Slot {
+        self.initiator.slot()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.array().layout.size_bytes()
+    }
+
+    fn commands_max(&self) -> u64 {
+        self.spec.commands
+    }
+
+    fn prepare(&self, command: Command) {
+        self.registers.write(Some(command));
+    }
+
+    fn acknowledge(&self) {
+        self.registers.write(None);
+    }
+
+    fn take_finished(&self) -> Option<u32> {
+        self.registers.take_finished()
     }
 }

@@ -103,7 +103,7 @@ impl Raid {
     /// Orders the lines from `next` on that are not there, as far as the firmware looks ahead.
     pub(super) fn read_ahead(&self, next: u64) {
         let sectors = self.spec.line_bytes / SECTOR_BYTES;
-        let end = (next + self.spec.ahead_lines).min(self.size_bytes() / self.spec.line_bytes);
+        let end = (next + self.spec.ahead_lines).min(self.array().layout.size_bytes() / self.spec.line_bytes);
         let mut cache = self.cache.borrow_mut();
         for number in next..end {
             if cache.find(number).is_some() {

@@ -6,7 +6,8 @@ use hopscope_kernel::Label;
 
 use super::cache::{mask, pieces, runs};
 use super::layout::SECTOR_BYTES;
-use super::{Client, Command, Raid};
+use super::{Client, Raid};
+use crate::protocols::block_card::Command;
 
 static BEING_READ: Label = Label::reason("line being read by another");
 /// No line of the cache can go.

@@ -137,6 +137,11 @@ fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
     Ok(rate)
 }
 
+/// SCSI channels of the controller.
+pub(super) fn channels(p: &mut Parameters) -> Result<u64, SpecError> {
+    count(p, "channels", 4)
+}
+
 /// An amount of data between two others, in whole sectors.
 fn sectors(p: &mut Parameters, key: &str, least: u64, most: u64) -> Result<u64, SpecError> {
     let bytes = p.bytes(key)?;
@@ -168,7 +173,7 @@ impl Spec {
         let spec = Spec {
             memory_rate: rate(p, "memory.rate")?,
             memory_burst: sectors(p, "memory.burst", SECTOR_BYTES, 1 << 20)?,
-            channels: count(p, "channels", 4)?,
+            channels: channels(p)?,
             commands: count(p, "firmware.commands", COUNT_MAX)?,
             description_bytes: p.bytes("firmware.description")?.clamp(4, 4_096) as u32,
             status_bytes: p.bytes("firmware.status")?.clamp(4, 4_096) as u32,

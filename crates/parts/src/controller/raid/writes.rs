@@ -6,7 +6,8 @@ use hopscope_kernel::Label;
 
 use super::cache::{mask, pieces};
 use super::spec::WriteEnds;
-use super::{Client, Command, Raid};
+use super::{Client, Raid};
+use crate::protocols::block_card::Command;
 
 static LIMIT_REACHED: Label = Label::reason("as much unwritten as may be");
 

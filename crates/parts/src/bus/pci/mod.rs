@@ -1,20 +1,31 @@
-//! A PCI bus segment: 32 bits, one clock, one transaction at a time. PCI Local Bus Specification 2.1.
+//! A PCI bus segment: one clock, one transaction at a time. PCI Local Bus Specification 2.1, PCI-X Addendum 1.0a.
 //!
 //! ```text
 //!   FRAME#  ‾\______/‾‾‾‾     address 1, wait (DEVSEL#, first data), data, [disconnect 2], turnaround 1
 //!   AD      --A--D-D-D---
+//!
+//!   PCI-X   --A-a-R-D-D-D     address 1, attribute 1, target response, data, turnaround
 //! ```
 //!
 //! Arbitration is hidden: GNT# moves during a transaction, and the next one starts after its turnaround clock.
+//! A segment runs at the clock and in the mode of the slowest card in its slots (`card`), unless its clock is fixed.
+//! Chips that a host bridge answers at once ask by `transact`; bus masters on cards by an `initiator` in a `slot`,
+//! whose transactions are held by a `tenure`.
 //!
-//! Not modelled: 64-bit transfers, fast back-to-back, LOCK#, parity errors, wait states after the first data
-//! phase, configuration cycles, parking beyond "an idle bus is granted at once".
+//! Not modelled: fast back-to-back, LOCK#, parity errors, configuration cycles, parking beyond "an idle bus is
+//! granted at once", addresses of more than 32 bits (no dual address cycles).
 
-use std::cell::RefCell;
+pub mod card;
+pub mod initiator;
+pub mod slot;
+pub mod tenure;
+
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use hopscope_kernel::{Grant, Label, Lane, Sim, Time, Yielding};
 
+use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{
     ADDRESS, ARBITRATION, Answer, Command, DATA, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL,
@@ -30,9 +41,13 @@ const NOTHING: Phase = (&TURNAROUND, Time::ZERO);
 /// The segment's data sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Clock period.
+    /// Clock period, the shortest where cards may ask for longer ones.
     pub clock: Time,
-    /// Bytes a data phase moves.
+    /// What the segment speaks where all its cards do.
+    pub mode: Mode,
+    /// Whether the clock stays as it is whatever is plugged in.
+    pub fixed: bool,
+    /// Bytes a data phase moves at most.
     pub width_bytes: u32,
     /// Idle clocks after a transaction.
     pub turnaround: u64,
@@ -40,7 +55,7 @@ pub struct Spec {
     pub disconnect: u64,
     /// Clocks from FRAME# after which nobody has claimed a transaction.
     pub master_abort: u64,
-    /// Clocks from FRAME# for which an initiator may keep the bus though others want it.
+    /// Clocks from FRAME# for which an initiator may keep the bus though others want it; one for all cards.
     pub latency_timer: u64,
     /// Connectors.
     pub slots: u64,
@@ -51,6 +66,8 @@ impl Spec {
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let spec = Spec {
             clock: p.period("clock")?,
+            mode: Mode::read(p, "mode")?,
+            fixed: card::fixed(p)?,
             width_bytes: p.bytes("width")? as u32,
             turnaround: p.clocks("turnaround")?,
             disconnect: p.clocks("disconnect")?,
@@ -58,9 +75,8 @@ impl Spec {
             latency_timer: p.clocks("latency_timer")?,
             slots: p.count("slots")?,
         };
-        if spec.width_bytes != 4 {
-            return Err(p.error("width", "this model moves 4 B a data phase", "write \"4 B\""));
-        }
+        card::check_width(p, "width", spec.width_bytes)?;
+        card::check_clock(p, "clock", spec.clock, spec.mode)?;
         if !(1..=32).contains(&spec.slots) {
             return Err(p.error("slots", "a segment has 1 to 32 slots", "write \"8 slots\""));
         }
@@ -73,6 +89,9 @@ pub struct PciBus {
     sim: Sim,
     spec: Spec,
     lane: Lane,
+    /// What the cards have settled to.
+    clock: Cell<Time>,
+    mode: Cell<Mode>,
     /// Whoever answers; they know the bus, so that the bus must not own them.
     targets: RefCell<Vec<Weak<dyn PciTarget>>>,
 }
@@ -113,7 +132,28 @@ impl PciBus {
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<PciBus> {
         let lane = sim.lane(name, Some(spec.clock));
         lane.carries(&DATA, u64::from(spec.width_bytes), spec.clock);
-        Rc::new(PciBus { sim: sim.clone(), spec, lane, targets: RefCell::new(Vec::new()) })
+        let (clock, mode) = (Cell::new(spec.clock), Cell::new(spec.mode));
+        Rc::new(PciBus { sim: sim.clone(), spec, lane, clock, mode, targets: RefCell::new(Vec::new()) })
+    }
+
+    /// Plugs a card in, which may slow the segment down.
+    pub fn plug(&self, card: &CardSpec) -> Result<(), String> {
+        let (clock, mode) = card.settle(&self.spec, self.clock.get(), self.mode.get())?;
+        self.clock.set(clock);
+        self.mode.set(mode);
+        self.lane.set_clock(clock);
+        self.lane.carries(&DATA, u64::from(self.spec.width_bytes), clock);
+        Ok(())
+    }
+
+    /// What the segment speaks, as its cards have settled.
+    pub fn mode(&self) -> Mode {
+        self.mode.get()
+    }
+
+    /// The clock that its cards have settled to.
+    pub fn clock(&self) -> Time {
+        self.clock.get()
     }
 
     /// Puts a target on the bus.
@@ -133,7 +173,7 @@ impl PciBus {
 
     /// A number of clocks.
     pub fn clocks(&self, count: u64) -> Time {
-        self.spec.clock * count
+        self.clock.get() * count
     }
 
     /// How `transaction` goes when its FRAME# is asserted at `now`.
@@ -197,8 +237,8 @@ impl PciBus {
         // PCI 2.1, 3.4.4.1: past the latency timer, an initiator without GNT# finishes its data phase and leaves.
         grant.hold_plan([address, wait]).await;
         let after = timer.saturating_sub(address.1 + wait.1);
-        let rule = Yielding { unit: self.spec.clock, after, to_priority: u8::MAX };
-        let phases = grant.hold_yielding(carries, data / self.spec.clock, rule).await;
+        let rule = Yielding { unit: self.clock.get(), after, to_priority: u8::MAX };
+        let phases = grant.hold_yielding(carries, data / self.clock.get(), rule).await;
         course.bytes = course.bytes.min(phases as u32 * self.spec.width_bytes);
         Ongoing { grant, course }
     }

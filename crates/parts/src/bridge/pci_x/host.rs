@@ -1,0 +1,79 @@
+//! A host: memory with its controller, ports for links or bridges, the wires of its interrupts.
+//!
+//! ```text
+//!   memory ── controller ─┬─ port0 ── link ── bridge
+//!                         └─ port1 ── …            INTx ──▶ interrupt controller ──▶ handler
+//! ```
+//!
+//! Not modelled: pages, banks, refresh, what processors do to memory and caches meanwhile.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Sim, Time};
+
+use super::path::{latency, rate, span};
+use crate::parameters::{Parameters, SpecError};
+
+static MEMORY_BUSY: Label = Label::reason("memory busy");
+static MEMORY_DATA: Label = Label::payload("data");
+static MEMORY_OTHER: Label = Label::protocol("data that are not the user's");
+static MEMORY_LATENCY: Label = Label::protocol("memory latency");
+static INTERRUPT: Label = Label::protocol("INTx to handler");
+
+/// The host's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Ports.
+    pub ports: u64,
+    read_latency: Time,
+    rate: u64,
+    interrupt: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let spec = Spec {
+            ports: p.count("ports")?,
+            read_latency: latency(p, "memory.latency")?,
+            rate: rate(p, "memory.rate")?,
+            interrupt: latency(p, "interrupt")?,
+        };
+        if !(1..=16).contains(&spec.ports) {
+            return Err(p.error("ports", "a host has 1 to 16 ports", "write \"4 ports\""));
+        }
+        Ok(spec)
+    }
+}
+
+/// Memory, as devices see it.
+pub struct Memory {
+    spec: Spec,
+    lane: Lane,
+    /// Nobody occupies it, but interrupts are delayed there.
+    interrupts: Lane,
+}
+
+impl Memory {
+    /// The memory of the host `name`.
+    pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<Memory> {
+        let lane = sim.lane(&format!("{name}.memory"), None);
+        lane.carries(&MEMORY_DATA, spec.rate, Time::ms(1_000));
+        Rc::new(Memory { spec, lane, interrupts: sim.lane(name, None) })
+    }
+
+    /// From INTx to the handler.
+    pub(crate) async fn interrupt(&self) {
+        self.interrupts.delay(&INTERRUPT, self.spec.interrupt).await;
+    }
+
+    pub(super) async fn read(&self, bytes: u32, user: bool) {
+        self.lane.delay(&MEMORY_LATENCY, self.spec.read_latency).await;
+        self.write(bytes, user).await;
+    }
+
+    pub(super) async fn write(&self, bytes: u32, user: bool) {
+        let label = if user { &MEMORY_DATA } else { &MEMORY_OTHER };
+        self.lane.acquire(&MEMORY_BUSY).await.hold(label, span(u64::from(bytes), self.spec.rate)).await;
+    }
+}

@@ -1,0 +1,205 @@
+//! From a bridge to memory and back: links one after the other, the memory at their end.
+//!
+//! ```text
+//!   bridge ══ link ══ [processor that only passes on] ══ link ══ memory      up: requests, writes   down: read data
+//! ```
+//!
+//! Whoever asks carries its packets itself. A link's packets share its lanes; a piece of data is sent as packets of at
+//! most `payload` bytes, each with its overhead, back to back.
+//!
+//! Not modelled: credits of a link one by one (the bridge has pieces under way instead), coherence probes.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Sim, Time};
+
+use super::host::Memory;
+use crate::parameters::{Parameters, SpecError};
+
+static LINK_BUSY: Label = Label::reason("link busy");
+static LINK_DATA: Label = Label::payload("data");
+static LINK_OTHER: Label = Label::protocol("data that are not the user's");
+static LINK_OVERHEAD: Label = Label::protocol("packet overhead");
+static LINK_REQUEST: Label = Label::protocol("read request");
+static LINK_REGISTER: Label = Label::protocol("register access");
+static FLIGHT: Label = Label::protocol("flight");
+
+/// Links between a bridge and its memory, at most.
+pub const HOPS_MAX: usize = 8;
+
+/// A link's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Bytes per second, each way.
+    rate: u64,
+    /// Whether both ways share the wires.
+    half_duplex: bool,
+    /// Data of a packet, at most.
+    payload: u32,
+    /// Bytes on the link that a packet has besides its data: of a write, of read data, of a read request.
+    write_overhead: u32,
+    read_overhead: u32,
+    request: u32,
+    /// From one end to the other, what the chips at both ends do included.
+    latency: Time,
+}
+
+impl LinkSpec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<LinkSpec, SpecError> {
+        let half_duplex = match p.text("ways")?.as_str() {
+            "shared" => true,
+            "apart" => false,
+            other => {
+                let help = "expected \"apart\" or \"shared\"";
+                return Err(p.error("ways", format!("`{other}` is not how two ways share a link"), help));
+            }
+        };
+        let (rate, payload) = (rate(p, "rate")?, p.bytes("payload")?);
+        if !payload.is_power_of_two() || !(16..=4_096).contains(&payload) {
+            let help = "expected 16 B to 4 KiB, a power of two";
+            return Err(p.error("payload", "packets do not carry as much", help));
+        }
+        let overhead = |p: &mut Parameters, key: &str| {
+            let bytes = p.bytes(key)?;
+            if bytes > 4_096 {
+                return Err(p.error(key, "no packet has as much besides its data", "expected 4 KiB at most"));
+            }
+            Ok(bytes as u32)
+        };
+        Ok(LinkSpec {
+            rate,
+            half_duplex,
+            payload: payload as u32,
+            write_overhead: overhead(p, "write_overhead")?,
+            read_overhead: overhead(p, "read_overhead")?,
+            request: overhead(p, "request")?,
+            latency: latency(p, "latency")?,
+        })
+    }
+}
+
+/// A rate that a lane can have.
+pub(super) fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
+    let rate = p.rate(key)?;
+    if !(1_000_000..=100_000_000_000).contains(&rate) {
+        return Err(p.error(key, "no link or memory is that slow or fast", "expected 1 MB/s to 100 GB/s"));
+    }
+    Ok(rate)
+}
+
+/// A latency of a host.
+pub(super) fn latency(p: &mut Parameters, key: &str) -> Result<Time, SpecError> {
+    let latency = p.time(key)?;
+    if latency > Time::ms(1) {
+        return Err(p.error(key, "nothing in a host takes that long", "expected 1 ms at most"));
+    }
+    Ok(latency)
+}
+
+/// How long `bytes` take at `rate`.
+pub(super) fn span(bytes: u64, rate: u64) -> Time {
+    Time::ps((u128::from(bytes) * 1_000_000_000_000 / u128::from(rate)) as u64)
+}
+
+/// A link.
+#[derive(Clone)]
+struct Hop {
+    up: Lane,
+    down: Lane,
+    spec: LinkSpec,
+}
+
+impl Hop {
+    fn data(&self, bytes: u32, user: bool, overhead: u32) -> [(&'static Label, Time); 2] {
+        let packets = u64::from(bytes.div_ceil(self.spec.payload));
+        let label = if user { &LINK_DATA } else { &LINK_OTHER };
+        let overhead = span(packets * u64::from(overhead), self.spec.rate);
+        [(&LINK_OVERHEAD, overhead), (label, span(u64::from(bytes), self.spec.rate))]
+    }
+
+    async fn send(&self, lane: &Lane, plan: [(&'static Label, Time); 2]) {
+        lane.acquire(&LINK_BUSY).await.hold_plan(plan).await;
+    }
+
+    async fn short(&self, lane: &Lane, label: &'static Label) {
+        lane.acquire(&LINK_BUSY).await.hold(label, span(u64::from(self.spec.request), self.spec.rate)).await;
+        lane.delay(&FLIGHT, self.spec.latency).await;
+    }
+}
+
+/// Links from a bridge to memory, the nearest to the bridge first.
+#[derive(Clone)]
+pub struct Path {
+    hops: Vec<Hop>,
+    memory: Rc<Memory>,
+}
+
+impl Path {
+    /// A port of the host itself.
+    pub fn new(memory: &Rc<Memory>) -> Path {
+        Path { hops: Vec::new(), memory: memory.clone() }
+    }
+
+    /// The same by one more link named `name`.
+    pub fn with(&self, sim: &Sim, name: &str, spec: LinkSpec) -> Result<Path, String> {
+        if self.hops.len() >= HOPS_MAX {
+            return Err(format!("a bridge has {HOPS_MAX} links to memory at most"));
+        }
+        let up = sim.lane(&format!("{name}.up"), None);
+        let down = if spec.half_duplex { up.clone() } else { sim.lane(&format!("{name}.down"), None) };
+        for lane in [&up, &down] {
+            lane.carries(&LINK_DATA, spec.rate, Time::ms(1_000));
+        }
+        let mut path = self.clone();
+        path.hops.insert(0, Hop { up, down, spec });
+        Ok(path)
+    }
+
+    /// The host at its end.
+    pub fn memory(&self) -> &Rc<Memory> {
+        &self.memory
+    }
+
+    /// Writes memory. `left` is told when the data have left the bridge.
+    pub async fn write(&self, bytes: u32, user: bool, left: impl FnOnce()) {
+        let mut left = Some(left);
+        for hop in &self.hops {
+            hop.send(&hop.up, hop.data(bytes, user, hop.spec.write_overhead)).await;
+            if let Some(left) = left.take() {
+                left();
+            }
+            hop.up.delay(&FLIGHT, hop.spec.latency).await;
+        }
+        self.memory.write(bytes, user).await;
+        if let Some(left) = left.take() {
+            left();
+        }
+    }
+
+    /// Reads memory.
+    pub async fn read(&self, bytes: u32, user: bool) {
+        for hop in &self.hops {
+            hop.short(&hop.up, &LINK_REQUEST).await;
+        }
+        self.memory.read(bytes, user).await;
+        for hop in self.hops.iter().rev() {
+            hop.send(&hop.down, hop.data(bytes, user, hop.spec.read_overhead)).await;
+            hop.down.delay(&FLIGHT, hop.spec.latency).await;
+        }
+    }
+
+    /// A register access of the processor, on its way to the bridge.
+    pub async fn register_down(&self) {
+        for hop in self.hops.iter().rev() {
+            hop.short(&hop.down, &LINK_REGISTER).await;
+        }
+    }
+
+    /// The answer to a register read, on its way back.
+    pub async fn register_up(&self) {
+        for hop in &self.hops {
+            hop.short(&hop.up, &LINK_REGISTER).await;
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What a bus sees of the bridge it hangs on: room for writes, reads that are latched, and what they wait for.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim};
+
+use super::Spec;
+use super::path::Path;
+use crate::bus::pci::PciBus;
+use crate::bus::pci::initiator::{Initiator, Reader};
+use crate::protocols::pci::{BURST_BYTES_MAX, Command};
+
+/// What is on the other side of a bridge.
+#[derive(Clone)]
+pub enum Beyond {
+    /// Links to memory, of a chip set.
+    Host(Path),
+    /// Another segment, of a bridge between two.
+    Bus(Rc<Initiator>),
+}
+
+/// A piece of a write in the buffer.
+pub(super) struct Posted {
+    pub(super) address: u32,
+    pub(super) bytes: u32,
+    pub(super) carries: &'static Label,
+}
+
+/// A piece of a read that is to be fetched.
+pub(super) struct Piece {
+    pub(super) latch: usize,
+    pub(super) address: u32,
+    pub(super) bytes: u32,
+    pub(super) carries: &'static Label,
+}
+
+/// A read that the bridge has latched.
+pub(super) struct Latch {
+    pub(super) address: Cell<u32>,
+    pub(super) bytes: Cell<u32>,
+    pub(super) carries: Cell<Option<&'static Label>>,
+    /// Bytes asked of memory, come from there, and gone to the initiator.
+    asked: Cell<u32>,
+    pub(super) arrived: Cell<u32>,
+    pub(super) gone: Cell<u32>,
+    /// Something has arrived.
+    pub(super) arrivals: Queue<()>,
+    /// A split transaction has begun.
+    pub(super) begun: Queue<()>,
+    /// Whom its completion is for.
+    pub(super) reader: RefCell<Option<Rc<Reader>>>,
+}
+
+/// A bridge as one of its buses sees it.
+pub struct Port {
+    pub(super) spec: Rc<Spec>,
+    /// Nobody occupies it, but its delays are the bridge's.
+    pub(super) lane: Lane,
+    pub(super) beyond: Beyond,
+    bus: OnceCell<Rc<PciBus>>,
+    room: Cell<u32>,
+    pub(super) posted: Queue<Posted>,
+    pub(super) pieces: Queue<Piece>,
+    pub(super) latches: Vec<Latch>,
+    free: RefCell<Vec<usize>>,
+    /// Most reads that were latched at a time.
+    latched_most: Cell<usize>,
+}
+
+impl Port {
+    /// One bus of the bridge `name`, with its processes.
+    pub fn new(sim: &Sim, name: &str, spec: &Rc<Spec>, beyond: Beyond) -> Rc<Port> {
+        let latch = |_| Latch {
+            address: Cell::new(0),
+            bytes: Cell::new(0),
+            carries: Cell::new(None),
+            asked: Cell::new(0),
+            arrived: Cell::new(0),
+            gone: Cell::new(0),
+            arrivals: Queue::new(sim, 1),
+            begun: Queue::new(sim, 1),
+            reader: RefCell::new(None),
+        };
+        let latched = spec.read.latched as usize;
+        // A read may begin and end in the middle of a piece.
+        let pieces = latched * ((BURST_BYTES_MAX / spec.read.piece) as usize + 1);
+        let port = Rc::new(Port {
+            spec: spec.clone(),
+            lane: sim.lane(name, None),
+            beyond,
+            bus: OnceCell::new(),
+            room: Cell::new(spec.write.buffer),
+            posted: Queue::new(sim, spec.write.buffer as usize),
+            pieces: Queue::new(sim, pieces),
+            latches: (0..latched).map(latch).collect(),
+            free: RefCell::new((0..latched).rev().collect()),
+            latched_most: Cell::new(0),
+        });
+        for number in 0..spec.write.under_way {
+            let port = port.clone();
+            sim.process(&format!("{name}.posted{number:03}"), async move { port.send_posted().await });
+        }
+        for number in 0..spec.read.ahead {
+            let port = port.clone();
+            sim.process(&format!("{name}.fetch{number:03}"), async move { port.fetch().await });
+        }
+        for number in 0..latched {
+            let port = port.clone();
+            sim.process(&format!("{name}.completion{number:02}"), async move { port.complete(number).await });
+        }
+        port
+    }
+
+    /// Puts the bridge on its bus.
+    pub fn attach(&self, bus: &Rc<PciBus>) {
+        let _ = self.bus.set(bus.clone());
+    }
+
+    pub(crate) fn bus(&self) -> &Rc<PciBus> {
+        self.bus.get().expect("wiring attached a bus before the run")
+    }
+
+    /// Most reads that were latched at a time.
+    pub fn latched_most(&self) -> usize {
+        self.latched_most.get()
+    }
+
+    /// Clocks from the address to the first data of a write.
+    pub(crate) fn write_response(&self) -> u64 {
+        self.spec.write.response
+    }
+
+    /// Clocks from the address to the answer to a read.
+    pub(crate) fn read_response(&self) -> u64 {
+        self.spec.read.response
+    }
+
+    /// Conventional bursts are stopped at multiples of this many bytes.
+    pub(crate) fn boundary(&self) -> u32 {
+        self.spec.boundary
+    }
+
+    /// How much of a burst from `address` on, of which `bytes` are left, the buffer takes now; nothing where it has to
+    /// wait. A burst begins only where there is room for a part worth it.
+    pub(crate) fn accepts(&self, address: u32, bytes: u32, begins: bool) -> u32 {
+        let room = self.room.get();
+        if begins && room < self.spec.write.accept.min(bytes) {
+            return 0;
+        }
+        let gather = self.spec.write.gather;
+        self.bus().whole(address, bytes.min(gather - address % gather).min(room), bytes)
+    }
+
+    /// Keeps room for bytes that are about to come.
+    pub(crate) fn reserve(&self, bytes: u32) {
+        self.room.set(self.room.get().checked_sub(bytes).expect("a buffer is never overfull"));
+    }
+
+    /// Room is free again.
+    pub(crate) fn release(&self, bytes: u32) {
+        self.room.set(self.room.get() + bytes);
+        assert!(self.room.get() <= self.spec.write.buffer, "a buffer is never emptier than empty");
+    }
+
+    /// Bytes for which room was kept have come.
+    pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label) {
+        if bytes > 0 && self.posted.try_put(Posted { address, bytes, carries }).is_err() {
+            unreachable!("a piece has a byte at least, and room for each was kept");
+        }
+    }
+
+    /// Latches a read, for which `prefetch` bytes are asked of memory at once; nothing where no latch is free.
+    pub(crate) fn latch(&self, address: u32, bytes: u32, carries: &'static Label, prefetch: u32) -> Option<usize> {
+        let number = self.free.borrow_mut().pop()?;
+        let latch = &self.latches[number];
+        latch.address.set(address);
+        latch.bytes.set(bytes);
+        latch.carries.set(Some(carries));
+        for count in [&latch.asked, &latch.arrived, &latch.gone] {
+            count.set(0);
+        }
+        self.latched_most.set(self.latched_most.get().max(self.latches.len() - self.free.borrow().len()));
+        self.ask(number, prefetch.min(bytes));
+        Some(number)
+    }
+
+    /// Asks memory for the pieces of a read up to `until` bytes of it.
+    fn ask(&self, number: usize, until: u32) {
+        let latch = &self.latches[number];
+        let carries = latch.carries.get().expect("a latched read says what it carries");
+        while latch.asked.get() < until {
+            let asked = latch.asked.get();
+            let (address, size) = (latch.address.get().wrapping_add(asked), self.spec.read.piece);
+            let bytes = (size - address % size).min(latch.bytes.get() - asked);
+            latch.asked.set(asked + bytes);
+            if self.pieces.try_put(Piece { latch: number, address, bytes, carries }).is_err() {
+                unreachable!("every latch has room for all its pieces");
+            }
+        }
+    }
+
+    /// Begins the completion of a split transaction.
+    pub(crate) fn split(&self, number: usize, reader: &Rc<Reader>) {
+        *self.latches[number].reader.borrow_mut() = Some(reader.clone());
+        let _ = self.latches[number].begun.try_put(());
+    }
+
+    /// Bytes of a latched read that are there.
+    pub(crate) fn available(&self, number: usize) -> u32 {
+        self.latches[number].arrived.get() - self.latches[number].gone.get()
+    }
+
+    /// Whether so much of a latched read is there that a burst is worth it.
+    pub(crate) fn ready(&self, number: usize) -> bool {
+        let latch = &self.latches[number];
+        self.available(number) >= self.spec.read.first.min(latch.bytes.get() - latch.gone.get())
+    }
+
+    /// Bytes of a latched read have gone to its initiator, and as many more are asked for behind them.
+    pub(crate) fn gone(&self, number: usize, bytes: u32) {
+        let latch = &self.latches[number];
+        latch.gone.set(latch.gone.get() + bytes);
+        self.ask(number, (latch.asked.get() + bytes).min(latch.bytes.get()));
+    }
+
+    /// A latched read has ended.
+    pub(crate) fn unlatch(&self, number: usize) {
+        self.free.borrow_mut().push(number);
+    }
+
+    /// Bytes that are fetched for a delayed read.
+    pub(crate) fn prefetch(&self, command: Command) -> u32 {
+        let [single, line, multiple] = self.spec.read.prefetch;
+        match command {
+            Command::MemoryReadMultiple => multiple,
+            Command::MemoryReadLine => line,
+            _ => single,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Posted writes: from the buffer to the other side, piece by piece.
+
+use hopscope_kernel::Label;
+
+use super::port::{Beyond, Port, Posted};
+use super::reads::user;
+
+static NOTHING_POSTED: Label = Label::reason("nothing posted");
+pub(super) static THROUGH: Label = Label::protocol("through the bridge");
+
+impl Port {
+    /// One of the pieces that are on their way at a time.
+    pub(super) async fn send_posted(&self) {
+        loop {
+            let Posted { address, bytes, carries } = self.posted.take(&NOTHING_POSTED).await;
+            self.lane.delay(&THROUGH, self.spec.latency).await;
+            match &self.beyond {
+                Beyond::Host(path) => path.write(bytes, user(carries), || self.release(bytes)).await,
+                Beyond::Bus(upper) => {
+                    upper.write(address, bytes, carries).await;
+                    self.release(bytes);
+                }
+            }
+        }
+    }
+}

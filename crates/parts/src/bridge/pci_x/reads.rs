@@ -1,0 +1,78 @@
+//! Reads: pieces fetched ahead, and the completions of split transactions.
+
+use hopscope_kernel::{Class, Label};
+
+use super::port::{Beyond, Piece, Port};
+use super::posted::THROUGH;
+use crate::bus::pci::tenure::Ending;
+
+static NOTHING_TO_FETCH: Label = Label::reason("nothing to fetch");
+static NO_SPLIT: Label = Label::reason("no split transaction");
+static ON_THEIR_WAY: Label = Label::reason("read data on their way");
+
+/// Clocks from the address of a completion to its data: whoever asked answers at once. PCI-X 1.0a, 2.8, decode A.
+const COMPLETION_RESPONSE: u64 = 1;
+/// Bytes a data phase of the bridge moves.
+const WIDTH_BYTES: u32 = 8;
+
+/// Whether bytes are the user's.
+pub(super) fn user(carries: &'static Label) -> bool {
+    carries.class == Class::Payload
+}
+
+impl Port {
+    /// One of the pieces that are asked for at a time.
+    pub(super) async fn fetch(&self) {
+        loop {
+            let Piece { latch, address, bytes, carries } = self.pieces.take(&NOTHING_TO_FETCH).await;
+            self.lane.delay(&THROUGH, self.spec.latency).await;
+            match &self.beyond {
+                Beyond::Host(path) => path.read(bytes, user(carries)).await,
+                Beyond::Bus(upper) => upper.read(address, bytes, carries).await,
+            }
+            self.lane.delay(&THROUGH, self.spec.latency).await;
+            let latch = &self.latches[latch];
+            latch.arrived.set(latch.arrived.get() + bytes);
+            let _ = latch.arrivals.try_put(());
+        }
+    }
+
+    /// The completions of one split transaction after the other.
+    pub(super) async fn complete(&self, number: usize) {
+        let latch = &self.latches[number];
+        loop {
+            latch.begun.take(&NO_SPLIT).await;
+            let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));
+            while latch.gone.get() < all {
+                while !self.ready(number) {
+                    latch.arrivals.take(&ON_THEIR_WAY).await;
+                }
+                let bus = self.bus();
+                let tenure = bus.own(WIDTH_BYTES).await;
+                tenure.open(COMPLETION_RESPONSE).await;
+                loop {
+                    let gone = latch.gone.get();
+                    let address = latch.address.get().wrapping_add(gone);
+                    // PCI-X 1.0a, 2.12: a completion ends at a boundary, unless it is the last.
+                    let bytes = bus.whole(address, self.available(number), all - gone);
+                    if bytes == 0 {
+                        break;
+                    }
+                    let moved = tenure.data(carries, address, bytes).await;
+                    self.gone(number, moved);
+                    if moved < bytes {
+                        break;
+                    }
+                }
+                if latch.gone.get() == all {
+                    let reader = latch.reader.borrow_mut().take();
+                    if let Some(reader) = reader {
+                        reader.completed(all);
+                    }
+                    self.unlatch(number);
+                }
+                tenure.end(Ending::Done);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The processor's way down to the registers of a card: links, the bridge, its bus, and the bridges below.
+//!
+//! Not modelled: prefetchable memory of cards, write combining, reads that wait for posted writes.
+
+use std::rc::Rc;
+
+use super::path::Path;
+use super::port::{Beyond, Port};
+use super::posted::THROUGH;
+use crate::bus::pci::tenure::Ending;
+use crate::protocols::pci::{DELAYED, REGISTER_DATA};
+
+/// A register has four bytes.
+const REGISTER_BYTES: u32 = 4;
+
+/// From a host to a card.
+#[derive(Clone)]
+pub struct Way {
+    path: Path,
+    /// The nearest to the host first.
+    ports: Vec<Rc<Port>>,
+}
+
+impl Way {
+    /// The way to the cards on the bus of `port`.
+    pub fn to(port: &Rc<Port>) -> Way {
+        let mut ports = vec![port.clone()];
+        loop {
+            let first = ports[0].clone();
+            match &first.beyond {
+                Beyond::Host(path) => return Way { path: path.clone(), ports },
+                Beyond::Bus(upper) => ports.insert(0, upper.port().clone()),
+            }
+        }
+    }
+
+    /// The links to memory, and the memory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Segments between the host and a card.
+    pub fn segments(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// A write arrives at its register.
+    pub async fn write(&self, waits: u64) {
+        self.path.register_down().await;
+        for port in &self.ports {
+            port.lane.delay(&THROUGH, port.spec.latency).await;
+            Self::cycle(port, waits).await;
+        }
+    }
+
+    /// A read, there and back.
+    pub async fn read(&self, waits: u64) {
+        self.path.register_down().await;
+        let last = self.ports.len() - 1;
+        for (index, port) in self.ports.iter().enumerate() {
+            port.lane.delay(&THROUGH, port.spec.latency).await;
+            if index == last {
+                Self::cycle(port, waits).await;
+            } else {
+                // The bridge below takes note, and is asked again when it has the answer.
+                let tenure = port.bus().own(REGISTER_BYTES).await;
+                tenure.open(port.spec.read.response).await;
+                tenure.noted(&DELAYED).await;
+            }
+        }
+        for (index, port) in self.ports.iter().enumerate().rev() {
+            if index < last {
+                Self::cycle(port, port.spec.read.response).await;
+            }
+            port.lane.delay(&THROUGH, port.spec.latency).await;
+        }
+        self.path.register_up().await;
+    }
+
+    async fn cycle(port: &Port, waits: u64) {
+        let tenure = port.bus().own(REGISTER_BYTES).await;
+        tenure.open(waits).await;
+        tenure.data(&REGISTER_DATA, 0, REGISTER_BYTES).await;
+        tenure.end(Ending::Done);
+    }
+}

@@ -1,0 +1,301 @@
+//! A bus master on a card: bursts to and from host memory, by the rules of the segment's mode. PCI 2.2, 3.3; PCI-X
+//! 1.0a, 2.
+//!
+//! ```text
+//!   write   [gap] address ▸ data ▸▸▸ (target has no room: stopped, or retried until it has) ▸ …
+//!   read    PCI:    address ▸ retry ▸ idle ▸ address ▸ retry ▸ … ▸ address ▸ data ▸▸▸
+//!           PCI-X:  address ▸ attribute ▸ split response   …   completion by the bridge ▸ data ▸▸▸
+//! ```
+//!
+//! Not modelled: relaxed ordering, no snoop, dual address cycles, a write that becomes memory write and invalidate,
+//! fast back-to-back.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use super::PciBus;
+use super::card::{CardSpec, Mode};
+use super::slot::Slot;
+use super::tenure::{Ending, Tenure};
+use crate::bridge::pci_x::port::Port;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pci::{BURST_BYTES_MAX, DELAYED, SPLIT_RESPONSE, WAIT_STATE};
+
+static GAP: Label = Label::protocol("idle between bursts of a card");
+static RETRY_IDLE: Label = Label::protocol("idle before a retry");
+static NO_SPLIT_FREE: Label = Label::reason("all split transactions outstanding");
+static SPLIT_OUTSTANDING: Label = Label::reason("split transaction outstanding");
+
+/// PCI 2.2, 3.5.1.2: the target's waits between data phases, clocks.
+const WAIT_STATES_MAX: u64 = 8;
+
+/// A read whose completions have not all come.
+pub struct Reader {
+    left: Cell<u32>,
+    done: Queue<()>,
+    splits: Queue<()>,
+}
+
+impl Reader {
+    /// One of its requests has been completed.
+    pub(crate) fn completed(&self, bytes: u32) {
+        self.left.set(self.left.get().checked_sub(bytes).expect("no more is completed than was asked for"));
+        let _ = self.splits.try_put(());
+        if self.left.get() == 0 {
+            let _ = self.done.try_put(());
+        }
+    }
+}
+
+/// A bus master on a card; any number of its processes may call at once.
+pub struct Initiator {
+    sim: Sim,
+    spec: CardSpec,
+    slot: Slot,
+    bus: Rc<PciBus>,
+    port: Rc<Port>,
+    /// Nobody occupies it, but its delays are the card's.
+    lane: Lane,
+    /// The card asks for the bus again then.
+    not_before: Cell<Time>,
+    /// Split transactions that are free.
+    splits: Queue<()>,
+    readers: RefCell<Vec<Rc<Reader>>>,
+}
+
+impl Initiator {
+    /// Pulls what a card says of its bus.
+    pub fn read_spec(p: &mut Parameters) -> Result<CardSpec, SpecError> {
+        CardSpec::read(p)
+    }
+
+    /// Plugs a card into a slot, whose segment settles to it. An error concerns the card's `pci.clock`.
+    pub fn new(sim: &Sim, name: &str, spec: CardSpec, slot: &Slot) -> Result<Rc<Initiator>, String> {
+        let Some((port, _)) = slot.bridge() else {
+            return Err("this slot's host bridge answers its own chips only; a card needs one with buffers".into());
+        };
+        slot.bus().plug(&spec)?;
+        slot.occupy(sim, name, spec.register);
+        let splits = Queue::new(sim, spec.splits as usize);
+        for _ in 0..spec.splits {
+            let _ = splits.try_put(());
+        }
+        Ok(Rc::new(Initiator {
+            sim: sim.clone(),
+            slot: slot.clone(),
+            bus: slot.bus().clone(),
+            port: port.clone(),
+            lane: sim.lane(&format!("{name}.pci"), None),
+            not_before: Cell::new(Time::ZERO),
+            splits,
+            readers: RefCell::new(Vec::new()),
+            spec,
+        }))
+    }
+
+    /// Its slot: registers and interrupts, for a driver.
+    pub fn slot(&self) -> &Slot {
+        &self.slot
+    }
+
+    /// The bridge above.
+    pub(crate) fn port(&self) -> &Rc<Port> {
+        &self.port
+    }
+
+    /// Asserts INTx; it arrives at the host's handler.
+    pub fn interrupt(&self) {
+        self.slot.assert();
+    }
+
+    /// Writes host memory: bursts, disconnects, retries, until all is posted. Returns with the last data phase.
+    pub async fn write(&self, address: u32, bytes: u32, carries: &'static Label) {
+        let mut done = 0;
+        while done < bytes {
+            done += self.write_burst(address.wrapping_add(done), bytes - done, carries).await;
+        }
+    }
+
+    /// Reads host memory: delayed transactions (PCI) or split transactions (PCI-X). Returns when the data are there.
+    pub async fn read(&self, address: u32, bytes: u32, carries: &'static Label) {
+        if bytes == 0 {
+            return;
+        }
+        match self.bus.mode() {
+            Mode::PciX => self.read_split(address, bytes, carries).await,
+            Mode::Pci => self.read_delayed(address, bytes, carries).await,
+        }
+    }
+
+    /// The bus, as soon as the card asks for it again.
+    async fn own(&self) -> Tenure<'_> {
+        let idle = self.not_before.get().saturating_sub(self.sim.now());
+        if idle > Time::ZERO {
+            self.lane.delay(&GAP, idle).await;
+        }
+        self.bus.own(self.spec.width_bytes).await
+    }
+
+    /// The card lets go of the bus.
+    fn ended(&self, tenure: Tenure<'_>, how: Ending) {
+        let idle = match how {
+            Ending::Done => self.spec.gap,
+            Ending::Disconnect => self.spec.gap.max(self.spec.retry_idle),
+        };
+        self.not_before.set(tenure.end(how) + self.bus.clocks(idle));
+    }
+
+    async fn retried(&self, tenure: Tenure<'_>) {
+        tenure.retried().await;
+        self.lane.delay(&RETRY_IDLE, self.bus.clocks(self.spec.retry_idle)).await;
+    }
+
+    /// Bytes from `address` on that one transaction may move.
+    fn burst(&self, address: u32, bytes: u32, most: u32) -> u32 {
+        let most = most.min(BURST_BYTES_MAX);
+        bytes.min(most - address % most)
+    }
+
+    /// One burst of a write; returns the bytes moved, none where it was retried.
+    async fn write_burst(&self, address: u32, bytes: u32, carries: &'static Label) -> u32 {
+        let wanted = self.burst(address, bytes, self.spec.burst);
+        let all = match self.bus.mode() {
+            Mode::PciX => wanted,
+            Mode::Pci => self.burst(address, wanted, self.port.boundary()),
+        };
+        let tenure = self.own().await;
+        let mut piece = self.port.accepts(address, all, true);
+        // Somebody else may want the rest of the room meanwhile.
+        self.port.reserve(piece);
+        tenure.open(self.port.write_response()).await;
+        if piece == 0 {
+            self.retried(tenure).await;
+            return 0;
+        }
+        let mut done = 0;
+        loop {
+            let at = address.wrapping_add(done);
+            let moved = tenure.data(carries, at, piece).await;
+            self.port.release(piece - moved);
+            self.port.post(at, moved, carries);
+            done += moved;
+            if moved < piece || done == all {
+                break;
+            }
+            piece = self.port.accepts(address.wrapping_add(done), all - done, false);
+            if piece == 0 {
+                self.ended(tenure, Ending::Disconnect);
+                return done;
+            }
+            self.port.reserve(piece);
+        }
+        let stopped = done == all && all < wanted;
+        self.ended(tenure, if stopped { Ending::Disconnect } else { Ending::Done });
+        done
+    }
+
+    async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label) {
+        let reader = self.readers.borrow_mut().pop().unwrap_or_else(|| {
+            let (left, done) = (Cell::new(0), Queue::new(&self.sim, 1));
+            Rc::new(Reader { left, done, splits: self.splits.clone() })
+        });
+        reader.left.set(bytes);
+        let mut asked = 0;
+        while asked < bytes {
+            let at = address.wrapping_add(asked);
+            // PCI-X 1.0a, 2.1: a sequence may cross 4 KiB, a burst may not; this card cuts its requests there.
+            let part = self.burst(at, bytes - asked, self.spec.read_request);
+            self.splits.take(&NO_SPLIT_FREE).await;
+            self.request(at, part, carries, &reader).await;
+            asked += part;
+        }
+        reader.done.take(&SPLIT_OUTSTANDING).await;
+        self.readers.borrow_mut().push(reader);
+    }
+
+    /// One read request, until it has been answered with a split response.
+    async fn request(&self, address: u32, bytes: u32, carries: &'static Label, reader: &Rc<Reader>) {
+        loop {
+            let tenure = self.own().await;
+            tenure.open(self.port.read_response()).await;
+            let Some(latch) = self.port.latch(address, bytes, carries, bytes) else {
+                self.retried(tenure).await;
+                continue;
+            };
+            self.port.split(latch, reader);
+            tenure.noted(&SPLIT_RESPONSE).await;
+            self.not_before.set(self.sim.now() + self.bus.clocks(self.spec.gap));
+            return;
+        }
+    }
+
+    async fn read_delayed(&self, address: u32, bytes: u32, carries: &'static Label) {
+        let mut done = 0;
+        while done < bytes {
+            let at = address.wrapping_add(done);
+            let part = self.burst(at, bytes - done, BURST_BYTES_MAX);
+            self.delayed(at, part, carries).await;
+            done += part;
+        }
+    }
+
+    /// One delayed transaction: latched, asked for again until its data are there, continued where it was stopped.
+    async fn delayed(&self, address: u32, bytes: u32, carries: &'static Label) {
+        let port = &self.port;
+        let prefetch = port.prefetch(self.spec.read);
+        let latch = loop {
+            let tenure = self.own().await;
+            tenure.open(port.read_response()).await;
+            match port.latch(address, bytes, carries, prefetch) {
+                None => self.retried(tenure).await,
+                Some(latch) => {
+                    tenure.noted(&DELAYED).await;
+                    self.lane.delay(&RETRY_IDLE, self.bus.clocks(self.spec.retry_idle)).await;
+                    break latch;
+                }
+            }
+        };
+        let mut done = 0;
+        while done < bytes {
+            let tenure = self.own().await;
+            tenure.open(port.read_response()).await;
+            if !port.ready(latch) {
+                self.retried(tenure).await;
+                continue;
+            }
+            let at = address.wrapping_add(done);
+            let wanted = self.burst(at, bytes - done, self.spec.burst);
+            let all = self.burst(at, wanted, port.boundary());
+            let moved = self.flow(&tenure, latch, at, all, carries).await;
+            done += moved;
+            let stopped = done < bytes && moved < wanted;
+            self.ended(tenure, if stopped { Ending::Disconnect } else { Ending::Done });
+        }
+        port.unlatch(latch);
+    }
+
+    /// Data phases of a delayed read, as the data come; returns the bytes moved.
+    async fn flow(&self, tenure: &Tenure<'_>, latch: usize, address: u32, all: u32, carries: &'static Label) -> u32 {
+        let mut done = 0;
+        loop {
+            let there = self.port.available(latch).min(all - done);
+            let moved = tenure.data(carries, address.wrapping_add(done), there).await;
+            self.port.gone(latch, moved);
+            done += moved;
+            if moved < there || done == all {
+                return done;
+            }
+            for _ in 0..WAIT_STATES_MAX {
+                if self.port.available(latch) > 0 {
+                    break;
+                }
+                tenure.spend(&WAIT_STATE, 1).await;
+            }
+            if self.port.available(latch) == 0 {
+                return done;
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A slot: where a card meets its segment, the processor's cycles to it, and its interrupt wire.
+//!
+//! ```text
+//!   driver ── register reads (the processor is stalled), posted writes ──▶ card
+//!   driver ◀── interrupts() ◀── INTx, with the host's latency ──────────── card
+//! ```
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim};
+
+use super::PciBus;
+use crate::bridge::host::HostBridge;
+use crate::bridge::pci_x::port::Port;
+use crate::bridge::pci_x::registers::Way;
+use crate::cpu::Work;
+
+static NOT_ASSERTED: Label = Label::reason("INTx not asserted");
+static NOTHING_WRITTEN: Label = Label::reason("no register written");
+static TOO_MANY_WRITES: Label = Label::reason("write buffer full");
+
+/// Posted register writes of one card on their way, at most.
+const WRITES_MAX: usize = 64;
+/// Of those, arrived and not looked at by the card.
+const WRITTEN_MAX: usize = 1 << 17;
+
+/// Who has the other end of a segment.
+#[derive(Clone)]
+enum Side {
+    /// A host bridge that answers at once, with its south bridge.
+    Chipset(Rc<HostBridge>),
+    /// A bridge with buffers.
+    Bridge(Rc<Port>, Way),
+}
+
+/// A slot. Clones are the same slot.
+#[derive(Clone)]
+pub struct Slot(Rc<Connector>);
+
+struct Connector {
+    bus: Rc<PciBus>,
+    side: Side,
+    /// Wait clocks of the card's registers.
+    waits: Cell<u64>,
+    /// Register writes posted, and arrived.
+    posted: Queue<()>,
+    written: Queue<()>,
+    /// INTx, and what has come to the handler.
+    asserted: Queue<()>,
+    interrupts: Queue<()>,
+}
+
+impl Slot {
+    fn new(sim: &Sim, bus: &Rc<PciBus>, side: Side) -> Slot {
+        Slot(Rc::new(Connector {
+            bus: bus.clone(),
+            side,
+            waits: Cell::new(1),
+            posted: Queue::new(sim, WRITES_MAX),
+            written: Queue::new(sim, WRITTEN_MAX),
+            asserted: Queue::new(sim, 1),
+            interrupts: Queue::new(sim, 1),
+        }))
+    }
+
+    /// A slot of a segment on a host bridge that answers at once.
+    pub fn of_chipset(sim: &Sim, bus: &Rc<PciBus>, host: &Rc<HostBridge>) -> Slot {
+        Slot::new(sim, bus, Side::Chipset(host.clone()))
+    }
+
+    /// A slot of a segment behind a bridge.
+    pub fn of_bridge(sim: &Sim, bus: &Rc<PciBus>, port: &Rc<Port>) -> Slot {
+        Slot::new(sim, bus, Side::Bridge(port.clone(), Way::to(port)))
+    }
+
+    /// The segment.
+    pub fn bus(&self) -> &Rc<PciBus> {
+        &self.0.bus
+    }
+
+    /// The host bridge, where it is one that answers at once.
+    pub fn chipset(&self) -> Option<&Rc<HostBridge>> {
+        match &self.0.side {
+            Side::Chipset(host) => Some(host),
+            Side::Bridge(..) => None,
+        }
+    }
+
+    /// The bridge, where it has buffers, and the way to it.
+    pub(crate) fn bridge(&self) -> Option<(&Rc<Port>, &Way)> {
+        match &self.0.side {
+            Side::Chipset(_) => None,
+            Side::Bridge(port, way) => Some((port, way)),
+        }
+    }
+
+    /// Segments between the host and a card in this slot.
+    pub fn segments(&self) -> usize {
+        self.bridge().map_or(1, |(_, way)| way.segments())
+    }
+
+    /// A card of `name` is in the slot: its interrupts and register writes have carriers from now on.
+    pub(super) fn occupy(&self, sim: &Sim, name: &str, waits: u64) {
+        self.0.waits.set(waits);
+        let Some((_, way)) = self.bridge() else { return };
+        let (slot, memory) = (self.clone(), way.path().memory().clone());
+        sim.process(&format!("{name}.intx"), async move {
+            loop {
+                slot.0.asserted.take(&NOT_ASSERTED).await;
+                memory.interrupt().await;
+                let _ = slot.0.interrupts.try_put(());
+            }
+        });
+        let (slot, way) = (self.clone(), way.clone());
+        sim.process(&format!("{name}.register-writes"), async move {
+            loop {
+                slot.0.posted.take(&NOTHING_WRITTEN).await;
+                way.write(slot.0.waits.get()).await;
+                let _ = slot.0.written.try_put(());
+            }
+        });
+    }
+
+    /// The processor reads a register of the card, and is stalled until it has it.
+    pub async fn register_read(&self, work: &Work<'_>) {
+        let Some((_, way)) = self.bridge() else { return };
+        let start = work.now();
+        way.read(self.0.waits.get()).await;
+        work.stalled_since(start);
+    }
+
+    /// The processor writes a register of the card. It does not wait for the write to arrive, unless too many are on
+    /// their way. The card finds the arrivals in [`written`](Self::written), in the order of the writes.
+    pub async fn register_write(&self, work: &Work<'_>) {
+        let start = work.now();
+        self.0.posted.put((), &TOO_MANY_WRITES).await;
+        if work.now() > start {
+            work.stalled_since(start);
+        }
+    }
+
+    /// Register writes that have arrived at the card.
+    pub fn written(&self) -> &Queue<()> {
+        &self.0.written
+    }
+
+    /// Interrupts of the card that have come to the host's handler.
+    pub fn interrupts(&self) -> &Queue<()> {
+        &self.0.interrupts
+    }
+
+    /// The card asserts INTx. One that is asserted already is not asserted again.
+    pub(super) fn assert(&self) {
+        let _ = self.0.asserted.try_put(());
+    }
+}

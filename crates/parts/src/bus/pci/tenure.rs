@@ -1,0 +1,132 @@
+//! The bus in the hands of one bus master or bridge: phases of one transaction, in the mode of the segment.
+//!
+//! ```text
+//!   PCI    address 1, wait clocks, data ▸▸▸ (ends with its data phase when the latency timer is over and another asks)
+//!   PCI-X  address 1, attribute 1, target response, data ▸▸▸ (ends at a multiple of 128 bytes, likewise)
+//! ```
+//!
+//! PCI 2.1, 3.4.4.1; PCI-X 1.0a, 2.2, 2.8 and 4.4.
+
+use hopscope_kernel::{Grant, Label, Time, Yielding};
+
+use super::PciBus;
+use super::card::Mode;
+use crate::protocols::pci::{
+    ADDRESS, ARBITRATION, ATTRIBUTE, DISCONNECT, DISCONNECT_BOUNDARY_BYTES, RESPONSE, RETRY, TURNAROUND,
+};
+
+/// How a transaction ends after its last data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The initiator is done, or leaves.
+    Done,
+    /// The target stops it with STOP#.
+    Disconnect,
+}
+
+/// A transaction under way.
+pub struct Tenure<'a> {
+    bus: &'a PciBus,
+    grant: Grant<'a>,
+    /// Until then the initiator may stay though others ask.
+    timer: Time,
+    width_bytes: u32,
+}
+
+impl PciBus {
+    /// Gets the bus for an initiator of so many bytes a data phase.
+    pub async fn own(&self, width_bytes: u32) -> Tenure<'_> {
+        let grant = self.lane.acquire(&ARBITRATION).await;
+        let timer = self.sim.now() + self.clocks(self.spec.latency_timer);
+        Tenure { bus: self, grant, timer, width_bytes: width_bytes.min(self.spec.width_bytes) }
+    }
+
+    /// The multiple of bytes that a burst can end at.
+    pub fn boundary_bytes(&self) -> u32 {
+        match self.mode.get() {
+            Mode::Pci => self.spec.width_bytes,
+            Mode::PciX => DISCONNECT_BOUNDARY_BYTES,
+        }
+    }
+
+    /// `bytes` from `address` on, cut so that a burst which does not reach `all` of them ends where it may.
+    pub fn whole(&self, address: u32, bytes: u32, all: u32) -> u32 {
+        if bytes >= all {
+            return all;
+        }
+        let boundary = self.boundary_bytes();
+        let end = u64::from(address) + u64::from(bytes);
+        let cut = end - end % u64::from(boundary);
+        cut.saturating_sub(u64::from(address)) as u32
+    }
+}
+
+impl Tenure<'_> {
+    /// Address phase to target response, with `waits` clocks before the first data.
+    pub async fn open(&self, waits: u64) {
+        let (one, waits) = (self.bus.clocks(1), self.bus.clocks(waits));
+        match self.bus.mode.get() {
+            Mode::Pci => self.grant.hold_plan([(&ADDRESS, one), (&RESPONSE, waits)]).await,
+            Mode::PciX => self.grant.hold_plan([(&ADDRESS, one), (&ATTRIBUTE, one), (&RESPONSE, waits)]).await,
+        }
+    }
+
+    /// A phase of so many clocks.
+    pub async fn spend(&self, phase: &'static Label, clocks: u64) {
+        self.grant.hold(phase, self.bus.clocks(clocks)).await;
+    }
+
+    /// Data phases for `bytes` from `address` on, fewer where the latency timer ends and another asks for the bus;
+    /// returns how many bytes were moved.
+    pub async fn data(&self, carries: &'static Label, address: u32, bytes: u32) -> u32 {
+        let (bus, width) = (self.bus, self.width_bytes);
+        let unit = match bus.mode.get() {
+            Mode::Pci => width,
+            Mode::PciX => DISCONNECT_BOUNDARY_BYTES,
+        };
+        let phases = |address: u32, bytes: u32| bus.clocks(u64::from((address % width + bytes).div_ceil(width)));
+        let head = ((unit - address % unit) % unit).min(bytes);
+        if head > 0 {
+            self.grant.hold(carries, phases(address, head)).await;
+        }
+        let units = (bytes - head) / unit;
+        let mut moved = head;
+        if units > 0 {
+            let after = self.timer.saturating_sub(bus.sim.now());
+            let rule = Yielding { unit: bus.clocks(u64::from(unit / width)), after, to_priority: u8::MAX };
+            let done = self.grant.hold_yielding(carries, u64::from(units), rule).await;
+            moved += done as u32 * unit;
+            if done < u64::from(units) {
+                return moved;
+            }
+        }
+        if moved < bytes {
+            self.grant.hold(carries, phases(address.wrapping_add(moved), bytes - moved)).await;
+        }
+        bytes
+    }
+
+    /// The target asks to come again: STOP# instead of data. Ends when the bus is idle.
+    pub async fn retried(self) {
+        self.grant.hold_plan([(&RETRY, self.bus.clocks(1)), self.turnaround()]).await;
+    }
+
+    /// The target has taken note of a read, and will come with the data or have them when asked again.
+    pub async fn noted(self, how: &'static Label) {
+        self.grant.hold_plan([(how, self.bus.clocks(1)), self.turnaround()]).await;
+    }
+
+    /// After the last data; the bus is free once it has turned around, and whoever had it need not wait for that.
+    /// Returns when it is idle.
+    pub fn end(self, how: Ending) -> Time {
+        let turnaround = self.turnaround();
+        match how {
+            Ending::Done => self.grant.leave([turnaround]),
+            Ending::Disconnect => self.grant.leave([(&DISCONNECT, self.bus.clocks(self.bus.spec.disconnect))]),
+        }
+    }
+
+    fn turnaround(&self) -> super::Phase {
+        (&TURNAROUND, self.bus.clocks(self.bus.spec.turnaround))
+    }
+}
