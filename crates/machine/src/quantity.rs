@@ -118,6 +118,7 @@ const COUNT_NOUNS: &[(&str, &str)] = &[
     ("tag", "tags"),
     ("track", "tracks"),
     ("transfer", "transfers"),
+    ("transaction", "transactions"),
     ("try", "tries"),
     ("walker", "walkers"),
     ("word", "words"),

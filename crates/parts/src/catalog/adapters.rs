@@ -1,11 +1,12 @@
 //! Network adapters, accelerators and their drivers.
 
-use super::{Built, Kind, Protocol, Socket, untrained};
+use super::{Built, Kind, Protocol, Socket, plug_pci, untrained};
 use crate::accelerator::gpu;
 use crate::accelerator::gpu::Gpu;
 use crate::bus::pcie::Port;
 use crate::bus::pcie::PortSpec;
 use crate::driver;
+use crate::network::myrinet;
 use crate::network::nic;
 use crate::network::nic::Adapter;
 use crate::network::programmable;
@@ -22,6 +23,22 @@ pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
         let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let plugged = programmable::plug(context.sim, context.name, spec, link);
         let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
+        Ok(Built { volumes, ..Built::default() })
+    },
+};
+
+/// `myrinet-adapter`
+pub static MYRINET_ADAPTER: Kind = Kind {
+    model: "myrinet-adapter",
+    plugs: &[("at", Protocol::Pci)],
+    sockets: |_| Ok(Vec::new()),
+    required: &[],
+    software: false,
+    build: |context, p| {
+        let spec = myrinet::Spec::read(p)?;
+        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let initiator = plug_pci(context.sim, context.name, spec.card.clone(), slot, p)?;
+        let volumes = myrinet::install(context.sim, context.name, spec, &initiator);
         Ok(Built { volumes, ..Built::default() })
     },
 };

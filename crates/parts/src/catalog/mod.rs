@@ -85,6 +85,7 @@ pub static KINDS: &[&Kind] = &[
     &solid_state::SATA_SSD,
     &solid_state::AHCI_DRIVER,
     &adapters::PROGRAMMABLE_ADAPTER,
+    &adapters::MYRINET_ADAPTER,
     &adapters::NETWORK_ADAPTER,
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,

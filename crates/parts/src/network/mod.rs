@@ -2,6 +2,7 @@
 
 pub mod descriptor_ring;
 pub mod moderation;
+pub mod myrinet;
 pub mod nic;
 pub mod programmable;
 mod receive;

@@ -1,0 +1,63 @@
+//! The DMA engines: one block of chained descriptors after the other, each way.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, join};
+
+use super::{Adapter, BLOCKS_MAX, Block};
+use crate::bus::pci::initiator::Initiator;
+use crate::protocols::pci::DATA;
+
+static NO_BLOCK: Label = Label::workload("no block asked for");
+static BEHIND_OTHERS: Label = Label::queued("behind other blocks");
+static ENGINE_BUSY: Label = Label::reason("DMA engine busy");
+static DMA: Label = Label::through("DMA");
+
+/// The engine of one direction.
+pub(super) struct Engine {
+    lane: Lane,
+    initiator: Rc<Initiator>,
+    /// Blocks of the raw test.
+    pub(super) blocks: Queue<Block>,
+}
+
+impl Engine {
+    pub(super) fn new(sim: &Sim, name: &str, initiator: &Rc<Initiator>) -> Engine {
+        Engine { lane: sim.lane(name, None), initiator: initiator.clone(), blocks: Queue::new(sim, BLOCKS_MAX) }
+    }
+}
+
+impl Adapter {
+    /// Runs the chain of one engine.
+    pub(super) async fn chain(&self, reads: bool) {
+        let engine = if reads { &self.reads } else { &self.writes };
+        loop {
+            let block = engine.blocks.take(&NO_BLOCK).await;
+            engine.lane.awaited(&BEHIND_OTHERS, block.queued);
+            self.dma(engine, reads, block.address, block.bytes).await;
+            block.ended();
+        }
+    }
+
+    /// Host to local memory.
+    pub(super) async fn fetch(&self, address: u32, bytes: u32) {
+        self.dma(&self.reads, true, address, bytes).await;
+    }
+
+    /// Local to host memory.
+    pub(super) async fn store(&self, address: u32, bytes: u32) {
+        self.dma(&self.writes, false, address, bytes).await;
+    }
+
+    async fn dma(&self, engine: &Engine, reads: bool, address: u32, bytes: u32) {
+        let grant = engine.lane.acquire(&ENGINE_BUSY).await;
+        let start = self.sim.now();
+        // Local memory is filled or emptied while the burst crosses the bus.
+        if reads {
+            join(&self.sim, engine.initiator.read(address, bytes, &DATA), self.local(bytes)).await;
+        } else {
+            join(&self.sim, engine.initiator.write(address, bytes, &DATA), self.local(bytes)).await;
+        }
+        grant.was_in(&DMA, start);
+    }
+}

@@ -1,0 +1,246 @@
+//! A Myrinet-2000 adapter with a PCI-X interface (PCIXD, PCIXE): two DMA engines, a processor, local memory, ports.
+//!
+//! ```text
+//!             ┌─ read engine ──▶ ┌────────┐ ──▶ port, to the fabric
+//!   host ◀──▶ │  (chained        │ local  │     (a DMA engine each way)
+//!    PCI-X    └─ descriptors)    │ memory │
+//!             ┌─ write engine ◀─ └────────┘ ◀── port, from the fabric
+//!                    firmware: so long for each packet, sent or received
+//! ```
+//!
+//! Every byte crosses the local memory twice: it is written there, and read.
+//!
+//! Devices: NAME (blocks of chained DMA, no firmware: the raw test), NAME.both (the same, every second block is
+//! written, the others are read), NAME.user (every second request is sent, the others are received, in packets over all
+//! ports, by firmware).
+//!
+//! `engines` is the DMA, `ports` what a packet goes through.
+//!
+//! Not modelled: the fabric (whoever sends to us is always ready, whoever we send to as well), acknowledgements,
+//! page tables of the firmware, the library above it, the order in which firmware serves its work (first come).
+
+mod engines;
+mod ports;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use self::engines::Engine;
+use self::ports::Port;
+use crate::bus::pci::card::CardSpec;
+use crate::bus::pci::initiator::Initiator;
+use crate::cpu::{self, Processor};
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pci::BURST_BYTES_MAX;
+use crate::protocols::storage::{Completion, Operation, Request, Storage};
+
+/// Bytes that a port of Myrinet-2000 moves in a second, each way: 2 Gb/s. ANSI/VITA 26-1998.
+const PORT_RATE: u64 = 250_000_000;
+/// Blocks that all jobs together have asked for, at most.
+const BLOCKS_MAX: usize = 1 << 20;
+/// Buffers of packets each way, at most.
+const BUFFERS_MAX: u64 = 64;
+
+static LOCAL_BUSY: Label = Label::reason("local memory busy");
+static LOCAL: Label = Label::through("local memory");
+
+/// The adapter's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// What it says of its bus.
+    pub card: CardSpec,
+    window_bytes: u64,
+    block: u32,
+    local_rate: u64,
+    clock: Time,
+    send: Time,
+    receive: Time,
+    ports: u64,
+    packet_overhead: u32,
+    buffers: u64,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let block = p.bytes("block")?;
+        if !block.is_power_of_two() || !(128..=u64::from(BURST_BYTES_MAX)).contains(&block) {
+            return Err(p.error("block", "no descriptor moves that much", "expected 128 B to 4 KiB, a power of two"));
+        }
+        let spec = Spec {
+            card: Initiator::read_spec(p)?,
+            window_bytes: p.bytes("window")?,
+            block: block as u32,
+            local_rate: p.rate("local_memory")?,
+            clock: p.period("firmware.clock")?,
+            send: p.time("firmware.send")?,
+            receive: p.time("firmware.receive")?,
+            ports: p.count("ports")?,
+            packet_overhead: p.bytes("packet_overhead")? as u32,
+            buffers: p.count("buffers")?,
+        };
+        if !(u64::from(BURST_BYTES_MAX)..=1 << 40).contains(&spec.window_bytes) {
+            return Err(p.error("window", "no job fits into it, or none fills it", "expected 4 KiB to 1 TiB"));
+        }
+        if !(1_000_000..=100_000_000_000).contains(&spec.local_rate) {
+            let help = "expected 1 MB/s to 100 GB/s";
+            return Err(p.error("local_memory", "no memory is that slow or fast", help));
+        }
+        for (key, span) in [("firmware.send", spec.send), ("firmware.receive", spec.receive)] {
+            if span > Time::ms(1) {
+                return Err(p.error(key, "no firmware is that slow", "expected 1 ms at most"));
+            }
+        }
+        if !(1..=4).contains(&spec.ports) {
+            return Err(p.error("ports", "the adapter has 1 to 4 ports", "write \"2 ports\""));
+        }
+        if spec.packet_overhead > 1_024 {
+            return Err(p.error("packet_overhead", "no packet has as much", "expected 1 KiB at most"));
+        }
+        if !(1..=BUFFERS_MAX).contains(&spec.buffers) {
+            let help = format!("expected 1 to {BUFFERS_MAX} packets");
+            return Err(p.error("buffers", "the local memory does not hold as many", help));
+        }
+        Ok(spec)
+    }
+}
+
+/// The last part of a request tells whoever asked.
+struct Block {
+    address: u32,
+    bytes: u32,
+    queued: Time,
+    last_of: Option<Request>,
+}
+
+impl Block {
+    fn ended(self) {
+        if let Some(Request { operation, bytes, issued, done, .. }) = self.last_of {
+            let _ = done.try_put(Completion { operation, bytes, issued });
+        }
+    }
+}
+
+struct Adapter {
+    sim: Sim,
+    spec: Spec,
+    processor: Rc<Processor>,
+    firmware: Lane,
+    local: Lane,
+    reads: Engine,
+    writes: Engine,
+    ports: Vec<Port>,
+    /// Packets sent and received so far take the ports in turn.
+    sent: Cell<usize>,
+    received: Cell<usize>,
+    to_send: Queue<Block>,
+    to_receive: Queue<Block>,
+}
+
+/// What a device of the adapter does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Raw,
+    Both,
+    User,
+}
+
+struct Device {
+    adapter: Rc<Adapter>,
+    role: Role,
+    asked: Cell<u64>,
+}
+
+/// Devices, by name.
+pub type Devices = Vec<(String, Rc<dyn Storage>)>;
+
+/// The adapter `name` on the bus of `initiator`; returns its devices.
+pub fn install(sim: &Sim, name: &str, spec: Spec, initiator: &Rc<Initiator>) -> Devices {
+    let engine = |of: &str| Engine::new(sim, &format!("{name}.{of}"), initiator);
+    let adapter = Rc::new(Adapter {
+        sim: sim.clone(),
+        processor: Processor::new(sim, &format!("{name}.processor"), cpu::Spec { clock: spec.clock }),
+        firmware: sim.lane(&format!("{name}.firmware"), None),
+        local: sim.lane(&format!("{name}.local-memory"), None),
+        reads: engine("read-engine"),
+        writes: engine("write-engine"),
+        ports: (0..spec.ports).map(|n| Port::new(sim, &format!("{name}.port{n}"))).collect(),
+        sent: Cell::new(0),
+        received: Cell::new(0),
+        to_send: Queue::new(sim, BLOCKS_MAX),
+        to_receive: Queue::new(sim, BLOCKS_MAX),
+        spec,
+    });
+    for (of, reads) in [("read-chain", true), ("write-chain", false)] {
+        let chain = adapter.clone();
+        sim.process(&format!("{name}.{of}"), async move { chain.chain(reads).await });
+    }
+    for number in 0..adapter.spec.buffers {
+        let (sender, receiver) = (adapter.clone(), adapter.clone());
+        sim.process(&format!("{name}.send{number:02}"), async move { sender.send().await });
+        sim.process(&format!("{name}.receive{number:02}"), async move { receiver.receive().await });
+    }
+    let device = |(ending, role)| {
+        let device: Rc<dyn Storage> = Rc::new(Device { adapter: adapter.clone(), role, asked: Cell::new(0) });
+        (format!("{name}{ending}"), device)
+    };
+    [("", Role::Raw), (".both", Role::Both), (".user", Role::User)].into_iter().map(device).collect()
+}
+
+impl Storage for Device {
+    fn submit(&self, request: Request) {
+        let adapter = &self.adapter;
+        let asked = self.asked.replace(self.asked.get() + 1);
+        let writes = match self.role {
+            Role::Raw => request.operation == Operation::Write,
+            Role::Both | Role::User => asked.is_multiple_of(2),
+        };
+        let queue = match (self.role, writes) {
+            (Role::User, true) => &adapter.to_receive,
+            (Role::User, false) => &adapter.to_send,
+            (_, true) => &adapter.writes.blocks,
+            (_, false) => &adapter.reads.blocks,
+        };
+        let (bytes, block, queued) = (request.bytes, adapter.spec.block, adapter.sim.now());
+        let base = (request.offset_bytes % adapter.spec.window_bytes) as u32;
+        let (mut request, mut done) = (Some(request), 0);
+        while done < bytes {
+            let address = base.wrapping_add(done);
+            let part = (block - address % block).min(bytes - done);
+            done += part;
+            let last_of = if done == bytes { request.take() } else { None };
+            if queue.try_put(Block { address, bytes: part, queued, last_of }).is_err() {
+                unreachable!("jobs keep fewer blocks in flight than the adapter queues");
+            }
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.adapter.spec.window_bytes
+    }
+
+    fn block_bytes(&self) -> u32 {
+        1
+    }
+
+    fn processor(&self) -> Rc<Processor> {
+        self.adapter.processor.clone()
+    }
+
+    fn time_per_request(&self) -> Time {
+        Time::ZERO
+    }
+}
+
+impl Adapter {
+    /// Bytes go into the local memory, or come from there.
+    async fn local(&self, bytes: u32) {
+        self.local.acquire(&LOCAL_BUSY).await.hold(&LOCAL, span(bytes, self.spec.local_rate)).await;
+    }
+}
+
+fn span(bytes: u32, rate: u64) -> Time {
+    Time::ps(u64::from(bytes) * 1_000_000_000_000 / rate)
+}
