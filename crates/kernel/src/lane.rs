@@ -275,6 +275,12 @@ impl Lane {
         Acquire { lane: self, priority, reason, ticket: 0 }
     }
 
+    /// Takes up a grant of this lane that somebody has handed over.
+    pub fn take_up(&self, handed: HandedOver) -> Grant<'_> {
+        assert_eq!(handed.lane, self.id, "a grant is of one lane");
+        Grant { lane: self, ticket: handed.ticket }
+    }
+
     /// Says how fast the lane moves bytes in `phase`, whatever was said of that phase before.
     pub fn carries(&self, phase: &'static Label, bytes: u64, per: Time) {
         let rate = Rate { phase, bytes, per };
@@ -417,7 +423,21 @@ pub struct Grant<'a> {
     ticket: u64,
 }
 
+/// A grant on its way from one process to another: the lane stays held.
+#[must_use = "the lane stays held until somebody takes the grant up"]
+pub struct HandedOver {
+    lane: u32,
+    ticket: u64,
+}
+
 impl<'a> Grant<'a> {
+    /// Hands the lane over to whoever calls [`Lane::take_up`]; nobody else gets it before.
+    pub fn hand_over(self) -> HandedOver {
+        let handed = HandedOver { lane: self.lane.id, ticket: self.ticket };
+        std::mem::forget(self);
+        handed
+    }
+
     pub(crate) fn held(lane: &'a Lane, ticket: u64) -> Grant<'a> {
         Grant { lane, ticket }
     }

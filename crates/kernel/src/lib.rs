@@ -42,7 +42,7 @@ mod time;
 mod train;
 
 pub use combine::{Either, join, race};
-pub use lane::{Acquire, Grant, Lane, Rate, Yielding};
+pub use lane::{Acquire, Grant, HandedOver, Lane, Rate, Yielding};
 pub use queue::Queue;
 pub use record::{Class, Kind, Label, Observer, Record, Span, expand};
 pub use sim::{Counts, Ended, Sim};

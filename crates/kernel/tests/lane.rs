@@ -190,6 +190,30 @@ fn a_yielding_hold_makes_way_for_who_was_there_before() {
 }
 
 #[test]
+fn a_grant_that_is_handed_over_keeps_the_others_waiting_until_its_new_holder_lets_go() {
+    let (sim, log) = (Sim::new(), Log::default());
+    let lane = sim.lane("bus", None);
+    user(&sim, &lane, &log, "other", 5, 0, 10);
+    let handed = Rc::new(RefCell::new(None));
+    let (l, h) = (lane.clone(), handed.clone());
+    sim.process("first", async move {
+        let grant = l.acquire_with(9, &BUSY).await;
+        grant.hold(&ADDRESS, ps(10)).await;
+        *h.borrow_mut() = Some(grant.hand_over());
+    });
+    let (s, l, noted) = (sim.clone(), lane.clone(), log.clone());
+    sim.process("second", async move {
+        s.wait_until(ps(40)).await;
+        let handed = handed.borrow_mut().take().expect("handed over at 10");
+        let grant = l.take_up(handed);
+        noted.note("second", s.now());
+        grant.hold(&DATA, ps(20)).await;
+    });
+    assert_eq!(sim.run(ps(1_000)), Ended::Finished);
+    log.assert(&[("second", 40), ("other", 60)]);
+}
+
+#[test]
 fn dropping_a_request_withdraws_it() {
     let (sim, log) = (Sim::new(), Log::default());
     let bus = sim.lane("bus", None);

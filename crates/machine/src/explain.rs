@@ -8,7 +8,7 @@ use crate::blueprint::Blueprint;
 use crate::fio_json::Figures;
 use crate::job_file::Job;
 use crate::problem::Problem;
-use crate::run::{Both, Failure, Options, Outcome, Stop, run_in};
+use crate::run::{Both, Failure, Options, Outcome, Stop, at_once, run_in};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 8, spans_max: 1_000_000 };
@@ -32,6 +32,7 @@ pub fn explain(
     extent: Extent,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
+    at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
     let from = ramp.saturating_add(Time::ps(runtime.as_ps() / 10));
@@ -72,7 +73,7 @@ impl Explained {
     }
 
     fn sum(&self, of: impl Fn(Figures) -> f64) -> f64 {
-        let figures = self.outcome.jobs.iter().filter_map(|job| Figures::of(&self.outcome, job));
+        let figures = self.outcome.jobs.iter().filter_map(|job| Figures::of(job));
         // The sum of nothing is zero, not minus zero.
         figures.fold(0.0, |sum, figures| sum + of(figures))
     }

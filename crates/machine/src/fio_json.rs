@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hopscope_kernel::Time;
+use hopscope_observe::JobTransfers;
 use serde_json::{Value, json};
 
 use crate::job_file::{Job, JobFile};
@@ -41,13 +42,21 @@ pub struct Figures {
 
 impl Figures {
     /// What a job got; nothing where no transfer ended.
-    pub fn of(outcome: &Outcome, job: &JobOutcome) -> Option<Figures> {
-        let got = job.got.as_ref()?;
-        let span = got.last_end.saturating_sub(outcome.simulated.saturating_sub(outcome.measured));
+    pub fn of(job: &JobOutcome) -> Option<Figures> {
+        job.got.as_ref().map(|got| Figures::of_transfers(got, job.from))
+    }
+
+    /// The same of its reads (0) or writes (1).
+    pub fn of_side(job: &JobOutcome, side: usize) -> Option<Figures> {
+        job.sides[side].as_ref().map(|got| Figures::of_transfers(got, job.from))
+    }
+
+    fn of_transfers(got: &JobTransfers, from: Time) -> Figures {
+        let span = got.last_end.saturating_sub(from);
         let seconds = span.as_seconds_f64();
         let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
         let (bytes_per_second, iops) = (per_second(got.bytes), per_second(got.count));
-        Some(Figures { bytes: got.bytes, count: got.count, span, bytes_per_second, iops })
+        Figures { bytes: got.bytes, count: got.count, span, bytes_per_second, iops }
     }
 }
 
@@ -73,6 +82,16 @@ pub fn report(run: &Run<'_>) -> Value {
             },
         },
     });
+    if let [_, _, ..] = &run.outcome.stages[..] {
+        let stages = run.outcome.stages.iter().map(|stage| {
+            json!({
+                "from_seconds": stage.start.as_seconds_f64(),
+                "until_seconds": stage.end.as_seconds_f64(),
+                "ended": stage.stop.word(),
+            })
+        });
+        report["hopscope"]["stages"] = stages.collect();
+    }
     if let Some(wall) = run.wall {
         let counts = run.outcome.counts;
         report["hopscope"]["timing"] = json!({
@@ -93,20 +112,18 @@ fn finite(value: f64) -> Value {
 }
 
 fn job_report(run: &Run<'_>, asked: &Job, job: &JobOutcome) -> Value {
-    let nothing = || direction(run.outcome, None);
-    let got = || direction(run.outcome, Some(job));
-    let (read, write) = if job.rw.writes() { (nothing(), got()) } else { (got(), nothing()) };
-    let span = Figures::of(run.outcome, job).map_or(Time::ZERO, |figures| figures.span);
+    let span = Figures::of(job).map_or(Time::ZERO, |figures| figures.span);
+    let stage = &run.outcome.stages[asked.stage.min(run.outcome.stages.len() - 1)];
     json!({
         "jobname": job.name,
-        "groupid": 0,
+        "groupid": asked.group,
         "error": 0,
         "eta": 0,
-        "elapsed": run.outcome.simulated.as_seconds_f64().ceil() as u64,
+        "elapsed": (stage.end - stage.start).as_seconds_f64().ceil() as u64,
         "job options": options(asked),
-        "read": read,
-        "write": write,
-        "trim": nothing(),
+        "read": direction(Some(job), 0),
+        "write": direction(Some(job), 1),
+        "trim": direction(None, 0),
         "job_runtime": milliseconds(span),
     })
 }
@@ -117,9 +134,10 @@ fn options(job: &Job) -> Value {
     Value::Object([("name".to_string(), json!(job.name))].into_iter().chain(written).collect())
 }
 
-fn direction(outcome: &Outcome, job: Option<&JobOutcome>) -> Value {
+fn direction(job: Option<&JobOutcome>, side: usize) -> Value {
     let zero = Figures { bytes: 0, count: 0, span: Time::ZERO, bytes_per_second: 0.0, iops: 0.0 };
-    let figures = job.and_then(|job| Figures::of(outcome, job)).unwrap_or(zero);
+    let figures = job.and_then(|job| Figures::of_side(job, side)).unwrap_or(zero);
+    let got = job.and_then(|job| job.sides[side].as_ref());
     json!({
         "io_bytes": figures.bytes,
         "io_kbytes": figures.bytes >> 10,
@@ -132,13 +150,13 @@ fn direction(outcome: &Outcome, job: Option<&JobOutcome>) -> Value {
         "drop_ios": 0,
         // Submission is part of the way of a request here, as for the synchronous engines of fio.
         "slat_ns": latency(None, false),
-        "clat_ns": latency(job, true),
-        "lat_ns": latency(job, false),
+        "clat_ns": latency(got, true),
+        "lat_ns": latency(got, false),
     })
 }
 
-fn latency(job: Option<&JobOutcome>, with_percentiles: bool) -> Value {
-    let Some(got) = job.and_then(|job| job.got.as_ref()) else {
+fn latency(got: Option<&JobTransfers>, with_percentiles: bool) -> Value {
+    let Some(got) = got else {
         return json!({ "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 });
     };
     let ns = &got.latency_ns;

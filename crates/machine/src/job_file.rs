@@ -8,19 +8,22 @@ use std::ops::Range;
 
 use hopscope_kernel::Time;
 use hopscope_parts::parameters::Place;
+use hopscope_parts::workload::Zone;
 
+use crate::job_distributions::Distribution;
+use crate::job_draft::Draft;
 use crate::job_options::{Class, classify, known, modelled};
-use crate::job_values::{
-    DEFAULT_BLOCK, Refusal, at_least_one, blocks, bytes, direction, flag, plain, refusal, size, targets, time,
-};
+use crate::job_values::{DEFAULT_BLOCK, targets};
 use crate::measured::file::{self as measured_file, Given, MeasuredJob};
 use crate::nearest::{did_you_mean, nearest};
 use crate::problem::{Problem, Problems, Sources, place};
 
+pub use hopscope_parts::workload::Think;
+
 /// What a job file asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
-    /// The jobs, which run at the same time, in the order of the file.
+    /// The jobs, in the order of the file. Those of one stage run at the same time.
     pub jobs: Vec<Job>,
     /// Options that were given and have no effect here, sorted.
     pub without_effect: Vec<String>,
@@ -37,6 +40,12 @@ pub struct Job {
     pub block_bytes_min: u64,
     /// Largest request, bytes; the same as the smallest where there is one size.
     pub block_bytes_max: u64,
+    /// Smallest and largest write of a job that also reads, where they differ from those of its reads.
+    pub write_blocks: Option<(u64, u64)>,
+    /// Sizes of reads and of writes with their percentages, which add up to a hundred; none where sizes are even.
+    pub splits: [Vec<(u64, u32)>; 2],
+    /// Of a hundred requests of a mix, so many are reads.
+    pub reads_percent: u32,
     /// Requests under way at a time.
     pub iodepth: u64,
     /// Bytes to transfer, and the extent of each target that is used; all of it if neither size is given.
@@ -57,6 +66,22 @@ pub struct Job {
     pub randseed: Option<u64>,
     /// Whether random blocks are drawn without return, so that none comes twice before all came once (fio's default).
     pub random_map: bool,
+    /// Where requests in random order go.
+    pub distribution: Distribution,
+    /// The zones of a zoned distribution, of reads and of writes.
+    pub zones: [Vec<Zone>; 2],
+    /// Of a hundred requests in random order, so many go to a drawn block, of reads and of writes; the others go on.
+    pub random_percent: [u32; 2],
+    /// How it pauses; a time of zero is no pause.
+    pub think: Think,
+    /// Whether it waits for the jobs before it to end.
+    pub stonewall: bool,
+    /// Whether it begins another group in reports.
+    pub new_group: bool,
+    /// Jobs of one stage run at the same time, each stage after the one before; counted from 0.
+    pub stage: usize,
+    /// Its group in reports, counted from 0.
+    pub group: usize,
     /// Where its name is written.
     pub place: Place,
     /// Where each of its modelled options is written, by fio's main name of it.
@@ -74,17 +99,20 @@ impl Job {
     /// Gives one modelled option another value, as if it were written `at`.
     pub fn set(&mut self, option: &str, value: &str, at: Place) -> Result<(), Problem> {
         let main = match classify(option, Some(value)) {
-            Class::Modelled(main) if main != "numjobs" => main,
+            Class::Modelled(main) if !["numjobs", "stonewall", "new_group"].contains(&main) => main,
             _ => {
                 let problem = Problem::at(at, format!("`{option}` is no option of a job that can be changed"));
                 return Err(problem.help(did_you_mean(option, &modelled())));
             }
         };
-        let blocks = [(self.block_bytes_min, self.block_bytes_max); 2];
+        let reads = (self.block_bytes_min, self.block_bytes_max);
+        let blocks = [reads, self.write_blocks.unwrap_or(reads)];
         let mut draft = Draft { job: self.clone(), blocks, numjobs: 1 };
         draft.set(main, Some(value)).map_err(|(title, expected)| Problem::at(at, title).help(expected))?;
-        *self = draft.job;
-        (self.block_bytes_min, self.block_bytes_max) = draft.blocks[usize::from(self.rw.writes())];
+        if main == "bs" {
+            draft.job.splits = Default::default();
+        }
+        *self = draft.closed();
         self.places.insert(main.to_string(), at);
         self.written.insert(main.to_string(), value.to_string());
         Ok(())
@@ -102,17 +130,27 @@ pub enum Rw {
     RandRead,
     /// Random writes.
     RandWrite,
+    /// Sequential reads and sequential writes, mixed.
+    ReadWrite,
+    /// Random reads and writes, mixed.
+    RandReadWrite,
 }
 
 impl Rw {
-    /// Whether data goes to the device.
+    /// Whether data goes to the device, and only there.
     pub fn writes(self) -> bool {
         matches!(self, Rw::Write | Rw::RandWrite)
     }
 
+    /// Whether it reads, and whether it writes.
+    pub fn sides(self) -> [bool; 2] {
+        let is_mixed = matches!(self, Rw::ReadWrite | Rw::RandReadWrite);
+        [is_mixed || !self.writes(), is_mixed || self.writes()]
+    }
+
     /// Whether requests are in random order.
     pub fn is_random(self) -> bool {
-        matches!(self, Rw::RandRead | Rw::RandWrite)
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandReadWrite)
     }
 
     /// As fio writes it.
@@ -122,6 +160,8 @@ impl Rw {
             Rw::Write => "write",
             Rw::RandRead => "randread",
             Rw::RandWrite => "randwrite",
+            Rw::ReadWrite => "rw",
+            Rw::RandReadWrite => "randrw",
         }
     }
 }
@@ -253,16 +293,6 @@ pub(crate) fn of_options<'a>(options: impl Iterator<Item = &'a Given>) -> (Job, 
     (draft.closed(), rest)
 }
 
-/// A job whose options are still coming.
-#[derive(Clone)]
-struct Draft {
-    job: Job,
-    /// Sizes of reads, and of writes.
-    blocks: [(u64, u64); 2],
-    /// How often it is there.
-    numjobs: u64,
-}
-
 /// One option, and where it stands.
 struct Setting<'a> {
     key: &'a str,
@@ -293,6 +323,9 @@ impl JobReader {
             rw: Rw::Read,
             block_bytes_min: DEFAULT_BLOCK.0,
             block_bytes_max: DEFAULT_BLOCK.1,
+            write_blocks: None,
+            splits: Default::default(),
+            reads_percent: 50,
             iodepth: 1,
             size_bytes: None,
             size_percent: None,
@@ -303,6 +336,14 @@ impl JobReader {
             ramp_time: Time::ZERO,
             randseed: None,
             random_map: true,
+            distribution: Distribution::Random,
+            zones: Default::default(),
+            random_percent: [100; 2],
+            think: Think { time: Time::ZERO, every: 1, counts_issues: false },
+            stonewall: false,
+            new_group: false,
+            stage: 0,
+            group: 0,
             place: place(file, 0..0),
             places: BTreeMap::new(),
             written: BTreeMap::new(),
@@ -354,7 +395,7 @@ impl JobReader {
                 "add runtime=10s",
             );
         }
-        for _ in 0..numjobs {
+        for clone in 0..numjobs {
             match self.jobs.len() {
                 MOST_JOBS => {
                     let place = if numjobs > 1 { job.place_of("numjobs") } else { job.place };
@@ -363,7 +404,9 @@ impl JobReader {
                 0..MOST_JOBS => {}
                 _ => return,
             }
-            self.jobs.push(job.clone());
+            // What is there several times starts together.
+            let first = clone == 0;
+            self.jobs.push(Job { stonewall: job.stonewall && first, new_group: job.new_group && first, ..job.clone() });
         }
     }
 
@@ -375,6 +418,15 @@ impl JobReader {
             } else {
                 self.without_effect.push(name.to_string());
             }
+        }
+        if self.sections == 1 && self.jobs.first().is_some_and(|job| job.stonewall) {
+            self.without_effect.push("stonewall".to_string());
+        }
+        let (mut stage, mut group) = (0, 0);
+        for (index, job) in self.jobs.iter_mut().enumerate() {
+            stage += usize::from(job.stonewall && index > 0);
+            group += usize::from((job.stonewall || job.new_group) && index > 0);
+            (job.stage, job.group) = (stage, group);
         }
         self.without_effect.sort_unstable();
         self.without_effect.dedup();
@@ -461,42 +513,5 @@ impl JobReader {
                 self.refuse(key_span, format!("unknown option `{key}`"), label, "");
             }
         }
-    }
-}
-
-impl Draft {
-    /// The job, with the sizes of its direction.
-    fn closed(self) -> Job {
-        let Draft { mut job, blocks, .. } = self;
-        (job.block_bytes_min, job.block_bytes_max) = blocks[usize::from(job.rw.writes())];
-        job
-    }
-
-    fn set(&mut self, option: &str, value: Option<&str>) -> Result<(), Refusal> {
-        let job = &mut self.job;
-        match option {
-            "norandommap" => return flag(option, value).map(|set| job.random_map = !set),
-            "time_based" => return flag(option, value).map(|set| job.time_based = set),
-            _ => {}
-        }
-        let value = value
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| refusal(option, "needs a value", "expected key=value"))?;
-        match option {
-            "numjobs" => self.numjobs = at_least_one(option, plain(option, value)?)?,
-            "name" => job.name = value.to_string(),
-            "rw" => job.rw = direction(value)?,
-            "bs" => self.blocks = blocks(value)?,
-            "iodepth" => job.iodepth = at_least_one(option, plain(option, value)?)?,
-            "randseed" => job.randseed = Some(plain(option, value)?),
-            "offset" => job.offset_bytes = bytes(option, value)?,
-            "size" => (job.size_bytes, job.size_percent) = size(value)?,
-            "filename" => job.targets = targets(value)?,
-            // fio's 0 is no limit.
-            "runtime" => job.runtime = Some(time(option, value)?).filter(|&runtime| runtime > Time::ZERO),
-            "ramp_time" => job.ramp_time = time(option, value)?,
-            _ => return Err(refusal(option, "is not read", "")),
-        }
-        Ok(())
     }
 }

@@ -20,17 +20,27 @@ pub(crate) enum Class {
 /// A main name and its other names.
 const MODELLED: &[&str] = &[
     "bs blocksize bsrange blocksize_range",
+    "bssplit",
     "filename",
     "iodepth",
     "name",
+    "new_group",
     "norandommap",
     "numjobs",
     "offset fileoffset",
+    "percentage_random",
     "ramp_time",
+    "random_distribution",
     "randseed",
     "runtime timeout",
     "rw readwrite",
+    "rwmixread",
+    "rwmixwrite",
     "size",
+    "stonewall wait_for_previous",
+    "thinktime",
+    "thinktime_blocks",
+    "thinktime_blocks_type",
     "time_based",
 ];
 
@@ -59,28 +69,28 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ),
     (
         "it shapes fio's reports and logs",
-        "description group_reporting new_group stats per_job_logs write_bw_log write_lat_log write_iops_log \
+        "description group_reporting stats per_job_logs write_bw_log write_lat_log write_iops_log \
          write_hist_log log_avg_msec log_hist_msec bwavgtime iopsavgtime disk_util clat_percentiles \
          lat_percentiles slat_percentiles percentile_list significant_figures unified_rw_reporting unit_base",
     ),
 ];
 
-const BETWEEN_JOBS: &str = "exitall exit_what stonewall wait_for_previous";
+const BETWEEN_JOBS: &str = "exitall exit_what";
 
 /// After `=` the value, if any, with which the option changes nothing.
 const NOT_MODELLED: &str = "\
-    atomic=0 blockalign ba blocksize_unaligned=0 bs_unaligned=0 bs_is_seq_rand=0 bssplit cpumask cpus_allowed \
+    atomic=0 blockalign ba blocksize_unaligned=0 bs_unaligned=0 bs_is_seq_rand=0 cpumask cpus_allowed \
     cpus_allowed_policy create_only=0 directory do_verify=0 end_fsync=0 exec_postrun exec_prerun \
     experimental_verify=0 fdatasync=0 file_append=0 file_service_type=roundrobin filename_format filesize \
     fill_device=0 fill_fs=0 flow=0 fsync=0 fsync_on_close=0 include io_limit io_size io_submit_mode=inline \
     iodepth_batch iodepth_batch_complete iodepth_batch_complete_max iodepth_batch_complete_min=1 \
     iodepth_batch_submit iodepth_low iomem_align kb_base=1024 latency_percentile latency_target=0 latency_window \
     lockfile=none loops=1 max_latency=0 mem_align merge_blktrace_file nice=0 nr_files=1 nrfiles=1 numa_cpu_nodes \
-    numa_mem_policy number_ios=0 offset_align=0 offset_increment=0 opendir percentage_random \
-    percentage_sequential pre_read=0 prio prioclass profile ramp_size=0 random_distribution=random rate=0 \
+    numa_mem_policy number_ios=0 offset_align=0 offset_increment=0 opendir \
+    percentage_sequential pre_read=0 prio prioclass profile ramp_size=0 rate=0 \
     rate_cycle rate_iops=0 rate_iops_min=0 rate_min=0 rate_process=linear read_iolog rw_sequencer rwmixcycle \
-    rwmixread rwmixwrite serialize_overlap=0 softrandommap=0 sprandom=0 startdelay=0 steadystate sync=0 \
-    sync_file_range thinktime=0 thinktime_blocks thinktime_iotime=0 thinktime_spin=0 trim_percentage=0 verify=0 \
+    serialize_overlap=0 softrandommap=0 sprandom=0 startdelay=0 steadystate sync=0 \
+    sync_file_range thinktime_iotime=0 thinktime_spin=0 trim_percentage=0 verify=0 \
     verify_backlog=0 verify_only=0 wait_for write_barrier write_iolog zonecapacity zonemode=none zonerange \
     zonesize zoneskip";
 

@@ -24,17 +24,21 @@ pub(crate) fn flag(option: &str, value: Option<&str>) -> Result<bool, Refusal> {
     }
 }
 
+const DIRECTIONS: &str = "expected read, write, rw, randread, randwrite or randrw";
+
 pub(crate) fn direction(value: &str) -> Result<Rw, Refusal> {
     match value {
         "read" => Ok(Rw::Read),
         "write" => Ok(Rw::Write),
         "randread" => Ok(Rw::RandRead),
         "randwrite" => Ok(Rw::RandWrite),
-        _ if value.contains(':') || ["rw", "readwrite", "randrw"].contains(&value) || value.contains("trim") => {
+        "rw" | "readwrite" => Ok(Rw::ReadWrite),
+        "randrw" => Ok(Rw::RandReadWrite),
+        _ if value.contains(':') || value.contains("trim") => {
             let title = format!("`rw={value}` changes the result and is not modelled");
-            Err((title, "expected read, write, randread or randwrite".to_string()))
+            Err((title, DIRECTIONS.to_string()))
         }
-        _ => Err(refusal("rw", &format!("is not `{value}`"), "expected read, write, randread or randwrite")),
+        _ => Err(refusal("rw", &format!("is not `{value}`"), DIRECTIONS)),
     }
 }
 
@@ -130,14 +134,30 @@ pub(crate) fn bytes(option: &str, value: &str) -> Result<u64, Refusal> {
     number.checked_mul(u64::pow(base, power)).ok_or_else(|| refusal(option, "is too large", expected))
 }
 
+pub(crate) fn percent(option: &str, value: &str) -> Result<u32, Refusal> {
+    match value.strip_suffix('%').unwrap_or(value).parse::<u32>() {
+        Ok(percent @ 0..=100) => Ok(percent),
+        _ => Err(refusal(option, &format!("has `{value}` where a percentage is due"), "expected 0 to 100")),
+    }
+}
+
 /// Seconds, unless a unit says otherwise.
 pub(crate) fn time(option: &str, value: &str) -> Result<Time, Refusal> {
-    let expected = "expected seconds, or a time such as 500ms, 10s or 2m";
+    time_in(option, value, 1_000_000, "expected seconds, or a time such as 500ms, 10s or 2m")
+}
+
+/// Microseconds, unless a unit says otherwise.
+pub(crate) fn time_in_us(option: &str, value: &str) -> Result<Time, Refusal> {
+    time_in(option, value, 1, "expected microseconds, or a time such as 50us, 2ms or 1s")
+}
+
+fn time_in(option: &str, value: &str, plain_us: u64, expected: &str) -> Result<Time, Refusal> {
     let (number, unit) = number(value).ok_or_else(|| refusal(option, "is not a time that can be", expected))?;
     let us = match unit.to_ascii_lowercase().as_str() {
         "us" | "usec" => 1,
         "ms" | "msec" => 1_000,
-        "" | "s" | "sec" => 1_000_000,
+        "" => plain_us,
+        "s" | "sec" => 1_000_000,
         "m" => 60_000_000,
         "h" => 3_600_000_000,
         "d" => 86_400_000_000_u64,

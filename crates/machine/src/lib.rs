@@ -6,6 +6,8 @@ pub mod check;
 pub mod explain;
 pub mod explain_json;
 pub mod fio_json;
+pub mod job_distributions;
+mod job_draft;
 pub mod job_file;
 pub mod job_options;
 mod job_values;

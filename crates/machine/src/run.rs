@@ -3,10 +3,11 @@
 use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
-use hopscope_parts::protocols::storage::{Operation, READ, Storage, WRITE};
-use hopscope_parts::workload::{self, Order};
+use hopscope_parts::protocols::storage::{READ, Storage, WRITE};
+use hopscope_parts::workload::{self, Order, Running, Sizes};
 
 use crate::blueprint::Blueprint;
+use crate::job_distributions::Distribution;
 use crate::job_file::{Job, Rw};
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
@@ -79,8 +80,35 @@ pub struct JobOutcome {
     pub block_bytes: u64,
     /// Requests in flight.
     pub iodepth: u64,
-    /// What it got after its ramp time; nothing where no transfer ended.
+    /// Where its figures begin: the end of its ramp time.
+    pub from: Time,
+    /// What it got from there on; nothing where no transfer ended.
     pub got: Option<JobTransfers>,
+    /// The same of its reads, and of its writes.
+    pub sides: [Option<JobTransfers>; 2],
+}
+
+/// Both directions together; nothing where no transfer ended.
+fn both(sides: &[Option<JobTransfers>; 2]) -> Option<JobTransfers> {
+    match sides {
+        [Some(reads), Some(writes)] => Some(reads.with(writes)),
+        [one, other] => one.as_ref().or(other.as_ref()).cloned(),
+    }
+}
+
+/// Jobs that ran at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// When they began.
+    pub start: Time,
+    /// When their ramp was over.
+    pub from: Time,
+    /// When they were stopped, or done.
+    pub end: Time,
+    /// All of them together.
+    pub rate: Rate,
+    /// Why they stopped.
+    pub stop: Stop,
 }
 
 /// What a run gave.
@@ -88,13 +116,15 @@ pub struct JobOutcome {
 pub struct Outcome {
     /// Job by job.
     pub jobs: Vec<JobOutcome>,
-    /// All jobs together.
+    /// Stage by stage.
+    pub stages: Vec<Stage>,
+    /// All jobs together; where there are several stages, those of the last one.
     pub rate: Rate,
     /// Simulated time.
     pub simulated: Time,
-    /// Simulated time that counts: after the ramp.
+    /// Simulated time that counts: after the ramps.
     pub measured: Time,
-    /// Why it stopped.
+    /// Why it stopped: the last stage, where there are several.
     pub stop: Stop,
     /// What it cost the kernel.
     pub counts: Counts,
@@ -155,7 +185,7 @@ pub fn run_in(
     let mut problems = Problems::default();
     same_times(jobs, &mut problems);
     not_too_many(jobs, &mut problems);
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut running) = (Vec::new(), Vec::new());
     for (index, job) in jobs.iter().enumerate() {
         let target = match &job.targets[..] {
             [] => blueprint.default_target.clone(),
@@ -173,44 +203,83 @@ pub fn run_in(
             continue;
         };
         match fit(job, &**volume, options.seed) {
-            Ok(spec) => workload::start(sim, &process_name(index, job), spec, volume.clone()),
+            Ok(spec) => {
+                let name = process_name(index, job);
+                running.push(workload::start(sim, &name, spec, volume.clone(), job.stage > 0));
+            }
             Err(problem) => problems.0.push(problem),
         }
         let (name, rw, iodepth) = (job.name.clone(), job.rw, job.iodepth);
-        outcomes.push(JobOutcome { name, target, rw, block_bytes: job.block_bytes_min, iodepth, got: None });
+        let (block_bytes, from) = (job.block_bytes_min, Time::ZERO);
+        outcomes.push(JobOutcome { name, target, rw, block_bytes, iodepth, from, got: None, sides: [None, None] });
     }
     problems.unless_empty(())?;
-    let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-    let runtime = jobs.iter().map(|job| job.runtime).max().flatten();
-    let transfers = Transfers::new(ramp);
+    let transfers = Transfers::new(Time::ZERO);
     let counting = Box::new(transfers.clone());
     sim.observe(match watcher {
         Some(watcher) => Box::new(Both(counting, watcher)),
         None => counting,
     });
-    let end = ramp.saturating_add(runtime.unwrap_or(LIMIT)).min(ramp + LIMIT * 60);
-    let stop = advance(sim, &transfers, ramp, end, runtime.is_some(), options.until)?;
-    let simulated = sim.now();
-    sim.tear_down();
-    let processes = sim.processes();
-    for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate() {
-        let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
-        outcome.got = transfers.of(process, if job.rw.writes() { &WRITE } else { &READ });
+    let last = jobs.iter().map(|job| job.stage).max().unwrap_or(0);
+    let mut stages = Vec::new();
+    for number in 0..=last {
+        let (processes, start) = (sim.processes(), sim.now());
+        let of_stage = |job: &Job| job.stage == number;
+        let ramp = jobs.iter().filter(|job| of_stage(job)).map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+        let runtime = jobs.iter().filter(|job| of_stage(job)).map(|job| job.runtime).max().flatten();
+        let now: Vec<&Running> = jobs.iter().zip(&running).filter(|(job, _)| of_stage(job)).map(|(_, it)| it).collect();
+        let from = start + ramp;
+        transfers.restart(from);
+        for running in &now {
+            running.begin();
+            if number < last {
+                running.stop_at_end();
+            }
+        }
+        let end = from.saturating_add(runtime.unwrap_or(LIMIT)).min(from + LIMIT * 60);
+        let stop = advance(sim, &transfers, &now, Span { from, end, has_runtime: runtime.is_some() }, options.until)?;
+        for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
+        {
+            let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
+            let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
+            (outcome.from, outcome.got, outcome.sides) = (from, both(&sides), sides);
+        }
+        stages.push(Stage { start, from, end: sim.now(), rate: transfers.rate(), stop });
+        if number < last {
+            drain(sim, &now)?;
+        }
     }
-    let (rate, measured) = (transfers.rate(), simulated.saturating_sub(ramp));
-    Ok(Outcome { jobs: outcomes, rate, simulated, measured, stop, counts: sim.counts() })
+    sim.tear_down();
+    let measured = stages.iter().fold(Time::ZERO, |sum, stage| sum + stage.end.saturating_sub(stage.from));
+    let Some(Stage { rate, stop, end: simulated, .. }) = stages.last().copied() else {
+        return Err(Failure::Defect("a run without a stage".to_string()));
+    };
+    Ok(Outcome { jobs: outcomes, stages, rate, simulated, measured, stop, counts: sim.counts() })
 }
 
-/// Jobs start, are measured and stop together.
+/// Jobs of a stage start, are measured and stop together.
 fn same_times(jobs: &[Job], problems: &mut Problems) {
-    let Some(first) = jobs.first() else { return };
-    for job in &jobs[1..] {
+    for job in jobs {
+        let Some(first) = jobs.iter().find(|first| first.stage == job.stage) else { continue };
         let runtime = ("runtime", job.runtime == first.runtime);
         let ramp_time = ("ramp_time", job.ramp_time == first.ramp_time);
         for (option, _) in [runtime, ramp_time].iter().filter(|(_, same)| !same) {
             let title = format!("`{}` has another `{option}` than `{}`", job.name, first.name);
             let problem = Problem::at(job.place_of(option), title).label("not modelled");
             problems.0.push(problem.help(format!("jobs start and stop together: move `{option}` to [global]")));
+        }
+    }
+}
+
+/// What looks at a window of a run looks at jobs that run at the same time.
+pub(crate) fn at_once(jobs: &[Job]) -> Result<(), Problem> {
+    match jobs.iter().find(|job| job.stage > 0) {
+        None => Ok(()),
+        Some(later) => {
+            let problem = Problem::at(later.place_of("stonewall"), format!("`{}` runs after other jobs", later.name));
+            Err(problem
+                .label("not at the same time")
+                .help("`run` takes such jobs; here, write one file for each stage"))
         }
     }
 }
@@ -228,22 +297,32 @@ fn process_name(index: usize, job: &Job) -> String {
     format!("{JOB}{index:03} {}", job.name)
 }
 
+/// What of a stage is simulated.
+struct Span {
+    /// The end of the ramp.
+    from: Time,
+    end: Time,
+    has_runtime: bool,
+}
+
 /// Runs until the end, or until the mean is known well enough.
 fn advance(
     sim: &Sim,
     transfers: &Transfers,
-    ramp: Time,
-    end: Time,
-    has_runtime: bool,
+    running: &[&Running],
+    span: Span,
     until: Option<f64>,
 ) -> Result<Stop, Failure> {
-    let mut look = if until.is_some() { ramp + FIRST_LOOK } else { end };
+    let Span { from, end, has_runtime } = span;
+    let all_ended = || running.iter().all(|running| running.has_ended());
+    let mut look = if until.is_some() { from + FIRST_LOOK } else { end };
     loop {
-        let ended = sim.run(look.min(end));
-        match ended {
-            Ended::Finished | Ended::Stopped => return Ok(Stop::Finished),
+        match sim.run(look.min(end)) {
+            Ended::Finished => return Ok(Stop::Finished),
+            Ended::Stopped if all_ended() => return Ok(Stop::Finished),
+            Ended::Stopped => continue,
             // The parts wait for the next request, which never comes.
-            Ended::Deadlock(lines) if !lines.iter().any(|line| line.starts_with(JOB)) => return Ok(Stop::Finished),
+            Ended::Deadlock(_) if all_ended() => return Ok(Stop::Finished),
             Ended::Deadlock(lines) => return Err(defect("everybody waits for somebody", sim, &lines)),
             Ended::Livelock(lines) => return Err(defect("time stands still", sim, &lines)),
             Ended::Limit if sim.now() >= end => return Ok(if has_runtime { Stop::Runtime } else { Stop::Limit }),
@@ -253,8 +332,23 @@ fn advance(
         if until.is_some_and(|share| rate.relative_half_width <= share) {
             return Ok(Stop::Converged);
         }
-        look += Time::ps((look - ramp).as_ps() / 4);
+        look += Time::ps((look - from).as_ps() / 4);
     }
+}
+
+/// Lets jobs end that have been stopped: what is in flight ends, nothing more is issued.
+fn drain(sim: &Sim, running: &[&Running]) -> Result<(), Failure> {
+    running.iter().for_each(|running| running.end());
+    let end = sim.now() + LIMIT * 60;
+    while !running.iter().all(|running| running.has_ended()) {
+        match sim.run(end) {
+            Ended::Finished | Ended::Stopped => {}
+            Ended::Deadlock(lines) => return Err(defect("everybody waits for somebody", sim, &lines)),
+            Ended::Livelock(lines) => return Err(defect("time stands still", sim, &lines)),
+            Ended::Limit => return Err(defect("requests in flight do not end", sim, &[])),
+        }
+    }
+    Ok(())
 }
 
 fn defect(what: &str, sim: &Sim, lines: &[String]) -> Failure {
@@ -264,21 +358,36 @@ fn defect(what: &str, sim: &Sim, lines: &[String]) -> Failure {
 /// What a job asks of a device, checked against it.
 fn fit(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload::Spec, Problem> {
     let block = u64::from(volume.block_bytes());
-    let (min, max) = (job.block_bytes_min, job.block_bytes_max);
-    for (size, option) in [(min, "bs"), (max, "bs"), (job.offset_bytes, "offset")] {
+    let reads = (job.block_bytes_min, job.block_bytes_max);
+    let of_writes = job.write_blocks.unwrap_or(reads);
+    let sides = job.rw.sides();
+    let used = || [reads, of_writes].into_iter().zip(sides).filter(|(_, used)| *used).map(|(sizes, _)| sizes);
+    let bs = if job.places.contains_key("bssplit") { "bssplit" } else { "bs" };
+    let sizes = used().flat_map(|(min, max)| [min, max]).chain(job.splits.iter().flatten().map(|size| size.0));
+    for (size, option) in sizes.map(|size| (size, bs)).chain([(job.offset_bytes, "offset")]) {
         if size % block != 0 {
             let problem = Problem::at(job.place_of(option), format!("{size} bytes are no whole sectors"));
             return Err(problem.help(format!("a multiple of {block} bytes is needed")));
         }
     }
-    if max > BLOCK_MAX || max % min != 0 {
-        let problem = Problem::at(job.place_of("bs"), format!("requests of {min} to {max} bytes"));
-        return Err(problem.help("at most 16 MiB, and the largest a multiple of the smallest"));
+    for (min, max) in used() {
+        if max > BLOCK_MAX || max % min != 0 {
+            let problem = Problem::at(job.place_of(bs), format!("requests of {min} to {max} bytes"));
+            return Err(problem.help("at most 16 MiB, and the largest a multiple of the smallest"));
+        }
+    }
+    for side in job.splits.iter() {
+        let min = side.iter().map(|size| size.0).min().unwrap_or(1);
+        if let Some((size, _)) = side.iter().find(|(size, _)| size % min != 0) {
+            let problem = Problem::at(job.place_of(bs), format!("requests of {min} and of {size} bytes"));
+            return Err(problem.help("each size a multiple of the smallest, on which addresses are aligned"));
+        }
     }
     if job.iodepth > DEPTH_MAX {
         let problem = Problem::at(job.place_of("iodepth"), format!("{} requests in flight", job.iodepth));
         return Err(problem.help(format!("at most {DEPTH_MAX}")));
     }
+    let (min, max) = used().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(reads);
     let room = volume.size_bytes().saturating_sub(job.offset_bytes);
     let asked = job.size_bytes.or(job.size_percent.map(|percent| volume.size_bytes() / 100 * percent));
     let size_bytes = asked.unwrap_or(room) / min * min;
@@ -288,19 +397,31 @@ fn fit(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload::Spec, Pro
         let help = format!("the device has {} bytes, and a request needs {max}", volume.size_bytes());
         return Err(problem.help(help));
     }
+    let sizes_of = |side: usize, (min, max): (u64, u64)| match &job.splits[side][..] {
+        [] => Sizes::Range { min: min as u32, max: max as u32 },
+        split => Sizes::Split(split.iter().map(|(bytes, percent)| (*bytes as u32, *percent)).collect()),
+    };
     Ok(workload::Spec {
-        operation: if job.rw.writes() { Operation::Write } else { Operation::Read },
-        order: match (job.rw.is_random(), job.random_map) {
-            (false, _) => Order::Sequential,
-            (true, true) => Order::RandomMap,
-            (true, false) => Order::Random,
+        reads_percent: match sides {
+            [true, true] => job.reads_percent,
+            [reads, _] => 100 * u32::from(reads),
         },
-        block_bytes_min: min as u32,
-        block_bytes_max: max as u32,
+        order: match (job.rw.is_random(), job.distribution, job.random_map) {
+            (false, ..) => Order::Sequential,
+            (true, Distribution::Random, true) => Order::RandomMap,
+            (true, Distribution::Random, false) => Order::Random,
+            (true, Distribution::Zipf(theta), _) => Order::Zipf(theta),
+            (true, Distribution::Pareto(share), _) => Order::Pareto(share),
+            (true, Distribution::Normal(percent), _) => Order::Normal(percent),
+            (true, Distribution::Zoned, _) => Order::Zoned(job.zones.clone()),
+        },
+        random_percent: job.random_percent,
+        sizes: [sizes_of(0, reads), sizes_of(1, of_writes)],
         depth: job.iodepth as usize,
         offset_bytes: job.offset_bytes,
         size_bytes,
         once: !job.time_based,
+        think: Some(job.think).filter(|think| think.time > Time::ZERO),
         seed: job.randseed.unwrap_or(0).wrapping_mul(0x9E37_79B9).wrapping_add(seed),
     })
 }

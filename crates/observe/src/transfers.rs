@@ -27,6 +27,15 @@ impl JobTransfers {
         let latency_ns = Histogram::new(3).expect("three digits are a valid precision");
         JobTransfers { count: 0, bytes: 0, latency_ns, last_end: Time::ZERO }
     }
+
+    /// Both together.
+    pub fn with(&self, other: &JobTransfers) -> JobTransfers {
+        let mut latency_ns = self.latency_ns.clone();
+        // An automatically growing histogram takes any other.
+        let _ = latency_ns.add(&other.latency_ns);
+        let (count, bytes) = (self.count + other.count, self.bytes + other.bytes);
+        JobTransfers { count, bytes, latency_ns, last_end: self.last_end.max(other.last_end) }
+    }
 }
 
 /// Folds transfer records. A handle: clones see the same figures.
@@ -44,6 +53,12 @@ impl Transfers {
     pub fn new(ramp: Time) -> Transfers {
         let all = Batches::new(ramp);
         Transfers(Rc::new(RefCell::new(Folded { ramp, jobs: BTreeMap::new(), all })))
+    }
+
+    /// Begins anew with what ends after `from`. What processes have got stays.
+    pub fn restart(&self, from: Time) {
+        let mut folded = self.0.borrow_mut();
+        (folded.ramp, folded.all) = (from, Batches::new(from));
     }
 
     /// What a process has got, by direction.

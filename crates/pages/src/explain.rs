@@ -134,7 +134,7 @@ fn jobs(outcome: &Outcome) -> Table {
     let rows = outcome.jobs.iter().map(|job| {
         let mut row = vec![Cell::words(job.name.clone()), Cell::words(job.target.clone())];
         row.push(Cell::figure(job.iodepth.to_string(), job.iodepth));
-        match (Figures::of(outcome, job), &job.got) {
+        match (Figures::of(job), &job.got) {
             (Some(figures), Some(got)) => {
                 let ns = &got.latency_ns;
                 row.push(Cell::figure(rate(figures.bytes_per_second), figures.bytes_per_second));

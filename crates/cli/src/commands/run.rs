@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use hopscope_kernel::Time;
 use hopscope_machine::fio_json::{self, Figures};
-use hopscope_machine::job_file::{Job, JobFile, Rw};
-use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stop};
+use hopscope_machine::job_file::{Job, JobFile};
+use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stage, Stop};
+use hopscope_observe::JobTransfers;
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{self, Work};
@@ -17,8 +18,14 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope run piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
   hopscope run piix4e-one-disk --rw=read --bs=64k --until 0.5% --set pci.clock=66MHz
+  hopscope run piix4e-one-disk --rw=randrw --rwmixread=70 --bssplit=4k/80:64k/20 --thinktime=5ms --runtime=5
   hopscope run my-machine.toml my-jobs.fio --json
-  hopscope run my-machine.toml result-of-fio.json";
+  hopscope run my-machine.toml result-of-fio.json
+
+fio's options that a job may have: bs, bssplit, filename, iodepth, name, new_group, norandommap, numjobs,
+offset, percentage_random, ramp_time, random_distribution, randseed, runtime, rw, rwmixread, rwmixwrite,
+size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. What changes nothing here
+is accepted and listed; what would change the answer and is not modelled is an error.";
 
 /// Run a job on a machine: what does this workload get?
 #[derive(clap::Args)]
@@ -71,14 +78,18 @@ impl Args {
 
 /// When the run ends, where the jobs say so.
 pub fn end(jobs: &JobFile) -> Option<Time> {
-    let runtime = jobs.jobs.iter().filter_map(|job| job.runtime).max()?;
-    Some(jobs.jobs.iter().map(|job| job.ramp_time).max()?.saturating_add(runtime))
+    let last = jobs.jobs.iter().map(|job| job.stage).max()?;
+    (0..=last).try_fold(Time::ZERO, |sum, stage| {
+        let of_stage = || jobs.jobs.iter().filter(|job| job.stage == stage);
+        let runtime = of_stage().filter_map(|job| job.runtime).max()?;
+        Some(sum.saturating_add(of_stage().map(|job| job.ramp_time).max()?).saturating_add(runtime))
+    })
 }
 
 fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) -> String {
     let mut lines = Vec::new();
-    if let [_, _, ..] = &outcome.jobs[..] {
-        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(|job| Figures::of(outcome, job)).collect();
+    if let ([_, _, ..], [_]) = (&outcome.jobs[..], &outcome.stages[..]) {
+        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(|job| Figures::of(job)).collect();
         let (bytes, iops) = figures.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.bytes_per_second, sum.1 + f.iops));
         lines.push(bold(&format!("all {} jobs: {}, {} IOPS", outcome.jobs.len(), rate(bytes), digits(iops))));
         lines.push(String::new());
@@ -87,14 +98,17 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
         lines.extend(job_lines(asked, job, outcome));
         lines.push(String::new());
     }
-    lines.push(interval(outcome));
-    let why = match outcome.stop {
-        Stop::Finished => "its jobs were done",
-        Stop::Runtime => "its runtime was over",
-        Stop::Converged => "its mean was known as well as asked for",
-        Stop::Limit => "its jobs have no end (give a runtime, a size, or --until 0.5%)",
-    };
-    lines.push(format!("The run ended after {} s simulated (seed {seed}): {why}.", seconds(outcome.simulated)));
+    if let [stage] = &outcome.stages[..] {
+        lines.push(interval(stage));
+    } else {
+        for (number, stage) in outcome.stages.iter().enumerate() {
+            let (from, end) = (seconds(stage.start), seconds(stage.end));
+            lines.push(format!("Stage {}, from {from} s to {end} s: {}.", number + 1, why(stage.stop)));
+            lines.push(format!("  {}", interval(stage)));
+        }
+    }
+    let (end, why) = (seconds(outcome.simulated), why(outcome.stop));
+    lines.push(format!("The run ended after {end} s simulated (seed {seed}): {why}."));
     if !jobs.without_effect.is_empty() {
         lines.push(format!("Options without effect here: {}", jobs.without_effect.join(", ")));
     }
@@ -114,42 +128,69 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
 }
 
 fn job_lines(asked: &Job, job: &JobOutcome, outcome: &Outcome) -> Vec<String> {
-    let kind = match job.rw {
-        Rw::Read => "sequential reads",
-        Rw::Write => "sequential writes",
-        Rw::RandRead => "random reads",
-        Rw::RandWrite => "random writes",
+    let range = |(min, max): (u64, u64)| {
+        if min == max { size(min) } else { format!("{} to {}", size(min), size(max)) }
     };
-    let sizes = match (asked.block_bytes_min, asked.block_bytes_max) {
-        (min, max) if min == max => size(min),
-        (min, max) => format!("{} to {}", size(min), size(max)),
+    let sizes = range((asked.block_bytes_min, asked.block_bytes_max));
+    let order = if job.rw.is_random() { "random" } else { "sequential" };
+    let kind = match (job.rw.sides(), asked.write_blocks) {
+        ([true, true], None) => format!("{order} reads ({} %) and writes of {sizes}", asked.reads_percent),
+        ([true, true], Some(writes)) => {
+            let share = asked.reads_percent;
+            format!("{order} reads ({share} %) of {sizes} and writes of {}", range(writes))
+        }
+        ([true, false], _) => format!("{order} reads of {sizes}"),
+        _ => format!("{order} writes of {sizes}"),
     };
-    let what = format!("  {kind} of {sizes} at depth {} on {}", job.iodepth, job.target);
-    let (Some(figures), Some(got)) = (Figures::of(outcome, job), job.got.as_ref()) else {
+    let what = format!("  {kind} at depth {} on {}", job.iodepth, job.target);
+    let (Some(figures), Some(got)) = (Figures::of(job), job.got.as_ref()) else {
         let time = if outcome.measured > Time::ZERO { "in the measured time" } else { "before the ramp was over" };
         return vec![bold(&format!("{}: no transfer ended {time}", job.name)), what];
     };
+    let throughput = |figures: &Figures| format!("{}, {} IOPS", rate(figures.bytes_per_second), digits(figures.iops));
+    let mut lines = vec![bold(&format!("{}: {}", job.name, throughput(&figures))), what];
+    let sides = ["reads", "writes"].into_iter().enumerate();
+    let both: Vec<(&str, Figures, &JobTransfers)> =
+        sides.filter_map(|(side, word)| Some((word, Figures::of_side(job, side)?, job.sides[side].as_ref()?))).collect();
+    if let [_, _] = both[..] {
+        for (word, figures, got) in both {
+            lines.push(format!("  {word} {}", throughput(&figures)));
+            lines.push(format!("    {}", latency(got)));
+        }
+    } else {
+        lines.push(format!("  {}", latency(got)));
+    }
+    let (total, count) = (size(figures.bytes), figures.count);
+    lines.push(format!("  total {total} in {count} transfers over {} s", seconds(figures.span)));
+    lines
+}
+
+fn latency(got: &JobTransfers) -> String {
     let ns = &got.latency_ns;
     let at = |quantile| span(ns.value_at_quantile(quantile) as f64);
-    vec![
-        bold(&format!("{}: {}, {} IOPS", job.name, rate(figures.bytes_per_second), digits(figures.iops))),
-        what,
-        format!("  latency mean {}, p50 {}, p99 {}, max {}", span(ns.mean()), at(0.5), at(0.99), at(1.0)),
-        format!("  total {} in {} transfers over {} s", size(figures.bytes), figures.count, seconds(figures.span)),
-    ]
+    format!("latency mean {}, p50 {}, p99 {}, max {}", span(ns.mean()), at(0.5), at(0.99), at(1.0))
+}
+
+fn why(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Finished => "its jobs were done",
+        Stop::Runtime => "its runtime was over",
+        Stop::Converged => "its mean was known as well as asked for",
+        Stop::Limit => "its jobs have no end (give a runtime, a size, or --until 0.5%)",
+    }
 }
 
 fn seconds(time: Time) -> String {
     format!("{:.3}", time.as_seconds_f64())
 }
 
-fn interval(outcome: &Outcome) -> String {
-    let known = outcome.rate;
+fn interval(stage: &Stage) -> String {
+    let known = stage.rate;
     if !known.relative_half_width.is_finite() {
         return "95 % interval: too few transfers to give one".to_string();
     }
     let percent = digits(known.relative_half_width * 100.0);
-    let warm_up = match known.warm_up.saturating_sub(outcome.simulated.saturating_sub(outcome.measured)) {
+    let warm_up = match known.warm_up.saturating_sub(stage.from) {
         Time::ZERO => "no warm-up seen".to_string(),
         time => format!("the first {} s left away as warm-up", seconds(time)),
     };

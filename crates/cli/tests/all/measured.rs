@@ -134,7 +134,9 @@ fn a_wrong_result_says_what_and_where() {
     refused(&explain("/dev/zero"), &["`/dev/zero` is larger than 64 MiB"]);
     let run = |path: &str| hopscope(&["run", SYSTEM, path]);
     refused(&run(&paths[0]), &["empty.json:1:1", "this file is empty"]);
-    refused(&run(&paths[2]), &["mixed.json:65:17", "`rw=randrw` changes the result and is not modelled"]);
+    let trims = FIO_3_36.replace("\"randrw\"", "\"randtrim\"");
+    let (_folder, paths) = files(&[("trims.json", &trims)]);
+    refused(&run(&paths[0]), &["trims.json:65:17", "`rw=randtrim` changes the result and is not modelled"]);
 }
 
 #[test]
@@ -148,8 +150,7 @@ fn what_was_done_otherwise_is_said() {
         "all 3 together",
         "Not as it was simulated:",
         "  error 5 measured: the job failed",
-        "  rw=randrw measured: the model does not do that",
-        "  rwmixread=70 measured: it changes the result and is not modelled",
+        "  rw randrw measured, randread simulated: another direction or order",
         "  direct 0 (fio's default) measured, 1 simulated (2 jobs):",
     ] {
         assert!(text.lines().any(|shown| shown.starts_with(line)), "{line}\n{text}");

@@ -9,6 +9,7 @@ pub mod file;
 pub mod json;
 mod words;
 
+use hopscope_kernel::Time;
 use hopscope_observe::account::Account;
 
 use self::file::{Given, Got, Measured, MeasuredJob, SIDES};
@@ -245,8 +246,8 @@ pub fn compare(file: &str, measured: &Measured, pairing: &Pairing, jobs: &[Job],
 /// One direction of a job; nothing where nothing was measured and nothing simulated.
 fn row(job: &MeasuredJob, side: usize, simulated: &[usize], explained: &Explained) -> Option<Row> {
     let outcomes = || simulated.iter().filter_map(|index| explained.outcome.jobs.get(*index));
-    let got = || outcomes().filter(|outcome| usize::from(outcome.rw.writes()) == side);
-    let figures: Vec<Got> = got().filter_map(|outcome| as_fio_has_it(explained, outcome)).collect();
+    let got = || outcomes().filter(|outcome| outcome.rw.sides()[side]);
+    let figures: Vec<Got> = got().filter_map(|outcome| as_fio_has_it(outcome, side)).collect();
     let measured = job.sides[side];
     if measured.is_none() && figures.is_empty() {
         return None;
@@ -274,13 +275,13 @@ fn row(job: &MeasuredJob, side: usize, simulated: &[usize], explained: &Explaine
     })
 }
 
-/// What a job got in the simulation, rounded as fio rounds it.
-fn as_fio_has_it(explained: &Explained, job: &JobOutcome) -> Option<Got> {
-    let figures = Figures::of(&explained.outcome, job)?;
+/// What a job got in one direction in the simulation, rounded as fio rounds it.
+fn as_fio_has_it(job: &JobOutcome, side: usize) -> Option<Got> {
+    let figures = Figures::of_side(job, side)?;
     Some(Got {
         bytes_per_second: Some(figures.bytes_per_second.round()),
         iops: Some(six_decimals(figures.iops)),
-        latency_ns: job.got.as_ref().map(|got| six_decimals(got.latency_ns.mean())),
+        latency_ns: job.sides[side].as_ref().map(|got| six_decimals(got.latency_ns.mean())),
     })
 }
 
@@ -370,6 +371,24 @@ fn differences(
     };
     differ("rw", done.rw.word().into(), job.rw.word().into(), "another direction or order");
     differ("bs", sizes(&done), sizes(job), "other requests");
+    if [done.rw, job.rw].iter().all(|rw| rw.sides() == [true, true]) {
+        differ("rwmixread", done.reads_percent.to_string(), job.reads_percent.to_string(), "another mix");
+    }
+    differ("bssplit", split(&done), split(job), "other requests");
+    if done.rw.is_random() && job.rw.is_random() {
+        let law = |job: &Job| format!("{:?}", (job.distribution, &job.zones)).to_lowercase();
+        if law(&done) != law(job) {
+            let word = |job: &Job| job.written.get("random_distribution").cloned().unwrap_or("random".to_string());
+            differ("random_distribution", word(&done), word(job), "other parts of the device come more often");
+        }
+        let random = |job: &Job| format!("{} % of reads, {} % of writes", job.random_percent[0], job.random_percent[1]);
+        differ("percentage_random", random(&done), random(job), "other requests follow each other");
+    }
+    let think = |job: &Job| match job.think.time {
+        Time::ZERO => "none".to_string(),
+        time => format!("{time} after every {}", job.think.every),
+    };
+    differ("thinktime", think(&done), think(job), "the job asks for less");
     differ("iodepth", done.iodepth.to_string(), job.iodepth.to_string(), "other requests under way at a time");
     differ("size", extent(&done), extent(job), "another part of the device: other seeks, other hits in caches");
     differ("offset", done.offset_bytes.to_string(), job.offset_bytes.to_string(), "another part of the device");
@@ -416,10 +435,20 @@ fn is_named(option: &Given, main: &str) -> bool {
 }
 
 fn sizes(job: &Job) -> String {
-    match (job.block_bytes_min, job.block_bytes_max) {
-        (min, max) if min == max => format!("{min} B"),
-        (min, max) => format!("{min} to {max} B"),
-    }
+    let of = |(min, max): (u64, u64)| if min == max { format!("{min} B") } else { format!("{min} to {max} B") };
+    let first = of((job.block_bytes_min, job.block_bytes_max));
+    job.write_blocks.map_or(first.clone(), |writes| format!("{first}, writes {}", of(writes)))
+}
+
+fn split(job: &Job) -> String {
+    let used = job.splits.iter().zip(job.rw.sides()).filter(|(_, used)| *used);
+    let text = |split: &Vec<(u64, u32)>| {
+        split.iter().map(|(bytes, percent)| format!("{bytes} B {percent} %")).collect::<Vec<_>>().join(", ")
+    };
+    let mut texts: Vec<String> = used.map(|(split, _)| text(split)).collect();
+    texts.dedup();
+    let text = texts.join("; ");
+    if text.is_empty() { "none".to_string() } else { text }
 }
 
 fn extent(job: &Job) -> String {

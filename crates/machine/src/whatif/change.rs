@@ -235,6 +235,10 @@ fn relative_of_job(job: &Job, option: &str, value: &str) -> String {
     let now = match option {
         "iodepth" => job.iodepth,
         "bs" | "blocksize" => job.block_bytes_min,
+        "rwmixread" => job.reads_percent.into(),
+        "rwmixwrite" => (100 - job.reads_percent).into(),
+        "thinktime" => job.think.time.as_ps() / 1_000_000,
+        "thinktime_blocks" => job.think.every,
         _ => return value.to_string(),
     };
     factor(value).map_or(value.to_string(), |factor| ((now as f64 * factor).round() as u64).to_string())

@@ -112,7 +112,7 @@ impl Beyond {
 /// What one number does to the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// Its path, `part.key`, or `job.iodepth` and `job.bs`.
+    /// Its path, `part.key`, or of the jobs `job.iodepth`, `job.bs`, `job.rwmixread` and `job.thinktime`.
     pub parameter: String,
     /// The number as it is.
     pub value: String,

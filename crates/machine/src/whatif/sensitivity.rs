@@ -146,7 +146,12 @@ impl Knob {
         match self.path.split_once('.') {
             Some((JOB, option)) => {
                 // fio's sizes and counts come without the unit that they have here.
-                let number = amount(&quantity::parse(text).ok()?) as u64;
+                let value = quantity::parse(text).ok()?;
+                let number = match (option, amount(&value)) {
+                    ("thinktime", ps) => (ps / 1e6).round() as u64,
+                    ("rwmixread", millionths) => (millionths / 1e4).round() as u64,
+                    (_, amount) => amount as u64,
+                };
                 let set = |job: &mut Job| job.set(option, &number.to_string(), Place::default()).ok();
                 changed.jobs.iter_mut().try_for_each(set)?;
             }
@@ -177,10 +182,19 @@ fn knobs(setting: &Setting) -> Vec<Knob> {
         let noun = if first.iodepth == 1 { "request" } else { "requests" };
         of_jobs("iodepth", format!("{} {noun}", first.iodepth), Value::Count(first.iodepth));
     }
-    if same(|job| job.block_bytes_min) && setting.jobs.iter().all(|job| job.block_bytes_min == job.block_bytes_max) {
+    let of_one_size = |job: &Job| job.block_bytes_min == job.block_bytes_max && job.write_blocks.is_none();
+    if same(|job| job.block_bytes_min) && setting.jobs.iter().all(of_one_size) {
         let bytes = first.block_bytes_min;
         let written = if bytes.is_multiple_of(1_024) { format!("{} KiB", bytes / 1_024) } else { format!("{bytes} B") };
         of_jobs("bs", written, Value::Bytes(bytes));
+    }
+    let percent = u64::from(first.reads_percent);
+    if same(|job| job.reads_percent.into()) && setting.jobs.iter().all(|job| job.rw.sides() == [true, true]) {
+        of_jobs("rwmixread", format!("{percent} %"), Value::Share(10_000 * percent));
+    }
+    if same(|job| job.think.time.as_ps()) && first.think.time > Time::ZERO {
+        let us = first.think.time.as_ps() / 1_000_000;
+        of_jobs("thinktime", format!("{us} us"), Value::Time(Time::ps(us * 1_000_000)));
     }
     knobs
 }

@@ -57,6 +57,7 @@ impl Observer for Keeper {
 impl Effort {
     /// Long enough for some tens of requests, and not longer than the jobs themselves.
     pub(super) fn for_trials(setting: &Setting, seed: u64) -> Result<Effort, Failure> {
+        run::at_once(&setting.jobs).map_err(|problem| Failure::Input(problem.into()))?;
         let asked = setting.jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(LIMIT);
         let seeds = SEEDS[usize::from(setting.jobs.iter().all(|job| !job.rw.is_random()))];
         let mut effort = Effort { runtime: RUNTIME.min(asked), seeds: (seed..).take(seeds).collect() };
@@ -97,7 +98,7 @@ fn run_once(
 
 /// What all jobs of a run got together.
 pub(super) fn performance(outcome: &Outcome) -> Result<Performance, Failure> {
-    let figures = outcome.jobs.iter().filter_map(|job| Figures::of(outcome, job));
+    let figures = outcome.jobs.iter().filter_map(|job| Figures::of(job));
     let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let transfers: u64 = got().map(|got| got.count).sum();

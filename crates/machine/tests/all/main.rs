@@ -5,6 +5,7 @@ mod drivers;
 mod flash;
 mod machines;
 mod measured;
+mod mixes;
 mod nvme;
 mod pcie;
 mod random_machines;

@@ -200,7 +200,10 @@ fn options_of_a_result_are_in_the_same_classes_as_in_a_job_file() {
     refused(of("\"iodepth\" : \"0\""), &["result.json:2:64", "^ expected at least 1"]);
     refused(of("\"fsync\" : \"1\""), &["`fsync=1` changes the result"]);
     refused(of("\"filename\" : \"/dev/sda:/dev/sdb\""), &["result.json:2:", "measured on 2 devices", "a part of the"]);
-    refused(jobs(FIO_3_36), &["result.json:65:17", "`rw=randrw` changes the result and is not modelled"]);
+    let mix = jobs(FIO_3_36).unwrap().jobs.remove(1);
+    assert_eq!((mix.rw, mix.reads_percent, mix.iodepth), (Rw::RandReadWrite, 70, 8));
+    let trims = changed(FIO_3_36, "\"randrw\"", "\"randtrim\"");
+    refused(jobs(&trims), &["result.json:65:17", "`rw=randtrim` changes the result and is not modelled"]);
     assert_eq!(of("\"filename\" : \"disk\"").unwrap().jobs[0].targets, ["disk"], "a part of the system");
     assert!(of("\"norandommap\" : \"\"").is_ok_and(|read| !read.jobs[0].random_map), "a flag alone");
     let windows = of(r#""filename" : "\\\\.\\PhysicalDrive1""#).unwrap();
@@ -339,7 +342,7 @@ fn reads_and_writes_of_a_mixed_job_are_apart() {
     assert_eq!(compared.rows[2].throughput.simulated, None, "no write is simulated");
     assert_eq!(compared.throughput.measured, Some(10_420_000.0));
     let warned = warned(&compared);
-    for option in ["rw", "rwmixread", "iodepth", "size", "runtime", "direct"] {
+    for option in ["rw", "iodepth", "size", "runtime", "direct"] {
         assert!(warned.contains(&option), "{option}: {warned:?}");
     }
     let direct = compared.warnings.iter().find(|warning| warning.option == "direct").unwrap();
@@ -366,6 +369,7 @@ fn every_option_that_differs_is_said_and_none_that_does_not() {
         ("--offset=1m", "offset"),
         ("--runtime=2", "runtime"),
         ("--ramp_time=100ms", "ramp_time"),
+        ("--thinktime=1ms", "thinktime"),
     ] {
         assert_eq!(warned(&asked(option)), [name], "{option}");
     }

@@ -1,11 +1,13 @@
 //! What the readers make of part, system and job files, right and wrong.
 
 use hopscope_kernel::Time;
+use hopscope_machine::job_distributions::Distribution;
 use hopscope_machine::job_file::{self, Job, JobFile, Rw};
 use hopscope_machine::part_file::{self, PartFile};
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::system_file::{self, SystemFile};
 use hopscope_parts::parameters::{Basis, Value};
+use hopscope_parts::workload::Zone;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -272,8 +274,6 @@ fn amounts_and_times_follow_fios_manual() {
     assert_eq!(job("rw=write\nbs=16k,").block_bytes_max, 4_096);
     assert_eq!(job("filename=c\\:disk:d").targets, ["c:disk", "d"]);
     assert_eq!(job("numjobs=1\nblocksize=1k\nreadwrite=randwrite").rw, Rw::RandWrite);
-    let clones = jobs("[global]\nnumjobs=3\n[a]\nstonewall\n[b]\nnumjobs=2").unwrap_err();
-    assert!(clones.contains("not modelled between several jobs"), "{clones}");
     let names = |text: &str| jobs(text).unwrap().jobs.into_iter().map(|job| job.name).collect::<Vec<_>>().concat();
     assert_eq!(names("[global]\nnumjobs=3\n[a]\n[b]\nnumjobs=2\n[c]\nnumjobs=1"), "aaabbc");
     assert_eq!(names("[a]\nstonewall\nnumjobs=2"), "aa", "nothing is before it");
@@ -301,10 +301,9 @@ fn a_job_file_says_what_is_wrong_and_where() {
     refused(jobs("[a\nrw=read"), &["scan.fio:1:1", "this is no section"]);
     refused(of("iodpeth=4"), &["scan.fio:2:1", "^^^^^^^", "unknown option `iodpeth`", "did you mean `iodepth`?"]);
     refused(of("qqqqqqqqqqqqq=4"), &["scan.fio:2:1", "expected an option of fio"]);
-    refused(of("rwmixread=70"), &["scan.fio:2:1", "`rwmixread=70` changes the result and is not modelled"]);
     refused(of("fsync=1"), &["scan.fio:2:1", "`fsync=1` changes the result"]);
     refused(of("direct=0"), &["scan.fio:2:1", "`direct=0` changes the result"]);
-    refused(of("rw=randrw"), &["scan.fio:2:4", "`rw=randrw` changes the result"]);
+    refused(of("rw=randtrim"), &["scan.fio:2:4", "`rw=randtrim` changes the result"]);
     refused(of("rw=randread:8"), &["scan.fio:2:4", "`rw=randread:8` changes the result"]);
     refused(of("rw = raed"), &["scan.fio:2:6", "`rw` is not `raed`", "expected read, write"]);
     refused(of("bs"), &["scan.fio:2:1", "`bs` needs a value"]);
@@ -318,12 +317,78 @@ fn a_job_file_says_what_is_wrong_and_where() {
     refused(of("time_based=2"), &["scan.fio:2:12", "expected 1 or 0"]);
     refused(of("time_based"), &["scan.fio:2:1", "`time_based` needs a `runtime`"]);
     refused(of("filename=a::b"), &["scan.fio:2:10", "an empty name"]);
-    refused(jobs("[a]\nstonewall\n[b]"), &["scan.fio:2:1", "not modelled between several jobs"]);
+    refused(jobs("[a]\nexitall\n[b]"), &["scan.fio:2:1", "not modelled between several jobs"]);
     assert_eq!(of("stonewall").unwrap().without_effect, ["stonewall"]);
     refused(jobs(&"[a]\n".repeat(300)), &["scan.fio:257:1", "more than 256 jobs"]);
     refused(of("numjobs=257"), &["scan.fio:2:1", "more than 256 jobs"]);
     refused(of("numjobs=0"), &["scan.fio:2:9", "`numjobs` is never 0"]);
     refused(of("numjobs=18446744073709551615\n[b]"), &["scan.fio:2:1", "more than 256 jobs"]);
+}
+
+#[test]
+fn mixes_splits_and_distributions_mean_what_fio_means() {
+    let mix = job("rw=randrw\nrwmixread=70\nbs=4k,8k");
+    assert_eq!((mix.rw, mix.rw.sides(), mix.reads_percent), (Rw::RandReadWrite, [true, true], 70));
+    assert_eq!((mix.block_bytes_max, mix.write_blocks), (4_096, Some((8_192, 8_192))));
+    assert_eq!(job("rw=rw\nrwmixread=70\nrwmixwrite=60").reads_percent, 40, "the later one decides");
+    assert_eq!((job("rw=rw").reads_percent, job("rw=rw\nbs=4k").write_blocks), (50, None));
+    let split = job("rw=randrw\nbs=1m\nbssplit=2k/50:4k,4k/90:8k/10");
+    assert_eq!(split.splits, [vec![(2_048, 50), (4_096, 50)], vec![(4_096, 90), (8_192, 10)]]);
+    assert_eq!((split.block_bytes_min, split.block_bytes_max), (2_048, 4_096), "a split decides, not bs");
+    assert_eq!(split.write_blocks, Some((4_096, 8_192)));
+    let open = job("bssplit=4k:8k/:16k/1").splits;
+    assert_eq!(open[0], [(4_096, 49), (8_192, 50), (16_384, 1)]);
+    let think = job("thinktime=250\nthinktime_blocks=4\nthinktime_blocks_type=issue").think;
+    assert_eq!((think.time, think.every, think.counts_issues), (Time::us(250), 4, true));
+    assert_eq!(job("thinktime=2ms").think.time, Time::ms(2));
+    assert_eq!(job("random_distribution=zipf:0.8").distribution, Distribution::Zipf(0.8));
+    assert_eq!(job("random_distribution=zipf").distribution, Distribution::Zipf(1.1));
+    assert_eq!(job("random_distribution=pareto:0.3").distribution, Distribution::Pareto(0.3));
+    assert_eq!(job("random_distribution=normal:12.5").distribution, Distribution::Normal(12.5));
+    let zoned = job("random_distribution=zoned:60/10:40/90,100/100");
+    assert_eq!(zoned.distribution, Distribution::Zoned);
+    let zone = |requests_percent, size_percent| Zone { requests_percent, size_percent };
+    assert_eq!(zoned.zones, [vec![zone(60, 10), zone(40, 90)], vec![zone(100, 100)]]);
+    assert_eq!(job("percentage_random=20,80").random_percent, [20, 80]);
+}
+
+#[test]
+fn what_does_not_add_up_or_is_out_of_range_says_where() {
+    let of = |option: &str| jobs(&format!("[a]\n{option}\n"));
+    refused(of("bssplit=4k/50:8k/40"), &["scan.fio:2:9", "`bssplit` has percentages that add up to 90 %", "100 %"]);
+    refused(of("bssplit=4k/70:8k/40:16k"), &["scan.fio:2:9", "add up to 110 %"]);
+    refused(of("bssplit=4k/x"), &["scan.fio:2:9", "`x` where a percentage is due", "0 to 100"]);
+    refused(of("bssplit=0/100"), &["scan.fio:2:9", "`bssplit` is never 0"]);
+    refused(of(&format!("bssplit={}", "4k:".repeat(70) + "4k")), &["71 entries", "at most 64"]);
+    refused(of("bssplit=4k/100,4k/100,4k/100,4k/100"), &["too many directions"]);
+    refused(of("rwmixread=101"), &["scan.fio:2:11", "`101` where a percentage is due"]);
+    refused(of("random_distribution=zipf:1"), &["scan.fio:2:21", "a theta of 1, which is out of range", "zipf:1.2"]);
+    refused(of("random_distribution=zipf:-1"), &["out of range"]);
+    refused(of("random_distribution=zipf:1.2:0.5"), &["with a centre is not modelled"]);
+    refused(of("random_distribution=zipf:nan"), &["`nan` where a number is due"]);
+    refused(of("random_distribution=pareto:1"), &["a share of 1, which is out of range"]);
+    refused(of("random_distribution=normal:101"), &["a deviation of 101, which is out of range"]);
+    refused(of("random_distribution=zoned:60/10:30/90"), &["scan.fio:2:21", "requests that add up to 90 %"]);
+    refused(of("random_distribution=zoned:60/10:40/80"), &["sizes that add up to 90 %"]);
+    refused(of("random_distribution=zoned:60/0:40/100"), &["60 % of the requests to a zone without a size"]);
+    refused(of("random_distribution=zoned:60"), &["a zone `60` without a size"]);
+    refused(of("random_distribution=zoned"), &["has no zones"]);
+    refused(of("random_distribution=zipff:1.2"), &["`random_distribution` is not `zipff`", "expected random, zipf"]);
+    refused(of("percentage_random=120"), &["scan.fio:2:19", "`120` where a percentage is due"]);
+    refused(of("thinktime=3fortnights"), &["scan.fio:2:11", "unknown unit", "expected microseconds"]);
+    refused(of("thinktime_blocks=0"), &["scan.fio:2:18", "never 0"]);
+    refused(of("thinktime_blocks_type=both"), &["expected complete or issue"]);
+    refused(of("thinktime_spin=5"), &["scan.fio:2:1", "`thinktime_spin=5` changes the result"]);
+}
+
+#[test]
+fn a_stonewall_begins_a_stage_and_a_group() {
+    let of = |text: &str| jobs(text).unwrap().jobs.iter().map(|job| (job.stage, job.group)).collect::<Vec<_>>();
+    assert_eq!(
+        of("[a]\n[b]\nstonewall\n[c]\n[d]\nnew_group\n[e]\nstonewall"),
+        [(0, 0), (1, 1), (1, 1), (1, 2), (2, 3)]
+    );
+    assert_eq!(of("[global]\nstonewall\n[a]\n[b]\nnumjobs=2\n[c]"), [(0, 0), (1, 1), (1, 1), (2, 2)]);
 }
 
 /// Truncates `text`, or replaces one of its bytes.

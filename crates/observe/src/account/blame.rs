@@ -139,6 +139,8 @@ impl<'a> Blame<'a> {
             };
             let act = self.lines.processes[usize::from(id.0)][id.1].acts[id.2];
             let (start, end) = (act.start.max(from), at.min(clip));
+            // A thread that thinks asks for nothing.
+            way.idle |= act.label.class == Class::Workload && act.what == What::Work;
             if start < end {
                 match act.what {
                     What::Work | What::Through => {

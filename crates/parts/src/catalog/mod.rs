@@ -95,6 +95,8 @@ pub static KINDS: &[&Kind] = &[
     &raid::RAID_CONTROLLER,
     &raid::IDE_LOAD,
     &raid::BLOCK_CARD_DRIVER,
+    &scsi::SCSI_ADAPTER,
+    &scsi::SCSI_DRIVER,
 ];
 
 /// The ports of a root complex or of a switch.

@@ -15,6 +15,7 @@ use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
 use crate::bus::scsi::ScsiBus;
 use crate::controller::nvme::Controller;
+use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
 use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
@@ -63,6 +64,8 @@ pub enum Socket {
     ScsiTarget(Rc<ScsiBus>, usize),
     /// Registers of a storage card that takes whole commands.
     BlockCard(Rc<dyn BlockCard>),
+    /// Registers of a SCSI host adapter, for a driver.
+    ScsiRegisters(Rc<ScsiAdapter>),
 }
 
 /// What goes into a socket.
@@ -106,6 +109,8 @@ pub enum Protocol {
     ScsiTarget,
     /// A driver of a storage card that takes whole commands.
     BlockCard,
+    /// A SCSI driver.
+    ScsiRegisters,
 }
 
 impl Protocol {
@@ -131,6 +136,7 @@ impl Protocol {
             Protocol::ScsiBus => "a channel of a SCSI host adapter",
             Protocol::ScsiTarget => "an id of a SCSI bus",
             Protocol::BlockCard => "the registers of a storage card",
+            Protocol::ScsiRegisters => "the registers of a SCSI host adapter",
         }
     }
 

@@ -8,6 +8,7 @@ pub mod nic;
 pub mod nvme;
 pub mod raid;
 pub mod requests;
+pub mod scsi;
 
 use crate::parameters::{Parameters, SpecError};
 

@@ -14,8 +14,7 @@ pub struct Connection<'a> {
     bus: &'a ScsiBus,
     drive: &'a Drive,
     nexus: &'a Nexus,
-    /// None where the initiator holds the bus for a drive that stayed connected.
-    grant: Option<Grant<'a>>,
+    grant: Grant<'a>,
     /// The phases of the reselection have not passed yet.
     arriving: Cell<bool>,
     /// When the last phase on the bus ended, or the first one begins.
@@ -26,13 +25,18 @@ impl<'a> Connection<'a> {
     /// A drive that has just won the bus.
     pub(super) fn won(bus: &'a ScsiBus, drive: &'a Drive, nexus: &'a Nexus, grant: Grant<'a>) -> Connection<'a> {
         let last = Cell::new(bus.sim.now());
-        Connection { bus, drive, nexus, grant: Some(grant), arriving: Cell::new(true), last }
+        Connection { bus, drive, nexus, grant, arriving: Cell::new(true), last }
     }
 
-    /// A drive that stayed connected.
-    pub(super) fn kept(bus: &'a ScsiBus, drive: &'a Drive, nexus: &'a Nexus) -> Connection<'a> {
-        let last = Cell::new(bus.sim.now());
-        Connection { bus, drive, nexus, grant: None, arriving: Cell::new(false), last }
+    /// A drive that has had the bus since its command.
+    pub(super) fn kept(
+        bus: &'a ScsiBus,
+        drive: &'a Drive,
+        nexus: &'a Nexus,
+        grant: Grant<'a>,
+        since: Time,
+    ) -> Connection<'a> {
+        Connection { bus, drive, nexus, grant, arriving: Cell::new(false), last: Cell::new(since) }
     }
 
     /// Data of the command: DATA IN or DATA OUT, as it is a read or a write, through the adapter's FIFO. Returns with
@@ -49,25 +53,15 @@ impl<'a> Connection<'a> {
     /// SAVE DATA POINTER and DISCONNECT. Returns at once: these phases pass by themselves, then the bus is free.
     pub async fn disconnect(self) {
         let arrival = self.arrival();
-        match self.grant {
-            Some(grant) => {
-                grant.leave([arrival[0], arrival[1], arrival[2], self.bus.spec.disconnection()[0]]);
-            }
-            None => self.nexus.to_host.put(ToHost::Disconnected, &FIFO_FULL).await,
-        }
+        self.grant.leave([arrival[0], arrival[1], arrival[2], self.bus.spec.disconnection()[0]]);
     }
 
     /// Status and COMMAND COMPLETE: the end of the command. Returns at once, as [`Connection::disconnect`] does.
     pub async fn complete(self) {
         let arrival = self.arrival();
-        let told = match self.grant {
-            Some(grant) => {
-                let [status, message] = self.bus.spec.ending();
-                ToHost::EndsAt(grant.leave([arrival[0], arrival[1], arrival[2], status, message]))
-            }
-            None => ToHost::Ends,
-        };
-        self.nexus.to_host.put(told, &FIFO_FULL).await;
+        let [status, message] = self.bus.spec.ending();
+        let ends_at = self.grant.leave([arrival[0], arrival[1], arrival[2], status, message]);
+        self.nexus.to_host.put(ToHost::EndsAt(ends_at), &FIFO_FULL).await;
     }
 
     fn span(&self, bytes: u32) -> Time {
@@ -117,14 +111,9 @@ impl<'a> Connection<'a> {
 
     /// A phase on the bus, after those of the reselection where they are still to come.
     async fn pass(&self, label: &'static Label, span: Time) {
-        let arrival = self.arrival();
-        match &self.grant {
-            Some(grant) if arrival[0].1 + arrival[1].1 + arrival[2].1 > Time::ZERO => {
-                grant.hold_plan([arrival[0], arrival[1], arrival[2], (label, span)]).await;
-            }
-            Some(grant) if span > Time::ZERO => grant.hold(label, span).await,
-            None if span > Time::ZERO => self.bus.lane.spend(label, span).await,
-            _ => {}
+        let [first, second, third] = self.arrival();
+        if first.1 + second.1 + third.1 + span > Time::ZERO {
+            self.grant.hold_plan([first, second, third, (label, span)]).await;
         }
         self.last.set(self.bus.sim.now());
     }

@@ -32,8 +32,8 @@ pub(crate) use nexus::{Drive, Nexus, ToHost};
 
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{
-    ARBITRATION, BUS_BUSY, COMMAND, DATA_IN, DATA_OUT, IDS_MAX, MESSAGE_IN, MESSAGE_OUT, NO_REQ, RESELECTION,
-    SELECTION, STATUS, Target, priority,
+    ARBITRATION, BUS_BUSY, COMMAND, DATA_IN, DATA_OUT, IDS_MAX, MESSAGE_IN, MESSAGE_OUT, RESELECTION, SELECTION,
+    STATUS, Target, priority,
 };
 
 /// A phase and how long it takes.
@@ -189,9 +189,8 @@ impl ScsiBus {
     pub async fn reselect(&self, id: usize, tag: u16) -> Connection<'_> {
         let drive = self.drive(id);
         let nexus = drive.nexus(tag);
-        if let Some(since) = nexus.connected_since.take() {
-            self.lane.was_in(&NO_REQ, since);
-            return Connection::kept(self, drive, nexus);
+        if let Some((grant, since)) = nexus.kept.take() {
+            return Connection::kept(self, drive, nexus, self.lane.take_up(grant), since);
         }
         let grant = self.lane.acquire_with(priority(id), &BUS_BUSY).await;
         Connection::won(self, drive, nexus, grant)

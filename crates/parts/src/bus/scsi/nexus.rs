@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Queue, Sim, Time};
+use hopscope_kernel::{HandedOver, Queue, Sim, Time};
 
 use crate::protocols::scsi::{TAGS_MAX, Target};
 
@@ -12,12 +12,8 @@ use crate::protocols::scsi::{TAGS_MAX, Target};
 pub(crate) enum ToHost {
     /// So many bytes are in the FIFO (a read), or are to come into it (a write).
     Data(u32),
-    /// A drive that stayed connected leaves the bus.
-    Disconnected,
     /// Status and COMMAND COMPLETE will have passed by then.
     EndsAt(Time),
-    /// Status and COMMAND COMPLETE come from a drive that stayed connected.
-    Ends,
 }
 
 /// One command of one drive.
@@ -27,8 +23,8 @@ pub(crate) struct Nexus {
     pub(crate) writes: Cell<bool>,
     /// Bytes of a write that are in the FIFO.
     pub(crate) filled: Cell<u32>,
-    /// The drive has kept the bus after the command, since then.
-    pub(crate) connected_since: Cell<Option<Time>>,
+    /// The bus, which the drive has kept after the command, since then.
+    pub(crate) kept: Cell<Option<(HandedOver, Time)>>,
 }
 
 impl Nexus {
@@ -37,7 +33,7 @@ impl Nexus {
             to_host: Queue::new(sim, usize::MAX),
             writes: Cell::new(false),
             filled: Cell::new(0),
-            connected_since: Cell::new(None),
+            kept: Cell::new(None),
         }
     }
 }

@@ -14,7 +14,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Grant, Sim, Time};
+use hopscope_kernel::{Sim, Time};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::parameters::{Parameters, SpecError};
@@ -104,15 +104,13 @@ impl Channel {
         let grant = bus.lane().acquire_with(priority(self.end.id), &BUS_BUSY).await;
         grant.hold_plan(bus.spec().beginning()).await;
         let (target, command) = (drive.target(), Command { writes, lba, blocks, tag });
-        let mut kept = None;
         if target.stays_connected(&command) {
-            nexus.connected_since.set(Some(self.sim.now()));
-            kept = Some(grant);
+            nexus.kept.set(Some((grant.hand_over(), self.sim.now())));
         } else {
             grant.leave(bus.spec().disconnection());
         }
         target.command(command);
-        Exchange { bus, drive, nexus, tag, kept }
+        Exchange { bus, drive, nexus, tag }
     }
 
     fn there(&self) -> &Rc<ScsiBus> {
@@ -126,33 +124,22 @@ pub struct Exchange<'a> {
     drive: &'a Drive,
     nexus: &'a Nexus,
     tag: u16,
-    /// The bus, where the drive has stayed connected.
-    kept: Option<Grant<'a>>,
 }
 
 impl Exchange<'_> {
     /// The next bytes: that are in the channel's FIFO (a read), or that the drive wants (a write). None: status has
     /// arrived, and the tag is free. (Where data vanish at once, none are told of.)
     pub async fn next(&mut self) -> Option<u32> {
-        loop {
-            match self.nexus.to_host.take(&DRIVE_AT_WORK).await {
-                ToHost::Data(bytes) => return Some(bytes),
-                ToHost::Disconnected => {
-                    if let Some(grant) = self.kept.take() {
-                        grant.leave(self.bus.spec().disconnection());
-                    }
-                    continue;
+        match self.nexus.to_host.take(&DRIVE_AT_WORK).await {
+            ToHost::Data(bytes) => Some(bytes),
+            ToHost::EndsAt(until) => {
+                let left = until.saturating_sub(self.bus.sim().now());
+                if left > Time::ZERO {
+                    self.bus.lane().delay(&ENDING, left).await;
                 }
-                ToHost::EndsAt(until) => self.ends(until).await,
-                ToHost::Ends => {
-                    if let Some(grant) = self.kept.take() {
-                        let until = grant.leave(self.bus.spec().ending());
-                        self.ends(until).await;
-                    }
-                }
+                let _ = self.drive.tags().try_put(self.tag);
+                None
             }
-            let _ = self.drive.tags().try_put(self.tag);
-            return None;
         }
     }
 
@@ -165,13 +152,6 @@ impl Exchange<'_> {
                 fifo.release(bytes);
             }
             fifo.tell();
-        }
-    }
-
-    async fn ends(&self, until: Time) {
-        let left = until.saturating_sub(self.bus.sim().now());
-        if left > Time::ZERO {
-            self.bus.lane().delay(&ENDING, left).await;
         }
     }
 }

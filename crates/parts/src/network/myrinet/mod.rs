@@ -225,8 +225,8 @@ impl Storage for Device {
         1
     }
 
-    fn processor(&self) -> Rc<Processor> {
-        self.adapter.processor.clone()
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.adapter.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {

@@ -1,5 +1,8 @@
 //! The bus with drives that are nothing but a time to work.
 
+mod phases;
+mod sharing;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -7,7 +10,9 @@ use hopscope_kernel::{Ended, Kind, Label, Observer, Queue, Record};
 
 use super::*;
 use crate::controller::scsi::channel::Channel;
+use crate::controller::scsi::initiator;
 use crate::protocols::scsi::{BLOCK_BYTES, Command, FIFO_EMPTY, FIFO_FULL};
+use crate::protocols::storage::{Operation, Request};
 
 static NO_COMMAND: Label = Label::reason("no command");
 static MEDIA: Label = Label::protocol("media");
@@ -18,10 +23,13 @@ struct Like {
     rate: u64,
     depth: u32,
     works: Time,
+    /// Keeps the bus after a command.
     stays: bool,
+    /// Moves data in two halves, with as long a work between them, off the bus.
+    halves: bool,
 }
 
-const LIKE: Like = Like { rate: 1_000_000_000, depth: 4, works: Time::us(100), stays: false };
+const LIKE: Like = Like { rate: 1_000_000_000, depth: 4, works: Time::us(100), stays: false, halves: false };
 
 struct TestDrive {
     lane: Lane,
@@ -29,10 +37,12 @@ struct TestDrive {
     bus: Rc<ScsiBus>,
     id: usize,
     commands: Queue<Command>,
+    under_way: Cell<u32>,
 }
 
 impl Target for TestDrive {
     fn command(&self, command: Command) {
+        self.under_way.set(self.under_way.get() + 1);
         assert!(self.commands.try_put(command).is_ok(), "no more commands than tags");
     }
     fn blocks(&self) -> u64 {
@@ -45,7 +55,7 @@ impl Target for TestDrive {
         self.like.rate
     }
     fn stays_connected(&self, _: &Command) -> bool {
-        self.like.stays
+        self.like.stays && self.under_way.get() == 0
     }
 }
 
@@ -54,7 +64,7 @@ fn drive(bus: &Rc<ScsiBus>, id: usize, like: Like) -> Rc<TestDrive> {
     let name = format!("drive{id}");
     let lane = sim.lane(&name, None);
     let commands = Queue::new(&sim, 256);
-    let drive = Rc::new(TestDrive { lane, like, bus: bus.clone(), id, commands });
+    let drive = Rc::new(TestDrive { lane, like, bus: bus.clone(), id, commands, under_way: Cell::new(0) });
     let target: Rc<dyn Target> = drive.clone();
     bus.attach(id, &name, Rc::downgrade(&target)).expect("a free id");
     let running = drive.clone();
@@ -62,8 +72,17 @@ fn drive(bus: &Rc<ScsiBus>, id: usize, like: Like) -> Rc<TestDrive> {
         loop {
             let command = running.commands.take(&NO_COMMAND).await;
             running.lane.spend(&MEDIA, running.like.works).await;
-            let connection = running.bus.reselect(running.id, command.tag).await;
-            connection.data(command.blocks * BLOCK_BYTES).await;
+            let (mut left, tag) = (command.blocks * BLOCK_BYTES, command.tag);
+            let mut connection = running.bus.reselect(running.id, tag).await;
+            if running.like.halves {
+                connection.data(left / 2).await;
+                connection.disconnect().await;
+                left -= left / 2;
+                running.lane.spend(&MEDIA, running.like.works).await;
+                connection = running.bus.reselect(running.id, tag).await;
+            }
+            connection.data(left).await;
+            running.under_way.set(running.under_way.get() - 1);
             connection.complete().await;
         }
     });
@@ -158,55 +177,4 @@ fn run(
     sim.tear_down();
     let ended = ended.borrow().clone();
     (seen, ended)
-}
-
-#[test]
-fn one_command_is_the_conversation_that_t10_describes() {
-    let (seen, ended) = run(spec(40_000_000), END, &[(0, LIKE)], &[(0, false, 8, Time::ZERO)], Time::ZERO);
-    let said: Vec<(&str, u64)> = seen.phases().iter().map(|phase| (phase.2, phase.1.as_ps() / 100_000)).collect();
-    let expected = [
-        ("arbitration", 24),
-        ("selection", 16),
-        ("message out", 10),
-        ("command", 24),
-        ("message in", 10),
-        ("arbitration", 24),
-        ("reselection", 16),
-        ("message in", 10),
-        ("data in", 1_024),
-        ("status", 10),
-        ("message in", 10),
-    ];
-    assert_eq!(said, expected);
-    let fixed: u64 = said.iter().filter(|(name, _)| *name != "data in").map(|(_, tenths)| tenths).sum();
-    assert_eq!(fixed, 154, "15.4 us besides the data");
-    // The drive begins its work when it has the command, while it disconnects.
-    let work = Time::us(100) - Time::us(1);
-    assert_eq!(ended[0], Time::ns(15_400 + 102_400) + work);
-}
-
-#[test]
-fn a_full_fifo_pauses_the_bus_until_the_adapter_has_moved_a_piece() {
-    let end = HostEnd { fifo: Some((1_024, 512)), ..END };
-    // 2 KiB in pieces of 512 B, 12.8 us each; the host takes 30 us for one.
-    let (seen, ended) = run(spec(40_000_000), end.clone(), &[(0, LIKE)], &[(0, false, 4, Time::ZERO)], Time::us(30));
-    assert_eq!(seen.in_phase("data in"), Time::ns(51_200));
-    // The third piece waits for the first to leave, the fourth for the second.
-    assert_eq!(seen.in_phase(FIFO_FULL.name), Time::ns(30_000 - 12_800) * 2);
-    let last_data = Time::ns(8_400 + 99_000 + 5_000 + 51_200 + 2 * 17_200);
-    let moved = Time::ns(8_400 + 99_000 + 5_000 + 12_800) + Time::us(30) * 4;
-    assert!(moved > last_data + Time::us(2));
-    assert_eq!(ended[0], moved, "the command ends for its host when the last piece has left");
-    let (seen, _) = run(spec(40_000_000), end, &[(0, LIKE)], &[(0, false, 4, Time::ZERO)], Time::us(12));
-    assert_eq!(seen.in_phase(FIFO_FULL.name), Time::ZERO, "a host faster than the bus never pauses it");
-}
-
-#[test]
-fn an_empty_fifo_pauses_the_bus_of_a_write() {
-    let end = HostEnd { fifo: Some((1_024, 512)), ..END };
-    let (seen, ended) = run(spec(40_000_000), end, &[(0, LIKE)], &[(0, true, 4, Time::ZERO)], Time::us(30));
-    assert_eq!(seen.in_phase("data out"), Time::ns(51_200));
-    // Two pieces are asked for at once, each of the others when room is there: the host is never idle.
-    assert_eq!(seen.in_phase(FIFO_EMPTY.name), Time::us(30) + Time::ns(30_000 - 12_800) * 3);
-    assert_eq!(ended[0], Time::ns(8_400 + 99_000 + 5_000) + Time::us(120) + Time::ns(12_800 + 2_000));
 }

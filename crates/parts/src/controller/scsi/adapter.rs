@@ -1,0 +1,305 @@
+//! A SCSI host adapter on PCI: a sequencer, a DMA engine and a FIFO for each of its channels.
+//!
+//! ```text
+//!   doorbell ─▶ a context: sequencer fetches the control block ─▶ channel: arbitration … command
+//!                 FIFO ◀─▶ DMA engine ◀─▶ PCI (and the scatter list, as it is needed)
+//!                 status ─▶ sequencer ─▶ number of the command to memory ─▶ INTx
+//! ```
+//!
+//! A command is a control block in memory, of which the driver tells with one register write. A context carries it from
+//! its fetch to its end. Each channel's sequencer does one thing at a time, its DMA engine moves one piece at a time.
+//!
+//! Not modelled: the sequencer's instructions (each task of it has a time), mailboxes and other ways to hand a command
+//! over, control blocks that are paged out, target mode, errors and bus resets, transfers by the processor.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use super::channel::{self, Channel, Exchange};
+use crate::bus::pci::card::CardSpec;
+use crate::bus::pci::initiator::Initiator;
+use crate::bus::pci::slot::Slot;
+use crate::bus::scsi::HostEnd;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
+use crate::protocols::scsi::BLOCK_BYTES;
+
+static NO_DOORBELL: Label = Label::reason("no register written");
+static NO_COMMAND: Label = Label::reason("no command");
+static SEQUENCER_BUSY: Label = Label::reason("sequencer busy");
+static FETCH: Label = Label::protocol("fetch of a control block");
+static COMMAND: Label = Label::protocol("command set-up");
+static TRANSFER: Label = Label::protocol("data set-up");
+static COMPLETION: Label = Label::protocol("completion");
+static POST: Label = Label::protocol("number of the command to memory");
+static ENGINE_BUSY: Label = Label::reason("DMA engine busy");
+static LIST: Label = Label::protocol("fetch of the scatter list");
+static THROUGH: Label = Label::through("data between FIFO and PCI");
+
+const CHANNELS_MAX: u64 = 4;
+const CONTEXTS_MAX: u64 = 256;
+/// An entry of a scatter list: address and length.
+const ENTRY_BYTES: u32 = 8;
+/// The number of an ended command.
+const NUMBER_BYTES: u32 = 4;
+/// Where in memory control blocks, scatter lists and numbers of ended commands are.
+const BLOCKS_AT: u32 = 0x0800_0000;
+const LISTS_AT: u32 = 0x0900_0000;
+const LIST_BYTES: u32 = 0x1000;
+const ENDED_AT: u32 = 0x0700_0000;
+
+/// The adapter's data sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Channels, each with a bus.
+    pub channels: usize,
+    channel: HostEnd,
+    contexts: u64,
+    /// Bytes of a control block, and of what is fetched of a scatter list at once.
+    control_block: u32,
+    list: u32,
+    /// What the sequencer does of a command: before the bus, before data move, after status.
+    command: Time,
+    transfer: Time,
+    completion: Time,
+    pci: CardSpec,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let channels = p.count("channels")?;
+        if !(1..=CHANNELS_MAX).contains(&channels) {
+            return Err(p.error("channels", "no adapter is like that", format!("expected 1 to {CHANNELS_MAX}")));
+        }
+        let contexts = p.count("contexts")?;
+        if !(1..=CONTEXTS_MAX).contains(&contexts) {
+            return Err(p.error("contexts", "no adapter is like that", format!("expected 1 to {CONTEXTS_MAX}")));
+        }
+        let mut bytes = |key: &str, unit: u64| match p.bytes(key)? {
+            bytes if bytes > 0 && bytes % unit == 0 && bytes <= u64::from(LIST_BYTES) => Ok(bytes as u32),
+            _ => Err(p.error(
+                key,
+                "nothing is fetched like that",
+                format!("expected a multiple of {unit} B, 4 KiB at most"),
+            )),
+        };
+        let (control_block, list) =
+            (bytes("sequencer.control_block", 4)?, bytes("sequencer.list", u64::from(ENTRY_BYTES))?);
+        Ok(Spec {
+            channels: channels as usize,
+            channel: channel::read(p)?,
+            contexts,
+            control_block,
+            list,
+            command: p.time("sequencer.command")?,
+            transfer: p.time("sequencer.transfer")?,
+            completion: p.time("sequencer.completion")?,
+            pci: Initiator::read_spec(p)?,
+        })
+    }
+}
+
+/// A command, as its control block describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlBlock {
+    /// The driver's number of it.
+    pub number: u32,
+    /// Channel and id.
+    pub channel: usize,
+    /// Id of the drive.
+    pub target: usize,
+    /// To the drive.
+    pub writes: bool,
+    /// First block.
+    pub lba: u64,
+    /// How many blocks.
+    pub blocks: u32,
+    /// Where its data are in memory.
+    pub buffer: u32,
+    /// Bytes of an entry of the scatter list.
+    pub contiguous: u32,
+}
+
+/// What the processor writes to a register.
+enum Write {
+    Doorbell(ControlBlock),
+    ClearInterrupt,
+}
+
+/// One channel and what serves it.
+struct Engine {
+    channel: Rc<Channel>,
+    sequencer: Lane,
+    dma: Lane,
+    commands: Queue<ControlBlock>,
+}
+
+/// An adapter.
+pub struct Adapter {
+    sim: Sim,
+    spec: Spec,
+    pci: Rc<Initiator>,
+    engines: Vec<Engine>,
+    /// Register writes that are on their way, in their order.
+    writes: RefCell<VecDeque<Write>>,
+    /// Commands that have ended, by number.
+    ended: RefCell<VecDeque<u32>>,
+    /// INTx.
+    asserted: Cell<bool>,
+}
+
+impl Adapter {
+    /// An adapter in a slot. An error concerns `pci.clock`.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, slot: &Slot) -> Result<Rc<Adapter>, String> {
+        let pci = Initiator::new(sim, name, spec.pci.clone(), slot)?;
+        let engine = |number: usize| Engine {
+            channel: Channel::new(sim, spec.channel.clone()),
+            sequencer: sim.lane(&format!("{name}.sequencer{number}"), None),
+            dma: sim.lane(&format!("{name}.dma{number}"), None),
+            commands: Queue::new(sim, usize::MAX),
+        };
+        let adapter = Rc::new(Adapter {
+            sim: sim.clone(),
+            pci,
+            engines: (0..spec.channels).map(engine).collect(),
+            writes: RefCell::new(VecDeque::new()),
+            ended: RefCell::new(VecDeque::new()),
+            asserted: Cell::new(false),
+            spec,
+        });
+        let running = adapter.clone();
+        sim.process(&format!("{name}.doorbell"), async move { running.run_doorbell().await });
+        for channel in 0..adapter.spec.channels {
+            for context in 0..adapter.spec.contexts {
+                let running = adapter.clone();
+                let name = format!("{name}.channel{channel}.context{context:03}");
+                sim.process(&name, async move { running.run_context(channel).await });
+            }
+        }
+        Ok(adapter)
+    }
+
+    /// How many channels it has.
+    pub fn channels(&self) -> usize {
+        self.engines.len()
+    }
+
+    /// A channel, for its bus.
+    pub fn channel(&self, number: usize) -> &Rc<Channel> {
+        &self.engines[number].channel
+    }
+
+    /// Its slot, for register accesses and interrupts.
+    pub fn slot(&self) -> &Slot {
+        self.pci.slot()
+    }
+
+    /// Puts a control block where the next register write tells of it. That write must follow at once.
+    pub fn prepare(&self, block: ControlBlock) {
+        self.writes.borrow_mut().push_back(Write::Doorbell(block));
+    }
+
+    /// The next register write clears the interrupt. It must follow at once.
+    pub fn prepare_clear(&self) {
+        self.writes.borrow_mut().push_back(Write::ClearInterrupt);
+    }
+
+    /// A command that has ended, as memory says, if there is one.
+    pub fn take_ended(&self) -> Option<u32> {
+        self.ended.borrow_mut().pop_front()
+    }
+
+    /// Takes register writes as they arrive.
+    async fn run_doorbell(&self) {
+        loop {
+            self.slot().written().take(&NO_DOORBELL).await;
+            let write = self.writes.borrow_mut().pop_front();
+            match write {
+                Some(Write::Doorbell(block)) => {
+                    self.engines[block.channel].commands.put(block, &NO_COMMAND).await;
+                }
+                Some(Write::ClearInterrupt) => {
+                    self.asserted.set(false);
+                    self.tell();
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// INTx is asserted while there is something to tell and the driver has not taken note.
+    fn tell(&self) {
+        if !self.ended.borrow().is_empty() && !self.asserted.replace(true) {
+            self.pci.interrupt();
+        }
+    }
+
+    async fn run_context(&self, number: usize) {
+        let engine = &self.engines[number];
+        loop {
+            let block = engine.commands.take(&NO_COMMAND).await;
+            self.fetch(engine, &block).await;
+            let channel = &engine.channel;
+            let exchange = channel.begin(block.target, block.writes, block.lba, block.blocks).await;
+            self.transfer(engine, &block, exchange).await;
+            self.end(engine, block.number).await;
+        }
+    }
+
+    /// The sequencer fetches a control block and sets the channel up.
+    async fn fetch(&self, engine: &Engine, block: &ControlBlock) {
+        let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
+        let (start, bytes) = (self.sim.now(), self.spec.control_block);
+        let address = BLOCKS_AT.wrapping_add(block.number.wrapping_mul(bytes));
+        self.pci.read(address, bytes, &DESCRIPTOR_DATA).await;
+        grant.was_in(&FETCH, start);
+        grant.hold(&COMMAND, self.spec.command).await;
+    }
+
+    /// Moves the data between FIFO and memory, piece by piece.
+    async fn transfer(&self, engine: &Engine, block: &ControlBlock, mut exchange: Exchange<'_>) {
+        // Bytes that the part of the scatter list that is here describes, and bytes that have been moved.
+        let (mut known, mut done) = (0, 0);
+        while let Some(bytes) = exchange.next().await {
+            if done == 0 {
+                engine.sequencer.acquire(&SEQUENCER_BUSY).await.hold(&TRANSFER, self.spec.transfer).await;
+            }
+            let grant = engine.dma.acquire(&ENGINE_BUSY).await;
+            while known < done + u64::from(bytes) {
+                let start = self.sim.now();
+                let entry = (known / u64::from(block.contiguous)) as u32 * ENTRY_BYTES % LIST_BYTES;
+                let address = LISTS_AT.wrapping_add(block.number.wrapping_mul(LIST_BYTES)).wrapping_add(entry);
+                self.pci.read(address, self.spec.list, &DESCRIPTOR_DATA).await;
+                grant.was_in(&LIST, start);
+                known += u64::from(self.spec.list / ENTRY_BYTES) * u64::from(block.contiguous);
+            }
+            let (start, address) = (self.sim.now(), block.buffer.wrapping_add(done as u32));
+            if block.writes {
+                self.pci.read(address, bytes, &DATA).await;
+            } else {
+                self.pci.write(address, bytes, &DATA).await;
+            }
+            grant.was_in(&THROUGH, start);
+            drop(grant);
+            exchange.moved(bytes);
+            done += u64::from(bytes);
+        }
+        debug_assert_eq!(done, u64::from(block.blocks) * u64::from(BLOCK_BYTES), "bytes in are bytes out");
+    }
+
+    /// The sequencer writes the number of an ended command to memory and says so.
+    async fn end(&self, engine: &Engine, number: u32) {
+        let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
+        grant.hold(&COMPLETION, self.spec.completion).await;
+        let start = self.sim.now();
+        self.pci.write(ENDED_AT, NUMBER_BYTES, &DESCRIPTOR_DATA).await;
+        grant.was_in(&POST, start);
+        drop(grant);
+        self.ended.borrow_mut().push_back(number);
+        self.tell();
+    }
+}
