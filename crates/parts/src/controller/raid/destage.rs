@@ -48,13 +48,19 @@ impl Raid {
         }
     }
 
-    /// The line of a drive that comes next from `reached` on, or the first one.
+    /// The line of a drive that comes next from `reached` on, or the first one; of those written longest ago.
     fn next_of_sweep(&self, drive: usize, reached: u64) -> Option<u64> {
         let (cache, layout) = (self.cache.borrow(), &self.array().layout);
         let of_drive = |number: &u64| layout.place(number * self.spec.line_bytes).drive == drive;
-        let waiting =
-            || cache.dirty().filter(|&at| !cache.marks(at).destaging).map(|at| cache.number(at)).filter(of_drive);
-        waiting().filter(|number| *number >= reached).min().or_else(|| waiting().min())
+        let old = cache.unwritten().saturating_sub(self.spec.unwritten_kept);
+        let free = cache.dirty().take(old).filter(|&at| !cache.marks(at).destaging);
+        let numbers = free.map(|at| cache.number(at)).filter(of_drive);
+        let (mut next, mut first) = (None, None);
+        for number in numbers {
+            let slot: &mut Option<u64> = if number >= reached { &mut next } else { &mut first };
+            *slot = Some(slot.map_or(number, |known| known.min(number)));
+        }
+        next.or(first)
     }
 
     /// Writes the line that was written longest ago, with its neighbours. Nothing where others write all there is.
