@@ -8,6 +8,7 @@ pub mod explain_json;
 pub mod fio_json;
 pub mod job_distributions;
 mod job_draft;
+pub mod import;
 pub mod job_file;
 pub mod job_options;
 mod job_values;

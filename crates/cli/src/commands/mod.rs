@@ -4,6 +4,7 @@ mod check;
 mod completions;
 mod explain;
 mod fit;
+mod import;
 mod man;
 mod parts;
 mod reproduce;
@@ -44,6 +45,7 @@ commands! {
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,
+    Import => import,
     Schema => schema,
     Completions => completions,
     Man => man,

@@ -7,6 +7,7 @@ mod ide;
 mod pci;
 mod raid;
 mod scsi;
+mod scsi_disk;
 mod sockets;
 mod solid_state;
 
@@ -91,6 +92,7 @@ pub static KINDS: &[&Kind] = &[
     &adapters::GPU,
     &adapters::GPU_DRIVER,
     &scsi::SCSI_BUS,
+    &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
     &raid::RAID_CONTROLLER,
     &raid::IDE_LOAD,

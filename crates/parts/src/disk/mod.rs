@@ -15,6 +15,7 @@ mod firmware;
 mod geometry;
 mod mechanics;
 pub mod sata_ssd;
+pub mod scsi;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -196,6 +196,11 @@ impl ScsiBus {
         Connection::won(self, drive, nexus, grant)
     }
 
+    /// How long so many bytes of the drive at an id take on the bus.
+    pub fn data_time(&self, id: usize, bytes: u32) -> Time {
+        self.span(self.drive(id).period(), bytes)
+    }
+
     /// The lane.
     pub fn lane(&self) -> &Lane {
         &self.lane

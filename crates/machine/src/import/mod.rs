@@ -1,0 +1,3 @@
+//! Data of other programs, as parts of ours.
+
+pub mod disksim;

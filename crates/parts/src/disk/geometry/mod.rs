@@ -1,0 +1,212 @@
+//! Where sectors are, and when they pass under the head.
+//!
+//! Sectors are numbered along a track, then from head to head, then from cylinder to cylinder; a zone is a run
+//! of cylinders with equally many sectors a track. The first sector of a track is turned against the one before
+//! by the track skew, that of a cylinder by the cylinder skew, so that a switch of heads costs no revolution.
+//!
+//! All angles are instants within a revolution, in whole picoseconds. A sector's end is computed like the next
+//! one's beginning, so that a transfer that goes on never misses by rounding.
+
+mod layout;
+mod seek_curve;
+
+use hopscope_kernel::Time;
+
+use crate::parameters::{Parameters, SpecError};
+use layout::Layout;
+pub(super) use layout::Place;
+use seek_curve::SeekCurve;
+
+/// Layout and mechanics.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Geometry {
+    revolution: Time,
+    layout: Layout,
+    sectors: u64,
+    seek: SeekCurve,
+    head_switch: Time,
+    write_settle: Time,
+    phase: Time,
+}
+
+impl Geometry {
+    /// Pulls the numbers of a disk of which little is known: zones without spares, a few points of the seek curve.
+    pub(super) fn read(p: &mut Parameters) -> Result<Geometry, SpecError> {
+        let revolution = revolution(p)?;
+        let (layout, held) = Layout::plain(p)?;
+        let sectors = capacity(p, held)?;
+        let seek = SeekCurve::drawn(p, layout.cylinders())?;
+        let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, write_settle, phase: Time::ZERO })
+    }
+
+    /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
+    pub(super) fn read_measured(p: &mut Parameters) -> Result<Geometry, SpecError> {
+        let revolution = revolution(p)?;
+        let (layout, held) = Layout::spared(p)?;
+        let sectors = capacity(p, held)?;
+        let seek = SeekCurve::measured(p, layout.cylinders())?;
+        let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, write_settle, phase: Time::ZERO })
+    }
+
+    /// Turns the spindle at the start of the run.
+    pub(super) fn turn_by(&mut self, phase: Time) {
+        self.phase = phase;
+    }
+
+    /// One revolution.
+    pub(super) fn revolution(&self) -> Time {
+        self.revolution
+    }
+
+    /// Capacity.
+    pub(super) fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Extra settling before a write.
+    pub(super) fn write_settle(&self) -> Time {
+        self.write_settle
+    }
+
+    /// Where sector `lba` is.
+    pub(super) fn place(&self, lba: u64) -> Place {
+        self.layout.place(lba)
+    }
+
+    /// Time to move the arm and settle; nothing where cylinder and head stay.
+    pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
+        match from.cylinder.abs_diff(to.cylinder) {
+            0 if from.head == to.head => Time::ZERO,
+            0 => self.head_switch,
+            distance => self.seek_time(distance).max(self.head_switch),
+        }
+    }
+
+    /// The seek curve.
+    pub(super) fn seek_time(&self, distance: u64) -> Time {
+        self.seek.time(distance)
+    }
+
+    /// When `slot` of a track begins, within a revolution.
+    fn angle(&self, slot: u64, slots: u64) -> u64 {
+        // Below 2^64: less than 200,000 slots, and a revolution of less than 60 s.
+        slot * self.revolution.as_ps() / slots
+    }
+
+    /// When the sector at `place` next begins to pass, at or after `from`.
+    pub(super) fn next_pass(&self, place: Place, from: Time) -> Time {
+        let revolution = self.revolution.as_ps();
+        let angle = self.angle(place.slot, place.slots);
+        let turned = (from.as_ps() + self.phase.as_ps()) % revolution;
+        from + Time::ps((angle + revolution - turned) % revolution)
+    }
+
+    /// When `sectors` of one track have passed, the first of them beginning at `start`.
+    pub(super) fn passed(&self, place: Place, start: Time, sectors: u64) -> Time {
+        let angles = self.angle(place.slot + sectors, place.slots) - self.angle(place.slot, place.slots);
+        start + Time::ps(angles)
+    }
+}
+
+fn revolution(p: &mut Parameters) -> Result<Time, SpecError> {
+    let revolution = p.period("rotation")?;
+    if revolution == Time::ZERO || revolution > Time::ms(60_000) {
+        return Err(p.error("rotation", "no disk turns like that", "expected 1 rpm or more"));
+    }
+    Ok(revolution)
+}
+
+fn capacity(p: &mut Parameters, held: u64) -> Result<u64, SpecError> {
+    let capacity = p.count("sectors")?;
+    if capacity == 0 || held < capacity {
+        let problem = format!("the zones hold {held} sectors, the drive {capacity}");
+        return Err(p.error("zones.rows", problem, "the zone table must add up to at least `sectors`"));
+    }
+    Ok(capacity)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::layout::Zone;
+    use super::seek_curve::SeekPoint;
+    use super::*;
+
+    pub(crate) fn small() -> Geometry {
+        let zone = |first_lba, first_cylinder, sectors_per_track| Zone {
+            first_lba,
+            first_cylinder,
+            cylinders: 10,
+            sectors_per_track,
+            track_skew: 10,
+            cylinder_skew: 20,
+            offset: 0,
+            front: 0,
+            group_sectors: 20 * sectors_per_track,
+            group_blocks: 20 * sectors_per_track,
+            slips: 0..0,
+        };
+        let points = vec![
+            SeekPoint { distance: 1, time: Time::ms(1) },
+            SeekPoint { distance: 4, time: Time::ms(2) },
+            SeekPoint { distance: 19, time: Time::ms(5) },
+        ];
+        Geometry {
+            revolution: Time::ps(11_111_111_111),
+            layout: Layout::forward(2, vec![zone(0, 0, 100), zone(2_000, 10, 70)]),
+            sectors: 3_400,
+            seek: SeekCurve { points, straight: false },
+            head_switch: Time::us(900),
+            write_settle: Time::us(100),
+            phase: Time::ZERO,
+        }
+    }
+
+    #[test]
+    fn the_next_sector_passes_when_the_one_before_has_passed() {
+        let disk = small();
+        for lba in 0..99 {
+            let (here, next) = (disk.place(lba), disk.place(lba + 1));
+            let start = disk.next_pass(here, Time::ms(3));
+            let end = disk.passed(here, start, 1);
+            assert_eq!(disk.next_pass(next, end), end, "sector {lba}");
+        }
+    }
+
+    #[test]
+    fn a_track_skew_longer_than_the_head_switch_costs_no_revolution() {
+        let disk = small();
+        let (last, first) = (disk.place(99), disk.place(100));
+        let end = disk.passed(last, disk.next_pass(last, Time::ZERO), 1);
+        let start = disk.next_pass(first, end + disk.move_time(last, first));
+        let skew = Time::ps(11_111_111_111 / 100 * 10);
+        assert!(start - end >= skew && start - end < skew + Time::ns(1), "{}", start - end);
+    }
+
+    #[test]
+    fn every_sector_passes_once_a_revolution_and_not_a_picosecond_before() {
+        let disk = small();
+        let place = disk.place(42);
+        let pass = disk.next_pass(place, Time::ZERO);
+        assert_eq!(disk.next_pass(place, pass), pass);
+        assert_eq!(disk.next_pass(place, pass + Time::ps(1)), pass + disk.revolution());
+    }
+
+    #[test]
+    fn the_seek_curve_meets_its_points_and_grows_with_the_root_between_them() {
+        let disk = small();
+        assert_eq!(disk.seek_time(1), Time::ms(1));
+        assert_eq!(disk.seek_time(4), Time::ms(2));
+        assert_eq!(disk.seek_time(19), Time::ms(5));
+        let between = disk.seek_time(2).as_ps();
+        assert_eq!(between, (1e9 + (2f64.sqrt() - 1.0) * 1e9) as u64);
+    }
+
+    #[test]
+    fn zones_follow_each_other() {
+        let disk = small();
+        assert_eq!((disk.place(1_999).cylinder, disk.place(2_000).cylinder), (9, 10));
+        assert_eq!(disk.place(2_000).left_on_track, 70);
+    }
+}

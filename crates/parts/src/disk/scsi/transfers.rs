@@ -1,0 +1,78 @@
+//! What the drive does on its bus: one connection after the other.
+
+use hopscope_kernel::Label;
+
+use super::ScsiDisk;
+use super::schedule::Job;
+use crate::protocols::scsi::BLOCK_BYTES;
+
+static NOTHING_TO_MOVE: Label = Label::reason("nothing for the bus");
+static ARM_BEHIND: Label = Label::reason("the arm has not written what came before");
+
+/// A reason to call the initiator.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transfer {
+    /// Sectors of a read; the last ones end the command.
+    Read { tag: u16, sectors: u64, last: bool },
+    /// A write that may wait in the buffer: its data, and the end of the command.
+    Cache(Job),
+    /// The data of a write that the arm is on its way for.
+    Fetch(Job),
+    /// The end of a command whose data are on the media.
+    End { tag: u16 },
+}
+
+impl ScsiDisk {
+    pub(super) async fn run_transfers(&self) {
+        loop {
+            match self.transfers.take(&NOTHING_TO_MOVE).await {
+                Transfer::Read { tag, sectors, last } => {
+                    let connection = self.bus.reselect(self.id, tag).await;
+                    connection.data(bytes(sectors)).await;
+                    if last {
+                        self.ended();
+                        connection.complete().await;
+                    } else {
+                        connection.disconnect().await;
+                    }
+                }
+                Transfer::Cache(job) => {
+                    let connection = self.bus.reselect(self.id, job.tag).await;
+                    connection.data(bytes(job.sectors)).await;
+                    self.ended();
+                    connection.complete().await;
+                    self.buffer.borrow_mut().write(job.lba, job.end());
+                    self.wait_for_arm(job);
+                }
+                Transfer::Fetch(job) => self.fetch(job).await,
+                Transfer::End { tag } => {
+                    let connection = self.bus.reselect(self.id, tag).await;
+                    self.ended();
+                    connection.complete().await;
+                }
+            }
+        }
+    }
+
+    /// Data of a write, a burst at a time.
+    async fn fetch(&self, job: Job) {
+        let mut left = job.sectors;
+        while left > 0 {
+            let burst = left.min(self.spec.burst_sectors);
+            let connection = self.bus.reselect(self.id, job.tag).await;
+            connection.data(bytes(burst)).await;
+            connection.disconnect().await;
+            self.fetched.put(burst, &ARM_BEHIND).await;
+            left -= burst;
+        }
+    }
+
+    fn ended(&self) {
+        self.under_way.set(self.under_way.get() - 1);
+    }
+}
+
+/// Sectors to bytes, within one command.
+fn bytes(sectors: u64) -> u32 {
+    sectors as u32 * BLOCK_BYTES
+}
