@@ -132,6 +132,25 @@ impl Layout {
         self.drives - 1 - (row % self.drives as u64) as usize
     }
 
+    /// What a drive without parity has of a range of the array: first byte on the drive, and the one after the last.
+    pub fn extent(&self, drive: usize, first: u64, end: u64) -> Option<(u64, u64)> {
+        let column = match self.level {
+            Level::Raid0 => drive as u64,
+            Level::Raid1 => 0,
+            Level::Raid10 => drive as u64 / 2,
+            Level::Raid5 => return None,
+        };
+        let (unit, columns) = (self.unit_bytes, self.columns() as u64);
+        // Bytes of the column before a byte of the array.
+        let before = |at: u64| {
+            let (row, within) = (at / self.row_bytes(), at % self.row_bytes());
+            row * unit + (within.saturating_sub(column * unit)).min(unit)
+        };
+        debug_assert!(column < columns, "a drive of the array");
+        let (from, to) = (before(first), before(end));
+        (to > from).then_some((from, to))
+    }
+
     /// How many bytes from `at_bytes` on lie in the same stripe unit.
     pub fn left_in_unit(&self, at_bytes: u64) -> u64 {
         self.unit_bytes - at_bytes % self.unit_bytes
@@ -197,6 +216,28 @@ mod tests {
                 let (place, left) = (layout.place(at), layout.left_in_unit(at));
                 let last = layout.place(at + left - 1);
                 assert_eq!((last.drive, last.offset_bytes), (place.drive, place.offset_bytes + left - 1));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_drive_has_of_a_range_is_what_its_bytes_are() {
+        for layout in shapes().into_iter().filter(|layout| layout.level != Level::Raid5 && layout.unit_bytes < 4_096) {
+            let sectors = layout.size_bytes() / SECTOR_BYTES;
+            for (first, count) in [(0, sectors), (1, 1), (3, 7), (sectors / 3, sectors / 2)] {
+                let end = (first + count).min(sectors);
+                for drive in 0..layout.drives {
+                    let holds = |sector: &u64| {
+                        let place = layout.place(sector * SECTOR_BYTES);
+                        place.drive == drive || layout.mirror(place.drive) == Some(drive)
+                    };
+                    let held: Vec<u64> = (first..end).filter(holds).collect();
+                    let extent = layout.extent(drive, first * SECTOR_BYTES, end * SECTOR_BYTES);
+                    assert_eq!(extent.map(|(from, to)| (to - from) / SECTOR_BYTES).unwrap_or(0), held.len() as u64);
+                    if let (Some((from, _)), Some(sector)) = (extent, held.first()) {
+                        assert_eq!(from, layout.place(sector * SECTOR_BYTES).offset_bytes, "{layout:?}, drive {drive}");
+                    }
+                }
             }
         }
     }

@@ -35,16 +35,15 @@ impl Raid {
 
     async fn write_copies(&self, client: &Rc<Client>, first: u64, end: u64) {
         let array = self.array();
-        let (mut at, mut sent) = (first, 0);
-        while at < end {
-            let part = array.layout.left_in_unit(at).min(end - at);
-            let (place, row) = (array.layout.place(at), array.layout.row(at));
-            for drive in [Some(place.drive), array.layout.mirror(place.drive)].into_iter().flatten() {
-                if array.is_there(drive, row) {
-                    sent += array.send(client, drive, true, place.offset_bytes, part);
-                }
+        let (layout, row) = (array.layout, array.layout.row(first));
+        let mut sent = 0;
+        for place in 0..layout.drives {
+            // The units of a drive that follow one another are one command.
+            if let Some((from, to)) = layout.extent(place, first, end)
+                && array.is_there(place, row)
+            {
+                sent += array.send(client, place, true, from, to - from);
             }
-            at += part;
         }
         // Where a drive is lost meanwhile, the other copy has it.
         array.settle(client, sent).await;
