@@ -12,6 +12,7 @@ mod random_machines;
 mod readers;
 mod sata;
 mod schemas;
+mod scsi_disk;
 mod targets;
 mod trains;
 mod whatif;
