@@ -7,6 +7,7 @@ mod machines;
 mod measured;
 mod mixes;
 mod nvme;
+mod pci_x;
 mod pcie;
 mod random_machines;
 mod readers;
