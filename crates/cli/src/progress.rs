@@ -81,6 +81,43 @@ impl Drop for Steps {
     }
 }
 
+/// A line for a file that is read; silent where nobody looks, and for the first moments.
+pub struct Bytes {
+    bar: ProgressBar,
+    since: Instant,
+}
+
+impl Bytes {
+    /// A line for a file of so many bytes, if that is known.
+    pub fn of(length: Option<u64>) -> Bytes {
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        let template = match length {
+            Some(_) => "{bar:40} {percent} %  {msg}  {elapsed}",
+            None => "{spinner} {bytes}  {msg}  {elapsed}",
+        };
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Bytes { bar, since: Instant::now() }
+    }
+
+    /// So much has been read, and `what` came of it.
+    pub fn at(&self, bytes: u64, what: &str) {
+        if self.since.elapsed() < PATIENCE || !stderr().is_terminal() {
+            return;
+        }
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(bytes);
+        self.bar.set_message(what.to_string());
+    }
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 struct Watcher {
     bar: ProgressBar,
     since: Instant,

@@ -14,12 +14,19 @@ pub struct Sources(Vec<Source>);
 struct Source {
     name: String,
     text: String,
+    /// Number of its first line.
+    first_line: usize,
 }
 
 impl Sources {
     /// Keeps a text under the name that errors show, and gives it its number.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
-        self.0.push(Source { name: name.into(), text: text.into() });
+        self.add_from_line(name, text, 1)
+    }
+
+    /// Keeps a piece of a text that begins with that line, counted from 1.
+    pub fn add_from_line(&mut self, name: impl Into<String>, text: impl Into<String>, first_line: usize) -> u32 {
+        self.0.push(Source { name: name.into(), text: text.into(), first_line });
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
     }
 
@@ -38,7 +45,8 @@ impl Sources {
         let text = self.text(place.file);
         let before = &text[..boundary(text, place.start as usize)];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+        let first_line = self.0.get(place.file as usize).map_or(1, |source| source.first_line);
+        let line = before.bytes().filter(|&byte| byte == b'\n').count() + first_line;
         (self.name(place.file), line, before[line_start..].chars().count() + 1)
     }
 }

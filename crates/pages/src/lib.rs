@@ -11,6 +11,7 @@ pub mod explain;
 mod measured;
 pub mod page;
 mod palette;
+pub mod replay;
 pub mod study;
 pub mod table;
 pub mod whatif;

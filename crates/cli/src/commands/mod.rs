@@ -7,6 +7,7 @@ mod fit;
 mod import;
 mod man;
 mod parts;
+mod replay;
 mod reproduce;
 mod run;
 mod schema;
@@ -39,6 +40,7 @@ commands! {
     Run => run,
     Explain => explain,
     Whatif => whatif,
+    Replay => replay,
     Parts => parts,
     Systems => systems,
     Check => check,

@@ -150,8 +150,9 @@ fn job_lines(asked: &Job, job: &JobOutcome, outcome: &Outcome) -> Vec<String> {
     let throughput = |figures: &Figures| format!("{}, {} IOPS", rate(figures.bytes_per_second), digits(figures.iops));
     let mut lines = vec![bold(&format!("{}: {}", job.name, throughput(&figures))), what];
     let sides = ["reads", "writes"].into_iter().enumerate();
-    let both: Vec<(&str, Figures, &JobTransfers)> =
-        sides.filter_map(|(side, word)| Some((word, Figures::of_side(job, side)?, job.sides[side].as_ref()?))).collect();
+    let both: Vec<(&str, Figures, &JobTransfers)> = sides
+        .filter_map(|(side, word)| Some((word, Figures::of_side(job, side)?, job.sides[side].as_ref()?)))
+        .collect();
     if let [_, _] = both[..] {
         for (word, figures, got) in both {
             lines.push(format!("  {word} {}", throughput(&figures)));

@@ -7,6 +7,7 @@ mod lists;
 mod measured;
 mod pages;
 mod program;
+mod replay;
 mod run;
 mod shell;
 mod whatif;

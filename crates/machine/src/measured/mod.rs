@@ -246,7 +246,7 @@ pub fn compare(file: &str, measured: &Measured, pairing: &Pairing, jobs: &[Job],
 /// One direction of a job; nothing where nothing was measured and nothing simulated.
 fn row(job: &MeasuredJob, side: usize, simulated: &[usize], explained: &Explained) -> Option<Row> {
     let outcomes = || simulated.iter().filter_map(|index| explained.outcome.jobs.get(*index));
-    let got = || outcomes().filter(|outcome| outcome.rw.sides()[side]);
+    let got = || outcomes().filter(|outcome| outcome.rw.sides().get(side) == Some(&true));
     let figures: Vec<Got> = got().filter_map(|outcome| as_fio_has_it(outcome, side)).collect();
     let measured = job.sides[side];
     if measured.is_none() && figures.is_empty() {

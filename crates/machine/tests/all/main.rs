@@ -11,6 +11,7 @@ mod pci_x;
 mod pcie;
 mod random_machines;
 mod readers;
+mod replay;
 mod sata;
 mod schemas;
 mod scsi_disk;

@@ -83,9 +83,17 @@ fn a_job_behind_a_stonewall_gets_what_it_gets_alone_and_begins_when_the_others_h
     assert!(first.end <= second.start && first.start == Time::ZERO && second.end == ran.simulated);
     assert_eq!(ran.jobs[0].sides[1].as_ref().map(|got| got.last_end <= first.end), Some(true));
     let alone = outcome("--bs=64k --size=2m --rw=write");
-    assert_eq!(ran.jobs[0].sides[1].as_ref().map(|got| got.last_end), alone.jobs[0].sides[1].as_ref().map(|g| g.last_end));
+    assert_eq!(
+        ran.jobs[0].sides[1].as_ref().map(|got| got.last_end),
+        alone.jobs[0].sides[1].as_ref().map(|g| g.last_end)
+    );
     for job in &ran.jobs[1..] {
-        assert_eq!((job.from, job.sides[0].as_ref().map(|got| got.bytes)), (second.from, Some(2 << 20)), "{}", job.name);
+        assert_eq!(
+            (job.from, job.sides[0].as_ref().map(|got| got.bytes)),
+            (second.from, Some(2 << 20)),
+            "{}",
+            job.name
+        );
     }
 
     let timed = "--bs=64k --time_based --ramp_time=100ms --size=1m --iodepth=4 --name=a --runtime=300ms --rw=read";
@@ -113,12 +121,12 @@ fn thinking_is_the_workloads_own_and_nothing_goes_without_a_name() {
 #[test]
 fn a_mix_and_its_think_time_are_numbers_that_can_be_moved() {
     let (blueprint, jobs) =
-        read("--rw=randrw --rwmixread=60 --bs=4k --size=1m --thinktime=5ms --time_based --runtime=1");
+        read("--rw=rw --rwmixread=60 --bs=4k --size=64k --thinktime=900 --time_based --runtime=100ms");
     let setting = Setting { blueprint, jobs: jobs.jobs };
     let found = sensitivities(&setting, 1, &|_| {}).expect("the job runs");
     let of = |name: &str| found.numbers.iter().find(|number| number.parameter == name).expect("a number of the job");
     let think = of("job.thinktime");
-    assert_eq!((think.value.as_str(), of("job.rwmixread").value.as_str()), ("5000 us", "60 %"));
+    assert_eq!((think.value.as_str(), of("job.rwmixread").value.as_str()), ("900 us", "60 %"));
     assert!(think.elasticity.is_some_and(|elasticity| elasticity < -0.2), "{think:?}");
     assert_eq!(of("job.rwmixread").effects.len(), 2);
 }

@@ -2,6 +2,7 @@
 
 pub mod bars;
 pub mod curves;
+pub mod distributions;
 pub mod errors;
 pub mod lanes;
 pub mod stacks;

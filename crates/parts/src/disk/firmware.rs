@@ -59,7 +59,10 @@ impl Disk {
             let _ = self.write_slots.try_put(());
         }
         self.buffer.borrow_mut().write(command.lba, command.sectors);
-        let _ = self.jobs.try_put(Job::Write);
+        // One such job writes all that waits: beyond as many as there can be, they would only keep others out.
+        if self.jobs.len() < self.spec.cached_writes {
+            let _ = self.jobs.try_put(Job::Write);
+        }
     }
 
     async fn read(&self, command: Command) {
