@@ -53,8 +53,8 @@ impl Numbers {
     /// Names of the fitted numbers that a benchmark has.
     pub(super) fn of(benchmark: &str) -> Vec<&'static str> {
         match benchmark {
-            "office-light" => vec!["office_light_size", "light_cold"],
-            "office-heavy" => vec!["office_heavy_size", "heavy_cold"],
+            "office-light" => vec!["office_size", "light_cold"],
+            "office-heavy" => vec!["office_size", "office_heavy_cold"],
             "workstation-light" => vec!["workstation_light_size", "light_cold"],
             "workstation-heavy" => vec!["workstation_heavy_size", "heavy_cold"],
             "software-installation" => vec!["installation_size", "heavy_cold", "installation_reads"],
