@@ -9,6 +9,7 @@ pub mod myrinet;
 pub mod pcie_bench;
 pub mod pictures;
 pub mod piix4e;
+pub mod raid_pci;
 pub mod report;
 mod robustness;
 pub mod schema;
@@ -73,4 +74,5 @@ pub static STUDIES: &[Study] = &[
     Study { id: "piix4e", reproduce: piix4e::reproduce, pictures: piix4e::pictures, fit: piix4e::fit },
     Study { id: "pcie-bench", reproduce: pcie_bench::reproduce, pictures: pcie_bench::pictures, fit: pcie_bench::fit },
     Study { id: "myrinet", reproduce: myrinet::reproduce, pictures: myrinet::pictures, fit: myrinet::fit },
+    Study { id: "raid-pci", reproduce: raid_pci::reproduce, pictures: raid_pci::pictures, fit: raid_pci::fit },
 ];

@@ -47,7 +47,8 @@ pub fn throughput(blueprint: &Blueprint, jobs: &[Job], effort: Effort) -> Result
     Ok(over_seeds(&rates))
 }
 
-fn over_seeds(rates: &[f64]) -> Mean {
+/// The mean over runs that differ in their seeds.
+pub(crate) fn over_seeds(rates: &[f64]) -> Mean {
     let n = rates.len() as f64;
     let value = rates.iter().sum::<f64>() / n;
     let half_width = match rates.len() {

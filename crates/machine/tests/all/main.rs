@@ -9,6 +9,7 @@ mod mixes;
 mod nvme;
 mod pci_x;
 mod pcie;
+mod raid;
 mod random_machines;
 mod readers;
 mod replay;

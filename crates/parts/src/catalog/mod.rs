@@ -5,6 +5,7 @@ mod buses;
 mod host;
 mod ide;
 mod pci;
+mod raid;
 mod scsi;
 mod scsi_disk;
 mod sockets;
@@ -93,6 +94,9 @@ pub static KINDS: &[&Kind] = &[
     &scsi::SCSI_BUS,
     &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
+    &raid::RAID_CONTROLLER,
+    &raid::IDE_LOAD,
+    &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
 ];

@@ -19,6 +19,7 @@ use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
 use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::nic::Adapter;
+use crate::protocols::block_card::BlockCard;
 
 /// What one part offers to another.
 #[derive(Clone)]
@@ -61,6 +62,8 @@ pub enum Socket {
     ScsiBus(Rc<Channel>),
     /// A drive's place on a SCSI bus, by id.
     ScsiTarget(Rc<ScsiBus>, usize),
+    /// Registers of a storage card that takes whole commands.
+    BlockCard(Rc<dyn BlockCard>),
     /// Registers of a SCSI host adapter, for a driver.
     ScsiRegisters(Rc<ScsiAdapter>),
 }
@@ -104,6 +107,8 @@ pub enum Protocol {
     ScsiBus,
     /// A SCSI drive.
     ScsiTarget,
+    /// A driver of a storage card that takes whole commands.
+    BlockCard,
     /// A SCSI driver.
     ScsiRegisters,
 }
@@ -130,6 +135,7 @@ impl Protocol {
             Protocol::GpuRegisters => "the registers of a GPU",
             Protocol::ScsiBus => "a channel of a SCSI host adapter",
             Protocol::ScsiTarget => "an id of a SCSI bus",
+            Protocol::BlockCard => "the registers of a storage card",
             Protocol::ScsiRegisters => "the registers of a SCSI host adapter",
         }
     }

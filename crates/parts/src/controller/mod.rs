@@ -1,4 +1,6 @@
 //! Controllers that a processor speaks to through queues in memory.
 
+pub mod fasttrak;
 pub mod nvme;
+pub mod raid;
 pub mod scsi;

@@ -6,6 +6,7 @@ pub mod gpu;
 pub mod ide;
 pub mod nic;
 pub mod nvme;
+pub mod raid;
 pub mod requests;
 pub mod scsi;
 

@@ -1,0 +1,69 @@
+//! RAID controllers, an IDE card that loads a bus, and the driver of both.
+
+use super::pci::plug;
+use super::{Built, Kind, Protocol, Socket};
+use crate::bus::pci::initiator::Initiator;
+use crate::controller::fasttrak::{self, Fasttrak};
+use crate::controller::raid::{self, Raid};
+use crate::controller::scsi::channel::{self, Channel};
+use crate::driver;
+
+/// `raid-controller`
+pub static RAID_CONTROLLER: Kind = Kind {
+    model: "raid-controller",
+    plugs: &[("at", Protocol::Pci)],
+    sockets: |p| {
+        let channels = raid::channels(p)?;
+        let buses = (0..channels).map(|index| (format!("channel{index}"), Protocol::ScsiBus));
+        Ok(buses.chain([("registers".into(), Protocol::BlockCard)]).collect())
+    },
+    required: &["registers"],
+    software: false,
+    build: |context, p| {
+        let (spec, card, end) = (raid::Spec::read(p)?, Initiator::read_spec(p)?, channel::read(p)?);
+        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let initiator = plug(context.sim, context.name, card, slot, p)?;
+        let channels: Vec<_> = (0..spec.channels).map(|_| Channel::new(context.sim, end.clone())).collect();
+        let buses = channels.iter().enumerate();
+        let mut sockets: Vec<(String, Socket)> =
+            buses.map(|(index, channel)| (format!("channel{index}"), Socket::ScsiBus(channel.clone()))).collect();
+        let raid = Raid::new(context.sim, context.name, spec, initiator, channels);
+        sockets.push(("registers".into(), Socket::BlockCard(raid)));
+        Ok(Built { sockets, ..Built::default() })
+    },
+};
+
+/// `ide-load`
+pub static IDE_LOAD: Kind = Kind {
+    model: "ide-load",
+    plugs: &[("at", Protocol::Pci)],
+    sockets: |_| Ok(vec![("registers".into(), Protocol::BlockCard)]),
+    required: &["registers"],
+    software: false,
+    build: |context, p| {
+        let (spec, card) = (fasttrak::Spec::read(p)?, Initiator::read_spec(p)?);
+        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let initiator = plug(context.sim, context.name, card, slot, p)?;
+        let card = Fasttrak::new(context.sim, context.name, spec, initiator);
+        Ok(Built { sockets: vec![("registers".into(), Socket::BlockCard(card))], ..Built::default() })
+    },
+};
+
+/// `block-card-driver`
+pub static BLOCK_CARD_DRIVER: Kind = Kind {
+    model: "block-card-driver",
+    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::BlockCard)],
+    sockets: |_| Ok(Vec::new()),
+    required: &[],
+    software: true,
+    build: |context, p| {
+        let spec = driver::raid::Spec::read(p)?;
+        let [Socket::Software(processor), Socket::BlockCard(card)] = &context.plugs[..] else {
+            unreachable!("plugs are checked")
+        };
+        let started = card.clone().start();
+        started.map_err(|(problem, help)| p.error("queue_depth", problem, help))?;
+        let volumes = driver::raid::install(context.sim, context.name, spec, processor, card.clone());
+        Ok(Built { volumes, ..Built::default() })
+    },
+};

@@ -1,0 +1,245 @@
+//! The array: which drive has what, the queue and the tags of each, and reads that do without a lost drive.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim, Time};
+
+use super::layout::{Layout, SECTOR_BYTES};
+use super::{Client, MOVED, Raid, Spec};
+use crate::controller::scsi::channel::Channel;
+
+static NO_COMMAND: Label = Label::reason("no command for the drive");
+/// A firmware process waits for drives.
+pub(super) static DRIVES_AT_WORK: Label = Label::reason("drives at work");
+static LOST: Label = Label::protocol("lost commands noticed");
+
+/// Rows that can be written at a time, each by one who has its number modulo this.
+const ROW_LOCKS: usize = 64;
+/// READ(10) and WRITE(10) move this many sectors; whole pages of them.
+const SECTORS_MAX: u64 = 65_535 / 8 * 8;
+
+/// A command to a drive.
+struct Job {
+    writes: bool,
+    sector: u64,
+    sectors: u64,
+    client: Rc<Client>,
+}
+
+/// A drive of the array, or a spare.
+struct Drive {
+    channel: usize,
+    target: usize,
+    jobs: Queue<Job>,
+    /// Commands that wait or are under way.
+    under_way: Cell<u32>,
+    failed: Cell<bool>,
+}
+
+/// The array.
+pub(super) struct Array {
+    pub(super) layout: Layout,
+    drives: Vec<Drive>,
+    /// Of each drive of the layout: who is in its place.
+    places: RefCell<Vec<usize>>,
+    /// The place that is being rebuilt, and the rows that are.
+    pub(super) rebuilding: Cell<Option<(usize, u64)>>,
+    /// Room to write a row of a parity array.
+    pub(super) row_locks: Vec<Queue<()>>,
+    /// Which copy was read last.
+    copy: Cell<bool>,
+    spares: usize,
+}
+
+impl Array {
+    /// The drives of all channels, in turn from each, so that neighbours of a row are on different channels.
+    pub(super) fn find(
+        sim: &Sim,
+        name: &str,
+        spec: &Spec,
+        channels: &[Rc<Channel>],
+    ) -> Result<Array, (String, String)> {
+        let all: Vec<Vec<_>> = channels.iter().map(|channel| channel.targets()).collect();
+        let most = all.iter().map(Vec::len).max().unwrap_or(0);
+        let (mut drives, mut smallest) = (Vec::new(), u64::MAX);
+        for index in 0..most {
+            for (channel, targets) in all.iter().enumerate() {
+                let Some((target, _, blocks)) = targets.get(index) else { continue };
+                smallest = smallest.min(blocks * SECTOR_BYTES);
+                drives.push(Drive {
+                    channel,
+                    target: *target,
+                    jobs: Queue::new(sim, usize::MAX),
+                    under_way: Cell::new(0),
+                    failed: Cell::new(false),
+                });
+            }
+        }
+        if drives.len() != spec.drives + spec.spares {
+            let problem = format!("{name} has {} drives and {} spares", spec.drives, spec.spares);
+            return Err((problem, format!("there are {} drives at its channels", drives.len())));
+        }
+        let layout = Layout::new(spec.level, spec.drives, spec.unit_bytes, smallest);
+        let layout = layout.map_err(|(problem, help)| (problem, help.to_string()))?;
+        let row_locks = (0..ROW_LOCKS).map(|_| Queue::new(sim, 1)).collect::<Vec<_>>();
+        for lock in &row_locks {
+            let _ = lock.try_put(());
+        }
+        Ok(Array {
+            layout,
+            drives,
+            places: RefCell::new((0..spec.drives).collect()),
+            rebuilding: Cell::new(None),
+            row_locks,
+            copy: Cell::new(false),
+            spares: spec.spares,
+        })
+    }
+
+    /// Whether the drive in a place of the layout can be read or written at a row.
+    pub(super) fn is_there(&self, place: usize, row: u64) -> bool {
+        match self.rebuilding.get() {
+            Some((rebuilt, rows)) if rebuilt == place => row < rows,
+            _ => !self.drives[self.places.borrow()[place]].failed.get(),
+        }
+    }
+
+    /// Whether the drive in a place has nothing to do.
+    pub(super) fn is_idle(&self, place: usize) -> bool {
+        self.drives[self.places.borrow()[place]].under_way.get() == 0
+    }
+
+    /// The drive in a place fails.
+    pub(super) fn fail(&self, place: usize) {
+        self.drives[self.places.borrow()[place]].failed.set(true);
+    }
+
+    /// Puts a spare in a place; its rows are filled one by one. Whether there is one.
+    pub(super) fn replace(&self, place: usize) -> bool {
+        if self.spares == 0 {
+            return false;
+        }
+        self.places.borrow_mut()[place] = self.layout.drives;
+        self.rebuilding.set(Some((place, 0)));
+        true
+    }
+
+    /// Sends a drive what to read or write; its end is told to the client. Returns how many commands that are.
+    pub(super) fn send(&self, client: &Rc<Client>, place: usize, writes: bool, offset_bytes: u64, bytes: u64) -> u32 {
+        let drive = &self.drives[self.places.borrow()[place]];
+        let (mut sector, mut left, mut sent) = (offset_bytes / SECTOR_BYTES, bytes / SECTOR_BYTES, 0);
+        while left > 0 {
+            let sectors = left.min(SECTORS_MAX);
+            let job = Job { writes, sector, sectors, client: client.clone() };
+            drive.under_way.set(drive.under_way.get() + 1);
+            if drive.jobs.try_put(job).is_err() {
+                unreachable!("the queue takes any number of commands");
+            }
+            (sector, left, sent) = (sector + sectors, left - sectors, sent + 1);
+        }
+        sent
+    }
+
+    /// Waits for so many commands. Whether all of them have been carried out.
+    pub(super) async fn settle(&self, client: &Client, sent: u32) -> bool {
+        let mut well = true;
+        for _ in 0..sent {
+            well &= client.ended.take(&DRIVES_AT_WORK).await;
+        }
+        well
+    }
+}
+
+/// Gives every drive its tags: processes that carry its commands.
+pub(super) fn start(raid: &Rc<Raid>) {
+    for (index, drive) in raid.array().drives.iter().enumerate() {
+        let tags = (raid.channels[drive.channel].tags(drive.target) as u64).min(raid.spec.drive_tags);
+        for tag in 0..tags {
+            let running = raid.clone();
+            let name = format!("{}.drive{index}.tag{tag:03}", raid.name);
+            raid.sim.process(&name, async move { running.run_tag(index).await });
+        }
+    }
+}
+
+impl Raid {
+    async fn run_tag(&self, index: usize) {
+        let drive = &self.array().drives[index];
+        loop {
+            let job = drive.jobs.take(&NO_COMMAND).await;
+            let well = self.carry_out(drive, &job).await;
+            drive.under_way.set(drive.under_way.get() - 1);
+            let _ = job.client.ended.try_put(well);
+            if drive.under_way.get() == 0 {
+                self.destage_if_idle();
+            }
+        }
+    }
+
+    /// A command to a drive, whose bytes cross the memory on their way. Whether the drive lived long enough.
+    async fn carry_out(&self, drive: &Drive, job: &Job) -> bool {
+        if drive.failed.get() {
+            return false;
+        }
+        self.compute(self.spec.drive_command).await;
+        let channel = &self.channels[drive.channel];
+        let mut exchange = channel.begin(drive.target, job.writes, job.sector, job.sectors as u32).await;
+        while let Some(bytes) = exchange.next().await {
+            self.cross_memory(&MOVED, u64::from(bytes)).await;
+            exchange.moved(bytes);
+        }
+        if drive.failed.get() {
+            let noticed = self.spec.failure.map_or(Time::ZERO, |failure| failure.noticed);
+            if noticed > Time::ZERO {
+                self.processor.delay(&LOST, noticed).await;
+            }
+            return false;
+        }
+        true
+    }
+
+    /// Reads a range of the array into the memory, from the other drives where one is lost.
+    pub(super) async fn read_array(&self, client: &Rc<Client>, at_bytes: u64, bytes: u64) {
+        let array = self.array();
+        // Once more for what is lost under way: then it is known which drive that is.
+        for _ in 0..=array.drives.len() {
+            let (mut at, end, mut sent, mut rebuilt) = (at_bytes, at_bytes + bytes, 0, 0);
+            while at < end {
+                let part = array.layout.left_in_unit(at).min(end - at);
+                let place = array.layout.place(at);
+                let row = array.layout.row(at);
+                match self.source(place.drive, row) {
+                    Some(drive) => sent += array.send(client, drive, false, place.offset_bytes, part),
+                    None => {
+                        rebuilt += part;
+                        for other in (0..array.layout.drives).filter(|other| *other != place.drive) {
+                            sent += array.send(client, other, false, place.offset_bytes, part);
+                        }
+                    }
+                }
+                at += part;
+            }
+            let well = array.settle(client, sent).await;
+            if rebuilt > 0 {
+                self.parity(rebuilt, array.layout.drives as u64).await;
+            }
+            if well {
+                return;
+            }
+        }
+    }
+
+    /// Where to read what a drive of the layout has: there, or from its mirror.
+    fn source(&self, place: usize, row: u64) -> Option<usize> {
+        let array = self.array();
+        let there = array.is_there(place, row);
+        match array.layout.mirror(place) {
+            Some(mirror) if array.is_there(mirror, row) => {
+                let second = array.copy.replace(!array.copy.get());
+                Some(if second || !there { mirror } else { place })
+            }
+            _ => there.then_some(place),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The firmware's contexts: a host command each, from its description to its status.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue};
+
+use super::{Client, MOVED, Raid};
+use crate::protocols::block_card::Command;
+use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
+
+static NOTHING_WRITTEN: Label = Label::reason("no register written");
+static NO_COMMAND: Label = Label::reason("no command from the host");
+
+/// Starts as many contexts as there can be commands.
+pub(super) fn start(raid: &Rc<Raid>) {
+    let listening = raid.clone();
+    raid.sim.process(&format!("{}.doorbell", raid.name), async move { listening.run_doorbell().await });
+    for context in 0..raid.spec.commands {
+        let (running, client) = (raid.clone(), Rc::new(Client::new(&raid.sim)));
+        let name = format!("{}.context{context:03}", raid.name);
+        raid.sim.process(&name, async move { running.run_context(&client).await });
+    }
+}
+
+impl Raid {
+    async fn run_doorbell(&self) {
+        loop {
+            self.initiator.slot().written().take(&NOTHING_WRITTEN).await;
+            if let Some(command) = self.registers.arrived()
+                && self.commands.try_put(command).is_err()
+            {
+                unreachable!("the queue takes any number of commands");
+            }
+        }
+    }
+
+    async fn run_context(&self, client: &Rc<Client>) {
+        let commands: &Queue<Command> = &self.commands;
+        loop {
+            let command = commands.take(&NO_COMMAND).await;
+            self.initiator.read(command.described_at, self.spec.description_bytes, &DESCRIPTOR_DATA).await;
+            self.compute(self.spec.command).await;
+            if command.writes {
+                self.write(client, &command).await;
+            } else {
+                self.read(client, &command).await;
+            }
+            self.initiator.write(command.described_at, self.spec.status_bytes, &DESCRIPTOR_DATA).await;
+            self.registers.finish(command.number);
+            self.initiator.interrupt();
+        }
+    }
+
+    /// Moves a command's bytes between the memory and the host, page by page.
+    pub(super) async fn move_to_host(&self, command: &Command) {
+        let mut done = 0;
+        while done < command.bytes {
+            let part = (command.bytes - done).min(self.spec.page_bytes);
+            self.cross_memory(&MOVED, u64::from(part)).await;
+            self.initiator.write(command.buffer + done, part, &DATA).await;
+            done += part;
+        }
+    }
+
+    /// The other way.
+    pub(super) async fn move_from_host(&self, command: &Command) {
+        let mut done = 0;
+        while done < command.bytes {
+            let part = (command.bytes - done).min(self.spec.page_bytes);
+            self.initiator.read(command.buffer + done, part, &DATA).await;
+            self.cross_memory(&MOVED, u64::from(part)).await;
+            done += part;
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A RAID controller: a card with a processor, a memory, SCSI channels, and firmware that makes one device of many
+//! drives.
+//!
+//! ```text
+//!   PCI ◀──▶ memory ◀──▶ SCSI channels ◀──▶ drives          every byte crosses the memory twice
+//!              ▲
+//!          firmware: contexts of host commands ─▶ cache ─▶ array ─▶ a queue and tags a drive
+//!                    read-ahead, destaging, rebuilding, each by processes of its own
+//! ```
+//!
+//! - Firmware (`contexts.rs`): takes a command with its doorbell, fetches it, and carries it out (`reads.rs`,
+//!   `writes.rs`); the status goes to the host's memory before the interrupt.
+//! - The cache (`cache.rs`) holds lines with a mark a sector. Writes end when they are in it (write-back) or on the
+//!   drives (write-through). It is written to the drives while they are idle, or only when as much is unwritten as may
+//!   be; lines that follow one another go together. Reads that follow one another are read ahead.
+//! - The array (`array.rs`, `parity.rs`) spreads bytes over drives (`layout.rs`), computes parity in the memory, and does
+//!   without a drive that has failed; `rebuild.rs` fills a spare.
+//!
+//! A drive that fails takes the commands with it that are under way; they are done again from the others.
+//!
+//! Not modelled: several arrays of one card, the content of any byte, consistency checks, patrol reads, the battery and
+//! what becomes of the cache without it, write-back turned off by a failure, reading all drives of a row to write most
+//! of it (only whole rows are written without reading, or what a lost drive asks for), commands that are aborted.
+
+mod array;
+mod cache;
+mod contexts;
+mod destage;
+pub mod layout;
+mod parity;
+mod read_ahead;
+mod reads;
+mod rebuild;
+mod spec;
+mod writes;
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use crate::bus::pci::initiator::Initiator;
+use crate::bus::pci::slot::Slot;
+use crate::controller::scsi::channel::Channel;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::block_card::{BlockCard, Command, Registers};
+use array::Array;
+use cache::Cache;
+pub use spec::Spec;
+
+static PROCESSOR_BUSY: Label = Label::reason("processor of the adapter busy");
+static MEMORY_BUSY: Label = Label::reason("memory of the adapter busy");
+static FIRMWARE: Label = Label::protocol("firmware");
+/// Bytes of the user cross the adapter's memory.
+static MOVED: Label = Label::payload("data");
+static XOR: Label = Label::protocol("parity");
+
+/// A process of the firmware that waits for drives, or for other processes.
+struct Client {
+    /// Its commands to drives that have ended, and whether well.
+    ended: Queue<bool>,
+    /// Something has changed that it waits for.
+    bell: Queue<()>,
+}
+
+impl Client {
+    fn new(sim: &Sim) -> Client {
+        Client { ended: Queue::new(sim, usize::MAX), bell: Queue::new(sim, 1) }
+    }
+}
+
+/// How many SCSI channels the controller of a file has.
+pub fn channels(p: &mut Parameters) -> Result<u64, SpecError> {
+    spec::channels(p)
+}
+
+/// A RAID controller.
+pub struct Raid {
+    sim: Sim,
+    name: String,
+    spec: Spec,
+    processor: Lane,
+    memory: Lane,
+    initiator: Rc<Initiator>,
+    channels: Vec<Rc<Channel>>,
+    array: OnceCell<Array>,
+    cache: RefCell<Cache>,
+    /// Who waits for a change in the cache.
+    waiting: RefCell<Vec<Rc<Client>>>,
+    commands: Queue<Command>,
+    registers: Registers,
+    ahead: read_ahead::ReadAhead,
+    /// One a drive: there may be something to destage.
+    destagers: RefCell<Vec<Queue<()>>>,
+}
+
+impl Raid {
+    /// A controller on a PCI card, with its channels.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, initiator: Rc<Initiator>, channels: Vec<Rc<Channel>>) -> Rc<Raid> {
+        let memory = sim.lane(&format!("{name}.memory"), None);
+        memory.carries(&MOVED, spec.memory_rate, Time::ps(1_000_000_000_000));
+        let lines = (spec.cache_bytes / spec.line_bytes) as usize;
+        Rc::new(Raid {
+            sim: sim.clone(),
+            name: name.to_string(),
+            processor: sim.lane(&format!("{name}.processor"), None),
+            memory,
+            initiator,
+            channels,
+            array: OnceCell::new(),
+            cache: RefCell::new(Cache::new(lines)),
+            waiting: RefCell::default(),
+            commands: Queue::new(sim, usize::MAX),
+            registers: Registers::default(),
+            ahead: read_ahead::ReadAhead::new(sim, &spec),
+            destagers: RefCell::default(),
+            spec,
+        })
+    }
+
+    fn array(&self) -> &Array {
+        self.array.get().expect("the firmware runs when the array has been found")
+    }
+
+    /// The adapter's processor works.
+    async fn compute(&self, span: Time) {
+        if span > Time::ZERO {
+            let grant = self.processor.acquire(&PROCESSOR_BUSY).await;
+            grant.hold(&FIRMWARE, span).await;
+        }
+    }
+
+    /// Bytes cross the adapter's memory, in bursts between which others have it.
+    async fn cross_memory(&self, phase: &'static Label, bytes: u64) {
+        let mut left = bytes;
+        while left > 0 {
+            let burst = left.min(self.spec.memory_burst);
+            let grant = self.memory.acquire(&MEMORY_BUSY).await;
+            grant.hold(phase, Time::ps((burst * 1_000_000_000_000).div_ceil(self.spec.memory_rate))).await;
+            left -= burst;
+        }
+    }
+
+    /// Wakes everybody who waits for the cache.
+    fn changed(&self) {
+        for client in self.waiting.borrow_mut().drain(..) {
+            let _ = client.bell.try_put(());
+        }
+    }
+
+    /// Waits until something has changed in the cache.
+    async fn wait_for_change(&self, client: &Rc<Client>, reason: &'static Label) {
+        self.waiting.borrow_mut().push(client.clone());
+        client.bell.take(reason).await;
+    }
+}
+
+impl BlockCard for Raid {
+    fn start(self: Rc<Raid>) -> Result<(), (String, String)> {
+        let array = Array::find(&self.sim, &self.name, &self.spec, &self.channels)?;
+        if self.array.set(array).is_err() {
+            return Err(("the adapter has a driver already".into(), "one driver an adapter".into()));
+        }
+        array::start(&self);
+        contexts::start(&self);
+        read_ahead::start(&self);
+        destage::start(&self);
+        rebuild::start(&self);
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn slot(&self) -> &Slot {
+        self.initiator.slot()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.array().layout.size_bytes()
+    }
+
+    fn commands_max(&self) -> u64 {
+        self.spec.commands
+    }
+
+    fn prepare(&self, command: Command) {
+        self.registers.write(Some(command));
+    }
+
+    fn acknowledge(&self) {
+        self.registers.write(None);
+    }
+
+    fn take_finished(&self) -> Option<u32> {
+        self.registers.take_finished()
+    }
+}

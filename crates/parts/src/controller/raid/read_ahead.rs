@@ -1,0 +1,120 @@
+//! Filling the cache: what is to be read from the drives, in order, and processes that have it read.
+//!
+//! A context orders what it misses, and what reads that follow one another will ask for. Lines come one by one, from
+//! several drives at once.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim};
+
+use super::cache::mask;
+use super::layout::SECTOR_BYTES;
+use super::spec::{ReadsAhead, Spec};
+use super::{Client, Raid};
+
+static NOTHING_TO_READ: Label = Label::reason("nothing to read from the drives");
+
+/// Sectors of a line to be read.
+struct Order {
+    number: u64,
+    first: u64,
+    count: u64,
+}
+
+/// What is known of streams, and what is ordered.
+pub(super) struct ReadAhead {
+    when: ReadsAhead,
+    /// Where the last streams ended, the oldest first. After any command where only the last one counts.
+    ends: RefCell<Vec<u64>>,
+    streams: usize,
+    /// What contexts wait for.
+    missed: Queue<Order>,
+    /// What nobody has asked for yet.
+    ahead: Queue<Order>,
+}
+
+impl ReadAhead {
+    pub(super) fn new(sim: &Sim, spec: &Spec) -> ReadAhead {
+        let streams = if spec.reads_ahead == ReadsAhead::InStreams { spec.streams } else { 1 };
+        let ends = RefCell::new(Vec::with_capacity(streams + 1));
+        let (missed, ahead) = (Queue::new(sim, usize::MAX), Queue::new(sim, usize::MAX));
+        ReadAhead { when: spec.reads_ahead, ends, streams, missed, ahead }
+    }
+
+    /// A read has come: whether it goes on where one ended before.
+    pub(super) fn goes_on(&self, at_bytes: u64, bytes: u64) -> bool {
+        if self.when == ReadsAhead::Never {
+            return false;
+        }
+        let mut ends = self.ends.borrow_mut();
+        let known = ends.iter().position(|end| *end == at_bytes);
+        if let Some(index) = known {
+            ends.remove(index);
+        } else if ends.len() == self.streams {
+            ends.remove(0);
+        }
+        ends.push(at_bytes + bytes);
+        known.is_some()
+    }
+
+    /// A write has come: the command before the next one was not a read.
+    pub(super) fn interrupted(&self) {
+        if self.when == ReadsAhead::AfterCommand {
+            self.ends.borrow_mut().clear();
+        }
+    }
+
+    /// Has sectors of a line read.
+    pub(super) fn miss(&self, number: u64, first: u64, count: u64) {
+        if self.missed.try_put(Order { number, first, count }).is_err() {
+            unreachable!("the queue takes any number of orders");
+        }
+    }
+}
+
+/// Starts as many processes as can be of use: two a drive, for either kind of order.
+pub(super) fn start(raid: &Rc<Raid>) {
+    for index in 0..2 * raid.spec.drives {
+        for (kind, orders) in [("missed", &raid.ahead.missed), ("ahead", &raid.ahead.ahead)] {
+            let (running, orders, client) = (raid.clone(), orders.clone(), Rc::new(Client::new(&raid.sim)));
+            let name = format!("{}.{kind}{index:03}", raid.name);
+            raid.sim.process(&name, async move { running.run_filler(&orders, &client).await });
+        }
+    }
+}
+
+impl Raid {
+    async fn run_filler(&self, orders: &Queue<Order>, client: &Rc<Client>) {
+        loop {
+            let Order { number, first, count } = orders.take(&NOTHING_TO_READ).await;
+            let at = number * self.spec.line_bytes + first * SECTOR_BYTES;
+            self.read_array(client, at, count * SECTOR_BYTES).await;
+            {
+                let mut cache = self.cache.borrow_mut();
+                if let Some(at) = cache.find(number) {
+                    cache.filled(at, mask(first, count));
+                }
+            }
+            self.changed();
+        }
+    }
+
+    /// Orders the lines from `next` on that are not there, as far as the firmware looks ahead.
+    pub(super) fn read_ahead(&self, next: u64) {
+        let sectors = self.spec.line_bytes / SECTOR_BYTES;
+        let end = (next + self.spec.ahead_lines).min(self.array().layout.size_bytes() / self.spec.line_bytes);
+        let mut cache = self.cache.borrow_mut();
+        for number in next..end {
+            if cache.find(number).is_some() {
+                continue;
+            }
+            // Nothing is written to the drives for the sake of what nobody has asked for yet.
+            let Some(at) = cache.take_in(number) else { return };
+            cache.fill(at, mask(0, sectors));
+            if self.ahead.ahead.try_put(Order { number, first: 0, count: sectors }).is_err() {
+                unreachable!("the queue takes any number of orders");
+            }
+        }
+    }
+}

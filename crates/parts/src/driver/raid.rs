@@ -1,0 +1,214 @@
+//! A driver of a storage card that takes whole commands: a description in memory, a doorbell, an interrupt.
+//!
+//! ```text
+//!   request ─▶ submission on the processor ─▶ doorbell ─▶ (card and drives work) ─▶ interrupt
+//!           ─▶ handler: interrupt status read ─▶ completions ─▶ acknowledgement written
+//! ```
+//!
+//! A request that is longer than a command may be becomes several. One process submits, one handles interrupts; it
+//! looks again until no command has ended.
+//!
+//! Not modelled: errors, time-outs, merging of requests, schedulers, polling, completions that are deferred.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use super::requests::Requests;
+use crate::bus::pci::slot::Slot;
+use crate::cpu::Processor;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::block_card::{BlockCard, Command};
+use crate::protocols::storage::{Operation, Request, Storage};
+
+static NO_REQUEST: Label = Label::workload("no request");
+static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
+static NO_COMMAND_FREE: Label = Label::reason("no command free");
+static CARD_AT_WORK: Label = Label::reason("card at work");
+
+/// Requests of all jobs that the driver holds.
+const REQUESTS_MAX: usize = 4_096;
+const COMMANDS_MAX: u64 = 256;
+const BLOCK_BYTES: u32 = 512;
+/// Memory of the buffers, and of the descriptions: so much for each command.
+const BUFFERS_AT: u32 = 0x1000_0000;
+const BUFFER_BYTES: u32 = 1 << 20;
+const DESCRIPTIONS_AT: u32 = 0x0800_0000;
+const DESCRIPTION_BYTES: u32 = 4_096;
+
+/// The driver's behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Commands under way, at most.
+    commands: u64,
+    /// Most bytes a command moves.
+    transfer_max: u32,
+    /// Processor time of a command's submission, and of its completion.
+    submission: Time,
+    completion: Time,
+    /// Processor time of the handler, besides completions and register reads.
+    handler: Time,
+    /// Processor time of a request above the driver.
+    time_above: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let commands = p.count("queue_depth")?;
+        if !(1..=COMMANDS_MAX).contains(&commands) {
+            let help = format!("expected 1 to {COMMANDS_MAX}");
+            return Err(p.error("queue_depth", "no driver has so many commands", help));
+        }
+        let transfer_max = p.bytes("transfer_max")?;
+        if !transfer_max.is_multiple_of(u64::from(BLOCK_BYTES))
+            || !(4_096..=u64::from(BUFFER_BYTES)).contains(&transfer_max)
+        {
+            let help = "expected 4 KiB to 1 MiB, a multiple of 512 B";
+            return Err(p.error("transfer_max", "no command moves that much", help));
+        }
+        Ok(Spec {
+            commands,
+            transfer_max: transfer_max as u32,
+            submission: p.time("submission")?,
+            completion: p.time("completion")?,
+            handler: p.time("interrupt.handler")?,
+            time_above: p.time("time_above")?,
+        })
+    }
+}
+
+/// A request that waits for its submission.
+struct Waiting {
+    request: Request,
+    since: Time,
+}
+
+/// The driver of one card.
+struct Driver {
+    sim: Sim,
+    spec: Spec,
+    lane: Lane,
+    processor: Rc<Processor>,
+    card: Rc<dyn BlockCard>,
+    slot: Slot,
+    requests: Queue<Waiting>,
+    /// Free commands, by number.
+    commands: Queue<u32>,
+    /// Of each command: the request that it belongs to.
+    owners: RefCell<Vec<u32>>,
+    under_way: Requests,
+}
+
+/// Starts the driver; returns the card's device by the card's name.
+pub fn install(
+    sim: &Sim,
+    name: &str,
+    spec: Spec,
+    processor: &Rc<Processor>,
+    card: Rc<dyn BlockCard>,
+) -> Vec<(String, Rc<dyn Storage>)> {
+    let count = spec.commands.min(card.commands_max());
+    let commands = Queue::new(sim, count as usize);
+    for number in 0..count as u32 {
+        let _ = commands.try_put(number);
+    }
+    let driver = Rc::new(Driver {
+        sim: sim.clone(),
+        lane: sim.lane(name, None),
+        processor: processor.clone(),
+        slot: card.slot().clone(),
+        requests: Queue::new(sim, REQUESTS_MAX),
+        commands,
+        owners: RefCell::new(vec![0; count as usize]),
+        under_way: Requests::default(),
+        card,
+        spec,
+    });
+    let (submitting, handling) = (driver.clone(), driver.clone());
+    sim.process(&format!("{name}.submission"), async move { submitting.run().await });
+    sim.process(&format!("{name}.handler"), async move { handling.run_handler().await });
+    vec![(driver.card.name().to_string(), driver)]
+}
+
+impl Storage for Driver {
+    fn submit(&self, request: Request) {
+        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
+            unreachable!("jobs keep fewer requests in flight than the driver takes");
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.card.size_bytes()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        BLOCK_BYTES
+    }
+
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.processor.clone())
+    }
+
+    fn time_per_request(&self) -> Time {
+        self.spec.time_above
+    }
+}
+
+impl Driver {
+    async fn run(&self) {
+        loop {
+            let mut next = self.requests.take(&NO_REQUEST).await;
+            loop {
+                self.submit_all(next.request).await;
+                match self.requests.try_take() {
+                    Some(waiting) => next = waiting,
+                    None => break,
+                }
+                self.lane.awaited(&SUBMITTED_LATER, next.since);
+            }
+        }
+    }
+
+    /// Submits the commands of a request.
+    async fn submit_all(&self, request: Request) {
+        let (writes, bytes, offset) = (request.operation == Operation::Write, request.bytes, request.offset_bytes);
+        let owner = self.under_way.open(request, bytes.div_ceil(self.spec.transfer_max));
+        let mut done = 0;
+        while done < bytes {
+            let number = self.commands.take(&NO_COMMAND_FREE).await;
+            let work = self.processor.dispatch().await;
+            work.compute(self.spec.submission).await;
+            let part = (bytes - done).min(self.spec.transfer_max);
+            self.owners.borrow_mut()[number as usize] = owner;
+            self.card.prepare(Command {
+                number,
+                writes,
+                offset_bytes: offset + u64::from(done),
+                bytes: part,
+                buffer: BUFFERS_AT + number * BUFFER_BYTES,
+                described_at: DESCRIPTIONS_AT + number * DESCRIPTION_BYTES,
+            });
+            self.slot.register_write(&work).await;
+            done += part;
+        }
+    }
+
+    async fn run_handler(&self) {
+        loop {
+            self.slot.interrupts().take(&CARD_AT_WORK).await;
+            let work = self.processor.dispatch().await;
+            work.compute(self.spec.handler).await;
+            self.slot.register_read(&work).await;
+            while let Some(number) = self.card.take_finished() {
+                work.compute(self.spec.completion).await;
+                let owner = self.owners.borrow()[number as usize];
+                let _ = self.commands.try_put(number);
+                self.under_way.part_ended(owner);
+            }
+            self.card.acknowledge();
+            self.slot.register_write(&work).await;
+        }
+    }
+}
