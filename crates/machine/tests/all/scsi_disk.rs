@@ -295,3 +295,43 @@ fn the_shipped_barracuda_is_that_of_the_files_but_for_bus_and_queue() {
         .collect();
     assert_eq!(differ, ["interface.rate", "queue.depth", "queue.scheduling"]);
 }
+
+#[test]
+fn damaged_files_of_disksims_are_refused_or_imported_and_never_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = drive_files(folder.path());
+    let names = ["tiny.diskspecs", "tiny.model", "tiny.seek"];
+    let whole = names.map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+    let mut state = 1u64;
+    let mut draw = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let words = ["{", "}", "[", "]", "=", ",", "#", "-1", "99999999999999", "0", "0.5", "source tiny.model", "\n", "é"];
+    let mut imported_ones = 0;
+    for case in 0..600 {
+        let file = draw(3);
+        let mut text = whole[file].clone();
+        for _ in 0..=draw(3) {
+            let boundary = |text: &str, mut at: usize| {
+                while !text.is_char_boundary(at) {
+                    at -= 1;
+                }
+                at
+            };
+            let start = boundary(&text, draw(text.len() + 1));
+            let end = boundary(&text, (start + draw(6)).min(text.len())).max(start);
+            text.replace_range(start..end, words[draw(words.len())]);
+        }
+        fs::write(folder.path().join(names[file]), &text).unwrap();
+        if let Ok(import) = imported(std::slice::from_ref(&path)) {
+            imported_ones += 1;
+            let mut sources = Sources::default();
+            let number = sources.add("imported", import.part.clone());
+            let read = part_file::read(&sources, number);
+            assert!(read.is_ok(), "case {case}: {}\n{}", read.unwrap_err().render(&sources, false), import.part);
+        }
+        fs::write(folder.path().join(names[file]), &whole[file]).unwrap();
+    }
+    assert!((30..570).contains(&imported_ones), "{imported_ones} of 600 could still be imported");
+}
