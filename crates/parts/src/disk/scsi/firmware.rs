@@ -74,14 +74,18 @@ impl ScsiDisk {
     /// Data of writes that wait for the arm come while it is at work for another command, as long as segments last.
     pub(super) async fn fetch_early(&self) {
         while self.fetched_early.get() < self.spec.segments {
-            let mut waiting = self.waiting.borrow_mut();
-            let fits = |job: &Job| job.writes && !job.here && job.sectors <= self.spec.segment_sectors;
-            let Some(index) = waiting.iter().position(fits) else { return };
-            let job = waiting.remove(index);
-            drop(waiting);
+            let Some(job) = self.next_to_fetch() else { return };
             self.fetched_early.set(self.fetched_early.get() + 1);
             self.transfers.put(Transfer::FetchEarly(job), &BUFFER_BUSY).await;
         }
+    }
+
+    /// The first write whose data could come now.
+    fn next_to_fetch(&self) -> Option<Job> {
+        let mut waiting = self.waiting.borrow_mut();
+        let fits = |job: &Job| job.writes && !job.here && job.sectors <= self.spec.segment_sectors;
+        let index = waiting.iter().position(fits)?;
+        Some(waiting.remove(index))
     }
 
     /// The arm will come to it.
