@@ -36,7 +36,7 @@ fn machine(disk: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>)
     }
     let jobs = if options.starts_with('[') {
         let file = sources.add("mixed.fio", options);
-        job_file::read(&mut sources, file)
+        job_file::read(&sources, file)
     } else {
         job_file::read_options(&mut sources, &options.split(' ').collect::<Vec<_>>())
     };

@@ -89,9 +89,12 @@ fn spec() -> Spec {
     Spec::read(&mut parameters(&borrowed)).expect("a right drive")
 }
 
-/// What the arm did: when, for how long, what.
+/// When, for how long, what.
+type Phase = (Time, Time, &'static str);
+
+/// What the arm did.
 #[derive(Default, Clone)]
-struct Seen(Rc<RefCell<Vec<(Time, Time, &'static str)>>>);
+struct Seen(Rc<RefCell<Vec<Phase>>>);
 
 impl Observer for Seen {
     fn records(&mut self, records: &[Record]) {
