@@ -29,6 +29,7 @@ fn bus_spec() -> bus::Spec {
     let us = || Value::Time(Time::us(1));
     let phases = ["arbitration", "selection", "reselection", "message_out", "message_in", "command", "status"];
     let mut values: Vec<(&str, Value)> = phases.iter().map(|phase| (*phase, us())).collect();
+    values.push(("order", Value::Text("ids".into())));
     values.extend([("width", Value::Bytes(2)), ("rate", Value::Rate(40_000_000)), ("round_trip", us())]);
     bus::Spec::read(&mut parameters(&values)).expect("a right bus")
 }
