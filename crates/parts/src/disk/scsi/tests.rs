@@ -29,6 +29,7 @@ fn bus_spec() -> bus::Spec {
     let us = || Value::Time(Time::us(1));
     let phases = ["arbitration", "selection", "reselection", "message_out", "message_in", "command", "status"];
     let mut values: Vec<(&str, Value)> = phases.iter().map(|phase| (*phase, us())).collect();
+    values.push(("order", Value::Text("ids".into())));
     values.extend([("width", Value::Bytes(2)), ("rate", Value::Rate(40_000_000)), ("round_trip", us())]);
     bus::Spec::read(&mut parameters(&values)).expect("a right bus")
 }
@@ -89,9 +90,12 @@ fn spec() -> Spec {
     Spec::read(&mut parameters(&borrowed)).expect("a right drive")
 }
 
-/// What the arm did: when, for how long, what.
+/// When, for how long, what.
+type Phase = (Time, Time, &'static str);
+
+/// What the arm did.
 #[derive(Default, Clone)]
-struct Seen(Rc<RefCell<Vec<(Time, Time, &'static str)>>>);
+struct Seen(Rc<RefCell<Vec<Phase>>>);
 
 impl Observer for Seen {
     fn records(&mut self, records: &[Record]) {
