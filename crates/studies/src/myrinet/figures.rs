@@ -6,13 +6,10 @@ use super::cells;
 use crate::Wish;
 use crate::pictures::{Axis, Chart, Panel, Pictures};
 
-/// Slots of one drawing.
-const SLOTS: usize = 6;
-
 /// A chart of as many slots as can be told apart, three times.
 pub fn pictures(_: &Wish) -> Result<Pictures, Failure> {
     let hosts: Vec<String> = cells::all().into_iter().map(|row| row.host).collect();
-    let charts = hosts.chunks(SLOTS).enumerate().map(|(number, hosts)| bursts(number + 1, hosts));
+    let charts = hosts.chunks(cells::GROUP).enumerate().map(|(number, hosts)| bursts(number + 1, hosts));
     Ok(Pictures { charts: charts.collect(), timelines: Vec::new() })
 }
 
@@ -20,7 +17,7 @@ fn bursts(number: usize, hosts: &[String]) -> Chart {
     let panel = |mark: &str, title: &str, direction: &str| Panel {
         mark: mark.into(),
         title: title.into(),
-        keys: vec![("direction".into(), direction.into())],
+        keys: vec![("group".into(), number.to_string()), ("direction".into(), direction.into())],
     };
     let short = |host: &String| host.split('/').next().unwrap_or(host).trim().to_string();
     Chart {
