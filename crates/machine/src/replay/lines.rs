@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
+use memchr::memchr;
+
 use crate::problem::{Problem, Sources, place};
 
 /// Bytes that are read at a time.
@@ -117,7 +119,7 @@ impl Lines {
     fn next_line(&mut self) -> Result<bool, TraceProblem> {
         let mut searched = self.next;
         loop {
-            if let Some(found) = self.buffer[searched..self.filled].iter().position(|byte| *byte == b'\n') {
+            if let Some(found) = memchr(b'\n', &self.buffer[searched..self.filled]) {
                 self.take(searched + found, searched + found + 1);
                 break;
             }
