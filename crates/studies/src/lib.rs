@@ -5,6 +5,7 @@
 
 mod machines;
 pub mod measure;
+pub mod myrinet;
 pub mod pcie_bench;
 pub mod pictures;
 pub mod piix4e;
@@ -71,4 +72,5 @@ impl Study {
 pub static STUDIES: &[Study] = &[
     Study { id: "piix4e", reproduce: piix4e::reproduce, pictures: piix4e::pictures, fit: piix4e::fit },
     Study { id: "pcie-bench", reproduce: pcie_bench::reproduce, pictures: pcie_bench::pictures, fit: pcie_bench::fit },
+    Study { id: "myrinet", reproduce: myrinet::reproduce, pictures: myrinet::pictures, fit: myrinet::fit },
 ];

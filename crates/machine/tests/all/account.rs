@@ -39,6 +39,26 @@ fn the_account_adds_up_with_links_both_ways() {
     assert!(lanes > 500, "{lanes} lanes were accounted for");
 }
 
+#[test]
+fn the_account_adds_up_on_segments_with_bus_masters() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut lanes = 0;
+    for seed in 0..150 {
+        lanes += adds_up(&random_machines::pci_x(&library, seed, "120us"), seed);
+    }
+    assert!(lanes > 800, "{lanes} lanes were accounted for");
+}
+
+#[test]
+fn the_account_adds_up_on_scsi_buses() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut lanes = 0;
+    for seed in 0..150 {
+        lanes += adds_up(&random_machines::scsi::machine(&library, seed, "60ms"), seed);
+    }
+    assert!(lanes > 800, "{lanes} lanes were accounted for");
+}
+
 /// Accounts for a machine's run and checks the sums; returns how many lanes there were.
 fn adds_up(drawn: &Drawn, seed: u64) -> usize {
     let (account, words) = (account(drawn, seed, true), &drawn.words);

@@ -1,6 +1,8 @@
 //! Random machines: the test bed with one or two disks, or a shipped system with PCI Express links; some numbers
 //! changed, jobs of any kind.
 
+pub mod scsi;
+
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
@@ -154,6 +156,101 @@ pub fn serial(library: &Library, seed: u64, runtime: &str) -> Drawn {
         } else {
             draw.of(&["512", "4k", "8k", "64k"])
         };
+        options.push(format!("--name={name}"));
+        options.extend(
+            [("filename", device), ("rw", rw), ("bs", bs), ("iodepth", depth), ("runtime", runtime)]
+                .map(|(key, value)| format!("--{key}={value}")),
+        );
+        options.push("--time_based".into());
+    }
+    let jobs = job_file::read_options(&mut sources, &options).expect("right options").jobs;
+    Drawn { blueprint, jobs, words: format!("{system} {options:?} {changes:?}") }
+}
+
+const PCI_BUS: &[(&str, &[&str])] = &[
+    ("clock", &["33.333333 MHz", "66.666667 MHz", "100 MHz", "133.333333 MHz"]),
+    ("mode", &["PCI-X", "PCI-X", "PCI"]),
+    ("width", &["4 B", "8 B"]),
+    ("latency_timer", &["0 clocks", "16 clocks", "64 clocks", "255 clocks"]),
+    ("disconnect", &["1 clock", "2 clocks"]),
+];
+const PCI_BRIDGE: &[(&str, &[&str])] = &[
+    ("latency", &["0 ns", "40 ns", "150 ns"]),
+    ("boundary", &["64 B", "512 B", "4 KiB"]),
+    ("write.buffer", &["128 B", "200 B", "512 B", "4 KiB"]),
+    ("write.gather", &["128 B", "512 B"]),
+    ("write.under_way", &["1 transaction", "3 transactions"]),
+    ("write.response", &["1 clock", "8 clocks"]),
+    ("read.latched", &["1 transaction", "2 transactions", "8 transactions"]),
+    ("read.piece", &["64 B", "128 B", "4 KiB"]),
+    ("read.ahead", &["1 transaction", "4 transactions", "32 transactions"]),
+    ("read.first", &["8 B", "128 B", "1 KiB"]),
+    ("read.prefetch_multiple", &["64 B", "512 B", "4 KiB"]),
+];
+const PCI_LINK: &[(&str, &[&str])] = &[
+    ("rate", &["200 MB/s", "1066.7 MB/s", "3.2 GB/s"]),
+    ("ways", &["apart", "shared"]),
+    ("payload", &["64 B", "512 B"]),
+    ("write_overhead", &["0 B", "16 B"]),
+    ("latency", &["0 ns", "30 ns"]),
+];
+const PCI_CARD: &[(&str, &[&str])] = &[
+    ("pci.mode", &["PCI-X", "PCI-X", "PCI"]),
+    ("pci.clock", &["33.333333 MHz", "66.666667 MHz", "133.333333 MHz"]),
+    ("pci.width", &["4 B", "8 B"]),
+    ("pci.burst", &["128 B", "512 B", "4 KiB"]),
+    ("pci.read_request", &["512 B", "4 KiB"]),
+    ("pci.read", &["memory read", "memory read line", "memory read multiple"]),
+    ("pci.splits", &["1 transaction", "4 transactions"]),
+    ("pci.gap", &["0 clocks", "6 clocks"]),
+    ("pci.retry_idle", &["0 clocks", "2 clocks", "20 clocks"]),
+    ("block", &["512 B", "4 KiB"]),
+    ("buffers", &["1 packet", "8 packets"]),
+    ("ports", &["1 port", "2 ports"]),
+    ("local_memory", &["500 MB/s", "2.664 GB/s"]),
+];
+
+/// A shipped system with a Myrinet adapter, its numbers drawn, one to three jobs on its devices.
+#[allow(dead_code)]
+pub fn pci_x(library: &Library, seed: u64, runtime: &str) -> Drawn {
+    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut sources = Sources::default();
+    let with_adapter = |name: &&str| library.system(name).is_some_and(|text| text.text.contains("network/myricom"));
+    let systems: Vec<&str> = library.systems().filter(with_adapter).collect();
+    let behind_bridge = "myrinet-x5dl8-behind-bridge";
+    let system = if seed.is_multiple_of(3) { behind_bridge } else { draw.of(&systems) };
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let mut blueprint = Blueprint::read(library, &mut sources, file).expect("a right system");
+    let mut changes = Vec::new();
+    for part in blueprint.parts() {
+        let tables: &[_] = match part.model() {
+            "pci-bus" => &[PCI_BUS],
+            "pci-x-bridge" => &[PCI_BRIDGE],
+            "pci-to-pci-bridge" => &[PCI_BRIDGE, PCI_CARD],
+            "host-link" => &[PCI_LINK],
+            "myrinet-adapter" => &[PCI_CARD],
+            _ => &[],
+        };
+        for (key, values) in tables.iter().copied().flatten().filter(|(key, _)| part.parameters.has(key)) {
+            let (value, kept) = (draw.of(values), draw.of(&["as it is", "changed"]));
+            if kept == "changed" {
+                changes.push(format!("{}.{key}={value}", part.name));
+            }
+        }
+    }
+    // What one part refuses beside the others stays as it is shipped.
+    changes.retain(|change| {
+        let mut changed = blueprint.clone();
+        let taken = changed.set(change).is_ok();
+        blueprint = if taken { changed } else { blueprint.clone() };
+        taken
+    });
+    let mut options = Vec::new();
+    for name in ["first", "second", "third"].iter().take(1 + seed as usize % 3) {
+        let (device, bs) =
+            (draw.of(&["nic", "nic.both", "nic.user"]), draw.of(&["64", "300", "512", "4k", "10000", "64k"]));
+        let (rw, depth) = (draw.of(&["read", "write", "randread", "randwrite"]), draw.of(&["1", "4", "40"]));
         options.push(format!("--name={name}"));
         options.extend(
             [("filename", device), ("rw", rw), ("bs", bs), ("iodepth", depth), ("runtime", runtime)]

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Lane, Sim, Time};
 
-use super::path::{latency, rate, span};
+use super::path::{carries, latency, rate, span};
 use crate::parameters::{Parameters, SpecError};
 
 static MEMORY_BUSY: Label = Label::reason("memory busy");
@@ -58,7 +58,7 @@ impl Memory {
     /// The memory of the host `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<Memory> {
         let lane = sim.lane(&format!("{name}.memory"), None);
-        lane.carries(&MEMORY_DATA, spec.rate, Time::ms(1_000));
+        carries(&lane, &MEMORY_DATA, spec.rate);
         Rc::new(Memory { spec, lane, interrupts: sim.lane(name, None) })
     }
 
@@ -75,5 +75,13 @@ impl Memory {
     pub(super) async fn write(&self, bytes: u32, user: bool) {
         let label = if user { &MEMORY_DATA } else { &MEMORY_OTHER };
         self.lane.acquire(&MEMORY_BUSY).await.hold(label, span(u64::from(bytes), self.spec.rate)).await;
+    }
+}
+
+#[cfg(test)]
+impl Spec {
+    /// A host for tests: 100 ns to memory, 4 GB/s.
+    pub(crate) fn example() -> Spec {
+        Spec { ports: 1, read_latency: Time::ns(100), rate: 4_000_000_000, interrupt: Time::us(1) }
     }
 }

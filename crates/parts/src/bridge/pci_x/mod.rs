@@ -151,3 +151,17 @@ fn clocks(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
     }
     Ok(clocks)
 }
+
+#[cfg(test)]
+impl Spec {
+    /// A bridge for tests of what hangs on it: 40 ns each way, a buffer of 1 KiB, pieces of 128 bytes.
+    pub(crate) fn example(latched: u64, ahead: u64) -> Spec {
+        let prefetch = [64, 128, 512];
+        Spec {
+            latency: Time::ns(40),
+            boundary: 4_096,
+            write: Writes { buffer: 1_024, accept: 128, gather: 256, under_way: 4, response: 1 },
+            read: Reads { latched, piece: 128, ahead, first: 128, response: 2, prefetch },
+        }
+    }
+}

@@ -97,6 +97,15 @@ pub(super) fn latency(p: &mut Parameters, key: &str) -> Result<Time, SpecError> 
     Ok(latency)
 }
 
+/// Says that a lane moves bytes at so many a second, in small numbers.
+pub(super) fn carries(lane: &Lane, phase: &'static Label, rate: u64) {
+    let (mut divisor, mut rest) = (1_000_000_000_000, rate);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    lane.carries(phase, rate / divisor, Time::ps(1_000_000_000_000 / divisor));
+}
+
 /// How long `bytes` take at `rate`.
 pub(super) fn span(bytes: u64, rate: u64) -> Time {
     Time::ps((u128::from(bytes) * 1_000_000_000_000 / u128::from(rate)) as u64)
@@ -149,7 +158,7 @@ impl Path {
         let up = sim.lane(&format!("{name}.up"), None);
         let down = if spec.half_duplex { up.clone() } else { sim.lane(&format!("{name}.down"), None) };
         for lane in [&up, &down] {
-            lane.carries(&LINK_DATA, spec.rate, Time::ms(1_000));
+            carries(lane, &LINK_DATA, spec.rate);
         }
         let mut path = self.clone();
         path.hops.insert(0, Hop { up, down, spec });
@@ -201,5 +210,14 @@ impl Path {
         for hop in &self.hops {
             hop.short(&hop.up, &LINK_REGISTER).await;
         }
+    }
+}
+
+#[cfg(test)]
+impl LinkSpec {
+    /// A link for tests: packets of 64 bytes and 8 more, 20 ns.
+    pub(crate) fn example(rate: u64, half_duplex: bool) -> LinkSpec {
+        let latency = Time::ns(20);
+        LinkSpec { rate, half_duplex, payload: 64, write_overhead: 8, read_overhead: 8, request: 8, latency }
     }
 }

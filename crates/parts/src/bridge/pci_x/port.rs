@@ -211,10 +211,12 @@ impl Port {
         self.latches[number].arrived.get() - self.latches[number].gone.get()
     }
 
-    /// Whether so much of a latched read is there that a burst is worth it.
+    /// Whether so much of a latched read is there that a burst is worth it, or all that has been asked of memory.
     pub(crate) fn ready(&self, number: usize) -> bool {
-        let latch = &self.latches[number];
-        self.available(number) >= self.spec.read.first.min(latch.bytes.get() - latch.gone.get())
+        let (latch, gone) = (&self.latches[number], self.latches[number].gone.get());
+        let there = self.available(number);
+        let burst = self.bus().whole(latch.address.get().wrapping_add(gone), there, latch.bytes.get() - gone);
+        burst > 0 && there >= self.spec.read.first.min(latch.asked.get() - gone)
     }
 
     /// Bytes of a latched read have gone to its initiator, and as many more are asked for behind them.

@@ -1,6 +1,6 @@
 //! Packets: host to fabric and fabric to host, each kept in a buffer of local memory on its way.
 
-use hopscope_kernel::{Label, Lane, Sim, join};
+use hopscope_kernel::{Label, Lane, Sim, Time, join};
 
 use super::{Adapter, PORT_RATE, span};
 
@@ -23,7 +23,8 @@ impl Port {
     pub(super) fn new(sim: &Sim, name: &str) -> Port {
         let lane = |way: &str| {
             let lane = sim.lane(&format!("{name}.{way}"), None);
-            lane.carries(&PACKET, PORT_RATE, hopscope_kernel::Time::ms(1_000));
+            // 250 MB/s.
+            lane.carries(&PACKET, 1, Time::ns(4));
             lane
         };
         Port { out: lane("out"), into: lane("in") }
@@ -57,7 +58,7 @@ impl Adapter {
         }
     }
 
-    async fn think(&self, what: &'static Label, span: hopscope_kernel::Time) {
+    async fn think(&self, what: &'static Label, span: Time) {
         self.firmware.acquire(&FIRMWARE_BUSY).await.hold(what, span).await;
     }
 
