@@ -397,7 +397,7 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
         for (name, part) in parts {
             let mut parameters = part.parameters.clone();
             let asked = parameters.listen();
-            match stand.build(kind, &mut parameters, &mut Vec::new()) {
+            match stand.build(kind, &mut parameters, &mut Vec::new(), None) {
                 Some(Ok(_)) => {}
                 Some(Err(error)) => problems.0.push(Problem::from(error)),
                 None => {
@@ -465,27 +465,51 @@ impl Stand {
         self.parts.get(kind.model).map_or(&[], Vec::as_slice)
     }
 
-    /// Builds a part; nothing where there is nothing to plug it into. `above` are the kinds that wait for it.
+    /// Builds a part; nothing where there is nothing to plug it into. `above` are the kinds that wait for it. A part
+    /// may refuse what it would be plugged into first: then it is tried without one kind after the other, `without`.
     fn build(
         &self,
         kind: &'static Kind,
         parameters: &mut Parameters,
         above: &mut Vec<&'static str>,
+        without: Option<&'static str>,
+    ) -> Option<Result<Built, SpecError>> {
+        let first = self.build_without(kind, parameters, above, without);
+        if without.is_some() || !matches!(first, Some(Err(_))) {
+            return first;
+        }
+        let mut others = KINDS.iter().map(|other| self.build_without(kind, parameters, above, Some(other.model)));
+        others.find(|built| matches!(built, Some(Ok(_)))).unwrap_or(first)
+    }
+
+    fn build_without(
+        &self,
+        kind: &'static Kind,
+        parameters: &mut Parameters,
+        above: &mut Vec<&'static str>,
+        without: Option<&'static str>,
     ) -> Option<Result<Built, SpecError>> {
         above.push(kind.model);
-        let plugs = kind.plugs.iter().map(|(_, protocol)| self.socket(*protocol, above)).collect::<Option<Vec<_>>>();
+        let plugs = kind.plugs.iter().map(|(_, protocol)| self.socket(*protocol, above, without));
+        let plugs = plugs.collect::<Option<Vec<_>>>();
         above.pop();
         let name = format!("{} {}", kind.model, self.sim.lanes().len());
         Some((kind.build)(Context { sim: &self.sim, name: &name, seed: 0, plugs: plugs? }, parameters))
     }
 
     /// A socket of a protocol, with the part that has it.
-    fn socket(&self, protocol: Protocol, above: &mut Vec<&'static str>) -> Option<Socket> {
-        for kind in KINDS.iter().filter(|kind| !above.contains(&kind.model)).collect::<Vec<_>>() {
+    fn socket(
+        &self,
+        protocol: Protocol,
+        above: &mut Vec<&'static str>,
+        without: Option<&'static str>,
+    ) -> Option<Socket> {
+        let usable = |kind: &&&Kind| !above.contains(&kind.model) && without != Some(kind.model);
+        for kind in KINDS.iter().filter(usable).collect::<Vec<_>>() {
             for (_, part) in self.parts_of(kind) {
                 let Ok(sockets) = (kind.sockets)(&mut part.parameters.clone()) else { continue };
                 let Some((name, _)) = sockets.into_iter().find(|(_, offered)| *offered == protocol) else { continue };
-                if let Some(Ok(built)) = self.build(kind, &mut part.parameters.clone(), above) {
+                if let Some(Ok(built)) = self.build(kind, &mut part.parameters.clone(), above, without) {
                     return built.sockets.into_iter().find(|(offered, _)| *offered == name).map(|(_, socket)| socket);
                 }
             }

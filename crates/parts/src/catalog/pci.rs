@@ -53,7 +53,7 @@ pub static IO_HOST: Kind = Kind {
     build: |context, p| {
         let spec = host::Spec::read(p)?;
         let ports = spec.ports;
-        let path = Path::new(&Memory::new(context.sim, context.name, spec));
+        let path = Path::new(context.sim, &Memory::new(context.sim, context.name, spec));
         let socket = |n| (format!("port{n}"), Socket::HostPort(path.clone()));
         Ok(Built { sockets: (0..ports).map(socket).collect(), ..Built::default() })
     },
@@ -69,7 +69,7 @@ pub static HOST_LINK: Kind = Kind {
     build: |context, p| {
         let spec = LinkSpec::read(p)?;
         let [Socket::HostPort(path)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let longer = path.with(context.sim, context.name, spec);
+        let longer = path.with(context.name, spec);
         let longer = longer.map_err(|problem| p.error("rate", problem, "leave links out"))?;
         Ok(Built { sockets: vec![("far".into(), Socket::HostPort(longer))], ..Built::default() })
     },

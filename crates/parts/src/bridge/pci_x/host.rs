@@ -9,7 +9,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Sim, Time};
+use hopscope_kernel::{Label, Lane, Lead, Sim, Time};
 
 use super::path::{carries, latency, rate, span};
 use crate::parameters::{Parameters, SpecError};
@@ -67,11 +67,12 @@ impl Memory {
         self.interrupts.delay(&INTERRUPT, self.spec.interrupt).await;
     }
 
-    pub(super) async fn read(&self, bytes: u32, user: bool) {
-        self.lane.delay(&MEMORY_LATENCY, self.spec.read_latency).await;
-        self.write(bytes, user).await;
+    /// From a request to its data.
+    pub(super) fn latency(&self) -> Lead<'_> {
+        (&self.lane, &MEMORY_LATENCY, self.spec.read_latency)
     }
 
+    /// Data go into memory, or come from there.
     pub(super) async fn write(&self, bytes: u32, user: bool) {
         let label = if user { &MEMORY_DATA } else { &MEMORY_OTHER };
         self.lane.acquire(&MEMORY_BUSY).await.hold(label, span(u64::from(bytes), self.spec.rate)).await;

@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Sim, Time};
+use hopscope_kernel::{Label, Lane, Lead, Sim, Time, led};
 
 use super::host::Memory;
 use crate::parameters::{Parameters, SpecError};
@@ -127,31 +127,45 @@ impl Hop {
         [(&LINK_OVERHEAD, overhead), (label, span(u64::from(bytes), self.spec.rate))]
     }
 
-    async fn send(&self, lane: &Lane, plan: [(&'static Label, Time); 2]) {
-        lane.acquire(&LINK_BUSY).await.hold_plan(plan).await;
+    /// Sends what `plan` says; returns when the last of it is on the lane. Nobody has waited for that yet.
+    async fn send<const N: usize>(&self, lane: &Lane, plan: [(&'static Label, Time); N]) -> Time {
+        lane.acquire(&LINK_BUSY).await.leave(plan)
     }
 
-    async fn short(&self, lane: &Lane, label: &'static Label) {
-        lane.acquire(&LINK_BUSY).await.hold(label, span(u64::from(self.spec.request), self.spec.rate)).await;
-        lane.delay(&FLIGHT, self.spec.latency).await;
+    fn request(&self, label: &'static Label) -> [(&'static Label, Time); 1] {
+        [(label, span(u64::from(self.spec.request), self.spec.rate))]
     }
+
+    /// What follows on the lane: nothing occupies it any more.
+    fn flight<'a>(&self, lane: &'a Lane) -> Lead<'a> {
+        (lane, &FLIGHT, self.spec.latency)
+    }
+}
+
+/// Goes on when what began at `from` and is owed to several parts, one after the other, is over: one wait for all.
+async fn after<const N: usize>(sim: &Sim, from: Time, owed: [Lead<'_>; N]) {
+    let end = owed.iter().fold(from, |at, delay| at + delay.2);
+    sim.wait_until(end).await;
+    led(&owed, end);
 }
 
 /// Links from a bridge to memory, the nearest to the bridge first.
 #[derive(Clone)]
 pub struct Path {
+    sim: Sim,
     hops: Vec<Hop>,
     memory: Rc<Memory>,
 }
 
 impl Path {
     /// A port of the host itself.
-    pub fn new(memory: &Rc<Memory>) -> Path {
-        Path { hops: Vec::new(), memory: memory.clone() }
+    pub fn new(sim: &Sim, memory: &Rc<Memory>) -> Path {
+        Path { sim: sim.clone(), hops: Vec::new(), memory: memory.clone() }
     }
 
     /// The same by one more link named `name`.
-    pub fn with(&self, sim: &Sim, name: &str, spec: LinkSpec) -> Result<Path, String> {
+    pub fn with(&self, name: &str, spec: LinkSpec) -> Result<Path, String> {
+        let sim = &self.sim;
         if self.hops.len() >= HOPS_MAX {
             return Err(format!("a bridge has {HOPS_MAX} links to memory at most"));
         }
@@ -174,11 +188,12 @@ impl Path {
     pub async fn write(&self, bytes: u32, user: bool, left: impl FnOnce()) {
         let mut left = Some(left);
         for hop in &self.hops {
-            hop.send(&hop.up, hop.data(bytes, user, hop.spec.write_overhead)).await;
+            let sent = hop.send(&hop.up, hop.data(bytes, user, hop.spec.write_overhead)).await;
             if let Some(left) = left.take() {
+                self.sim.wait_until(sent).await;
                 left();
             }
-            hop.up.delay(&FLIGHT, hop.spec.latency).await;
+            after(&self.sim, sent, [hop.flight(&hop.up)]).await;
         }
         self.memory.write(bytes, user).await;
         if let Some(left) = left.take() {
@@ -186,29 +201,43 @@ impl Path {
         }
     }
 
-    /// Reads memory.
-    pub async fn read(&self, bytes: u32, user: bool) {
-        for hop in &self.hops {
-            hop.short(&hop.up, &LINK_REQUEST).await;
+    /// Reads memory, `through` the bridge on the way there (whose request has just come) and back.
+    pub(super) async fn read(&self, bytes: u32, user: bool, through: Lead<'_>) {
+        let Some((last, hops)) = self.hops.split_last() else {
+            after(&self.sim, self.sim.now(), [through, self.memory.latency()]).await;
+            self.memory.write(bytes, user).await;
+            return after(&self.sim, self.sim.now(), [through]).await;
+        };
+        after(&self.sim, self.sim.now(), [through]).await;
+        for hop in hops {
+            let sent = hop.send(&hop.up, hop.request(&LINK_REQUEST)).await;
+            after(&self.sim, sent, [hop.flight(&hop.up)]).await;
         }
-        self.memory.read(bytes, user).await;
-        for hop in self.hops.iter().rev() {
-            hop.send(&hop.down, hop.data(bytes, user, hop.spec.read_overhead)).await;
-            hop.down.delay(&FLIGHT, hop.spec.latency).await;
+        let sent = last.send(&last.up, last.request(&LINK_REQUEST)).await;
+        after(&self.sim, sent, [last.flight(&last.up), self.memory.latency()]).await;
+        self.memory.write(bytes, user).await;
+        for (index, hop) in self.hops.iter().enumerate().rev() {
+            let sent = hop.send(&hop.down, hop.data(bytes, user, hop.spec.read_overhead)).await;
+            match index {
+                0 => after(&self.sim, sent, [hop.flight(&hop.down), through]).await,
+                _ => after(&self.sim, sent, [hop.flight(&hop.down)]).await,
+            }
         }
     }
 
     /// A register access of the processor, on its way to the bridge.
     pub async fn register_down(&self) {
         for hop in self.hops.iter().rev() {
-            hop.short(&hop.down, &LINK_REGISTER).await;
+            let sent = hop.send(&hop.down, hop.request(&LINK_REGISTER)).await;
+            after(&self.sim, sent, [hop.flight(&hop.down)]).await;
         }
     }
 
     /// The answer to a register read, on its way back.
     pub async fn register_up(&self) {
         for hop in &self.hops {
-            hop.short(&hop.up, &LINK_REGISTER).await;
+            let sent = hop.send(&hop.up, hop.request(&LINK_REGISTER)).await;
+            after(&self.sim, sent, [hop.flight(&hop.up)]).await;
         }
     }
 }

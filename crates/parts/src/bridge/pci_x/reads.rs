@@ -12,8 +12,6 @@ static ON_THEIR_WAY: Label = Label::reason("read data on their way");
 
 /// Clocks from the address of a completion to its data: whoever asked answers at once. PCI-X 1.0a, 2.8, decode A.
 const COMPLETION_RESPONSE: u64 = 1;
-/// Bytes a data phase of the bridge moves.
-const WIDTH_BYTES: u32 = 8;
 
 /// Whether bytes are the user's.
 pub(super) fn user(carries: &'static Label) -> bool {
@@ -25,12 +23,16 @@ impl Port {
     pub(super) async fn fetch(&self) {
         loop {
             let Piece { latch, address, bytes, carries } = self.pieces.take(&NOTHING_TO_FETCH).await;
-            self.lane.delay(&THROUGH, self.spec.latency).await;
             match &self.beyond {
-                Beyond::Host(path) => path.read(bytes, user(carries)).await,
-                Beyond::Bus(upper) => upper.read(address, bytes, carries).await,
+                Beyond::Host(path) => {
+                    path.read(bytes, user(carries), (&self.lane, &THROUGH, self.spec.latency)).await;
+                }
+                Beyond::Bus(upper) => {
+                    self.lane.delay(&THROUGH, self.spec.latency).await;
+                    upper.read(address, bytes, carries).await;
+                    self.lane.delay(&THROUGH, self.spec.latency).await;
+                }
             }
-            self.lane.delay(&THROUGH, self.spec.latency).await;
             let latch = &self.latches[latch];
             latch.arrived.set(latch.arrived.get() + bytes);
             let _ = latch.arrivals.try_put(());
@@ -42,13 +44,15 @@ impl Port {
         let latch = &self.latches[number];
         loop {
             latch.begun.take(&NO_SPLIT).await;
+            let reader = latch.reader.borrow_mut().take();
+            let Some(reader) = reader else { unreachable!("a split transaction has a reader") };
             let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));
             while latch.gone.get() < all {
                 while !self.ready(number) {
                     latch.arrivals.take(&ON_THEIR_WAY).await;
                 }
                 let bus = self.bus();
-                let tenure = bus.own(WIDTH_BYTES).await;
+                let tenure = bus.own(reader.width_bytes).await;
                 tenure.open(COMPLETION_RESPONSE).await;
                 loop {
                     let gone = latch.gone.get();
@@ -65,10 +69,7 @@ impl Port {
                     }
                 }
                 if latch.gone.get() == all {
-                    let reader = latch.reader.borrow_mut().take();
-                    if let Some(reader) = reader {
-                        reader.completed(all);
-                    }
+                    reader.completed(all);
                     self.unlatch(number);
                 }
                 tenure.end(Ending::Done);

@@ -33,6 +33,8 @@ const WAIT_STATES_MAX: u64 = 8;
 
 /// A read whose completions have not all come.
 pub struct Reader {
+    /// Bytes a data phase of its card moves.
+    pub(crate) width_bytes: u32,
     left: Cell<u32>,
     done: Queue<()>,
     splits: Queue<()>,
@@ -199,7 +201,7 @@ impl Initiator {
     async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label) {
         let reader = self.readers.borrow_mut().pop().unwrap_or_else(|| {
             let (left, done) = (Cell::new(0), Queue::new(&self.sim, 1));
-            Rc::new(Reader { left, done, splits: self.splits.clone() })
+            Rc::new(Reader { width_bytes: self.spec.width_bytes, left, done, splits: self.splits.clone() })
         });
         reader.left.set(bytes);
         let mut asked = 0;

@@ -60,7 +60,7 @@ fn bed(spec: Spec, bridge: pci_x::Spec, link: LinkSpec) -> Bed {
     let (sim, kept) = (Sim::new(), Kept::default());
     sim.observe(Box::new(kept.clone()));
     let memory = Memory::new(&sim, "host", pci_x::host::Spec::example());
-    let path = Path::new(&memory).with(&sim, "link", link).unwrap();
+    let path = Path::new(&sim, &memory).with("link", link).unwrap();
     let port = Port::new(&sim, "bridge", &Rc::new(bridge), Beyond::Host(path));
     let bus = PciBus::new(&sim, "pci", spec);
     port.attach(&bus);

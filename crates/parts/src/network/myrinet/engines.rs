@@ -11,7 +11,7 @@ use crate::protocols::pci::DATA;
 static NO_BLOCK: Label = Label::workload("no block asked for");
 static BEHIND_OTHERS: Label = Label::queued("behind other blocks");
 static ENGINE_BUSY: Label = Label::reason("DMA engine busy");
-static DMA: Label = Label::through("DMA");
+static DMA: Label = Label::reason("DMA under way");
 
 /// The engine of one direction.
 pub(super) struct Engine {
