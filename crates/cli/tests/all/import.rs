@@ -68,7 +68,7 @@ fn a_wrong_file_is_shown_where_it_is_wrong() {
     fs::write(&model, MODEL.replace("Blocks per track = 100", "Blocks per track = many")).unwrap();
     let ran = hopscope(&["import", "disksim", &path]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
-    for part in ["`Blocks per track` is no count", "some.model:6:78", "expected a whole number"] {
+    for part in ["`Blocks per track` is no count", "some.model:6:82", "expected a whole number"] {
         assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
     }
     fs::remove_file(&model).unwrap();

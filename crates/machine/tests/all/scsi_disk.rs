@@ -93,7 +93,7 @@ fn every_number_of_a_drive_does_something() {
         (DEEP, "disk.queue.depth=2 commands"),
         (DEEP, "disk.queue.scheduling=fcfs"),
         (MIXED, "disk.buffer.segments=1 segment"),
-        (MIXED, "disk.buffer.segment=16 sectors"),
+        (ONE_BY_ONE, "disk.buffer.segment=8 sectors"),
         (WRITES, "disk.buffer.burst=8 sectors"),
         (ONE_BY_ONE, "disk.buffer.read_ahead=0 sectors"),
         (ONE_BY_ONE, "disk.buffer.read_ahead_after_hit=false"),

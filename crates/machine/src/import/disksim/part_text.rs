@@ -47,17 +47,19 @@ pub(super) fn write(title: &str, names: &[String; 2], disk: &Disk, controller: &
         ));
     }
     line("]".into());
-    if layout.zones.iter().any(|zone| !zone.slips.is_empty()) {
-        line(format!("\n# By zone, from 0.\n[slips]\nbasis = {{ source = {model} }}\nrows = ["));
-        for (index, zone) in layout.zones.iter().enumerate() {
-            for (first, sectors) in &zone.slips {
-                line(format!(
-                    "    {{ zone = \"{index} zones\", first = \"{first} sectors\", sectors = \"{sectors} sectors\" }},"
-                ));
-            }
-        }
-        line("]".into());
+    line(format!("\n# By zone, from 0.\n[slips]\nbasis = {{ source = {model} }}\nrows = ["));
+    let slips =
+        layout.zones.iter().enumerate().flat_map(|(index, zone)| zone.slips.iter().map(move |slip| (index, *slip)));
+    let mut slips: Vec<(usize, (u64, u64))> = slips.collect();
+    if slips.is_empty() {
+        slips.push((0, (0, 0)));
     }
+    for (index, (first, sectors)) in slips {
+        line(format!(
+            "    {{ zone = \"{index} zones\", first = \"{first} sectors\", sectors = \"{sectors} sectors\" }},"
+        ));
+    }
+    line("]".into());
     let between = if disk.seek_by_root { "square root" } else { "straight line" };
     let from = quoted(&disk.seek_from);
     line(format!("\n[seek]\nbasis   = {{ source = {from} }}\nbetween = \"{between}\"\nrows = ["));

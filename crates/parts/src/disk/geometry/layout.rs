@@ -140,9 +140,7 @@ impl Layout {
             (lba, cylinder) = (lba + held - zone.front, first_cylinder + zone.cylinders);
             layout.zones.push(zone);
         }
-        if p.has("slips.rows") {
-            layout.read_slips(p)?;
-        }
+        layout.read_slips(p)?;
         Ok((layout, lba))
     }
 
@@ -150,12 +148,16 @@ impl Layout {
         let mut from = (0, 0);
         for mut row in p.rows("slips.rows")? {
             let (index, first, sectors) = (row.count("zone")? as usize, row.count("first")?, row.count("sectors")?);
+            // A disk without defects has a row that says so.
+            if sectors == 0 {
+                continue;
+            }
             let Some(zone) = self.zones.get_mut(index) else {
                 return Err(row.error("zone", format!("there is no zone {index}"), "zones are counted from 0"));
             };
             let held = zone.cylinders * self.heads * zone.sectors_per_track;
             let (group, within) = (first / zone.group_sectors, first % zone.group_sectors);
-            if (index, first) < from || first >= held || sectors == 0 || sectors > zone.group_sectors - within {
+            if (index, first) < from || first >= held || sectors > zone.group_sectors - within {
                 let help = "expected rising zones and sectors, each within its zone and its group of tracks";
                 return Err(row.error("first", "these slipped sectors are out of place", help));
             }

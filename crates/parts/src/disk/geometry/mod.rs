@@ -25,6 +25,8 @@ pub struct Geometry {
     sectors: u64,
     seek: SeekCurve,
     head_switch: Time,
+    /// A seek under the same head takes no head switch, even where that is longer.
+    keeps_head: bool,
     write_settle: Time,
     phase: Time,
 }
@@ -37,7 +39,8 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::drawn(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, write_settle, phase: Time::ZERO })
+        let (keeps_head, phase) = (false, Time::ZERO);
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase })
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
@@ -47,7 +50,8 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::measured(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, write_settle, phase: Time::ZERO })
+        let (keeps_head, phase) = (true, Time::ZERO);
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase })
     }
 
     /// Turns the spindle at the start of the run.
@@ -80,6 +84,7 @@ impl Geometry {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
             0 => self.head_switch,
+            distance if self.keeps_head && from.head == to.head => self.seek_time(distance),
             distance => self.seek_time(distance).max(self.head_switch),
         }
     }
@@ -158,6 +163,7 @@ pub(super) mod tests {
             sectors: 3_400,
             seek: SeekCurve { points, straight: false },
             head_switch: Time::us(900),
+            keeps_head: false,
             write_settle: Time::us(100),
             phase: Time::ZERO,
         }

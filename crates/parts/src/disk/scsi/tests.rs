@@ -84,6 +84,8 @@ fn spec() -> Spec {
     let points = [(1, 1_000), (5, 2_000), (19, 5_500)];
     let curve =
         points.map(|(distance, us)| parameters(&[("distance", count(distance)), ("time", Value::Time(Time::us(us)))]));
+    let none = parameters(&[("zone", count(0)), ("first", count(0)), ("sectors", count(0))]);
+    values.push(("slips.rows".into(), Value::Rows(vec![none])));
     values.push(("zones.rows".into(), Value::Rows(vec![parameters(&zone)])));
     values.push(("seek.rows".into(), Value::Rows(curve.to_vec())));
     let borrowed: Vec<(&str, Value)> = values.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
