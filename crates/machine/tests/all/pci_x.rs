@@ -201,3 +201,12 @@ fn a_card_that_a_fixed_segment_overclocks_is_refused_where_its_clock_is_written(
     // The same card slows a segment down that settles.
     assert!(rate(&machine(MELODY, &["nic.pci.clock=66.666667 MHz"]), &jobs(WRITE)) < 540e6);
 }
+
+#[test]
+fn a_segment_of_32_bits_stays_one() {
+    let mut disk = machine("piix4e-one-disk", &[]);
+    for change in ["pci.width=8 B", "pci.mode=PCI-X"] {
+        assert!(disk.clone().set(change).is_err(), "{change}");
+    }
+    assert!(disk.set("pci.speed=slowest card").is_ok(), "no card says how fast it is");
+}

@@ -9,6 +9,7 @@ use crate::bridge::pci_x::path::{LinkSpec, Path};
 use crate::bridge::pci_x::port::{Beyond, Port};
 use crate::bus::pci;
 use crate::bus::pci::PciBus;
+use crate::bus::pci::card::Mode;
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::parameters::{Parameters, SpecError};
@@ -26,6 +27,15 @@ pub static PCI_BUS: Kind = Kind {
     build: |context, p| {
         let spec = pci::Spec::read(p)?;
         let slots = spec.slots;
+        if matches!(context.plugs[..], [Socket::HostPci(_)]) {
+            // What answers and asks there are chips of conventional PCI.
+            if spec.width_bytes != 4 {
+                return Err(p.error("width", "this host bridge and its chips move 4 B a data phase", "write \"4 B\""));
+            }
+            if spec.mode != Mode::Pci {
+                return Err(p.error("mode", "this host bridge does not speak PCI-X", "write \"PCI\""));
+            }
+        }
         let bus = PciBus::new(context.sim, context.name, spec);
         let slot: Box<dyn Fn() -> Slot> = match &context.plugs[..] {
             [Socket::HostPci(host)] => {
