@@ -3,6 +3,8 @@
 //! One disk with long transfers lives by trains; two channels cut them at every burst. And what an NVM Express drive
 //! costs a request.
 
+use std::io::Cursor;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hopscope_kernel::{Observer, Sim};
 use hopscope_machine::blueprint::Blueprint;
@@ -11,6 +13,7 @@ use hopscope_machine::explain::{EXTENT, explain};
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
+use hopscope_machine::replay::{self, Trace};
 use hopscope_machine::run::{Options, run, run_in};
 use hopscope_observe::Phases;
 
@@ -104,5 +107,25 @@ fn drives(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cells, account, drives);
+/// Requests a second of a replay: random ones, on one detailed drive.
+fn replays(criterion: &mut Criterion) {
+    const REQUESTS: u64 = 20_000;
+    let (blueprint, _) = read("barracuda-4lp", "--rw=read");
+    let line = |n: u64| format!("R Miss {} 8 9000.0 2000.0\n", n * 7_919 * 8 % 4_000_000);
+    let text: String = (0..REQUESTS).map(line).collect();
+    let mut group = criterion.benchmark_group("replay");
+    group.sample_size(10).throughput(Throughput::Elements(REQUESTS));
+    group.bench_function("one disk, random reads", |bencher| {
+        bencher.iter(|| {
+            let input = Box::new(Cursor::new(text.clone().into_bytes()));
+            let trace = Trace { name: "bench".to_string(), input, format: None, only: None };
+            let options = replay::Options { target: None, seed: 1, trains: true };
+            let replayed = replay::replay(&blueprint, trace, &options, Box::new(|_, _, _| {}));
+            replayed.expect("a right trace").figures.count()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, cells, account, drives, replays);
 criterion_main!(benches);

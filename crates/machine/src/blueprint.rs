@@ -157,7 +157,13 @@ impl Blueprint {
                     let owned = |(name, socket)| ((part.name.clone(), name), socket);
                     sockets.extend(built.sockets.into_iter().map(owned));
                 }
-                Err(error) => problems.0.push(error.into()),
+                Err(mut error) => {
+                    // What is wrong with a wire is written where the wire is.
+                    if let Some(wire) = part.wires.iter().find(|wire| wire.key == error.key) {
+                        error.place = wire.place;
+                    }
+                    problems.0.push(error.into());
+                }
             }
         }
         for known_now in at_last {

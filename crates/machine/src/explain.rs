@@ -73,7 +73,7 @@ impl Explained {
     }
 
     fn sum(&self, of: impl Fn(Figures) -> f64) -> f64 {
-        let figures = self.outcome.jobs.iter().filter_map(|job| Figures::of(job));
+        let figures = self.outcome.jobs.iter().filter_map(Figures::of);
         // The sum of nothing is zero, not minus zero.
         figures.fold(0.0, |sum, figures| sum + of(figures))
     }

@@ -36,7 +36,7 @@ Blocks are of 512 bytes. Lines that begin with # are passed over.
 Where the trace has response times, those of the simulation stand beside them. The demerit figure is the root
 mean square of the horizontal distance between the two cumulative distributions.";
 
-/// Replay a recorded trace of requests: what would this workload have got on this machine?
+/// Replay a recorded trace of requests: what would it have got on this machine?
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

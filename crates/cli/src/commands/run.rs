@@ -89,7 +89,7 @@ pub fn end(jobs: &JobFile) -> Option<Time> {
 fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) -> String {
     let mut lines = Vec::new();
     if let ([_, _, ..], [_]) = (&outcome.jobs[..], &outcome.stages[..]) {
-        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(|job| Figures::of(job)).collect();
+        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(Figures::of).collect();
         let (bytes, iops) = figures.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.bytes_per_second, sum.1 + f.iops));
         lines.push(bold(&format!("all {} jobs: {}, {} IOPS", outcome.jobs.len(), rate(bytes), digits(iops))));
         lines.push(String::new());

@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
+use memchr::memchr;
+
 use crate::problem::{Problem, Sources, place};
 
 /// Bytes that are read at a time.
@@ -12,7 +14,10 @@ const LONGEST_LINE: usize = 4_096;
 
 /// What is wrong with a line of a trace, and the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceProblem {
+pub struct TraceProblem(Box<Said>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
     file: String,
     /// Counted from 1; 0 where it is not about a line.
     line: usize,
@@ -26,24 +31,22 @@ pub struct TraceProblem {
 impl TraceProblem {
     /// As a problem that points into its line, which `sources` keeps from now on.
     pub fn with_its_line(self, sources: &mut Sources) -> Problem {
-        let problem = match self.line {
-            0 => Problem::nowhere(format!("{}: {}", self.file, self.title)),
-            line => {
-                let file = sources.add_from_line(self.file, self.text, line);
-                Problem::at(place(file, self.span), self.title)
-            }
+        let Said { file, line, text, span, title, label, help } = *self.0;
+        let problem = match line {
+            0 => Problem::nowhere(format!("{file}: {title}")),
+            line => Problem::at(place(sources.add_from_line(file, text, line), span), title),
         };
-        problem.label(self.label).help(self.help)
+        problem.label(label).help(help)
     }
 
     /// Where: the line, and the column of its first wrong byte, both counted from 1. A line of 0 is none.
     pub fn line_and_column(&self) -> (usize, usize) {
-        (self.line, self.span.start + 1)
+        (self.0.line, self.0.span.start + 1)
     }
 
     /// What is wrong, as one sentence.
     pub fn title(&self) -> &str {
-        &self.title
+        &self.0.title
     }
 }
 
@@ -117,7 +120,7 @@ impl Lines {
     fn next_line(&mut self) -> Result<bool, TraceProblem> {
         let mut searched = self.next;
         loop {
-            if let Some(found) = self.buffer[searched..self.filled].iter().position(|byte| *byte == b'\n') {
+            if let Some(found) = memchr(b'\n', &self.buffer[searched..self.filled]) {
                 self.take(searched + found, searched + found + 1);
                 break;
             }
@@ -185,13 +188,13 @@ impl Lines {
         let Wrong { span, title, label, help } = wrong;
         // A byte a character, so that columns stay where they are.
         let text = text.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' }).collect();
-        TraceProblem { file: self.name.clone(), line, text, span, title, label, help }
+        TraceProblem(Box::new(Said { file: self.name.clone(), line, text, span, title, label, help }))
     }
 
     /// A problem of the whole file.
     pub(super) fn nowhere(&self, title: impl Into<String>, help: &str) -> TraceProblem {
-        let (file, help) = (self.name.clone(), help.to_string());
-        TraceProblem { file, line: 0, text: String::new(), span: 0..0, title: title.into(), label: String::new(), help }
+        let wrong = Wrong::at(0..0, title).help(help);
+        self.problem_at(0, b"", wrong)
     }
 }
 

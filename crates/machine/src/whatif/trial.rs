@@ -98,7 +98,7 @@ fn run_once(
 
 /// What all jobs of a run got together.
 pub(super) fn performance(outcome: &Outcome) -> Result<Performance, Failure> {
-    let figures = outcome.jobs.iter().filter_map(|job| Figures::of(job));
+    let figures = outcome.jobs.iter().filter_map(Figures::of);
     let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let transfers: u64 = got().map(|got| got.count).sum();

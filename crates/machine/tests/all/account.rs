@@ -49,6 +49,16 @@ fn the_account_adds_up_on_segments_with_bus_masters() {
     assert!(lanes > 800, "{lanes} lanes were accounted for");
 }
 
+#[test]
+fn the_account_adds_up_on_scsi_buses() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut lanes = 0;
+    for seed in 0..80 {
+        lanes += adds_up(&random_machines::scsi::machine(&library, seed, "40ms"), seed);
+    }
+    assert!(lanes > 500, "{lanes} lanes were accounted for");
+}
+
 /// Accounts for a machine's run and checks the sums; returns how many lanes there were.
 fn adds_up(drawn: &Drawn, seed: u64) -> usize {
     let (account, words) = (account(drawn, seed, true), &drawn.words);

@@ -15,6 +15,7 @@ mod readers;
 mod replay;
 mod sata;
 mod schemas;
+mod scsi;
 mod scsi_disk;
 mod targets;
 mod trains;

@@ -42,7 +42,7 @@ fn jobs(options: &str) -> Vec<Job> {
 /// Bytes per second of all jobs.
 fn rate(blueprint: &Blueprint, jobs: &[Job]) -> f64 {
     let outcome = run(blueprint, jobs, Options::default(), None).expect("the job runs");
-    let figures = outcome.jobs.iter().filter_map(|job| Figures::of(&outcome, job));
+    let figures = outcome.jobs.iter().filter_map(Figures::of);
     figures.map(|figures| figures.bytes_per_second).sum()
 }
 

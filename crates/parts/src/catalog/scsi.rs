@@ -19,7 +19,7 @@ pub static SCSI_BUS: Kind = Kind {
         let ids = spec.ids();
         let [Socket::ScsiBus(channel)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let bus = channel.plug(context.name, spec);
-        let bus = bus.map_err(|problem| p.error("width", problem, "give the adapter an id of the bus, mostly 7"))?;
+        let bus = bus.map_err(|problem| p.error("at", problem, "give the adapter an id of the bus, mostly 7"))?;
         let connector = |id| (format!("id{id}"), Socket::ScsiTarget(bus.clone(), id));
         Ok(Built { sockets: (0..ids).map(connector).collect(), ..Built::default() })
     },

@@ -14,7 +14,7 @@ pub static SCSI_DISK: Kind = Kind {
         let spec = Spec::read(p)?;
         let [Socket::ScsiTarget(bus, id)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let disk = ScsiDisk::new(context.sim, context.name, spec, bus, *id, context.seed);
-        disk.map_err(|problem| p.error("interface.rate", problem, "plug the drive into another id of the bus"))?;
+        disk.map_err(|problem| p.error("at", problem, "plug the drive into another id of the bus"))?;
         Ok(Built::default())
     },
 };

@@ -109,7 +109,7 @@ pub(super) fn read(block: &Block, disk: &Disk, notes: &mut Vec<String>) -> Resul
         let Some(field) = block.find(key) else { continue };
         let alike =
             |value: &&str| field.scaled(6).is_ok_and(|number| Some(number) == super::language::decimal(value, 6));
-        if !same.is_empty() && !same.iter().any(|value| alike(&value)) {
+        if !same.is_empty() && !same.iter().any(alike) {
             notes.push(format!("`{key} = {}` is not modelled", field.text()));
         }
     }

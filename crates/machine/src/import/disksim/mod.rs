@@ -38,10 +38,10 @@ pub fn import(sources: &mut Sources, paths: &[PathBuf]) -> Result<Import, Proble
     for path in paths {
         files.add(sources, path)?;
     }
-    let specification = files.only(sources, "disksim_disk", "the drive's .diskspecs file")?;
+    let specification = files.only("disksim_disk", "the drive's .diskspecs file")?;
     let model = match specification.find("Model") {
         Some(field) => files.referred(sources, field, "dm_disk")?,
-        None => files.only(sources, "dm_disk", "the drive's .model file")?,
+        None => files.only("dm_disk", "the drive's .model file")?,
     };
     let mut notes = Vec::new();
     let disk = disk::read(&mut files, sources, &model, &mut notes)?;
@@ -108,7 +108,7 @@ impl Files {
     }
 
     /// The only block of a kind.
-    fn only(&self, sources: &Sources, kind: &str, wanted: &str) -> Result<Block, Problem> {
+    fn only(&self, kind: &str, wanted: &str) -> Result<Block, Problem> {
         let mut found = self.read.iter().flat_map(|(_, blocks)| blocks).filter(|block| block.kind == kind);
         match (found.next(), found.next()) {
             (Some(block), None) => Ok(block.clone()),
@@ -120,7 +120,6 @@ impl Files {
                 let problem = Problem::nowhere(format!("none of these files has a `{kind}` block"));
                 let names: Vec<&str> = self.read.iter().map(|(path, _)| path.to_str().unwrap_or_default()).collect();
                 let read = if names.is_empty() { "nothing but seek curves".to_string() } else { names.join(", ") };
-                let _ = sources;
                 Err(problem.help(format!("name {wanted}; read: {read}")))
             }
         }

@@ -1,6 +1,8 @@
 //! Random machines: the test bed with one or two disks, or a shipped system with PCI Express links; some numbers
 //! changed, jobs of any kind.
 
+pub mod scsi;
+
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;

@@ -7,12 +7,12 @@
 //!                                                      └ pause where the adapter's FIFO is full or empty
 //! ```
 //!
-//! Arbitration goes by id. Each drive moves data at the slowest of bus, adapter and drive, and not faster than the
+//! Arbitration goes by id, or fairly: whoever has waited longest wins. Each drive moves data at the slowest of bus, adapter and drive, and not faster than the
 //! adapter's REQ/ACK offset allows over the cable; the other phases are asynchronous. After the COMMAND phase a drive
 //! disconnects, unless it says that it stays.
 //!
 //! Not modelled: negotiation (each drive has its rate from the start, whichever it is), packetized transfers of SPI-4,
-//! quick arbitration and arbitration fairness of SPI-3, CRC of double transition transfers, several initiators, command
+//! quick arbitration of SPI-3, the fairness registers of its devices one by one, CRC of double transition transfers, several initiators, command
 //! queueing messages other than a tag, parity errors, linked commands, single bytes of an asynchronous phase.
 
 mod connection;
@@ -24,7 +24,7 @@ mod tests;
 use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Label, Lane, Sim, Time};
+use hopscope_kernel::{Grant, Label, Lane, Sim, Time};
 
 pub use connection::Connection;
 pub(crate) use fifo::Fifo;
@@ -60,6 +60,8 @@ pub struct Spec {
     rate: u64,
     /// From REQ to the ACK for it, over the whole cable.
     round_trip: Time,
+    /// Whoever has waited longest wins, not the best id.
+    fair: bool,
     /// Phases, each with what is between it and the next one.
     arbitration: Time,
     selection: Time,
@@ -77,7 +79,16 @@ impl Spec {
         if ![1, 2].contains(&width_bytes) {
             return Err(p.error("width", "this model has buses of 8 and 16 bits", "write \"1 B\" or \"2 B\""));
         }
+        let fair = match p.text("order")?.as_str() {
+            "ids" => false,
+            "fair" => true,
+            other => {
+                let problem = format!("`{other}` is no order of arbitration");
+                return Err(p.error("order", problem, "expected \"ids\" or \"fair\""));
+            }
+        };
         Ok(Spec {
+            fair,
             width_bytes: width_bytes as u32,
             rate: rate(p, "rate")?,
             round_trip: p.time("round_trip")?,
@@ -192,13 +203,19 @@ impl ScsiBus {
         if let Some((grant, since)) = nexus.kept.take() {
             return Connection::kept(self, drive, nexus, self.lane.take_up(grant), since);
         }
-        let grant = self.lane.acquire_with(priority(id), &BUS_BUSY).await;
+        let grant = self.win(id).await;
         Connection::won(self, drive, nexus, grant)
     }
 
     /// How long so many bytes of the drive at an id take on the bus.
     pub fn data_time(&self, id: usize, bytes: u32) -> Time {
         self.span(self.drive(id).period(), bytes)
+    }
+
+    /// Waits for the bus, as id `id`. The phase of arbitration is still to come.
+    pub(crate) async fn win(&self, id: usize) -> Grant<'_> {
+        let priority = if self.spec.fair { 0 } else { priority(id) };
+        self.lane.acquire_with(priority, &BUS_BUSY).await
     }
 
     /// The lane.

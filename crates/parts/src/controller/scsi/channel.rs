@@ -18,7 +18,7 @@ use hopscope_kernel::{Sim, Time};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::scsi::{BUS_BUSY, Command, DRIVE_AT_WORK, ENDING, IDS_MAX, NO_TAG, TAGS_MAX, priority};
+use crate::protocols::scsi::{Command, DRIVE_AT_WORK, ENDING, IDS_MAX, NO_TAG, TAGS_MAX};
 
 /// A channel's FIFO, bytes.
 const FIFO_MAX: u64 = 1 << 20;
@@ -101,7 +101,7 @@ impl Channel {
         let tag = drive.tags().take(&NO_TAG).await;
         let nexus = drive.nexus(tag);
         nexus.writes.set(writes);
-        let grant = bus.lane().acquire_with(priority(self.end.id), &BUS_BUSY).await;
+        let grant = bus.win(self.end.id).await;
         grant.hold_plan(bus.spec().beginning()).await;
         let (target, command) = (drive.target(), Command { writes, lba, blocks, tag });
         if target.stays_connected(&command) {

@@ -81,8 +81,16 @@ impl Buffer {
         index
     }
 
-    /// All sectors before `end` have come from the media; a full segment loses its beginning.
-    pub(super) fn grow(&mut self, index: usize, end: u64) {
+    /// The sectors `from..end` have come from the media. Nothing happens where the segment is not any more what they
+    /// continue: it was written to, or is used for something else.
+    pub(super) fn grow(&mut self, index: usize, from: u64, end: u64) {
+        if self.segments[index].end == from && !self.segments[index].written {
+            self.extend(index, end);
+        }
+    }
+
+    /// A full segment loses its beginning.
+    fn extend(&mut self, index: usize, end: u64) {
         let size = self.segment_sectors;
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
@@ -98,7 +106,7 @@ impl Buffer {
         }
         let continued = self.segments.iter().position(|segment| segment.written && segment.end == first);
         let index = continued.unwrap_or_else(|| self.begin_written(first));
-        self.grow(index, end);
+        self.extend(index, end);
         self.touch(index);
     }
 
@@ -123,6 +131,11 @@ impl Buffer {
         self.cache.iter().position(joins).or_else(|| self.cache.iter().position(free))
     }
 
+    /// Whether it continues what waits in a segment, and would have room there if that were on the media.
+    pub(super) fn will_have_room(&self, first: u64, sectors: u64) -> bool {
+        sectors <= self.segment_sectors && self.cache.iter().any(|w| w.sectors > 0 && w.end == first)
+    }
+
     /// Takes that room.
     pub(super) fn keep(&mut self, first: u64, sectors: u64) -> Option<usize> {
         let index = self.room(first, sectors)?;
@@ -145,12 +158,12 @@ mod tests {
     fn a_segment_grows_and_loses_its_beginning_when_it_is_full() {
         let mut buffer = Buffer::new(2, 100, 1);
         let index = buffer.begin(1_000);
-        buffer.grow(index, 1_090);
+        buffer.grow(index, 1_000, 1_090);
         assert_eq!(buffer.find(1_000, 1_090), Found::Whole(index));
         assert_eq!(buffer.find(1_080, 1_100), Found::Until(index, 1_090));
         assert_eq!(buffer.find(1_090, 1_100), Found::Until(index, 1_090), "what continues a segment is found");
         assert_eq!(buffer.find(1_091, 1_100), Found::Nothing);
-        buffer.grow(index, 1_150);
+        buffer.grow(index, 1_090, 1_150);
         assert_eq!(buffer.find(1_049, 1_060), Found::Nothing);
         assert_eq!(buffer.find(1_050, 1_060), Found::Whole(index));
     }
@@ -159,8 +172,8 @@ mod tests {
     fn the_least_recently_used_segment_makes_room() {
         let mut buffer = Buffer::new(2, 100, 1);
         let (a, b) = (buffer.begin(0), buffer.begin(1_000));
-        buffer.grow(a, 10);
-        buffer.grow(b, 1_010);
+        buffer.grow(a, 0, 10);
+        buffer.grow(b, 1_000, 1_010);
         buffer.touch(a);
         assert_eq!(buffer.begin(2_000), b);
         assert_eq!(buffer.find(0, 10), Found::Whole(a));
@@ -170,8 +183,10 @@ mod tests {
     fn written_sectors_can_be_read_and_void_what_was_read_before() {
         let mut buffer = Buffer::new(3, 100, 1);
         let index = buffer.begin(0);
-        buffer.grow(index, 50);
+        buffer.grow(index, 0, 50);
         buffer.write(40, 48);
+        buffer.grow(index, 50, 90);
+        assert_eq!(buffer.find(60, 64), Found::Nothing, "a stream does not bring back what is void");
         assert_eq!(buffer.find(0, 8), Found::Nothing);
         assert!(matches!(buffer.find(40, 48), Found::Whole(_)));
         buffer.write(200, 208);
@@ -187,6 +202,7 @@ mod tests {
         assert_eq!(buffer.keep(60, 40), Some(index));
         buffer.release(index, 60);
         assert!(!buffer.has_room(500, 8) && buffer.has_room(100, 60));
+        assert!(buffer.will_have_room(100, 100) && !buffer.will_have_room(100, 101) && !buffer.will_have_room(500, 8));
         buffer.release(index, 40);
         assert!(buffer.has_room(500, 8));
         assert!(!Buffer::new(3, 100, 0).has_room(0, 1), "no segment for writes: none waits");

@@ -11,6 +11,7 @@ use crate::protocols::scsi::Command;
 static NO_COMMAND: Label = Label::reason("no command");
 static OVERHEAD: Label = Label::protocol("command overhead");
 static BUFFER_BUSY: Label = Label::reason("segments wait for the bus");
+static NO_ROOM: Label = Label::reason("write segment full");
 
 impl ScsiDisk {
     pub(super) async fn run_firmware(&self) {
@@ -35,7 +36,7 @@ impl ScsiDisk {
         };
         self.firmware.spend(&OVERHEAD, overhead.after(after_write)).await;
         let Found::Whole(segment) = found else {
-            self.wait_for_arm(job(command, None));
+            self.wait_for_arm(self.job(command, None));
             return;
         };
         self.buffer.borrow_mut().touch(segment);
@@ -48,15 +49,43 @@ impl ScsiDisk {
 
     async fn write(&self, command: Command, after_write: bool) {
         let sectors = u64::from(command.blocks);
-        let kept = self.buffer.borrow_mut().keep(command.lba, sectors);
+        let mut kept = self.buffer.borrow_mut().keep(command.lba, sectors);
         let overhead = if kept.is_some() { self.spec.write_hit } else { self.spec.write_miss };
         self.firmware.spend(&OVERHEAD, overhead.after(after_write)).await;
-        let job = job(command, kept);
+        while kept.is_none() {
+            kept = self.buffer.borrow_mut().keep(command.lba, sectors);
+            if kept.is_some() || !self.buffer.borrow().will_have_room(command.lba, sectors) {
+                break;
+            }
+            // What continues a segment goes into it as the media empty it.
+            self.room.take(&NO_ROOM).await;
+        }
+        let job = self.job(command, kept);
         if kept.is_some() {
             self.transfers.put(Transfer::Cache(job), &BUFFER_BUSY).await;
         } else {
             self.wait_for_arm(job);
+            if self.arm_works.get() {
+                self.fetch_early().await;
+            }
         }
+    }
+
+    /// Data of writes that wait for the arm come while it is at work for another command, as long as segments last.
+    pub(super) async fn fetch_early(&self) {
+        while self.fetched_early.get() < self.spec.segments {
+            let Some(job) = self.next_to_fetch() else { return };
+            self.fetched_early.set(self.fetched_early.get() + 1);
+            self.transfers.put(Transfer::FetchEarly(job), &BUFFER_BUSY).await;
+        }
+    }
+
+    /// The first write whose data could come now.
+    fn next_to_fetch(&self) -> Option<Job> {
+        let mut waiting = self.waiting.borrow_mut();
+        let fits = |job: &Job| job.writes && !job.here && job.sectors <= self.spec.segment_sectors;
+        let index = waiting.iter().position(fits)?;
+        Some(waiting.remove(index))
     }
 
     /// The arm will come to it.
@@ -65,13 +94,19 @@ impl ScsiDisk {
         let joins = |before: &&mut Job| job.cached_in.is_some() && before.cached_in == job.cached_in;
         match waiting.iter_mut().find(joins).filter(|before| before.end() == job.lba) {
             Some(before) => before.sectors += job.sectors,
-            None => waiting.push(job),
+            None => {
+                // One whose data came early is where it would have been.
+                let at = waiting.iter().rposition(|before| before.number < job.number).map_or(0, |before| before + 1);
+                waiting.insert(at, job);
+            }
         }
         let _ = self.work.try_put(());
     }
-}
 
-fn job(command: Command, cached_in: Option<usize>) -> Job {
-    let Command { writes, lba, blocks, tag } = command;
-    Job { writes, lba, sectors: u64::from(blocks), tag, cached_in }
+    fn job(&self, command: Command, cached_in: Option<usize>) -> Job {
+        let Command { writes, lba, blocks, tag } = command;
+        self.jobs.set(self.jobs.get() + 1);
+        let (number, sectors, here) = (self.jobs.get(), u64::from(blocks), cached_in.is_some());
+        Job { number, writes, lba, sectors, tag, cached_in, here }
+    }
 }

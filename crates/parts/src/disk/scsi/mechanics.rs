@@ -51,8 +51,8 @@ impl Head {
         if let Some(reading) = &mut self.reading {
             let come = reading.stream.come_by(geometry, now);
             if come > self.lba {
+                buffer.grow(reading.segment, self.lba, come);
                 (self.lba, self.at) = (come, reading.stream.here);
-                buffer.grow(reading.segment, come);
             }
         }
     }
@@ -94,11 +94,14 @@ impl ScsiDisk {
         loop {
             self.come_to_now();
             let Some(job) = self.next_job() else {
+                self.arm_works.set(false);
                 self.say(&arm);
                 self.head.borrow_mut().begin_again(&self.spec.geometry, self.sim.now());
                 self.work.take(&NO_WORK).await;
                 continue;
             };
+            self.arm_works.set(true);
+            self.fetch_early().await;
             self.say(&arm);
             if job.writes {
                 self.write_media(&arm, job).await;
@@ -109,7 +112,7 @@ impl ScsiDisk {
     }
 
     /// The head is where the stream has come to.
-    fn come_to_now(&self) {
+    pub(super) fn come_to_now(&self) {
         self.head.borrow_mut().store(&self.spec.geometry, &mut self.buffer.borrow_mut(), self.sim.now());
     }
 
@@ -201,10 +204,13 @@ impl ScsiDisk {
     fn read_until(&self, stream: Stream, end: u64) {
         let mut head = self.head.borrow_mut();
         let mut buffer = self.buffer.borrow_mut();
+        let from = head.lba;
         if let Some(reading) = &mut head.reading {
             reading.stream = Stream { stop: reading.stream.stop, ..stream };
             (reading.said, reading.told) = (self.sim.now(), reading.stream);
-            buffer.grow(reading.segment, end);
+            if from < end {
+                buffer.grow(reading.segment, from, end);
+            }
         }
         (head.at, head.lba) = (stream.here, end);
     }
@@ -256,7 +262,7 @@ impl ScsiDisk {
         let geometry = &self.spec.geometry;
         self.head.borrow_mut().reading = None;
         let (mut first, mut here) = (job.lba, job.end());
-        if job.cached_in.is_none() {
+        if !job.here {
             self.transfers.put(Transfer::Fetch(job), &BUFFER_BUSY).await;
             here = job.lba;
         }
@@ -275,18 +281,27 @@ impl ScsiDisk {
                 rotation = geometry.next_pass(there, self.sim.now());
                 lead = [(&ROTATION, rotation - self.sim.now()), (&ROTATION, Time::ZERO)];
             }
-            let sectors = there.left_on_track.min(here - first);
+            // Room in a write segment comes burst by burst, so that the host can go on.
+            let most = if job.cached_in.is_some() { self.spec.burst_sectors } else { u64::MAX };
+            let sectors = there.left_on_track.min(here - first).min(most);
             self.pass(arm, &mut lead, &WRITE, geometry.passed(there, rotation, sectors)).await;
             first += sectors;
-            let mut head = self.head.borrow_mut();
-            (head.at, head.lba) = (there, first);
+            self.written(&job, there, first, sectors);
         }
-        match job.cached_in {
-            Some(segment) => self.buffer.borrow_mut().release(segment, job.sectors),
-            None => {
-                self.buffer.borrow_mut().write(job.lba, job.end());
-                self.transfers.put(Transfer::End { tag: job.tag }, &BUFFER_BUSY).await;
-            }
+        if job.cached_in.is_none() {
+            self.buffer.borrow_mut().write(job.lba, job.end());
+            self.fetched_early.set(self.fetched_early.get() - usize::from(job.here));
+            self.transfers.put(Transfer::End { tag: job.tag }, &BUFFER_BUSY).await;
+        }
+    }
+
+    /// The sectors before `end` are on the media; in a write segment there is room.
+    fn written(&self, job: &Job, there: Place, end: u64, sectors: u64) {
+        let mut head = self.head.borrow_mut();
+        (head.at, head.lba) = (there, end);
+        if let Some(segment) = job.cached_in {
+            self.buffer.borrow_mut().release(segment, sectors);
+            let _ = self.room.try_put(());
         }
     }
 }

@@ -66,11 +66,19 @@ pub struct ScsiDisk {
     head: RefCell<Head>,
     /// What waits for the arm, in order of arrival.
     waiting: RefCell<Vec<Job>>,
+    /// How many have come.
+    jobs: Cell<u64>,
     /// Wakes the arm.
     work: Queue<()>,
     transfers: Queue<Transfer>,
     /// Sectors of a write that have come over the bus while the arm moved.
     fetched: Queue<u64>,
+    /// The arm has a command.
+    arm_works: Cell<bool>,
+    /// Writes that are not reported, and whose data came before the arm did.
+    fetched_early: Cell<usize>,
+    /// A write segment has room again.
+    room: Queue<()>,
 }
 
 impl ScsiDisk {
@@ -98,9 +106,13 @@ impl ScsiDisk {
             buffer: RefCell::new(Buffer::new(spec.segments, spec.segment_sectors, spec.write_segments)),
             head: RefCell::new(Head::parked(&spec.geometry)),
             waiting: RefCell::new(Vec::with_capacity(depth + spec.write_segments * 8)),
+            jobs: Cell::new(0),
             work: Queue::new(sim, 1),
             transfers: Queue::new(sim, depth + spec.segments),
             fetched: Queue::new(sim, 2),
+            arm_works: Cell::new(false),
+            fetched_early: Cell::new(0),
+            room: Queue::new(sim, 1),
             spec,
         });
         let target: Rc<dyn Target> = disk.clone();

@@ -7,12 +7,16 @@ use crate::disk::geometry::{Geometry, Place};
 /// Something to read or to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
+    /// Its number, in order of arrival.
+    pub(super) number: u64,
     pub(super) writes: bool,
     pub(super) lba: u64,
     pub(super) sectors: u64,
     pub(super) tag: u16,
     /// A write that was reported already, and the segment that it waits in.
     pub(super) cached_in: Option<usize>,
+    /// A write whose data are in the buffer.
+    pub(super) here: bool,
 }
 
 impl Job {
@@ -87,7 +91,7 @@ mod tests {
     use crate::disk::geometry::tests::small;
 
     fn job(lba: u64) -> Job {
-        Job { writes: false, lba, sectors: 1, tag: 0, cached_in: None }
+        Job { number: 0, writes: false, lba, sectors: 1, tag: 0, cached_in: None, here: false }
     }
 
     fn chosen(policy: Policy, waiting: &[Job], lba: u64) -> u64 {

@@ -139,7 +139,7 @@ fn run_with(spec: &Spec, asked: &[Asked], together: bool) -> (Vec<(Time, Time)>,
     let all: Vec<(usize, Asked)> = asked.iter().copied().enumerate().collect();
     if together {
         for one in all {
-            sim.process(&format!("host{}", one.0), send(vec![one]));
+            sim.process(&format!("host{:02}", one.0), send(vec![one]));
         }
     } else {
         sim.process("host", send(all));
@@ -262,6 +262,19 @@ fn writes_that_follow_each_other_share_a_segment_and_a_revolution() {
     assert_eq!(written, Time::us(6_400), "64 sectors");
     let lost = seen.spans("rotation").into_iter().skip(1).fold(Time::ZERO, |sum, span| sum + span);
     assert_eq!(lost, Time::ZERO, "after the first one each sector comes as the one before ends");
+}
+
+#[test]
+fn a_long_run_of_writes_goes_to_the_media_without_a_lost_revolution() {
+    let asked: Vec<Asked> = (0..16).map(|n| (true, 32 * n, 32, Time::ZERO)).collect();
+    for write_segments in [1, 0] {
+        let spec = Spec { write_segments, ..spec() };
+        let (times, seen, _) = run_with(&spec, &asked, true);
+        let end = times.iter().map(|(_, end)| *end).max().unwrap();
+        let rotation = seen.spans("rotation").into_iter().fold(Time::ZERO, |sum, span| sum + span);
+        // 512 sectors are 51.2 ms of media and five changes of track, of 1 or 2 ms.
+        assert!(end < Time::ms(75) && rotation < Time::ms(20), "{write_segments} segments: {end}, {rotation}");
+    }
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub(super) enum Transfer {
     Cache(Job),
     /// The data of a write that the arm is on its way for.
     Fetch(Job),
+    /// The data of a write that the arm will come to.
+    FetchEarly(Job),
     /// The end of a command whose data are on the media.
     End { tag: u16 },
 }
@@ -41,10 +43,18 @@ impl ScsiDisk {
                     connection.data(bytes(job.sectors)).await;
                     self.ended();
                     connection.complete().await;
+                    // What has come from the media by now is older.
+                    self.come_to_now();
                     self.buffer.borrow_mut().write(job.lba, job.end());
                     self.wait_for_arm(job);
                 }
                 Transfer::Fetch(job) => self.fetch(job).await,
+                Transfer::FetchEarly(job) => {
+                    let connection = self.bus.reselect(self.id, job.tag).await;
+                    connection.data(bytes(job.sectors)).await;
+                    connection.disconnect().await;
+                    self.wait_for_arm(Job { here: true, ..job });
+                }
                 Transfer::End { tag } => {
                     let connection = self.bus.reselect(self.id, tag).await;
                     self.ended();

@@ -95,6 +95,7 @@ fn spec(rate: u64) -> Spec {
         width_bytes: 2,
         rate,
         round_trip: Time::ns(30),
+        fair: false,
         arbitration: us(24),
         selection: us(16),
         reselection: us(16),

@@ -45,6 +45,21 @@ fn the_highest_id_wins_and_the_second_eight_come_last() {
 }
 
 #[test]
+fn a_drive_that_always_has_data_starves_a_lower_id_unless_arbitration_is_fair() {
+    let eager = Like { works: Time::us(1), ..LIKE };
+    let mut commands: Vec<_> = (0..40).map(|_| (3, false, 16, Time::ZERO)).collect();
+    commands.extend((0..40).map(|_| (1, false, 16, Time::ZERO)));
+    let lead = |fair: bool| {
+        let (_, ended) = run(Spec { fair, ..spec(40_000_000) }, END, &[(1, eager), (3, eager)], &commands, Time::ZERO);
+        let last_of_third = *ended[..40].iter().max().expect("40 commands");
+        ended[40..].iter().filter(|end| **end < last_of_third).count()
+    };
+    let (by_id, fairly) = (lead(false), lead(true));
+    assert!(by_id <= 6, "{by_id} commands of id 1 ended before the last of id 3");
+    assert!((36..=40).contains(&fairly), "{fairly}");
+}
+
+#[test]
 fn the_initiator_wins_against_every_drive() {
     let drives = [(0, LIKE), (6, Like { works: Time::us(110), ..LIKE })];
     // Drive 0 has the bus for 819 us from 112 us on; drive 6 and the next command wait for it.

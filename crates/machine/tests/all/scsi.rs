@@ -1,0 +1,200 @@
+//! The shipped machines with SCSI drives: what each number of adapter, bus and driver does, what limits them, and what
+//! is refused.
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::explain::{EXTENT, explain};
+use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
+use hopscope_machine::run::{Options, run};
+
+const FOUR: &str = "scsi-ultra160";
+const ALONE: &str = "barracuda-4lp";
+
+/// From the drive's buffer, nearly all of them: what is besides the drive counts.
+const SINGLE: &str = "--rw=read --bs=2k --iodepth=1 --runtime=60ms";
+const DEEP: &str = "--rw=read --bs=2k --iodepth=8 --runtime=60ms";
+const LONG: &str = "--rw=read --bs=128k --iodepth=1 --runtime=100ms";
+const RANDOM: &str = "--rw=randread --bs=2k --iodepth=8 --runtime=250ms";
+const WRITES: &str = "--rw=randwrite --bs=8k --iodepth=8 --runtime=200ms";
+
+fn machine(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
+    for change in changes {
+        blueprint.set(change).unwrap_or_else(|problem| panic!("{change}: {problem:?}"));
+    }
+    let words: Vec<&str> = options.split(' ').collect();
+    (blueprint, job_file::read_options(&mut sources, &words).expect("right options").jobs)
+}
+
+/// MB/s of all jobs.
+fn rate(system: &str, changes: &[&str], options: &str) -> f64 {
+    let (blueprint, jobs) = machine(system, changes, options);
+    run(&blueprint, &jobs, Options::default(), None).expect("the jobs run").rate.bytes_per_second / 1e6
+}
+
+/// Drives of the machine with four, each with a job of its own.
+fn on_drives(count: usize, options: &str) -> String {
+    let jobs = (0..count).map(|n| format!(" --name=job{n} --filename=disk{n}"));
+    jobs.fold(options.to_string(), |all, job| all + &job)
+}
+
+#[test]
+fn every_number_of_bus_adapter_and_driver_does_something() {
+    let slower = [
+        (SINGLE, "scsi.arbitration=24us"),
+        (SINGLE, "scsi.selection=20us"),
+        (SINGLE, "scsi.message_out=20us"),
+        (SINGLE, "scsi.command=24us"),
+        (SINGLE, "scsi.status=20us"),
+        (SINGLE, "scsi.message_in=20us"),
+        (RANDOM, "scsi.reselection=3ms"),
+        (SINGLE, "scsi.rate=10MB/s"),
+        (SINGLE, "scsi.round_trip=100us"),
+        (SINGLE, "adapter.channel.rate=10MB/s"),
+        (SINGLE, "adapter.sequencer.command=50us"),
+        (SINGLE, "adapter.sequencer.transfer=50us"),
+        (SINGLE, "adapter.sequencer.completion=50us"),
+        (SINGLE, "adapter.sequencer.control_block=4KiB"),
+        (SINGLE, "adapter.sequencer.list=4KiB"),
+        (RANDOM, "adapter.channel.tags=1 tag"),
+        (RANDOM, "adapter.contexts=1 command"),
+        (RANDOM, "driver.queue_depth=1 command"),
+        (LONG, "driver.transfer_max=2KiB"),
+        (SINGLE, "driver.submission=60us"),
+        (SINGLE, "driver.completion=60us"),
+        (SINGLE, "driver.time_above=90us"),
+        (SINGLE, "driver.interrupt.handler=60us"),
+        (SINGLE, "adapter.pci.register=2000 clocks"),
+        (SINGLE, "adapter.pci.gap=2000 clocks"),
+    ];
+    for (job, change) in slower {
+        let (before, after) = (rate(FOUR, &[], job), rate(FOUR, &[change], job));
+        assert!(after < 0.97 * before, "{job} {change}: {before} to {after}");
+    }
+    let narrow = rate(FOUR, &["scsi.width=1B", "scsi.rate=10MB/s", "scsi.round_trip=2us"], SINGLE);
+    let wide = rate(FOUR, &["scsi.rate=10MB/s", "scsi.round_trip=2us", "adapter.channel.offset=1 transfer"], SINGLE);
+    let ahead = rate(FOUR, &["scsi.rate=10MB/s", "scsi.round_trip=2us"], SINGLE);
+    assert!(wide < 0.9 * ahead, "one transfer a round trip of 2 us is 1 MB/s: {wide} {ahead}");
+    assert!((narrow / ahead - 1.0).abs() < 0.01, "8 bits at 10 MB/s are as fast as 16: {narrow} {ahead}");
+    // An entry of a scatter list describes what lies together: a page, or a command's 64 KiB.
+    let slow = ["pci.clock=12MHz", "adapter.sequencer.list=8B", "driver.contiguous=64KiB"];
+    let job = on_drives(4, "--rw=read --bs=64k --iodepth=4 --runtime=60ms");
+    let (pages, together) = (rate(FOUR, &slow[..2], &job), rate(FOUR, &slow, &job));
+    assert!(pages < 0.995 * together, "{pages} {together}");
+}
+
+#[test]
+fn four_drives_add_up_until_the_pci_bus_is_full() {
+    let one = rate(FOUR, &[], &on_drives(1, "--rw=read --bs=64k --iodepth=4 --runtime=150ms"));
+    let four = rate(FOUR, &[], &on_drives(4, "--rw=read --bs=64k --iodepth=4 --runtime=150ms"));
+    assert!((20.0..27.0).contains(&one), "an Atlas 10K reads 23 to 24 MB/s on its outer tracks: {one}");
+    assert!(four > 3.5 * one && four < 4.05 * one, "{four} for {one}");
+    let slow = ["scsi.rate=40MB/s"];
+    let limited = rate(FOUR, &slow, &on_drives(4, "--rw=read --bs=64k --iodepth=4 --runtime=150ms"));
+    assert!((30.0..40.0).contains(&limited), "a bus of 40 MB/s carries no more: {limited}");
+}
+
+#[test]
+fn a_small_fifo_pauses_the_bus_and_the_account_says_so() {
+    let small = ["adapter.channel.piece=256B", "adapter.channel.fifo=256B"];
+    let job = on_drives(4, "--rw=read --bs=64k --iodepth=4 --runtime=60ms");
+    let paused = |changes: &[&str]| {
+        let (blueprint, jobs) = machine(FOUR, changes, &job);
+        let explained = explain(&blueprint, &jobs, Options::default(), EXTENT, None).expect("it runs");
+        assert_eq!(explained.account.unattributed(), [], "{changes:?}");
+        let bus = explained.account.lanes.iter().find(|lane| lane.lane == "scsi").expect("the bus is used");
+        let full = "FIFO of the adapter full";
+        let entries = bus.entries.iter().filter(|entry| entry.cause == full || entry.phase == full);
+        let sum = entries.fold(0, |sum, entry| sum + entry.time.as_ps());
+        sum as f64 / explained.account.span().as_ps() as f64
+    };
+    let (half, large) = (paused(&small), paused(&["adapter.channel.fifo=128KiB"]));
+    assert!(half > 0.2, "{half} of the time is lost to a FIFO of one piece");
+    assert!(large < half / 2.0, "{large} with a large one, {half} with a small one");
+}
+
+#[test]
+fn a_drive_without_a_host_is_as_fast_as_bus_and_drive_allow() {
+    let alone = rate(ALONE, &[], "--rw=read --bs=64k --iodepth=4 --runtime=400ms");
+    assert!((8.0..10.5).contains(&alone), "a Barracuda 4LP reads 9 MB/s on its outer tracks: {alone}");
+    for (change, job) in [
+        ("initiator.channel.rate=1MB/s", SINGLE),
+        ("initiator.channel.tags=1 tag", RANDOM),
+        ("scsi.command=2ms", SINGLE),
+    ] {
+        let (before, after) = (rate(ALONE, &[], job), rate(ALONE, &[change], job));
+        assert!(after < 0.97 * before, "{change}: {before} to {after}");
+    }
+    let one = rate(ALONE, &["scsi.round_trip=2us", "initiator.channel.offset=1 transfer"], SINGLE);
+    assert!(one < 1.0, "{one}");
+}
+
+#[test]
+fn every_instant_has_a_name() {
+    let mixed = "--bs=4k --iodepth=8 --runtime=300ms --name=a --rw=randread --name=b --rw=randwrite";
+    let jobs = [SINGLE, DEEP, LONG, RANDOM, WRITES, mixed].map(String::from);
+    let several = [on_drives(4, "--rw=randread --bs=8k --iodepth=4 --runtime=200ms")];
+    for (system, job) in jobs.iter().flat_map(|job| [(FOUR, job), (ALONE, job)]).chain([(FOUR, &several[0])]) {
+        let (blueprint, jobs) = machine(system, &[], job);
+        let explained = explain(&blueprint, &jobs, Options::default(), EXTENT, None).expect("it runs");
+        assert_eq!(explained.account.unattributed(), [], "{system} {job}");
+    }
+}
+
+/// What is said of a system that is wrong.
+fn refusal(system: &str, from: &str, to: &str) -> String {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    assert!(text.text.contains(from), "{from}");
+    let file = sources.add(text.name, text.text.replacen(from, to, 1));
+    match Blueprint::read(&library, &mut sources, file) {
+        Ok(_) => panic!("{to} is not refused"),
+        Err(problems) => problems.render(&sources, false),
+    }
+}
+
+#[test]
+fn wires_that_no_bus_has_are_refused_where_they_are_written() {
+    let ids = |from, to, part| {
+        let said = refusal(FOUR, from, to);
+        assert!(said.contains("scsi-ultra160.toml"), "{said}");
+        assert!(said.contains(part), "{said}");
+    };
+    ids("scsi.id1", "scsi.id0", "`scsi.id0` is already used by `disk0`");
+    ids("scsi.id1", "scsi.id7", "id 7 is the adapter's own");
+    ids("scsi.id1", "scsi.id16", "there is no port `scsi.id16`");
+}
+
+#[test]
+fn numbers_that_no_adapter_has_are_refused() {
+    let refused = [
+        (FOUR, "scsi.width=4B"),
+        (FOUR, "scsi.rate=1B/s"),
+        (FOUR, "adapter.channels=0 channels"),
+        (FOUR, "adapter.contexts=257 commands"),
+        (FOUR, "adapter.channel.offset=0 transfers"),
+        (FOUR, "adapter.channel.tags=0 tags"),
+        (FOUR, "adapter.channel.fifo=1B"),
+        (FOUR, "adapter.channel.piece=1KiB"),
+        (FOUR, "adapter.channel.piece=5B"),
+        (FOUR, "adapter.sequencer.list=12B"),
+        (FOUR, "adapter.sequencer.control_block=8KiB"),
+        (FOUR, "driver.queue_depth=0 commands"),
+        (FOUR, "driver.transfer_max=100B"),
+        (FOUR, "driver.contiguous=5KiB"),
+        (ALONE, "initiator.channel.id=7"),
+        (ALONE, "initiator.channel.id=id16"),
+        (ALONE, "initiator.channel.tags=257 tags"),
+        (ALONE, "scsi.order=luck"),
+    ];
+    for (system, change) in refused {
+        let (mut blueprint, _) = machine(system, &[], SINGLE);
+        assert!(blueprint.set(change).is_err(), "{change} is not refused");
+    }
+}
