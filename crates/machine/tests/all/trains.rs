@@ -13,8 +13,7 @@ fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() 
     let (mut booked, mut cut) = (0, 0);
     let disks = (0..400).map(|seed| (seed, random_machines::machine(&library, seed, "30ms")));
     let links = (1_000..1_100).map(|seed| (seed, random_machines::serial(&library, seed, "1ms")));
-    let scsi = (2_000..2_020).map(|seed| (seed, random_machines::scsi::machine(&library, seed, "30ms")));
-    for (seed, drawn) in disks.chain(links).chain(scsi) {
+    for (seed, drawn) in disks.chain(links) {
         let Drawn { blueprint, jobs, words } = drawn;
         let run = |trains: bool| {
             let (sim, phases) = (Sim::new(), Phases::default());
