@@ -7,8 +7,7 @@ use serde_json::Value;
 /// Reports, with colons between them.
 const NAMED_BY: &str = "HOPSCOPE_REPORT";
 /// The studies, and how many cells their first table has.
-const CELLS: &[(&str, usize)] =
-    &[("piix4e", 108), ("pcie-bench", 240), ("myrinet", 34), ("raid-pci", 35)];
+const CELLS: &[(&str, usize)] = &[("piix4e", 108), ("pcie-bench", 240), ("myrinet", 34), ("raid-pci", 35)];
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
