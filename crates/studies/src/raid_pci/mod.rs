@@ -15,11 +15,11 @@ use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::Failure;
 
-use crate::Wish;
 use crate::machines::{Machines, parameters};
-use crate::report::{Changed, Report, Summary};
+use crate::report::{Changed, Parameter, Report, Summary};
 use crate::robustness;
 use crate::study_file;
+use crate::{STUDIES, Wish};
 
 pub use figures::pictures;
 pub use fitting::fit;
@@ -50,7 +50,7 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let setup = Setup::read(wish.library)?;
     let measured = cells::measure(&setup, cells::benchmarks(), cells::full_effort(wish.trains), wish.progress)?;
     let tables = vec![cells::table(&measured)];
-    let parameters = parameters(ID, &setup.machines);
+    let parameters = own(parameters(ID, &setup.machines));
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let summary = Summary::of(&tables[0].cells, fitted);
     let mut alternatives = null::beside(&setup, &tables[0].cells);
@@ -60,6 +60,19 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
     let (study, title) = (ID.into(), setup.title);
     Ok(Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
+}
+
+/// What another study has fitted is given here: none of these cells has chosen it.
+fn own(mut parameters: Vec<Parameter>) -> Vec<Parameter> {
+    let others = STUDIES.iter().map(|study| study.id).filter(|id| *id != ID);
+    for other in others {
+        let fitted = parameters.iter_mut().filter(|p| p.basis == "fitted" && p.from.starts_with(&format!("{other}:")));
+        for parameter in fitted {
+            parameter.basis = "assumed".into();
+            parameter.from = format!("as another study has fitted it, {}", parameter.from);
+        }
+    }
+    parameters
 }
 
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {

@@ -25,7 +25,7 @@ impl Raid {
         let array = self.array();
         self.processor.delay(&ALL_WELL, failure.at).await;
         array.fail(failure.drive);
-        self.processor.delay(&PAUSE, failure.noticed + self.spec.rebuild_pause).await;
+        self.processor.delay(&PAUSE, failure.noticed.saturating_add(self.spec.rebuild_pause)).await;
         if !array.replace(failure.drive) {
             return;
         }

@@ -9,6 +9,8 @@ use crate::parameters::{Parameters, SpecError};
 /// No line rate that a simulation can count with is slower.
 const RATE_MIN: u64 = 1_000_000;
 const COUNT_MAX: u64 = 256;
+/// Lines of a cache: 16 GiB in lines of 64 KiB.
+const LINES_MAX: u64 = 1 << 18;
 
 /// When writes end for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +158,7 @@ impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let line_bytes = sectors(p, "cache.line", SECTOR_BYTES, LINE_SECTORS_MAX * SECTOR_BYTES)?;
-        let cache_bytes = sectors(p, "cache.size", 64 * line_bytes, 1 << 32)?;
+        let cache_bytes = sectors(p, "cache.size", 64 * line_bytes, LINES_MAX * line_bytes)?;
         let lines = cache_bytes / line_bytes;
         let of_cache = |p: &mut Parameters, key: &str| {
             let bytes = p.bytes(key)?;
