@@ -54,7 +54,7 @@ pub(super) fn beside(setup: &Setup, cells: &[Cell], wish: &Wish) -> Result<Vec<A
         let said: Vec<String> = DESKTOP
             .iter()
             .filter_map(|benchmark| {
-                let (hop, most, bus) = &paths[of(&benchmark)?];
+                let (hop, most, bus) = &paths[of(benchmark)?];
                 Some(format!("{benchmark}: {hop} {:.0} %, bus {:.0} %", 100.0 * most, 100.0 * bus))
             })
             .collect();
