@@ -244,15 +244,13 @@ proptest! {
 fn the_barracuda_answers_as_the_real_one_did() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/disksim/barracuda.trace");
     let Ok(text) = fs::read_to_string(sample) else { return };
-    let mut barracuda = machine(&Library::new(None).unwrap(), "barracuda-4lp").expect("a shipped system");
-    // The host on which the drive was measured took 0.134 ms a block, as its parameter file says.
-    barracuda.set("disk.interface.rate=3820895 B/s").expect("a right change");
+    let barracuda = machine(&Library::new(None).unwrap(), "barracuda-4lp-validation").expect("a shipped system");
     for seed in 1..=2 {
         let replayed = replay(&barracuda, trace(&text, None, None), &options(seed), Box::new(|_, _, _| {})).unwrap();
         assert_eq!((replayed.figures.count(), replayed.problem), (10_000, None));
         let demerit_ms = replayed.figures.demerit_ns().unwrap() / 1e6;
         let close = replayed.figures.paired.close_share();
         // DiskSim's own model of this drive has 0.348 ms and 64 %.
-        assert!(demerit_ms < 0.37 && close > 0.67, "seed {seed}: {demerit_ms} ms, {close} within 1 ms");
+        assert!(demerit_ms <= 0.348 && close > 0.64, "seed {seed}: {demerit_ms} ms, {close} within 1 ms");
     }
 }
