@@ -183,6 +183,7 @@ fn charted(chart: &Chart, table: &Figures) -> Vec<Section> {
             chart.about,
             percent(*share).replace(".0", ""),
         ),
+        None if chart.limit => chart.about.clone(),
         None => format!("{} The publication does not say how accurate its figures are.", chart.about),
     };
     let cells: Vec<&Published> =
@@ -197,21 +198,28 @@ fn charted(chart: &Chart, table: &Figures) -> Vec<Section> {
         width_min: 760,
     };
     let errors_title = format!("How far off, cell by cell: {}", table.title);
-    let mut every = Section::new(&format!("{}-cells", chart.id), "Every cell").words(format!(
-        "{}; {}. Each cell: published, simulated (with its 95 % interval over seeds), and the error in sign and words.",
-        table.title, table.unit
-    ));
+    let mut every = Section::new(&format!("{}-cells", chart.id), "Every cell").words(if chart.limit {
+        format!("{}; {}. Each cell: the limit, simulated, and how far that stays below.", table.title, table.unit)
+    } else {
+        format!(
+            "{}; {}. Each cell: published, simulated (with its 95 % interval over seeds), and the error in sign and \
+             words.",
+            table.title, table.unit
+        )
+    });
     for panel in &chart.panels {
         every.blocks.push(Block::Table(matrix(chart, panel, &of(panel), &behind(panel))));
     }
-    vec![
-        Section::new(&format!("{}-section", chart.id), &chart.title).words(about).block(Block::Figures(panels, 3)),
-        Section::new(&format!("{}-errors-section", chart.id), "Errors")
-            .words(errors_title)
-            .block(Block::Figures(vec![strip], 1))
-            .block(Block::Table(summary(chart, &cells))),
-        every,
-    ]
+    let drawn =
+        Section::new(&format!("{}-section", chart.id), &chart.title).words(about).block(Block::Figures(panels, 3));
+    if chart.limit {
+        return vec![drawn, every];
+    }
+    let errors = Section::new(&format!("{}-errors-section", chart.id), "Errors")
+        .words(errors_title)
+        .block(Block::Figures(vec![strip], 1))
+        .block(Block::Table(summary(chart, &cells)));
+    vec![drawn, errors, every]
 }
 
 /// The errors of fitted and predicted cells, apart, by panel.
@@ -270,12 +278,14 @@ fn matrix(chart: &Chart, panel: &Panel, cells: &[&Published], id: &str) -> Table
     };
     let along_head = Head { text: chart.along.unit.clone(), columns: 1, rows: 2, figure: true };
     let groups = std::iter::once(along_head).chain(chart.curves.iter().enumerate().map(group)).collect();
-    let columns = ["published", "simulated", "error"].map(|name| Head::of(name, true));
+    let columns = if chart.limit { ["limit", "simulated", "below it"] } else { ["published", "simulated", "error"] };
+    let columns = columns.map(|name| Head::of(name, true));
     let heads = chart.curves.iter().flat_map(|_| columns.clone()).collect();
     let rows = xs.iter().map(|x| {
         let mut row = vec![Cell::figure(tick(*x), x)];
         for curve in 0..chart.curves.len() {
             match of(curve).find(|cell| along(chart, cell) == Some(*x)) {
+                Some(cell) if chart.limit => row.extend(below_limit(cell)),
                 Some(cell) => row.extend(figures(cell)),
                 None => row.extend([Cell::empty(), Cell::empty(), Cell::empty()]),
             }
@@ -308,6 +318,13 @@ fn figures(cell: &Published) -> [Cell; 3] {
         None => Cell::empty(),
     };
     [Cell::figure(digits(cell.published), cell.published), simulated, error]
+}
+
+/// The same beside a limit, which is not to be met.
+fn below_limit(cell: &Published) -> [Cell; 3] {
+    let [limit, simulated, _] = figures(cell);
+    let below = cell.error.map_or(Cell::empty(), |error| Cell::figure(signed_percent(error), error).tone(Tone::Soft));
+    [limit, simulated, below]
 }
 
 /// A row a cell.

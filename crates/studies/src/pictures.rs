@@ -37,6 +37,8 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// How accurate the published figures are said to be, where somebody says so.
     pub accuracy: Option<Accuracy>,
+    /// What stands as published is a limit: what is missing below it is no error.
+    pub limit: bool,
 }
 
 /// How accurate published figures are said to be.

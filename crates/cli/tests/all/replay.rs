@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const SYSTEM: &str = "piix4e-one-disk";
-const OFFICE: &str = include_str!("../../../../data/traces/office.msr.csv");
+const OFFICE: &str = include_str!("../../../../docs/office.msr.csv");
 
 fn replayed(text: &str, words: &[&str]) -> Ran {
     let folder = TempDir::new().unwrap();

@@ -15,7 +15,7 @@ use proptest::test_runner::RngSeed;
 const VALIDATION: &str = include_str!("../traces/validation.trace");
 const ASCII: &str = include_str!("../traces/ascii.trace");
 const SPC: &str = include_str!("../traces/requests.spc");
-const MSR: &str = include_str!("../../../../data/traces/office.msr.csv");
+const MSR: &str = include_str!("../../../../docs/office.msr.csv");
 const BLKPARSE: &str = include_str!("../traces/requests.blkparse");
 const ALL: [(&str, Format); 5] = [
     (VALIDATION, Format::DiskSimValidation),

@@ -143,8 +143,8 @@ impl Fasttrak {
 }
 
 impl BlockCard for Fasttrak {
-    fn start(self: Rc<Fasttrak>) -> Result<(), (String, String)> {
-        Ok(())
+    fn start(self: Rc<Fasttrak>) -> Result<bool, (String, String)> {
+        Ok(true)
     }
 
     fn name(&self) -> &str {

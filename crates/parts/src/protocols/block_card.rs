@@ -25,9 +25,9 @@ pub struct Command {
 
 /// What the driver has of a card.
 pub trait BlockCard {
-    /// The driver begins: the card looks for its drives and starts to work. An error is what is wrong and what would be
-    /// right.
-    fn start(self: Rc<Self>) -> Result<(), (String, String)>;
+    /// The driver begins: the card looks for its drives and starts to work. Whether it has a device, which it has not
+    /// without a drive; an error is what is wrong and what would be right.
+    fn start(self: Rc<Self>) -> Result<bool, (String, String)>;
     /// The card's name, which is its device's.
     fn name(&self) -> &str;
     /// Where it sits.

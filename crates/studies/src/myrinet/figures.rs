@@ -33,5 +33,6 @@ fn bursts(number: usize, hosts: &[String]) -> Chart {
         curves: hosts.iter().map(|host| (host.clone(), short(host))).collect(),
         panels: vec![panel("(a)", "reads", "read"), panel("(b)", "writes", "write")],
         accuracy: None,
+        limit: true,
     }
 }

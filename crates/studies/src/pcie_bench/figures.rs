@@ -35,5 +35,6 @@ fn bandwidth() -> Chart {
             panel("(c)", "both at once", "read-and-write"),
         ],
         accuracy: None,
+        limit: false,
     }
 }

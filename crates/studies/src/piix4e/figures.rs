@@ -53,6 +53,7 @@ fn figure_2() -> Chart {
             panel("(f)", "writes of a single block", "single-block", "write"),
         ],
         accuracy: Some(Accuracy { share: ppm as f64 / 1e6, from: accuracy.source }),
+        limit: false,
     }
 }
 

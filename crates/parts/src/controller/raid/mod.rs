@@ -156,7 +156,10 @@ impl Raid {
 }
 
 impl BlockCard for Raid {
-    fn start(self: Rc<Raid>) -> Result<(), (String, String)> {
+    fn start(self: Rc<Raid>) -> Result<bool, (String, String)> {
+        if self.channels.iter().all(|channel| channel.targets().is_empty()) {
+            return Ok(false);
+        }
         let array = Array::find(&self.sim, &self.name, &self.spec, &self.channels)?;
         if self.array.set(array).is_err() {
             return Err(("the adapter has a driver already".into(), "one driver an adapter".into()));
@@ -166,7 +169,7 @@ impl BlockCard for Raid {
         read_ahead::start(&self);
         destage::start(&self);
         rebuild::start(&self);
-        Ok(())
+        Ok(true)
     }
 
     fn name(&self) -> &str {
