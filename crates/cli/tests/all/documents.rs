@@ -2,7 +2,7 @@
 //!
 //! An example is a fenced block ```` ```console ````: lines that begin with `$ ` are commands, the others are what
 //! they print. A line `...` stands for any number of lines. A document's blocks run one after the other in one
-//! scratch folder with a copy of `data/`. Blocks that begin with `cargo` or `git` are for the reader only.
+//! scratch folder with copies of `data/` and `docs/`. Blocks that begin with `cargo` or `git` are for the reader only.
 
 #![cfg(unix)]
 
@@ -95,7 +95,9 @@ fn every_example_prints_what_its_document_shows() {
     let (mut wrong, mut run_in_all) = (Vec::new(), 0);
     for document in documents() {
         let scratch = tempfile::TempDir::new().unwrap();
-        copy_folder(&root().join("data"), &scratch.path().join("data"));
+        for shipped in ["data", "docs"] {
+            copy_folder(&root().join(shipped), &scratch.path().join(shipped));
+        }
         let name = document.strip_prefix(root()).unwrap().display().to_string();
         for Example { line, command, expected } in examples(&fs::read_to_string(&document).unwrap()) {
             let printed = run(&command, scratch.path());
