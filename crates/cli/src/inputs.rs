@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use hopscope_kernel::Pace;
 use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::hops;
 use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problem, Problems, Sources};
@@ -37,6 +39,9 @@ pub struct Work {
     /// Change one number of the machine, such as pci.clock=66MHz (repeatable)
     #[arg(long, value_name = "PART.KEY=VALUE")]
     set: Vec<String>,
+    /// Have a hop work so many times as fast, such as cpu=2 or drive.channel*=1.05 (repeatable; `explain` has the names)
+    #[arg(long, value_name = "HOP=TIMES")]
+    pace: Vec<String>,
     #[command(flatten)]
     data: Data,
 }
@@ -63,7 +68,8 @@ impl Work {
     /// The job as on the command line, with what was set of the machine.
     pub fn job(&self) -> String {
         let set = self.set.iter().map(|assignment| format!("--set {assignment}"));
-        self.job.iter().chain(&self.job_options).cloned().chain(set).collect::<Vec<_>>().join(" ")
+        let pace = self.pace.iter().map(|assignment| format!("--pace {assignment}"));
+        self.job.iter().chain(&self.job_options).cloned().chain(set).chain(pace).collect::<Vec<_>>().join(" ")
     }
 
     /// Reads the machine and the job.
@@ -73,6 +79,10 @@ impl Work {
             let mut blueprint = system(&library, sources, &self.system)?;
             for assignment in &self.set {
                 blueprint.set(assignment)?;
+            }
+            for assignment in &self.pace {
+                let (hop, pace) = pace(assignment)?;
+                blueprint.pace(hop, pace)?;
             }
             let jobs = self.jobs(&library, sources)?;
             Ok(Read { blueprint, jobs })
@@ -115,6 +125,15 @@ pub fn reading<T>(read: impl FnOnce(&mut Sources) -> Result<T, Problems>) -> Res
         Ok(value) => Ok((value, sources)),
         Err(problems) => Err(Refusal::Input(problems, sources)),
     }
+}
+
+/// A hop and its pace, as `HOP=TIMES`.
+fn pace(assignment: &str) -> Result<(&str, Pace), Problem> {
+    let read = assignment.rsplit_once('=').and_then(|(hop, times)| Some((hop.trim(), hops::pace(times)?)));
+    read.ok_or_else(|| {
+        let help = "write HOP=TIMES, from 0.001 to 1000, such as cpu=2, pci=1.05 or link.up=21/20";
+        Problem::nowhere(format!("`{assignment}` is no pace")).help(help)
+    })
 }
 
 /// A share such as 0.5% or 0.005.

@@ -4,13 +4,16 @@
 //! priority, then by when they came, then by the names of those who asked. A release hands over through
 //! arbitration, so that nobody overtakes and nothing recurses.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::Time;
 use crate::events::Event;
+use crate::pace::Pace;
 use crate::record::{Kind, Label, Record};
 use crate::sim::{Core, Sim, TICKET_MAX};
 
@@ -58,6 +61,8 @@ pub(crate) struct LaneState {
     pub(crate) train: Option<u32>,
     interruptible: Option<Interruptible>,
     pub(crate) rates: Vec<Rate>,
+    /// Seen by every handle.
+    pace: Rc<Cell<Pace>>,
 }
 
 /// How fast a lane moves bytes in one of its phases.
@@ -72,7 +77,7 @@ pub struct Rate {
 }
 
 impl LaneState {
-    pub(crate) fn new(name: &str, clock: Option<Time>) -> LaneState {
+    pub(crate) fn new(name: &str, clock: Option<Time>, pace: Rc<Cell<Pace>>) -> LaneState {
         LaneState {
             name: name.to_string(),
             clock,
@@ -84,7 +89,15 @@ impl LaneState {
             train: None,
             interruptible: None,
             rates: Vec::new(),
+            pace,
         }
+    }
+
+    /// The clock and the rates change with the pace; whatever else does, a part asks the lane for.
+    pub(crate) fn set_pace(&mut self, pace: Pace) {
+        assert!(self.pace.replace(pace).is_one(), "a lane's pace is set once");
+        self.clock = self.clock.map(|clock| pace.of(clock));
+        self.rates.iter_mut().for_each(|rate| rate.per = pace.of(rate.per));
     }
 
     /// When a request made at `at` is looked at.
@@ -252,12 +265,26 @@ pub struct Yielding {
 pub struct Lane {
     pub(crate) sim: Sim,
     pub(crate) id: u32,
+    pub(crate) pace: Rc<Cell<Pace>>,
 }
 
 impl Lane {
     /// The lane's number, as records name it.
     pub fn number(&self) -> u16 {
         self.id as u16
+    }
+
+    /// How long what takes `span` by the data takes at this lane's pace. Every span that a part computes for a phase of
+    /// the lane, for a delay that is owed to it, or for an instant ahead goes through here exactly once.
+    #[inline]
+    pub fn paced(&self, span: Time) -> Time {
+        let pace = self.pace.get();
+        if pace.is_one() { span } else { pace.of(span) }
+    }
+
+    /// The period of the clock, at the lane's pace.
+    pub fn clock(&self) -> Option<Time> {
+        self.sim.shared.core.borrow().lanes[self.id as usize].clock
     }
 
     /// Changes the clock, before the run: whatever is plugged into a bus may slow it down.
@@ -293,9 +320,14 @@ impl Lane {
 
     /// Nothing for `span`, because of `label`: a delay that this lane's part asks of whoever comes, free or not.
     pub async fn delay(&self, label: &'static Label, span: Time) {
+        self.delay_until(label, self.sim.now() + span).await;
+    }
+
+    /// The same until an instant that is known.
+    pub async fn delay_until(&self, label: &'static Label, until: Time) {
         let start = self.sim.now();
-        self.sim.wait(span).await;
-        self.delayed(label, start, start + span);
+        self.sim.wait_until(until).await;
+        self.delayed(label, start, until);
     }
 
     /// Says that the current process was delayed from `start` until `end`, now or earlier.

@@ -33,8 +33,10 @@
 #[doc(hidden)]
 pub mod bench;
 mod combine;
+mod errand;
 mod events;
 mod lane;
+mod pace;
 mod queue;
 mod record;
 mod sim;
@@ -42,7 +44,9 @@ mod time;
 mod train;
 
 pub use combine::{Either, join, race};
+pub use errand::Errand;
 pub use lane::{Acquire, Grant, HandedOver, Lane, Rate, Yielding};
+pub use pace::Pace;
 pub use queue::Queue;
 pub use record::{Class, Kind, Label, Observer, Record, Span, expand};
 pub use sim::{Counts, Ended, Sim};

@@ -77,8 +77,16 @@ pub enum Kind {
     Delay,
     /// `who` says that `label` happened at `at`; `span` holds a value.
     Mark,
-    /// A transfer that `who` asked for at `at` ended after `span`; [`Record::bytes`] is its size.
+    /// A transfer that `who` asked for at `at` ended after `span`; [`Record::bytes`] is its size. It is the end of the
+    /// request that `who` works for.
     Transfer,
+    /// `who` works for one request from now on: `span` holds its number ([`Record::request`]), zero for nobody. Process
+    /// `count` has passed it on at `at`.
+    TakeUp,
+    /// The same; `who` works on for those that it worked for before, too.
+    TakeUpToo,
+    /// The request with the number in `span` was issued at `at`.
+    Issue,
     /// A train: `count` bursts on the lane, the first requested at `at`, one every `span`;
     /// `label` is the reason to wait for a clock edge. Its `phases` follow. Without a lane: what comes before the
     /// requests of a train, whose `phases` are delays.
@@ -113,6 +121,11 @@ impl Record {
     pub fn bytes(&self) -> u32 {
         u32::from(self.lane) << 16 | u32::from(self.count)
     }
+
+    /// Number of the request that is taken up or issued; zero is nobody's.
+    pub fn request(&self) -> u32 {
+        self.span.as_ps() as u32
+    }
 }
 
 const _: () = assert!(std::mem::size_of::<Record>() == 32);
@@ -137,13 +150,13 @@ pub struct Span {
     pub lane: u16,
     /// When it began.
     pub at: Time,
-    /// `Phase`, `Wait`, `Delay`, `Mark` or `Transfer`.
+    /// Anything but the parts of a train.
     pub kind: Kind,
     /// The process, by number.
     pub who: u16,
-    /// Who ended a wait at a queue, by number; `u16::MAX` elsewhere.
+    /// Who ended a wait at a queue, or passed a request on, by number; `u16::MAX` elsewhere.
     pub by: u16,
-    /// How long it took, or a mark's value.
+    /// How long it took, a mark's value, or the number of a request.
     pub span: Time,
     /// Phase, reason or mark.
     pub label: &'static Label,
@@ -155,9 +168,17 @@ pub fn expand(records: &[Record], clock_of: impl Fn(u16) -> Option<Time>, mut ea
     while let Some(&r) = records.get(index) {
         index += 1;
         match r.kind {
-            Kind::Phase | Kind::Wait | Kind::Delay | Kind::Mark | Kind::Transfer => {
+            Kind::Phase
+            | Kind::Wait
+            | Kind::Delay
+            | Kind::Mark
+            | Kind::Transfer
+            | Kind::TakeUp
+            | Kind::TakeUpToo
+            | Kind::Issue => {
                 let at_queue = r.kind == Kind::Wait && r.lane == u16::MAX;
-                let by = if at_queue { r.count } else { u16::MAX };
+                let named = at_queue || matches!(r.kind, Kind::TakeUp | Kind::TakeUpToo | Kind::Issue);
+                let by = if named { r.count } else { u16::MAX };
                 let lane = if r.kind == Kind::Transfer { u16::MAX } else { r.lane };
                 each(Span { lane, at: r.at, kind: r.kind, who: r.who, by, span: r.span, label: r.label });
             }

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use crate::Time;
 use crate::events::{Due, Event, Events};
 use crate::lane::{Lane, LaneState, Rate};
+use crate::pace::Pace;
 use crate::record::{Kind, Label, Observer, Record};
 use crate::train::TrainState;
 
@@ -73,6 +74,8 @@ pub(crate) struct Core {
     pub(crate) trains: Vec<Option<TrainState>>,
     pub(crate) counts: Counts,
     ticket: u64,
+    /// Requests of the workload so far.
+    requests: u32,
     pub(crate) trains_allowed: bool,
     /// Highest event class seen at the present instant.
     pub(crate) class_reached: u32,
@@ -170,6 +173,12 @@ impl Core {
         if self.records.len() >= BATCH {
             self.interrupt();
         }
+    }
+
+    /// The number of the next request; after four thousand million of them they come again.
+    pub(crate) fn next_request(&mut self) -> u32 {
+        self.requests = self.requests.checked_add(1).unwrap_or(1);
+        self.requests
     }
 
     /// The next ticket: the last resort of every order.
@@ -285,6 +294,7 @@ impl Sim {
                     trains: Vec::new(),
                     counts: Counts::default(),
                     ticket: 0,
+                    requests: 0,
                     trains_allowed: true,
                     class_reached: 0,
                     events_at_this_instant: 0,
@@ -329,8 +339,15 @@ impl Sim {
     /// A new lane. With a `clock`, it is granted at clock edges only.
     pub fn lane(&self, name: &str, clock: Option<Time>) -> Lane {
         let mut core = self.shared.core.borrow_mut();
-        core.lanes.push(LaneState::new(name, clock));
-        Lane { sim: self.clone(), id: core.lanes.len() as u32 - 1 }
+        let pace = Rc::new(Cell::new(Pace::ONE));
+        core.lanes.push(LaneState::new(name, clock, pace.clone()));
+        Lane { sim: self.clone(), id: core.lanes.len() as u32 - 1, pace }
+    }
+
+    /// Has the lane with this number work at another pace: before the run, once everything has its clock and its rates.
+    pub fn set_pace(&self, lane: u16, pace: Pace) {
+        let mut core = self.shared.core.borrow_mut();
+        core.lanes[usize::from(lane)].set_pace(pace);
     }
 
     /// A new process: it starts when the run starts, in order of the names.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hopscope_kernel::Sim;
+use hopscope_kernel::{Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
 use hopscope_parts::protocols::storage::Storage;
 
+use crate::hops;
 use crate::library::Library;
 use crate::nearest::did_you_mean;
 use crate::part_file;
@@ -28,6 +29,8 @@ pub struct Blueprint {
     pub default_target: String,
     /// In an order in which they can be built.
     pub(crate) parts: Vec<Part>,
+    /// Hops that work faster or slower than their data say, by name.
+    paces: Vec<(String, Pace)>,
 }
 
 /// One part of a machine.
@@ -94,8 +97,13 @@ impl Blueprint {
         }
         problems = problems.unless_empty(Problems::default())?;
         let parts = wire(parts)?;
-        let mut blueprint =
-            Blueprint { title: system.title, study: system.study, default_target: String::new(), parts };
+        let mut blueprint = Blueprint {
+            title: system.title,
+            study: system.study,
+            default_target: String::new(),
+            parts,
+            paces: Vec::new(),
+        };
         let machine = blueprint.build(Sim::new(), 0, &mut problems);
         problems = problems.unless_empty(Problems::default())?;
         let volumes: Vec<&str> = machine.volumes.keys().map(String::as_str).collect();
@@ -134,7 +142,32 @@ impl Blueprint {
     pub fn instantiate(&self, sim: Sim, seed: u64) -> Result<Machine, Problems> {
         let mut problems = Problems::default();
         let machine = self.build(sim, seed, &mut problems);
+        for (name, pace) in &self.paces {
+            match hops::find(name, &self.parts, &machine.sim) {
+                Ok(hop) => hop.lanes.into_iter().for_each(|lane| machine.sim.set_pace(lane, *pace)),
+                Err(problem) => problems.0.push(problem),
+            }
+        }
         problems.unless_empty(machine)
+    }
+
+    /// Has a hop work at another pace: every span of its lanes is divided by it. See [`hops::hops`] for the names.
+    pub fn pace(&mut self, hop: &str, pace: Pace) -> Result<(), Problem> {
+        let machine = self.build(Sim::new(), 0, &mut Problems::default());
+        let found = hops::find(hop, &self.parts, &machine.sim)?;
+        for (other, _) in &self.paces {
+            let other_hop = hops::find(other, &self.parts, &machine.sim)?;
+            if other_hop.lanes.iter().any(|lane| found.lanes.contains(lane)) {
+                return Err(Problem::nowhere(format!("`{hop}` has a pace already")).help("a hop has one pace"));
+            }
+        }
+        self.paces.push((hop.to_string(), pace));
+        Ok(())
+    }
+
+    /// Its hops.
+    pub fn hops(&self) -> Vec<hops::Hop> {
+        hops::hops(&self.parts, &self.build(Sim::new(), 0, &mut Problems::default()).sim)
     }
 
     fn build(&self, sim: Sim, seed: u64, problems: &mut Problems) -> Machine {

@@ -6,6 +6,7 @@ pub mod check;
 pub mod explain;
 pub mod explain_json;
 pub mod fio_json;
+pub mod hops;
 pub mod import;
 pub mod job_distributions;
 mod job_draft;

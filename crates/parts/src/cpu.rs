@@ -76,7 +76,7 @@ impl Processor {
     pub async fn run_thread(&self, span: Time) {
         let _at_work = AtWork::begin(self);
         let mut left = span.as_ps().div_ceil(self.spec.clock.as_ps());
-        let rule = Yielding { unit: self.spec.clock, after: Time::ZERO, to_priority: DISPATCH };
+        let rule = Yielding { unit: self.lane.paced(self.spec.clock), after: Time::ZERO, to_priority: DISPATCH };
         while left > 0 {
             let grant = self.lane.acquire_with(THREAD, &PROCESSOR_BUSY).await;
             left -= grant.hold_yielding(&ABOVE_DRIVER, left, rule).await;
@@ -95,7 +95,7 @@ impl Work<'_> {
     /// Computes for `span`.
     pub async fn compute(&self, span: Time) {
         if span > Time::ZERO {
-            self.grant.hold(&DRIVER, span).await;
+            self.grant.hold(&DRIVER, self.processor.lane.paced(span)).await;
         }
     }
 

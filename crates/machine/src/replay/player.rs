@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 use hopscope_parts::protocols::storage::{Completion, Operation, READ, Request, Storage, WRITE};
 
 use super::Progress;
@@ -115,12 +115,14 @@ impl Player {
             if record.at > Time::ZERO {
                 self.lane.delay(&NOT_DUE, record.at).await;
             }
-            let issued = self.sim.now();
+            let (issued, errand) = (self.sim.now(), self.sim.new_errand());
+            self.sim.issued(errand);
             if let Some(processor) = &processor {
                 processor.run_thread(span).await;
             }
-            self.submit(&record, issued);
-            let Completion { operation, bytes, .. } = self.done.take(&UNDER_WAY).await;
+            self.submit(&record, issued, errand);
+            let Completion { operation, bytes, errand, .. } = self.done.take(&UNDER_WAY).await;
+            self.sim.take_up(errand);
             self.ended(operation == Operation::Write, bytes, issued, record.response);
         }
         self.at_end.set(true);
@@ -137,20 +139,23 @@ impl Player {
             if self.sim.now() > record.at {
                 self.figures.borrow_mut().held_back += 1;
             }
+            let errand = self.sim.new_errand();
             if let Some(processor) = &processor {
                 processor.run_thread(span).await;
             }
             let (issued, due) = (self.sim.now(), record.at);
+            self.sim.issued(errand);
             let Record { writes, bytes, response, .. } = record;
             self.open.borrow_mut().push_back(Open { issued, due, writes, bytes, response });
-            self.submit(&record, issued);
+            self.submit(&record, issued, errand);
         }
         self.at_end.set(true);
     }
 
     async fn completions(&self) {
         loop {
-            let Completion { operation, bytes, issued } = self.done.take(&UNDER_WAY).await;
+            let Completion { operation, bytes, issued, errand } = self.done.take(&UNDER_WAY).await;
+            self.sim.take_up(errand);
             let writes = operation == Operation::Write;
             let same = |open: &Open| (open.issued, open.writes, open.bytes) == (issued, writes, bytes);
             let mut all = self.open.borrow_mut();
@@ -163,10 +168,11 @@ impl Player {
         }
     }
 
-    fn submit(&self, record: &Record, issued: Time) {
+    fn submit(&self, record: &Record, issued: Time, errand: Errand) {
         let operation = if record.writes { Operation::Write } else { Operation::Read };
         let Record { offset_bytes, bytes, .. } = *record;
-        self.target.submit(Request { operation, offset_bytes, bytes, issued, done: self.done.clone() });
+        let (errand, done) = (self.sim.pass_on(errand), self.done.clone());
+        self.target.submit(Request { operation, offset_bytes, bytes, issued, errand, done });
     }
 
     fn ended(&self, writes: bool, bytes: u32, due: Time, recorded: Option<Time>) {

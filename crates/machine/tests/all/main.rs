@@ -7,6 +7,7 @@ mod machines;
 mod measured;
 mod mixes;
 mod nvme;
+mod paces;
 mod pci_x;
 mod pcie;
 mod raid;

@@ -68,6 +68,11 @@ fn end(record: &Record) -> Time {
     }
 }
 
+/// Whether a record says something of others, and takes no time.
+fn says_only(kind: Kind) -> bool {
+    matches!(kind, Kind::Mark | Kind::TakeUp | Kind::TakeUpToo | Kind::Issue)
+}
+
 impl Observer for Ledger {
     fn wants_phases(&self) -> bool {
         !self.is_full()
@@ -83,7 +88,7 @@ impl Observer for Ledger {
                 if pages.is_full() {
                     return;
                 }
-                wanted = end(record) > pages.from && record.kind != Kind::Mark;
+                wanted = end(record) > pages.from && !says_only(record.kind);
                 pages.requests += usize::from(wanted && record.kind == Kind::Transfer);
             }
             if wanted {

@@ -155,7 +155,7 @@ pub fn install(
             requests: Queue::new(sim, REQUESTS_MAX),
             tags,
             owners: RefCell::new([0; TAGS_MAX as usize]),
-            under_way: Requests::default(),
+            under_way: Requests::new(sim),
         });
         volumes.push((drive.name, driver.clone()));
         drivers.push(driver.clone());

@@ -75,7 +75,7 @@ pub fn install(
 ) -> Vec<(String, Rc<dyn Storage>)> {
     let queue = || Queue::new(sim, COPIES_MAX);
     let (processor, gpu, from_host, to_host) = (processor.clone(), gpu.clone(), queue(), queue());
-    let driver = Rc::new(Driver { spec, processor, gpu, requests: Requests::default(), from_host, to_host });
+    let driver = Rc::new(Driver { spec, processor, gpu, requests: Requests::new(sim), from_host, to_host });
     for (way, process) in [(Way::FromHost, "h2d"), (Way::ToHost, "d2h")] {
         let engine = driver.gpu.engine(way, driver.spec.home);
         let (launching, completing, launched) = (driver.clone(), driver.clone(), engine.clone());

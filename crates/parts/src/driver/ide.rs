@@ -19,7 +19,7 @@ use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{IdeDrive, READ_DMA, SECTOR_BYTES, WRITE_DMA};
 use crate::protocols::pci::Command;
-use crate::protocols::storage::{Completion, Operation, Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static QUEUE_FULL: Label = Label::reason("driver queue full");
@@ -271,8 +271,7 @@ impl ChannelDriver {
                 work = self.processor.dispatch().await;
                 self.walk(&work, &self.spec.service, &piece, &mut regions).await;
                 if let Some(request) = piece.last_of.take() {
-                    let Request { operation, bytes, issued, done, .. } = request;
-                    let _ = done.try_put(Completion { operation, bytes, issued });
+                    request.end(&self.sim);
                 }
                 self.commands.was_in(&COMMAND, begun);
                 begun = self.sim.now();

@@ -172,7 +172,7 @@ pub fn install(
     let queue = || Queue::new(sim, REQUESTS_MAX);
     let (to_send, to_receive) = (queue(), queue());
     let (sim, processor, adapter) = (sim.clone(), processor.clone(), adapter.clone());
-    let (requests, buffer) = (Requests::default(), Cell::new(0));
+    let (requests, buffer) = (Requests::new(&sim), Cell::new(0));
     let driver =
         Rc::new(Driver { sim: sim.clone(), spec, processor, adapter, rings, requests, to_send, to_receive, buffer });
     if driver.spec.interrupt.is_some() {

@@ -182,7 +182,7 @@ pub fn install(
         processor: processor.clone(),
         controller: controller.clone(),
         requests: Queue::new(sim, REQUESTS_MAX),
-        under_way: Requests::default(),
+        under_way: Requests::new(sim),
         owners: RefCell::new(vec![0; commands]),
         free_identifiers: RefCell::new((0..commands as u16).rev().collect()),
         room,

@@ -122,7 +122,7 @@ pub fn install(
         requests: Queue::new(sim, REQUESTS_MAX),
         commands,
         owners: RefCell::new(vec![0; count as usize]),
-        under_way: Requests::default(),
+        under_way: Requests::new(sim),
         card,
         spec,
     });

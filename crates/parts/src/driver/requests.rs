@@ -3,7 +3,9 @@
 
 use std::cell::RefCell;
 
-use crate::protocols::storage::{Completion, Request};
+use hopscope_kernel::{Errand, Sim};
+
+use crate::protocols::storage::Request;
 
 struct Open {
     request: Request,
@@ -12,13 +14,23 @@ struct Open {
 }
 
 /// Requests under way.
-#[derive(Default)]
 pub struct Requests {
+    sim: Sim,
     open: RefCell<Vec<Option<Open>>>,
     free: RefCell<Vec<u32>>,
 }
 
 impl Requests {
+    /// None under way.
+    pub fn new(sim: &Sim) -> Requests {
+        Requests { sim: sim.clone(), open: RefCell::default(), free: RefCell::default() }
+    }
+
+    /// For whom a request is made.
+    pub fn errand(&self, number: u32) -> Errand {
+        self.open.borrow()[number as usize].as_ref().map_or(Errand::NOBODY, |open| open.request.errand)
+    }
+
     /// Keeps a request of so many parts; returns its number.
     pub fn open(&self, request: Request, parts: u32) -> u32 {
         let entry = Some(Open { request, left: parts });
@@ -58,8 +70,8 @@ impl Requests {
             entry.take()
         };
         self.free.borrow_mut().push(number);
-        if let Some(Open { request: Request { operation, bytes, issued, done, .. }, .. }) = ended {
-            let _ = done.try_put(Completion { operation, bytes, issued });
+        if let Some(Open { request, .. }) = ended {
+            request.end(&self.sim);
         }
     }
 }

@@ -148,7 +148,7 @@ pub fn install(
             requests: Queue::new(sim, usize::MAX),
             commands,
             owners: RefCell::new(vec![0; count as usize]),
-            under_way: Requests::default(),
+            under_way: Requests::new(sim),
         });
         volumes.push((drive_name, drive.clone()));
         driver.drives.borrow_mut().push(drive.clone());

@@ -23,7 +23,7 @@ use crate::bus::pcie::{Link, Port, PortSpec, payload};
 use crate::cpu::{self, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DATA, Home};
-use crate::protocols::storage::{Completion, Operation, Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_TRANSFER: Label = Label::workload("no transfer");
 static ALL_CONTEXTS_BUSY: Label = Label::queued("all contexts busy");
@@ -265,8 +265,8 @@ impl Adapter {
                     self.port.read(address, bytes, &DATA, Home::CACHE).await;
                 }
             }
-            if let Some(Request { operation, bytes, issued, done, .. }) = last_of {
-                let _ = done.try_put(Completion { operation, bytes, issued });
+            if let Some(request) = last_of {
+                request.end(&self.sim);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Time};
+use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use crate::cpu::Processor;
 
@@ -30,8 +30,18 @@ pub struct Request {
     pub bytes: u32,
     /// When the application issued it.
     pub issued: Time,
+    /// For whom records are made that are made for it.
+    pub errand: Errand,
     /// Where the completion goes.
     pub done: Queue<Completion>,
+}
+
+impl Request {
+    /// It has ended: the current process tells the application.
+    pub fn end(self, sim: &Sim) {
+        let Request { operation, bytes, issued, errand, done, .. } = self;
+        let _ = done.try_put(Completion { operation, bytes, issued, errand: sim.pass_on(errand) });
+    }
 }
 
 /// A request has ended.
@@ -42,6 +52,8 @@ pub struct Completion {
     pub bytes: u32,
     /// When the application issued it.
     pub issued: Time,
+    /// For whom it was made.
+    pub errand: Errand,
 }
 
 /// A device behind its driver.

@@ -124,12 +124,15 @@ impl Thread {
             if self.state.over.get() {
                 continue;
             }
+            let errand = self.sim.new_errand();
             if let Some(processor) = &processor {
                 processor.run_thread(span).await;
             }
             let (issued, done) = (self.sim.now(), self.done.clone());
             let offset_bytes = self.offset_bytes + offset;
-            self.target.submit(Request { operation, offset_bytes, bytes, issued, done });
+            self.sim.issued(errand);
+            let errand = self.sim.pass_on(errand);
+            self.target.submit(Request { operation, offset_bytes, bytes, issued, errand, done });
             in_flight += 1;
             if let Some(pauses) = &mut pauses {
                 pauses.counted += u64::from(pauses.think.counts_issues);
@@ -138,7 +141,8 @@ impl Thread {
     }
 
     async fn complete(&self, pauses: &mut Option<Pauses>) {
-        let Completion { operation, bytes, issued } = self.done.take(&IN_FLIGHT).await;
+        let Completion { operation, bytes, issued, errand } = self.done.take(&IN_FLIGHT).await;
+        self.sim.take_up(errand);
         let label = if operation == Operation::Read { &READ } else { &WRITE };
         self.sim.transferred(label, issued, bytes);
         if let Some(pauses) = pauses {

@@ -17,7 +17,7 @@ use crate::bus::scsi::HostEnd;
 use crate::cpu::Processor;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX};
-use crate::protocols::storage::{Completion, Operation, Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static BEGUN_LATER: Label = Label::queued("behind other requests of the drive");
@@ -74,7 +74,8 @@ impl Volume {
         }
     }
 
-    async fn carry_out(&self, Request { operation, offset_bytes, bytes, issued, done }: Request) {
+    async fn carry_out(&self, request: Request) {
+        let Request { operation, offset_bytes, bytes, .. } = request;
         let (mut lba, mut left) = (offset_bytes / u64::from(BLOCK_BYTES), bytes / BLOCK_BYTES);
         while left > 0 {
             let blocks = left.min(BLOCKS_MAX);
@@ -84,7 +85,7 @@ impl Volume {
             }
             (lba, left) = (lba + u64::from(blocks), left - blocks);
         }
-        let _ = done.try_put(Completion { operation, bytes, issued });
+        request.end(&self.sim);
     }
 }
 

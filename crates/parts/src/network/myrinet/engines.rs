@@ -35,7 +35,7 @@ impl Adapter {
             let block = engine.blocks.take(&NO_BLOCK).await;
             engine.lane.awaited(&BEHIND_OTHERS, block.queued);
             self.dma(engine, reads, block.address, block.bytes).await;
-            block.ended();
+            block.ended(&self.sim);
         }
     }
 

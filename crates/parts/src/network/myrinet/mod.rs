@@ -34,7 +34,7 @@ use crate::bus::pci::initiator::Initiator;
 use crate::cpu::{self, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::BURST_BYTES_MAX;
-use crate::protocols::storage::{Completion, Operation, Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 /// Bytes that a port of Myrinet-2000 moves in a second, each way: 2 Gb/s. ANSI/VITA 26-1998.
 const PORT_RATE: u64 = 250_000_000;
@@ -116,9 +116,9 @@ struct Block {
 }
 
 impl Block {
-    fn ended(self) {
-        if let Some(Request { operation, bytes, issued, done, .. }) = self.last_of {
-            let _ = done.try_put(Completion { operation, bytes, issued });
+    fn ended(self, sim: &Sim) {
+        if let Some(request) = self.last_of {
+            request.end(sim);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Adapter {
             self.fetch(block.address, block.bytes).await;
             let number = self.sent.replace(self.sent.get() + 1);
             self.wire(&self.ports[number % self.ports.len()].out, block.bytes).await;
-            block.ended();
+            block.ended(&self.sim);
         }
     }
 
@@ -54,7 +54,7 @@ impl Adapter {
             self.wire(&self.ports[number % self.ports.len()].into, block.bytes).await;
             self.think(&RECEIVE, self.spec.receive).await;
             self.store(block.address, block.bytes).await;
-            block.ended();
+            block.ended(&self.sim);
         }
     }
 

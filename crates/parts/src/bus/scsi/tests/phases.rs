@@ -115,7 +115,8 @@ fn events_a_request(in_flight: usize) -> f64 {
                 done.take(&NO_COMMAND).await;
             }
             let (issued, done, operation) = (s.now(), done.clone(), Operation::Read);
-            storage.submit(Request { operation, offset_bytes: 0, bytes: 4_096, issued, done });
+            let errand = s.new_errand();
+            storage.submit(Request { operation, offset_bytes: 0, bytes: 4_096, issued, errand, done });
         }
         for _ in 0..in_flight {
             done.take(&NO_COMMAND).await;

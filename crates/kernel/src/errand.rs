@@ -1,0 +1,82 @@
+//! Errands: for which requests of the workload a process works.
+//!
+//! Records are made by processes; whom they are made for, the processes say. Whoever hands work on gives an errand along
+//! with it, and whoever takes the work up says so. From then on its spans are those of that request, until it takes up
+//! something else. Nothing is kept for that, and where nobody observes it costs one test.
+//!
+//! ```text
+//!   thread ── passed on ──▶ (queue) ── taken up ──▶ driver ── passed on ──▶ (queue) ── taken up ──▶ …
+//!            at an instant    waits     at another
+//! ```
+
+use crate::Time;
+use crate::record::{Kind, Label, Record};
+use crate::sim::Sim;
+
+static ERRAND: Label = Label::mark("errand");
+
+/// A request of the workload on its way from one process to another: which one, who passed it on, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errand {
+    since: Time,
+    /// Counted from one; zero is nobody's.
+    request: u32,
+    by: u16,
+}
+
+impl Errand {
+    /// Nobody's: what a part does by itself (destaging, reading ahead).
+    pub const NOBODY: Errand = Errand { since: Time::ZERO, request: 0, by: u16::MAX };
+
+    /// Whether a request of the workload is behind it.
+    pub fn is_somebodys(self) -> bool {
+        self.request != 0
+    }
+}
+
+impl Sim {
+    /// A request that the current process is about to make. It works for it from now on.
+    pub fn new_errand(&self) -> Errand {
+        let errand = Errand { request: self.shared.core.borrow_mut().next_request(), ..Errand::NOBODY };
+        let errand = self.pass_on(errand);
+        self.take_up(errand);
+        errand
+    }
+
+    /// The request is issued now: its latency begins.
+    pub fn issued(&self, errand: Errand) {
+        self.record_errand(Kind::Issue, Errand { since: self.now(), ..errand });
+    }
+
+    /// The errand as it is given along with work that the current process hands on now.
+    pub fn pass_on(&self, errand: Errand) -> Errand {
+        Errand { since: self.now(), by: self.shared.current.get() as u16, ..errand }
+    }
+
+    /// The current process works for this request from now on, and for no other.
+    pub fn take_up(&self, errand: Errand) {
+        self.record_errand(Kind::TakeUp, errand);
+    }
+
+    /// The current process works for this request, too.
+    pub fn take_up_too(&self, errand: Errand) {
+        self.record_errand(Kind::TakeUpToo, errand);
+    }
+
+    /// The current process works for all of these requests from now on; for nobody where there are none.
+    pub fn take_up_all(&self, errands: impl IntoIterator<Item = Errand>) {
+        self.take_up(Errand::NOBODY);
+        for errand in errands {
+            self.take_up_too(errand);
+        }
+    }
+
+    fn record_errand(&self, kind: Kind, errand: Errand) {
+        let mut core = self.shared.core.borrow_mut();
+        if core.observed() {
+            let (at, span, who) = (errand.since, Time::ps(errand.request.into()), self.shared.current.get() as u16);
+            let (lane, count) = (u16::MAX, errand.by);
+            core.record(Record { at, span, label: &ERRAND, lane, who, count, kind, phases: 0 });
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Hops: lanes that are alike, as one. What a simulated change makes faster is a hop.
+//!
+//! Lanes are alike where their names differ in nothing but numbers and their parts have the same data: the channels of a
+//! drive, the drives of a server. A hop of several lanes is named with a star for each number: `drive*.channel*`.
+
+use hopscope_kernel::{Pace, Sim};
+
+use crate::blueprint::Part;
+use crate::nearest::did_you_mean;
+use crate::problem::Problem;
+
+/// Lanes that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Its name: that of its lane, or with a star for each number that differs.
+    pub name: String,
+    /// The part, or the parts that are alike.
+    pub part: String,
+    /// Its lanes, by number.
+    pub lanes: Vec<u16>,
+}
+
+/// The hops of a machine that was built in `sim`, in the order of their first lanes.
+pub fn hops(parts: &[Part], sim: &Sim) -> Vec<Hop> {
+    let names: Vec<String> = sim.lanes().into_iter().map(|(name, _)| name).collect();
+    let mut hops: Vec<(&str, Hop)> = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        let part = name.split('.').next().unwrap_or(name);
+        let uses = parts.iter().find(|known| known.name == part).map_or("", |part| &part.uses);
+        let starred = starred(name);
+        match hops.iter_mut().find(|(of, hop)| (*of, &hop.name) == (uses, &starred)) {
+            Some((_, hop)) => hop.lanes.push(number as u16),
+            None => hops.push((uses, Hop { name: starred, part: part.to_string(), lanes: vec![number as u16] })),
+        }
+    }
+    let named = |index: usize| {
+        let (_, hop) = &hops[index];
+        let lanes: Vec<&str> = hop.lanes.iter().map(|lane| names[usize::from(*lane)].as_str()).collect();
+        let name = common(&lanes);
+        let part = name.split('.').next().unwrap_or(&name).to_string();
+        Hop { name, part, lanes: hop.lanes.clone() }
+    };
+    (0..hops.len()).map(named).collect()
+}
+
+/// The hop that a name stands for: a hop, or one of its lanes by itself.
+pub fn find(name: &str, parts: &[Part], sim: &Sim) -> Result<Hop, Problem> {
+    let hops = hops(parts, sim);
+    if let Some(hop) = hops.iter().find(|hop| hop.name == name) {
+        return Ok(hop.clone());
+    }
+    if let Some(number) = sim.lanes().iter().position(|(lane, _)| lane == name) {
+        let part = name.split('.').next().unwrap_or(name).to_string();
+        return Ok(Hop { name: name.to_string(), part, lanes: vec![number as u16] });
+    }
+    let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+    let help = format!("{} (hops: {})", did_you_mean(name, &names), names.join(", "));
+    Err(Problem::nowhere(format!("there is no hop `{name}`")).help(help))
+}
+
+/// Reads a pace: `2`, `1.05` or `21/20`.
+pub fn pace(text: &str) -> Option<Pace> {
+    let (times, over) = match text.split_once('/') {
+        Some((times, over)) => (times.trim().parse().ok()?, over.trim().parse().ok()?),
+        None => match text.trim().split_once('.') {
+            Some((whole, part))
+                if (1..=6).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit()) =>
+            {
+                let over = 10u32.pow(part.len() as u32);
+                let whole: u32 = whole.parse().ok()?;
+                (whole.checked_mul(over)?.checked_add(part.parse().ok()?)?, over)
+            }
+            _ => (text.trim().parse().ok()?, 1),
+        },
+    };
+    Pace::new(times, over).filter(|pace| (0.001..=1000.0).contains(&pace.as_f64()))
+}
+
+/// The name with a star for every number.
+fn starred(name: &str) -> String {
+    let mut starred = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '0'..='9' if starred.ends_with('*') => {}
+            '0'..='9' => starred.push('*'),
+            c => starred.push(c),
+        }
+    }
+    starred
+}
+
+/// What several names that differ only in numbers have in common, with a star for each number that differs.
+fn common(names: &[&str]) -> String {
+    let pieces: Vec<Vec<&str>> = names.iter().map(|name| pieces(name)).collect();
+    (0..pieces[0].len())
+        .map(|at| {
+            let first = pieces[0][at];
+            if pieces.iter().all(|pieces| pieces[at] == first) { first } else { "*" }
+        })
+        .collect()
+}
+
+/// A name cut into numbers and what is between them.
+fn pieces(name: &str) -> Vec<&str> {
+    let digit = |c: char| c.is_ascii_digit();
+    let mut pieces = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| digit(c) != digit(first)).unwrap_or(rest.len());
+        pieces.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_star_only_where_its_lanes_differ() {
+        assert_eq!(common(&["drive0.channel0", "drive0.channel1"]), "drive0.channel*");
+        assert_eq!(common(&["drive0.channel0", "drive10.channel1"]), "drive*.channel*");
+        assert_eq!(starred("drive10.channel1.die0"), "drive*.channel*.die*");
+    }
+
+    #[test]
+    fn a_pace_is_a_number_or_a_fraction() {
+        assert_eq!(pace("2"), Pace::new(2, 1));
+        assert_eq!(pace("1.05"), Pace::new(105, 100));
+        assert_eq!(pace("21/20"), Pace::new(21, 20));
+        for wrong in ["", "0", "-1", "1/0", "x", "1e3", "1.", "5000", "0.0001", "1.0000001", "99999999999"] {
+            assert_eq!(pace(wrong), None, "{wrong}");
+        }
+    }
+}
