@@ -226,7 +226,7 @@ impl Engine {
             command = (command + 1) % COMMANDS;
             let commands = Home { cached: true, ..self.home };
             self.port.read(address, self.spec.command_bytes as u32, &DESCRIPTOR, commands).await;
-            self.lane.spend(&SETUP, self.spec.setup).await;
+            self.lane.spend(&SETUP, self.lane.paced(self.spec.setup)).await;
             let Some(Copy { request, address, bytes }) = self.copies.try_take() else { continue };
             let copy = self.begin(UnderWay { request, bytes_left: bytes });
             let mut done = 0;
@@ -270,7 +270,7 @@ impl Engine {
 
     async fn use_memory(&self, bytes: u32) {
         let time = Time::ps((u64::from(bytes) * 1_000_000_000_000).div_ceil(self.spec.memory_rate));
-        self.memory.acquire(&MEMORY_BUSY).await.hold(&MEMORY_DATA, time).await;
+        self.memory.acquire(&MEMORY_BUSY).await.hold(&MEMORY_DATA, self.memory.paced(time)).await;
     }
 
     /// The request, if it was its copy's last page.

@@ -137,14 +137,19 @@ impl SataCable {
         Time::ps(count * ENCODED_BYTES * 1_000_000_000_000 / self.rate.get())
     }
 
+    /// The same at the pace of the cable.
+    fn paced(&self, count: u64) -> Time {
+        self.lane.paced(self.dwords(count))
+    }
+
     fn handshake(&self) -> Time {
-        self.dwords(self.spec.round_trip_dwords + self.spec.turnaround_dwords)
+        self.paced(self.spec.round_trip_dwords + self.spec.turnaround_dwords)
     }
 
     /// A frame without data, up to its acknowledgement.
     async fn frame(&self, dwords: u64) -> Grant<'_> {
         let grant = self.lane.acquire(&CABLE_BUSY).await;
-        let (framing, fis, handshake) = (self.dwords(FRAME_DWORDS), self.dwords(dwords), self.handshake());
+        let (framing, fis, handshake) = (self.paced(FRAME_DWORDS), self.paced(dwords), self.handshake());
         grant.hold_plan([(&READY, handshake), (&FRAMING, framing), (&FIS, fis), (&ACKNOWLEDGE, handshake)]).await;
         grant
     }
@@ -152,7 +157,7 @@ impl SataCable {
     /// A frame with data, as far as its header.
     async fn begin_data(&self) -> Grant<'_> {
         let grant = self.lane.acquire(&CABLE_BUSY).await;
-        let framing = self.dwords(FRAME_DWORDS + DATA_HEADER_DWORDS);
+        let framing = self.paced(FRAME_DWORDS + DATA_HEADER_DWORDS);
         grant.hold_plan([(&READY, self.handshake()), (&FRAMING, framing)]).await;
         grant
     }
@@ -160,9 +165,9 @@ impl SataCable {
     /// Some of the data of a frame, with the ALIGN primitives among them.
     async fn some_data(&self, grant: &Grant<'_>, bytes: u32) {
         let dwords = u64::from(bytes.div_ceil(DWORD_BYTES));
-        let data = self.dwords(dwords);
+        let data = self.paced(dwords);
         let align = Time::ps(self.dwords(dwords * ALIGN_DWORDS).as_ps() / ALIGN_EVERY_DWORDS);
-        grant.hold_plan([(&DATA, data), (&ALIGN, align)]).await;
+        grant.hold_plan([(&DATA, data), (&ALIGN, self.lane.paced(align))]).await;
     }
 
     /// The host sends a command.

@@ -109,7 +109,7 @@ impl SataSsd {
         loop {
             let command = self.cable.commands().take(&NO_COMMAND).await;
             let grant = self.controller.acquire(&CONTROLLER_BUSY).await;
-            grant.hold(&DECODE, self.spec.decode).await;
+            grant.hold(&DECODE, self.controller.paced(self.spec.decode)).await;
             drop(grant);
             self.commands.put(command, &NO_COMMAND).await;
             self.cable.send_to_host(ToHost::Registers).await;
@@ -122,7 +122,7 @@ impl SataSsd {
             let command = self.commands.take(&NO_COMMAND).await;
             let grant = self.controller.acquire(&CONTROLLER_BUSY).await;
             let work = if command.writes { self.spec.write } else { self.spec.read };
-            grant.hold(&PROCESSING, work).await;
+            grant.hold(&PROCESSING, self.controller.paced(work)).await;
             drop(grant);
             if command.writes {
                 self.take_data(command).await;

@@ -258,7 +258,7 @@ impl Handler {
     async fn run(&self) {
         loop {
             self.ahci.interrupts().take(&DEVICE_AT_WORK).await;
-            self.lane.delay(&DELIVERY, self.spec.delivery).await;
+            self.lane.delay(&DELIVERY, self.lane.paced(self.spec.delivery)).await;
             let work = self.processor.dispatch().await;
             work.compute(self.spec.handler).await;
             // AHCI 1.3.1, 10.7.2.1: IS says which ports have something to tell.

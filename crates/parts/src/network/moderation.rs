@@ -48,27 +48,21 @@ pub struct Completions {
     port: Rc<Port>,
     entries: Queue<Completed>,
     news: Queue<()>,
-    engine: Lane,
+    /// The timer's delays are owed to it.
+    timer: Lane,
     arming: Rc<Doorbells>,
     interrupts: Queue<()>,
 }
 
 impl Completions {
     /// A completion queue that never overflows with `capacity` descriptors in a ring.
-    pub(super) fn new(
-        sim: &Sim,
-        name: &str,
-        spec: &Spec,
-        port: &Rc<Port>,
-        engine: &Lane,
-        capacity: u64,
-    ) -> Rc<Completions> {
+    pub(super) fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, capacity: u64) -> Rc<Completions> {
         let completions = Rc::new(Completions {
             spec: spec.clone(),
             port: port.clone(),
             entries: Queue::new(sim, capacity as usize),
             news: Queue::new(sim, 1),
-            engine: engine.clone(),
+            timer: sim.lane(&format!("{name}.moderation"), None),
             arming: Doorbells::new(sim, &format!("{name}.arm"), port),
             interrupts: Queue::new(sim, 1),
         });
@@ -109,9 +103,9 @@ impl Completions {
             while self.entries.is_empty() {
                 self.news.take(&NOTHING_COMPLETED).await;
             }
-            let due = sim.now() + self.spec.time;
+            let due = sim.now() + self.timer.paced(self.spec.time);
             while (self.entries.len() as u64) < self.spec.count && sim.now() < due {
-                let elapsed = self.engine.delay(&MODERATION, due - sim.now());
+                let elapsed = self.timer.delay_until(&MODERATION, due);
                 if let Either::Left(()) = race(sim, elapsed, self.news.take(&MODERATION)).await {
                     break;
                 }

@@ -197,7 +197,7 @@ impl Adapter {
         let setup = |side: &Side, name, n| {
             let engine = sim.lane(&format!("{name}.engine"), None);
             let ring = DescriptorRing::new(sim, name, &side.ring, port, RINGS_AT * n, rings);
-            let completions = Completions::new(sim, name, &side.moderation, port, &engine, side.ring.entries);
+            let completions = Completions::new(sim, name, &side.moderation, port, side.ring.entries);
             Setup { name, ring, completions, engine, rings, data }
         };
         let (transmit, receive) = (setup(&spec.transmit, &tx, 1), setup(&spec.receive, &rx, 2));

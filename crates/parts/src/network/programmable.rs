@@ -272,20 +272,20 @@ impl Adapter {
     }
 
     async fn read(&self, address: u64, bytes: u32) {
-        self.contexts.delay(&DISPATCH, self.spec.dispatch).await;
+        self.contexts.delay(&DISPATCH, self.contexts.paced(self.spec.dispatch)).await;
         let builder = self.builder.acquire(&BUILDER_BUSY).await;
-        builder.hold(&REQUEST, self.spec.request).await;
+        builder.hold(&REQUEST, self.builder.paced(self.spec.request)).await;
         drop(builder);
         self.port.read(address, bytes, &DATA, Home::CACHE).await;
         // A line each, a tail of three bytes in two accesses, and the signal to the context.
         let tail = u64::from(bytes % 4 == 3);
         let accesses = u64::from(bytes.div_ceil(LINE_BYTES)) + tail + 1;
         let bus = self.bus.acquire(&BUS_BUSY).await;
-        bus.hold(&LINES, self.spec.access * accesses).await;
+        bus.hold(&LINES, self.bus.paced(self.spec.access * accesses)).await;
     }
 
     async fn write(&self, address: u64, bytes: u32) {
-        self.contexts.delay(&DISPATCH, self.spec.dispatch).await;
+        self.contexts.delay(&DISPATCH, self.contexts.paced(self.spec.dispatch)).await;
         let engine = self.engine.acquire(&ENGINE_BUSY).await;
         let max = u64::from(self.spec.write_payload_max);
         let (mut at, end) = (address, address + u64::from(bytes));
@@ -294,9 +294,10 @@ impl Adapter {
             let begun = self.sim.now();
             let builder = self.builder.acquire(&BUILDER_BUSY).await;
             if at == address {
-                builder.hold(&DESCRIPTOR, self.spec.step).await;
+                builder.hold(&DESCRIPTOR, self.builder.paced(self.spec.step)).await;
             }
-            builder.hold(&PACKET, self.spec.step + self.spec.line * u64::from(part.div_ceil(LINE_BYTES))).await;
+            let building = self.spec.step + self.spec.line * u64::from(part.div_ceil(LINE_BYTES));
+            builder.hold(&PACKET, self.builder.paced(building)).await;
             drop(builder);
             engine.was_in(&BUILDING, begun);
             let built = self.sim.now();

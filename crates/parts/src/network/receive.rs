@@ -37,6 +37,8 @@ pub(super) struct Receiver {
     wire: Wire,
     frames: Queue<Arrival>,
     engine: Lane,
+    /// What completions wait for is owed to it.
+    gathering: Lane,
     contexts: Contexts<Descriptor>,
     rings: Home,
     data: Home,
@@ -60,6 +62,7 @@ impl Receiver {
             wire: Wire::new(sim, &format!("{}.wire-rx", adapter.name()), spec.wire.clone()),
             frames: Queue::new(sim, spec.buffer as usize),
             engine,
+            gathering: sim.lane(&format!("{name}.gathering"), None),
             contexts: Contexts::new(sim, contexts),
             rings,
             data,
@@ -93,7 +96,7 @@ impl Receiver {
         let mut context = 0;
         loop {
             let Arrival { request, bytes } = self.frames.take(&NO_FRAME).await;
-            self.engine.spend(&PROCESSING, self.spec.receive.frame_time).await;
+            self.engine.spend(&PROCESSING, self.engine.paced(self.spec.receive.frame_time)).await;
             let buffer = self.ring.next(&NO_BUFFER).await;
             // Any buffer will do: the frame says whose it is.
             self.contexts.into[context].put(Descriptor { request, bytes, ..buffer }, &CONTEXTS_BUSY).await;
@@ -119,12 +122,12 @@ impl Receiver {
             let most = self.spec.completions.min(entries - entry) as usize;
             together.push(out[context].take(&NOTHING_WRITTEN).await);
             context = (context + 1) % out.len();
-            let due = self.sim.now() + self.spec.completion_wait;
+            let due = self.sim.now() + self.gathering.paced(self.spec.completion_wait);
             while together.len() < most {
                 if let Some(frame) = out[context].try_take() {
                     together.push(frame);
                 } else if self.sim.now() < due {
-                    let elapsed = self.engine.delay(&GATHER, due - self.sim.now());
+                    let elapsed = self.gathering.delay_until(&GATHER, due);
                     match race(&self.sim, elapsed, out[context].take(&GATHER)).await {
                         Either::Left(()) => break,
                         Either::Right(frame) => together.push(frame),

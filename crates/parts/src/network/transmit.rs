@@ -101,7 +101,7 @@ impl Transmitter {
                 let bytes = (descriptor.bytes - done).min(self.spec.frame_bytes_max() - header_bytes);
                 done += bytes;
                 let read_end = (descriptor.address + u64::from(done)).next_multiple_of(request_max).min(end);
-                self.engine.spend(&PROCESSING, self.spec.transmit.frame_time).await;
+                self.engine.spend(&PROCESSING, self.engine.paced(self.spec.transmit.frame_time)).await;
                 for _ in 0..bytes.div_ceil(CELL_BYTES) {
                     self.cells.take(&BUFFER_FULL).await;
                 }

@@ -81,7 +81,7 @@ impl Ahci {
         let memory = LISTS_AT + PORT_BYTES * number as u64;
         loop {
             let tag = port.issued.take(&NO_COMMAND).await;
-            port.lane.delay(&COMMAND, self.spec.command).await;
+            port.lane.delay(&COMMAND, port.lane.paced(self.spec.command)).await;
             let Some(Slot { writes, offset_bytes, bytes, .. }) = port.slot(tag) else { continue };
             let (start, at) = (self.sim.now(), u64::from(tag));
             self.port.read(memory + at * u64::from(HEADER_BYTES), HEADER_BYTES, &DESCRIPTOR, Home::CACHE).await;
