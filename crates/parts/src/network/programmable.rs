@@ -17,7 +17,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port, PortSpec, payload};
 use crate::cpu::{self, Processor};
@@ -111,6 +111,7 @@ struct Transfer {
     address: u64,
     bytes: u32,
     queued: Time,
+    errand: Errand,
     last_of: Option<Request>,
 }
 
@@ -118,6 +119,7 @@ struct Transfer {
 struct Packet {
     address: u64,
     bytes: u32,
+    errand: Errand,
 }
 
 /// An adapter.
@@ -214,14 +216,14 @@ impl Storage for Device {
         };
         let unit = u64::from(bytes.next_multiple_of(LINE_BYTES));
         let base = request.offset_bytes / u64::from(bytes) * unit % adapter.spec.window_bytes;
-        let queued = adapter.sim.now();
+        let (queued, errand) = (adapter.sim.now(), request.errand);
         let (mut request, mut done) = (Some(request), 0);
         while done < bytes {
             let part = TRANSFER_BYTES_MAX.min(bytes - done);
             let address = base + u64::from(done);
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
-            let transfer = Transfer { course, address, bytes: part, queued, last_of };
+            let transfer = Transfer { course, address, bytes: part, queued, errand, last_of };
             if adapter.transfers.try_put(transfer).is_err() {
                 unreachable!("jobs keep fewer requests in flight than the adapter queues");
             }
@@ -249,13 +251,14 @@ impl Adapter {
     /// A context of the firmware.
     async fn run(&self) {
         loop {
-            let Transfer { course, address, bytes, queued, last_of } = self.transfers.take(&NO_TRANSFER).await;
+            let Transfer { course, address, bytes, queued, errand, last_of } = self.transfers.take(&NO_TRANSFER).await;
+            self.sim.take_up(errand);
             self.contexts.awaited(&ALL_CONTEXTS_BUSY, queued);
             match course {
                 Course::Read => self.read(address, bytes).await,
-                Course::Write => self.write(address, bytes).await,
+                Course::Write => self.write(address, bytes, errand).await,
                 Course::WriteThenRead => {
-                    self.write(address, bytes).await;
+                    self.write(address, bytes, errand).await;
                     self.until_sent().await;
                     self.read(address, bytes).await;
                 }
@@ -284,7 +287,7 @@ impl Adapter {
         bus.hold(&LINES, self.bus.paced(self.spec.access * accesses)).await;
     }
 
-    async fn write(&self, address: u64, bytes: u32) {
+    async fn write(&self, address: u64, bytes: u32, errand: Errand) {
         self.contexts.delay(&DISPATCH, self.contexts.paced(self.spec.dispatch)).await;
         let engine = self.engine.acquire(&ENGINE_BUSY).await;
         let max = u64::from(self.spec.write_payload_max);
@@ -305,7 +308,7 @@ impl Adapter {
             if self.sim.now() > built {
                 engine.was_in(&BUFFER_FULL, built);
             }
-            let _ = self.packets.try_put(Packet { address: at, bytes: part });
+            let _ = self.packets.try_put(Packet { address: at, bytes: part, errand: self.sim.pass_on(errand) });
             at += u64::from(part);
         }
     }
@@ -328,7 +331,8 @@ impl Adapter {
 
     async fn send(&self) {
         loop {
-            let Packet { address, bytes } = self.packets.take(&NO_PACKET).await;
+            let Packet { address, bytes, errand } = self.packets.take(&NO_PACKET).await;
+            self.sim.take_up(errand);
             let max = self.spec.write_payload_max;
             self.port.write_in_packets(address, bytes, max, &DATA, Home::CACHE).await;
             let _ = self.room.try_put(());
