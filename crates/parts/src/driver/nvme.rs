@@ -284,10 +284,11 @@ impl Driver {
             let (left, arrival) = interrupts.take(&DRIVE_AT_WORK).await;
             let (sent, link) = (self.sim.now(), self.controller.port().up());
             // One wait for the message and for what follows.
-            self.sim.wait_until(arrival + delivery).await;
+            let delivered = arrival + self.lane.paced(delivery);
+            self.sim.wait_until(delivered).await;
             link.last().lane().delayed(&INTERRUPT, sent, left);
             link.flew(left.max(sent), arrival);
-            self.lane.delayed(&DELIVERY, arrival, arrival + delivery);
+            self.lane.delayed(&DELIVERY, arrival, delivered);
             let work = self.processor.dispatch().await;
             self.complete_all(&work, handler).await;
         }
@@ -301,8 +302,7 @@ impl Driver {
                 continue;
             };
             self.controller.port().root().until_visible(visible).await;
-            let now = self.sim.now();
-            self.lane.delay(&NEXT_POLL, now.edge(interval) - now).await;
+            self.lane.delay_until(&NEXT_POLL, self.sim.now().edge(self.lane.paced(interval))).await;
             let work = self.processor.dispatch().await;
             self.complete_all(&work, look).await;
         }

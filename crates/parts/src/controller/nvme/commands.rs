@@ -67,9 +67,10 @@ impl Controller {
             let engine = self.engine();
             let grant = engine.acquire(&ENGINE_BUSY).await;
             // One wait for the engine and for what follows.
-            let processed = grant.leave([(&PROCESSING, work)]);
-            self.sim.wait_until(processed + latency).await;
-            engine.delayed(&LATENCY, processed, processed + latency);
+            let processed = grant.leave([(&PROCESSING, engine.paced(work))]);
+            let ready = processed + self.latency.paced(latency);
+            self.sim.wait_until(ready).await;
+            self.latency.delayed(&LATENCY, processed, ready);
             self.fetch_list(&command).await;
             if self.piece(&command, 0) == command.bytes {
                 let Command { operation, offset_bytes, bytes, buffer, home, .. } = command;

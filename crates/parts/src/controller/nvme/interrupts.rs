@@ -34,14 +34,14 @@ impl Controller {
 
     /// Waits for more completions, as many and as long as coalescing allows.
     async fn aggregate(&self) {
-        let Self { sim, spec, queues, .. } = self;
-        let end = sim.now() + spec.aggregation_time;
+        let Self { sim, spec, queues, coalescing, .. } = self;
+        let end = sim.now() + coalescing.paced(spec.aggregation_time);
         // 5.21.1.8: a threshold of one, or no time, disables coalescing.
         while queues.unacknowledged() < u64::from(spec.threshold) && sim.now() < end {
             let start = sim.now();
             match race(sim, queues.changed().take(&NOTHING_POSTED), sim.wait_until(end)).await {
                 Either::Left(()) => {}
-                Either::Right(()) => self.fetch.delayed(&AGGREGATION, start, end),
+                Either::Right(()) => coalescing.delayed(&AGGREGATION, start, end),
             }
         }
     }

@@ -73,6 +73,10 @@ pub struct Controller {
     /// One fetch of commands is under way at a time.
     fetch: Lane,
     engines: Vec<Lane>,
+    /// Nobody occupies it, but every command owes it the latency of the controller.
+    latency: Lane,
+    /// The same, for interrupts that are held back.
+    coalescing: Lane,
     next_engine: Cell<usize>,
     queues: QueuePair,
     /// Fetched commands.
@@ -109,6 +113,8 @@ impl Controller {
             flash,
             fetch: sim.lane(&format!("{name}.fetch"), None),
             engines: (0..spec.engines).map(engine).collect(),
+            latency: sim.lane(&format!("{name}.controller.latency"), None),
+            coalescing: sim.lane(&format!("{name}.interrupts"), None),
             next_engine: Cell::new(0),
             queues: QueuePair::new(sim),
             commands: Workers::new(sim, spec.commands, spec.fetch_commands as usize),
