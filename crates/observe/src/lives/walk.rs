@@ -127,7 +127,8 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
         }
     }
 
-    /// A wait for a lane: what the lane was in meanwhile; where it was free, why it could not be had.
+    /// A wait for a lane: what the lane was in meanwhile, which is service where that was for this request; where it was
+    /// free, why it could not be had.
     fn at_lane(&mut self, lane: u16, reason: &'static Label, free: &'static Label, from: Time, until: Time) {
         let mut at = from;
         let wait = |behind| Place { lane, kind: StageKind::Wait, phase: reason, behind: Some(behind) };
@@ -135,7 +136,11 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
             if interval.start > at {
                 (self.each)(wait(free), interval.start - at);
             }
-            (self.each)(wait(interval.phase), interval.end.saturating_sub(interval.start.max(at)));
+            let place = match self.works(interval.who, interval.turn).filter(|_| is_busy(interval.phase)) {
+                Some(kind) => Place { lane, kind, phase: interval.phase, behind: None },
+                None => wait(interval.phase),
+            };
+            (self.each)(place, interval.end.saturating_sub(interval.start.max(at)));
             at = at.max(interval.end);
         }
         if until > at {

@@ -132,7 +132,7 @@ impl SataSsd {
             if command.writes {
                 self.take_data(command).await;
             } else {
-                self.ahead.read(command.offset_bytes, command.bytes).await;
+                self.ahead.read(command.offset_bytes, command.bytes, command.errand).await;
                 self.data.take(&OTHER_DATA).await;
                 self.cable.send_to_host(ToHost::DmaSetup(command.tag), command.errand).await;
                 self.cable.send_to_host(ToHost::Data(command.bytes), command.errand).await;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use hopscope_kernel::{Grant, Label, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Grant, Label, Queue, Sim, Time};
 
 use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
 use super::spec::State;
@@ -24,6 +24,7 @@ struct Piece {
     offset: u64,
     bytes: u32,
     long_read: usize,
+    errand: Errand,
 }
 
 /// A read of several pieces.
@@ -111,8 +112,8 @@ impl Flash {
         &self.dies[self.die_of(offset / u64::from(UNIT_BYTES))]
     }
 
-    /// Reads; returns when all of it is there. A read of several pieces has them read at once.
-    pub async fn read(&self, offset: u64, bytes: u32) {
+    /// Reads for somebody; returns when all of it is there. A read of several pieces has them read at once.
+    pub async fn read(&self, offset: u64, bytes: u32, errand: Errand) {
         let first = self.piece(offset, bytes);
         if first == bytes {
             return self.read_piece(offset, bytes).await;
@@ -125,7 +126,8 @@ impl Flash {
         while left > 0 {
             let bytes = self.piece(offset, left);
             long_read.pieces_left.set(long_read.pieces_left.get() + 1);
-            self.readers.pieces.put(Piece { offset, bytes, long_read: number }, &READERS_BUSY).await;
+            let piece = Piece { offset, bytes, long_read: number, errand: self.sim.pass_on(errand) };
+            self.readers.pieces.put(piece, &READERS_BUSY).await;
             (offset, left) = (offset + u64::from(bytes), left - bytes);
         }
         self.ended(long_read);
@@ -135,7 +137,8 @@ impl Flash {
 
     pub(super) async fn run_reader(&self) {
         loop {
-            let Piece { offset, bytes, long_read } = self.readers.pieces.take(&NO_PIECE).await;
+            let Piece { offset, bytes, long_read, errand } = self.readers.pieces.take(&NO_PIECE).await;
+            self.sim.take_up(errand);
             self.read_piece(offset, bytes).await;
             self.ended(&self.readers.long_reads[long_read]);
         }

@@ -25,10 +25,17 @@ impl Controller {
             if self.in_service.get() || self.queues.unacknowledged() == 0 {
                 continue;
             }
+            let first = self.queues.posted();
+            self.queues.take_up_completions(first);
             self.aggregate().await;
             self.in_service.set(true);
-            let message = self.port.send_interrupt().await;
-            let _ = self.interrupts.try_put(message);
+            // What has come meanwhile waited for the others, not they for it.
+            let completions = self.queues.posted();
+            self.queues.pass_completions_on(first);
+            self.queues.take_up_completions(completions);
+            let (left, arrival) = self.port.send_interrupt().await;
+            self.queues.pass_completions_on(completions);
+            let _ = self.interrupts.try_put(Message { left, arrival, completions });
         }
     }
 
