@@ -150,7 +150,9 @@ impl Disk {
     /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
     pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
-        spec.geometry.turn_by(Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
+        let (firmware, arm) = (lane("firmware"), lane("arm"));
+        spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
         let write_slots = Queue::new(sim, spec.cached_writes);
         for _ in 0..spec.cached_writes {
             let _ = write_slots.try_put(());
@@ -162,8 +164,8 @@ impl Disk {
             registers: CommandBlock::default(),
             commands: Queue::new(sim, 1),
             crossed: Queue::new(sim, 4_096),
-            firmware: sim.lane(&format!("{name}.firmware"), None),
-            arm: sim.lane(&format!("{name}.arm"), None),
+            firmware,
+            arm,
             buffer: RefCell::new(buffer),
             stream: RefCell::new(None),
             jobs: Queue::new(sim, spec.cached_writes + 8),
@@ -180,11 +182,11 @@ impl Disk {
         disk
     }
 
-    /// A span around `mean`, evenly within the firmware's variation.
+    /// A span of the firmware around `mean`, evenly within its variation.
     fn vary(&self, mean: Time) -> Time {
         let spread = (u128::from(mean.as_ps()) * u128::from(self.spec.variation) / 1_000_000) as u64;
         let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(2 * spread + 1)) >> 64;
-        mean - Time::ps(spread) + Time::ps(drawn as u64)
+        self.firmware.paced(mean - Time::ps(spread) + Time::ps(drawn as u64))
     }
 }
 
