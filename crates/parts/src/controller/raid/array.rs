@@ -192,7 +192,7 @@ impl Raid {
         if drive.failed.get() {
             let noticed = self.spec.failure.map_or(Time::ZERO, |failure| failure.noticed);
             if noticed > Time::ZERO {
-                self.processor.delay(&LOST, noticed).await;
+                self.timer.delay(&LOST, self.timer.paced(noticed)).await;
             }
             return false;
         }

@@ -81,6 +81,8 @@ pub struct Raid {
     spec: Spec,
     processor: Lane,
     memory: Lane,
+    /// What the firmware lets pass, and when a drive fails: nobody occupies it.
+    timer: Lane,
     initiator: Rc<Initiator>,
     channels: Vec<Rc<Channel>>,
     array: OnceCell<Array>,
@@ -105,6 +107,7 @@ impl Raid {
             name: name.to_string(),
             processor: sim.lane(&format!("{name}.processor"), None),
             memory,
+            timer: sim.lane(&format!("{name}.timer"), None),
             initiator,
             channels,
             array: OnceCell::new(),
@@ -126,7 +129,7 @@ impl Raid {
     async fn compute(&self, span: Time) {
         if span > Time::ZERO {
             let grant = self.processor.acquire(&PROCESSOR_BUSY).await;
-            grant.hold(&FIRMWARE, span).await;
+            grant.hold(&FIRMWARE, self.processor.paced(span)).await;
         }
     }
 
@@ -136,7 +139,8 @@ impl Raid {
         while left > 0 {
             let burst = left.min(self.spec.memory_burst);
             let grant = self.memory.acquire(&MEMORY_BUSY).await;
-            grant.hold(phase, Time::ps((burst * 1_000_000_000_000).div_ceil(self.spec.memory_rate))).await;
+            let span = Time::ps((burst * 1_000_000_000_000).div_ceil(self.spec.memory_rate));
+            grant.hold(phase, self.memory.paced(span)).await;
             left -= burst;
         }
     }

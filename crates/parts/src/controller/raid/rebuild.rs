@@ -23,9 +23,10 @@ pub(super) fn start(raid: &Rc<Raid>) {
 impl Raid {
     async fn run_rebuild(&self, failure: Failure, client: &Rc<Client>) {
         let array = self.array();
-        self.processor.delay(&ALL_WELL, failure.at).await;
+        self.timer.delay(&ALL_WELL, self.timer.paced(failure.at)).await;
         array.fail(failure.drive);
-        self.processor.delay(&PAUSE, failure.noticed.saturating_add(self.spec.rebuild_pause)).await;
+        let pause = failure.noticed.saturating_add(self.spec.rebuild_pause);
+        self.timer.delay(&PAUSE, self.timer.paced(pause)).await;
         if !array.replace(failure.drive) {
             return;
         }
@@ -38,7 +39,7 @@ impl Raid {
             }
             row += rows;
             if self.spec.rebuild_pause > hopscope_kernel::Time::ZERO {
-                self.processor.delay(&PAUSE, self.spec.rebuild_pause).await;
+                self.timer.delay(&PAUSE, self.timer.paced(self.spec.rebuild_pause)).await;
             }
         }
         array.rebuilding.set(None);

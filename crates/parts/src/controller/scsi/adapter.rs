@@ -257,7 +257,7 @@ impl Adapter {
         let address = BLOCKS_AT.wrapping_add(block.number.wrapping_mul(bytes));
         self.pci.read(address, bytes, &DESCRIPTOR_DATA).await;
         grant.was_in(&FETCH, start);
-        grant.hold(&COMMAND, self.spec.command).await;
+        grant.hold(&COMMAND, engine.sequencer.paced(self.spec.command)).await;
     }
 
     /// Moves the data between FIFO and memory, piece by piece.
@@ -266,7 +266,8 @@ impl Adapter {
         let (mut known, mut done) = (0, 0);
         while let Some(bytes) = exchange.next().await {
             if done == 0 {
-                engine.sequencer.acquire(&SEQUENCER_BUSY).await.hold(&TRANSFER, self.spec.transfer).await;
+                let span = engine.sequencer.paced(self.spec.transfer);
+                engine.sequencer.acquire(&SEQUENCER_BUSY).await.hold(&TRANSFER, span).await;
             }
             let grant = engine.dma.acquire(&ENGINE_BUSY).await;
             while known < done + u64::from(bytes) {
@@ -294,7 +295,7 @@ impl Adapter {
     /// The sequencer writes the number of an ended command to memory and says so.
     async fn end(&self, engine: &Engine, number: u32) {
         let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
-        grant.hold(&COMPLETION, self.spec.completion).await;
+        grant.hold(&COMPLETION, engine.sequencer.paced(self.spec.completion)).await;
         let start = self.sim.now();
         self.pci.write(ENDED_AT, NUMBER_BYTES, &DESCRIPTOR_DATA).await;
         grant.was_in(&POST, start);

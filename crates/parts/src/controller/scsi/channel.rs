@@ -14,7 +14,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Sim, Time};
+use hopscope_kernel::Sim;
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::parameters::{Parameters, SpecError};
@@ -102,12 +102,12 @@ impl Channel {
         let nexus = drive.nexus(tag);
         nexus.writes.set(writes);
         let grant = bus.win(self.end.id).await;
-        grant.hold_plan(bus.spec().beginning()).await;
+        grant.hold_plan(bus.paced(bus.spec().beginning())).await;
         let (target, command) = (drive.target(), Command { writes, lba, blocks, tag });
         if target.stays_connected(&command) {
             nexus.kept.set(Some((grant.hand_over(), self.sim.now())));
         } else {
-            grant.leave(bus.spec().disconnection());
+            grant.leave(bus.paced(bus.spec().disconnection()));
         }
         target.command(command);
         Exchange { bus, drive, nexus, tag }
@@ -133,9 +133,8 @@ impl Exchange<'_> {
         match self.nexus.to_host.take(&DRIVE_AT_WORK).await {
             ToHost::Data(bytes) => Some(bytes),
             ToHost::EndsAt(until) => {
-                let left = until.saturating_sub(self.bus.sim().now());
-                if left > Time::ZERO {
-                    self.bus.lane().delay(&ENDING, left).await;
+                if until > self.bus.sim().now() {
+                    self.bus.lane().delay_until(&ENDING, until).await;
                 }
                 let _ = self.drive.tags().try_put(self.tag);
                 None

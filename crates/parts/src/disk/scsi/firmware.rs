@@ -34,7 +34,7 @@ impl ScsiDisk {
             Found::Nothing => self.spec.read_miss,
             _ => self.spec.read_hit,
         };
-        self.firmware.spend(&OVERHEAD, overhead.after(after_write)).await;
+        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
         let Found::Whole(segment) = found else {
             self.wait_for_arm(self.job(command, None));
             return;
@@ -51,7 +51,7 @@ impl ScsiDisk {
         let sectors = u64::from(command.blocks);
         let mut kept = self.buffer.borrow_mut().keep(command.lba, sectors);
         let overhead = if kept.is_some() { self.spec.write_hit } else { self.spec.write_miss };
-        self.firmware.spend(&OVERHEAD, overhead.after(after_write)).await;
+        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
         while kept.is_none() {
             kept = self.buffer.borrow_mut().keep(command.lba, sectors);
             if kept.is_some() || !self.buffer.borrow().will_have_room(command.lba, sectors) {
