@@ -37,24 +37,15 @@ fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     expand(&spans.0.borrow(), |lane| clocks[usize::from(lane)], |span| all.push(span));
     // What the end of the run cuts short is not compared.
     let cut = Time::ps(outcome.simulated.as_ps() / 20 * 19);
-    all.retain(|span| span.kind != Kind::Mark && span.at + length(span) < cut);
+    all.retain(|span| span.kind != Kind::Mark && span.at + span.span < cut);
     all.sort_by_key(|span| (span.at, *span));
     let transfers = all.iter().filter(|span| span.kind == Kind::Transfer).count();
     let lanes = sim.lanes().into_iter().map(|lane| lane.0).collect();
     Recorded { spans: all, lanes, processes: sim.processes(), transfers }
 }
 
-/// A request's number is no length.
-fn length(span: &Span) -> Time {
-    match span.kind {
-        Kind::TakeUp | Kind::TakeUpToo | Kind::Issue => Time::ZERO,
-        _ => span.span,
-    }
-}
-
 fn doubled(span: &Span) -> Span {
-    let length = if length(span) == Time::ZERO { span.span } else { span.span * 2 };
-    Span { at: span.at * 2, span: length, ..*span }
+    Span { at: span.at * 2, span: span.span * 2, ..*span }
 }
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
