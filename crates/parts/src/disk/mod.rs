@@ -150,7 +150,9 @@ impl Disk {
     /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
     pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
-        spec.geometry.turn_by(Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let firmware = sim.lane(&format!("{name}.firmware"), None);
+        let arm = sim.lane(&format!("{name}.arm"), None);
+        spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
         let write_slots = Queue::new(sim, spec.cached_writes);
         for _ in 0..spec.cached_writes {
             let _ = write_slots.try_put(());
@@ -162,8 +164,8 @@ impl Disk {
             registers: CommandBlock::default(),
             commands: Queue::new(sim, 1),
             crossed: Queue::new(sim, 4_096),
-            firmware: sim.lane(&format!("{name}.firmware"), None),
-            arm: sim.lane(&format!("{name}.arm"), None),
+            firmware,
+            arm,
             buffer: RefCell::new(buffer),
             stream: RefCell::new(None),
             jobs: Queue::new(sim, spec.cached_writes + 8),

@@ -5,12 +5,15 @@
 //! by the track skew, that of a cylinder by the cylinder skew, so that a switch of heads costs no revolution.
 //!
 //! All angles are instants within a revolution, in whole picoseconds. A sector's end is computed like the next
-//! one's beginning, so that a transfer that goes on never misses by rounding.
+//! one's beginning, so that a transfer that goes on never misses by rounding. Spindle and arm go at one pace, that of
+//! the arm's lane.
 
 mod layout;
 mod seek_curve;
 
-use hopscope_kernel::Time;
+use std::fmt;
+
+use hopscope_kernel::{Lane, Time};
 
 use crate::parameters::{Parameters, SpecError};
 use layout::Layout;
@@ -29,6 +32,23 @@ pub struct Geometry {
     keeps_head: bool,
     write_settle: Time,
     phase: Time,
+    arm: Arm,
+}
+
+/// The lane whose pace arm and spindle have, where the disk is built. It is no number of the data sheet.
+#[derive(Clone, Default)]
+struct Arm(Option<Lane>);
+
+impl PartialEq for Arm {
+    fn eq(&self, _: &Arm) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Arm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Arm")
+    }
 }
 
 impl Geometry {
@@ -39,8 +59,8 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::drawn(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase) = (false, Time::ZERO);
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase })
+        let (keeps_head, phase, arm) = (false, Time::ZERO, Arm::default());
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
@@ -50,18 +70,22 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::measured(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase) = (true, Time::ZERO);
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase })
+        let (keeps_head, phase, arm) = (true, Time::ZERO, Arm::default());
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
     }
 
-    /// Turns the spindle at the start of the run.
-    pub(super) fn turn_by(&mut self, phase: Time) {
-        self.phase = phase;
+    /// Builds the disk: its arm has that lane, and its spindle is turned by `phase` at the start of the run.
+    pub(super) fn build(&mut self, arm: &Lane, phase: Time) {
+        (self.arm, self.phase) = (Arm(Some(arm.clone())), phase);
+    }
+
+    fn paced(&self, span: Time) -> Time {
+        self.arm.0.as_ref().map_or(span, |arm| arm.paced(span))
     }
 
     /// One revolution.
     pub(super) fn revolution(&self) -> Time {
-        self.revolution
+        self.paced(self.revolution)
     }
 
     /// Capacity.
@@ -71,7 +95,7 @@ impl Geometry {
 
     /// Extra settling before a write.
     pub(super) fn write_settle(&self) -> Time {
-        self.write_settle
+        self.paced(self.write_settle)
     }
 
     /// Where sector `lba` is.
@@ -83,28 +107,28 @@ impl Geometry {
     pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
-            0 => self.head_switch,
+            0 => self.paced(self.head_switch),
             distance if self.keeps_head && from.head == to.head => self.seek_time(distance),
-            distance => self.seek_time(distance).max(self.head_switch),
+            distance => self.seek_time(distance).max(self.paced(self.head_switch)),
         }
     }
 
     /// The seek curve.
     pub(super) fn seek_time(&self, distance: u64) -> Time {
-        self.seek.time(distance)
+        self.paced(self.seek.time(distance))
     }
 
     /// When `slot` of a track begins, within a revolution.
     fn angle(&self, slot: u64, slots: u64) -> u64 {
         // Below 2^64: less than 200,000 slots, and a revolution of less than 60 s.
-        slot * self.revolution.as_ps() / slots
+        self.paced(Time::ps(slot * self.revolution.as_ps() / slots)).as_ps()
     }
 
     /// When the sector at `place` next begins to pass, at or after `from`.
     pub(super) fn next_pass(&self, place: Place, from: Time) -> Time {
-        let revolution = self.revolution.as_ps();
+        let revolution = self.revolution().as_ps();
         let angle = self.angle(place.slot, place.slots);
-        let turned = (from.as_ps() + self.phase.as_ps()) % revolution;
+        let turned = (from.as_ps() + self.paced(self.phase).as_ps()) % revolution;
         from + Time::ps((angle + revolution - turned) % revolution)
     }
 
@@ -166,6 +190,7 @@ pub(super) mod tests {
             keeps_head: false,
             write_settle: Time::us(100),
             phase: Time::ZERO,
+            arm: Arm::default(),
         }
     }
 
