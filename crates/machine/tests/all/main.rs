@@ -3,6 +3,7 @@
 mod account;
 mod drivers;
 mod flash;
+mod lives;
 mod machines;
 mod measured;
 mod mixes;

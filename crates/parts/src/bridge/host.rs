@@ -123,7 +123,7 @@ impl HostBridge {
 
     /// From PHOLD# to FRAME#: whoever asks by that pair of wires waits so long, also on an idle bus.
     pub fn hold_acknowledge(&self) -> Time {
-        self.pci().clocks(self.spec.hold_acknowledge)
+        self.pci().clocks_at(&self.arbiter, self.spec.hold_acknowledge)
     }
 
     /// Whose delay that is.
@@ -166,7 +166,7 @@ impl HostBridge {
                 break;
             }
             ongoing.end().await;
-            self.arbiter.delay(&RETRY_IDLE, pci.clocks(self.spec.retry_idle)).await;
+            self.arbiter.delay(&RETRY_IDLE, pci.clocks_at(&self.arbiter, self.spec.retry_idle)).await;
         }
         work.stalled_since(start);
     }

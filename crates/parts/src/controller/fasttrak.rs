@@ -118,7 +118,7 @@ impl Fasttrak {
             while done < command.bytes {
                 let bytes = u64::from(command.bytes - done).min(self.spec.piece);
                 let span = Time::ps((bytes * 1_000_000_000_000).div_ceil(self.spec.rate));
-                self.drive.spend(&MEDIA, span).await;
+                self.drive.spend(&MEDIA, self.drive.paced(span)).await;
                 self.fifo.put(Piece { command, done, bytes: bytes as u32 }, &FIFO_FULL).await;
                 done += bytes as u32;
             }

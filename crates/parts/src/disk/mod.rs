@@ -150,8 +150,8 @@ impl Disk {
     /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
     pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
-        let firmware = sim.lane(&format!("{name}.firmware"), None);
-        let arm = sim.lane(&format!("{name}.arm"), None);
+        let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
+        let (firmware, arm) = (lane("firmware"), lane("arm"));
         spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
         let write_slots = Queue::new(sim, spec.cached_writes);
         for _ in 0..spec.cached_writes {
@@ -182,11 +182,11 @@ impl Disk {
         disk
     }
 
-    /// A span around `mean`, evenly within the firmware's variation.
+    /// A span of the firmware around `mean`, evenly within its variation.
     fn vary(&self, mean: Time) -> Time {
         let spread = (u128::from(mean.as_ps()) * u128::from(self.spec.variation) / 1_000_000) as u64;
         let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(2 * spread + 1)) >> 64;
-        mean - Time::ps(spread) + Time::ps(drawn as u64)
+        self.firmware.paced(mean - Time::ps(spread) + Time::ps(drawn as u64))
     }
 }
 

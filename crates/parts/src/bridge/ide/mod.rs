@@ -267,7 +267,7 @@ impl IdeBridge {
         let Some(cable) = channel.cable.borrow().clone() else { return };
         let before = self.buffer.last_command.replace(Some(channel.number));
         if self.spec.channel_switch_at == SwitchAt::Command && before.is_some_and(|number| number != channel.number) {
-            self.buffer.port.delay(&CHANNEL_SWITCH, self.spec.channel_switch).await;
+            self.buffer.port.delay(&CHANNEL_SWITCH, self.channel_switch()).await;
         }
         let (mut index, mut offered) = (0, 0);
         loop {
@@ -280,7 +280,7 @@ impl IdeBridge {
                 }
                 if left == region.bytes {
                     match direction {
-                        Direction::ToMemory => cable.start_burst(&WORDS_IN, cable.mode().word).await,
+                        Direction::ToMemory => cable.start_burst(&WORDS_IN, cable.word()).await,
                         Direction::ToDrive => cable.start_burst(&WORDS_OUT, self.strobe(&cable)).await,
                     }
                 }
@@ -305,7 +305,17 @@ impl IdeBridge {
     /// Time of a word on the way to the drive: the strobe counts PCI clocks, as many as the mode's shortest cycle needs.
     fn strobe(&self, cable: &IdeCable) -> Time {
         let counted = self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)];
-        self.pci.clocks(counted).max(cable.mode().word_min.edge(self.pci.clocks(1)))
+        cable.word_of(counted, self.pci.clock())
+    }
+
+    /// So many clocks of PCI that the bridge itself takes.
+    fn own_clocks(&self, count: u64) -> Time {
+        self.pci.clocks_at(&self.buffer.port, count)
+    }
+
+    /// The dead time when the buffer turns from one channel to the other.
+    fn channel_switch(&self) -> Time {
+        self.buffer.port.paced(self.spec.channel_switch)
     }
 
     /// PHOLD# to PHLDA#, before every request of a burst.
@@ -316,12 +326,12 @@ impl IdeBridge {
     /// Eight bytes from memory: PIIX4 data sheet, p. 196: not before the region before has ended on the cable.
     async fn fetch_descriptor(&self, channel: &Channel, index: usize, direction: Direction) -> Option<(Region, bool)> {
         let emptied = if index > 0 && direction == Direction::ToDrive { self.spec.rerequest_delay } else { 0 };
-        self.buffer.port.delay(&REREQUEST, self.pci.clocks(emptied)).await;
+        self.buffer.port.delay(&REREQUEST, self.own_clocks(emptied)).await;
         self.host.arbiter().delay(&HOLD, self.host.hold_acknowledge()).await;
         let address = channel.table.get() + index as u32 * DESCRIPTOR_BYTES;
         let (command, carries) = (Command::MemoryRead, &DESCRIPTOR_DATA);
         self.pci.transact(&Transaction { command, address, bytes: DESCRIPTOR_BYTES, carries }).await.end().await;
-        self.buffer.port.delay(&DESCRIPTOR, self.spec.descriptor_delay).await;
+        self.buffer.port.delay(&DESCRIPTOR, self.buffer.port.paced(self.spec.descriptor_delay)).await;
         self.host.descriptor(channel.table.get(), index)
     }
 }

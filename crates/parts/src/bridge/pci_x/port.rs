@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::Spec;
 use super::path::Path;
@@ -119,6 +119,11 @@ impl Port {
 
     pub(crate) fn bus(&self) -> &Rc<PciBus> {
         self.bus.get().expect("wiring attached a bus before the run")
+    }
+
+    /// Through the bridge, one way.
+    pub(super) fn latency(&self) -> Time {
+        self.lane.paced(self.spec.latency)
     }
 
     /// Most reads that were latched at a time.

@@ -13,7 +13,7 @@ impl Port {
     pub(super) async fn send_posted(&self) {
         loop {
             let Posted { address, bytes, carries } = self.posted.take(&NOTHING_POSTED).await;
-            self.lane.delay(&THROUGH, self.spec.latency).await;
+            self.lane.delay(&THROUGH, self.latency()).await;
             match &self.beyond {
                 Beyond::Host(path) => path.write(bytes, user(carries), || self.release(bytes)).await,
                 Beyond::Bus(upper) => {

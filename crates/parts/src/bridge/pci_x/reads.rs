@@ -25,12 +25,12 @@ impl Port {
             let Piece { latch, address, bytes, carries } = self.pieces.take(&NOTHING_TO_FETCH).await;
             match &self.beyond {
                 Beyond::Host(path) => {
-                    path.read(bytes, user(carries), (&self.lane, &THROUGH, self.spec.latency)).await;
+                    path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency())).await;
                 }
                 Beyond::Bus(upper) => {
-                    self.lane.delay(&THROUGH, self.spec.latency).await;
+                    self.lane.delay(&THROUGH, self.latency()).await;
                     upper.read(address, bytes, carries).await;
-                    self.lane.delay(&THROUGH, self.spec.latency).await;
+                    self.lane.delay(&THROUGH, self.latency()).await;
                 }
             }
             let latch = &self.latches[latch];

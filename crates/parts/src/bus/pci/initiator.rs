@@ -133,9 +133,8 @@ impl Initiator {
 
     /// The bus, as soon as the card asks for it again.
     async fn own(&self) -> Tenure<'_> {
-        let idle = self.not_before.get().saturating_sub(self.sim.now());
-        if idle > Time::ZERO {
-            self.lane.delay(&GAP, idle).await;
+        if self.sim.now() < self.not_before.get() {
+            self.lane.delay_until(&GAP, self.not_before.get()).await;
         }
         self.bus.own(self.spec.width_bytes).await
     }
@@ -146,12 +145,12 @@ impl Initiator {
             Ending::Done => self.spec.gap,
             Ending::Disconnect => self.spec.gap.max(self.spec.retry_idle),
         };
-        self.not_before.set(tenure.end(how) + self.bus.clocks(idle));
+        self.not_before.set(tenure.end(how) + self.bus.clocks_at(&self.lane, idle));
     }
 
     async fn retried(&self, tenure: Tenure<'_>) {
         tenure.retried().await;
-        self.lane.delay(&RETRY_IDLE, self.bus.clocks(self.spec.retry_idle)).await;
+        self.lane.delay(&RETRY_IDLE, self.bus.clocks_at(&self.lane, self.spec.retry_idle)).await;
     }
 
     /// Bytes from `address` on that one transaction may move.
@@ -228,7 +227,7 @@ impl Initiator {
             };
             self.port.split(latch, reader);
             tenure.noted(&SPLIT_RESPONSE).await;
-            self.not_before.set(self.sim.now() + self.bus.clocks(self.spec.gap));
+            self.not_before.set(self.sim.now() + self.bus.clocks_at(&self.lane, self.spec.gap));
             return;
         }
     }
@@ -254,7 +253,7 @@ impl Initiator {
                 None => self.retried(tenure).await,
                 Some(latch) => {
                     tenure.noted(&DELAYED).await;
-                    self.lane.delay(&RETRY_IDLE, self.bus.clocks(self.spec.retry_idle)).await;
+                    self.lane.delay(&RETRY_IDLE, self.bus.clocks_at(&self.lane, self.spec.retry_idle)).await;
                     break latch;
                 }
             }

@@ -176,8 +176,15 @@ impl PciBus {
     }
 
     /// A number of clocks.
+    #[inline]
     pub fn clocks(&self, count: u64) -> Time {
-        self.clock.get() * count
+        self.clocks_at(&self.lane, count)
+    }
+
+    /// The same for a delay that is owed to `whose` part: clocks of the bus, at the pace of that one.
+    #[inline]
+    pub fn clocks_at(&self, whose: &Lane, count: u64) -> Time {
+        whose.paced(self.clock.get()) * count
     }
 
     /// How `transaction` goes when its FRAME# is asserted at `now`.
@@ -241,8 +248,8 @@ impl PciBus {
         // PCI 2.1, 3.4.4.1: past the latency timer, an initiator without GNT# finishes its data phase and leaves.
         grant.hold_plan([address, wait]).await;
         let after = timer.saturating_sub(address.1 + wait.1);
-        let rule = Yielding { unit: self.clock.get(), after, to_priority: u8::MAX };
-        let phases = grant.hold_yielding(carries, data / self.clock.get(), rule).await;
+        let rule = Yielding { unit: self.clocks(1), after, to_priority: u8::MAX };
+        let phases = grant.hold_yielding(carries, data / self.clocks(1), rule).await;
         course.bytes = course.bytes.min(phases as u32 * self.spec.width_bytes);
         Ongoing { grant, course }
     }

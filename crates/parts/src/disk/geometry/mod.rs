@@ -5,8 +5,7 @@
 //! by the track skew, that of a cylinder by the cylinder skew, so that a switch of heads costs no revolution.
 //!
 //! All angles are instants within a revolution, in whole picoseconds. A sector's end is computed like the next
-//! one's beginning, so that a transfer that goes on never misses by rounding. Spindle and arm go at one pace, that of
-//! the arm's lane.
+//! one's beginning, so that a transfer that goes on never misses by rounding.
 
 mod layout;
 mod seek_curve;
@@ -35,19 +34,26 @@ pub struct Geometry {
     arm: Arm,
 }
 
-/// The lane whose pace arm and spindle have, where the disk is built. It is no number of the data sheet.
+/// The lane at whose pace a disk turns and moves, once it has been built. Until then it is as its data say.
 #[derive(Clone, Default)]
 struct Arm(Option<Lane>);
 
-impl PartialEq for Arm {
-    fn eq(&self, _: &Arm) -> bool {
-        true
+impl Arm {
+    fn paced(&self, span: Time) -> Time {
+        self.0.as_ref().map_or(span, |lane| lane.paced(span))
     }
 }
 
 impl fmt::Debug for Arm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Arm")
+        f.write_str(if self.0.is_some() { "built" } else { "on paper" })
+    }
+}
+
+/// Two disks of the same data are alike, whoever's they are.
+impl PartialEq for Arm {
+    fn eq(&self, _: &Arm) -> bool {
+        true
     }
 }
 
@@ -74,18 +80,15 @@ impl Geometry {
         Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
     }
 
-    /// Builds the disk: its arm has that lane, and its spindle is turned by `phase` at the start of the run.
+    /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.
     pub(super) fn build(&mut self, arm: &Lane, phase: Time) {
-        (self.arm, self.phase) = (Arm(Some(arm.clone())), phase);
-    }
-
-    fn paced(&self, span: Time) -> Time {
-        self.arm.0.as_ref().map_or(span, |arm| arm.paced(span))
+        self.arm = Arm(Some(arm.clone()));
+        self.phase = phase;
     }
 
     /// One revolution.
     pub(super) fn revolution(&self) -> Time {
-        self.paced(self.revolution)
+        self.arm.paced(self.revolution)
     }
 
     /// Capacity.
@@ -95,7 +98,7 @@ impl Geometry {
 
     /// Extra settling before a write.
     pub(super) fn write_settle(&self) -> Time {
-        self.paced(self.write_settle)
+        self.arm.paced(self.write_settle)
     }
 
     /// Where sector `lba` is.
@@ -107,28 +110,30 @@ impl Geometry {
     pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
-            0 => self.paced(self.head_switch),
+            0 => self.arm.paced(self.head_switch),
             distance if self.keeps_head && from.head == to.head => self.seek_time(distance),
-            distance => self.seek_time(distance).max(self.paced(self.head_switch)),
+            distance => self.seek_time(distance).max(self.arm.paced(self.head_switch)),
         }
     }
 
     /// The seek curve.
     pub(super) fn seek_time(&self, distance: u64) -> Time {
-        self.paced(self.seek.time(distance))
+        self.arm.paced(self.seek.time(distance))
     }
 
-    /// When `slot` of a track begins, within a revolution.
+    /// When `slot` of a track begins, counted from a beginning of slot 0. Whole revolutions are added at last: a slot
+    /// begins at the same angle in each of them, whatever is rounded.
     fn angle(&self, slot: u64, slots: u64) -> u64 {
-        // Below 2^64: less than 200,000 slots, and a revolution of less than 60 s.
-        self.paced(Time::ps(slot * self.revolution.as_ps() / slots)).as_ps()
+        // Below 2^64: less than 100,000 slots, and a revolution of less than 60 s.
+        let within = Time::ps(slot % slots * self.revolution.as_ps() / slots);
+        (self.revolution() * (slot / slots) + self.arm.paced(within)).as_ps()
     }
 
     /// When the sector at `place` next begins to pass, at or after `from`.
     pub(super) fn next_pass(&self, place: Place, from: Time) -> Time {
         let revolution = self.revolution().as_ps();
         let angle = self.angle(place.slot, place.slots);
-        let turned = (from.as_ps() + self.paced(self.phase).as_ps()) % revolution;
+        let turned = (from.as_ps() + self.arm.paced(self.phase).as_ps()) % revolution;
         from + Time::ps((angle + revolution - turned) % revolution)
     }
 

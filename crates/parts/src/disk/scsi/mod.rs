@@ -92,8 +92,8 @@ impl ScsiDisk {
         seed: u64,
     ) -> Result<Rc<ScsiDisk>, String> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
-        let firmware = sim.lane(&format!("{name}.firmware"), None);
-        let arm = sim.lane(&format!("{name}.arm"), None);
+        let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
+        let (firmware, arm) = (lane("firmware"), lane("arm"));
         spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
         let depth = spec.queue_depth as usize;
         let disk = Rc::new(ScsiDisk {

@@ -237,7 +237,8 @@ impl Storage for Device {
 impl Adapter {
     /// Bytes go into the local memory, or come from there.
     async fn local(&self, bytes: u32) {
-        self.local.acquire(&LOCAL_BUSY).await.hold(&LOCAL, span(bytes, self.spec.local_rate)).await;
+        let span = self.local.paced(span(bytes, self.spec.local_rate));
+        self.local.acquire(&LOCAL_BUSY).await.hold(&LOCAL, span).await;
     }
 }
 

@@ -59,12 +59,13 @@ impl Adapter {
     }
 
     async fn think(&self, what: &'static Label, span: Time) {
-        self.firmware.acquire(&FIRMWARE_BUSY).await.hold(what, span).await;
+        self.firmware.acquire(&FIRMWARE_BUSY).await.hold(what, self.firmware.paced(span)).await;
     }
 
     async fn wire(&self, way: &Lane, bytes: u32) {
         let grant = way.acquire(&PORT_BUSY).await;
-        let plan = [(&OVERHEAD, span(self.spec.packet_overhead, PORT_RATE)), (&PACKET, span(bytes, PORT_RATE))];
+        let takes = |bytes| way.paced(span(bytes, PORT_RATE));
+        let plan = [(&OVERHEAD, takes(self.spec.packet_overhead)), (&PACKET, takes(bytes))];
         join(&self.sim, grant.hold_plan(plan), self.local(bytes)).await;
     }
 }
