@@ -21,14 +21,14 @@ impl Observer for Spans {
     }
 }
 
-struct Recorded {
-    spans: Vec<Span>,
-    lanes: Vec<String>,
+pub struct Recorded {
+    pub spans: Vec<Span>,
+    pub lanes: Vec<String>,
     processes: Vec<String>,
     transfers: usize,
 }
 
-fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
+pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let (sim, spans) = (Sim::new(), Spans::default());
     let options = Options { seed: 7, trains, until: None };
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
@@ -61,6 +61,11 @@ fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
 /// Holds the law of a system and a job; says which span differs first.
 fn doubles(system: &str, options: &str) {
     let (blueprint, jobs) = read(system, options);
+    doubles_of(&blueprint, &jobs, &format!("{system} {options}"));
+}
+
+/// The same of a machine that was changed.
+pub fn doubles_of(blueprint: &Blueprint, jobs: &[Job], words: &str) {
     let mut slow = blueprint.clone();
     for hop in blueprint.hops() {
         slow.pace(&hop.name, Pace::new(1, 2).expect("a pace")).expect("a hop");
@@ -74,16 +79,16 @@ fn doubles(system: &str, options: &str) {
     };
     let slow_jobs: Vec<Job> = jobs.iter().map(later).collect();
     for trains in [true, false] {
-        let (is, should) = (record(&slow, &slow_jobs, trains), record(&blueprint, &jobs, trains));
-        assert!(should.transfers >= 3, "{system} {options}: only {} requests", should.transfers);
+        let (is, should) = (record(&slow, &slow_jobs, trains), record(blueprint, jobs, trains));
+        assert!(should.transfers >= 3, "{words}: only {} requests", should.transfers);
         let wanted: Vec<Span> = should.spans.iter().map(doubled).collect();
         if is.spans != wanted {
-            panic!("{system} {options}, trains {trains}: {}", first_difference(&is, &wanted));
+            panic!("{words}, trains {trains}: {}", first_difference(&is, &wanted));
         }
     }
 }
 
-fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
+pub fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
     let at = (0..).find(|&at| is.spans.get(at) != wanted.get(at)).unwrap_or(0);
     let words = |span: Option<&Span>| {
         span.map_or("nothing".to_string(), |s| {

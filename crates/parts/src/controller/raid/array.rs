@@ -190,10 +190,7 @@ impl Raid {
             exchange.moved(bytes);
         }
         if drive.failed.get() {
-            let noticed = self.spec.failure.map_or(Time::ZERO, |failure| failure.noticed);
-            if noticed > Time::ZERO {
-                self.timer.delay(&LOST, self.timer.paced(noticed)).await;
-            }
+            self.pause(&LOST, self.spec.failure.map_or(Time::ZERO, |failure| failure.noticed)).await;
             return false;
         }
         true

@@ -81,8 +81,8 @@ pub struct Raid {
     spec: Spec,
     processor: Lane,
     memory: Lane,
-    /// What the firmware lets pass, and when a drive fails: nobody occupies it.
-    timer: Lane,
+    /// Where a drive fails: when that is, and what the firmware lets pass then. Nobody occupies it.
+    timer: Option<Lane>,
     initiator: Rc<Initiator>,
     channels: Vec<Rc<Channel>>,
     array: OnceCell<Array>,
@@ -107,7 +107,7 @@ impl Raid {
             name: name.to_string(),
             processor: sim.lane(&format!("{name}.processor"), None),
             memory,
-            timer: sim.lane(&format!("{name}.timer"), None),
+            timer: spec.failure.map(|_| sim.lane(&format!("{name}.timer"), None)),
             initiator,
             channels,
             array: OnceCell::new(),
@@ -130,6 +130,13 @@ impl Raid {
         if span > Time::ZERO {
             let grant = self.processor.acquire(&PROCESSOR_BUSY).await;
             grant.hold(&FIRMWARE, self.processor.paced(span)).await;
+        }
+    }
+
+    /// The firmware lets some time pass, where a drive fails.
+    async fn pause(&self, label: &'static Label, span: Time) {
+        if let Some(timer) = self.timer.as_ref().filter(|_| span > Time::ZERO) {
+            timer.delay(label, timer.paced(span)).await;
         }
     }
 

@@ -23,10 +23,9 @@ pub(super) fn start(raid: &Rc<Raid>) {
 impl Raid {
     async fn run_rebuild(&self, failure: Failure, client: &Rc<Client>) {
         let array = self.array();
-        self.timer.delay(&ALL_WELL, self.timer.paced(failure.at)).await;
+        self.pause(&ALL_WELL, failure.at).await;
         array.fail(failure.drive);
-        let pause = failure.noticed.saturating_add(self.spec.rebuild_pause);
-        self.timer.delay(&PAUSE, self.timer.paced(pause)).await;
+        self.pause(&PAUSE, failure.noticed.saturating_add(self.spec.rebuild_pause)).await;
         if !array.replace(failure.drive) {
             return;
         }
@@ -38,9 +37,7 @@ impl Raid {
                 self.rebuild_row(client, failure.drive, row).await;
             }
             row += rows;
-            if self.spec.rebuild_pause > hopscope_kernel::Time::ZERO {
-                self.timer.delay(&PAUSE, self.timer.paced(self.spec.rebuild_pause)).await;
-            }
+            self.pause(&PAUSE, self.spec.rebuild_pause).await;
         }
         array.rebuilding.set(None);
     }
