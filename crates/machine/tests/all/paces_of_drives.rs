@@ -14,8 +14,7 @@ use crate::random_machines;
 
 const MEGARAID: &str = "raid-megaraid-64-66";
 const MYLEX: &str = "raid-acceleraid-pci-x-100";
-const FULL: [&str; 3] =
-    ["raid.write_back.limit=2 MiB", "raid.write_back.kept=0 B", "raid.write_back.together=1 MiB"];
+const FULL: [&str; 3] = ["raid.write_back.limit=2 MiB", "raid.write_back.kept=0 B", "raid.write_back.together=1 MiB"];
 
 fn machine(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
@@ -64,7 +63,7 @@ fn whatever_a_drive_does_doubles() {
         "--rw=randread --bs=4k --iodepth=256 --runtime=300ms --time_based",
         "--rw=write --bs=64k --iodepth=4 --runtime=300ms --time_based",
         "--rw=randwrite --bs=256k --iodepth=32 --runtime=400ms --time_based",
-        "--rw=read --bs=1m --iodepth=2 --runtime=300ms --time_based",
+        "--rw=read --bs=1m --iodepth=2 --runtime=800ms --time_based",
     ] {
         for (system, disk) in [("atlas-15k", "disk"), ("barracuda-4lp", "disk"), ("scsi-ultra160", "disk*")] {
             doubles(system, &[], job);
@@ -89,7 +88,8 @@ fn paced(blueprint: &Blueprint, hops: &[&str], pace: (u32, u32)) -> Blueprint {
 }
 
 fn same(with: &Recorded, without: &Recorded, words: &str) {
-    if let Some(at) = (0..with.spans.len().max(without.spans.len())).find(|&n| with.spans.get(n) != without.spans.get(n))
+    if let Some(at) =
+        (0..with.spans.len().max(without.spans.len())).find(|&n| with.spans.get(n) != without.spans.get(n))
     {
         panic!("{words}: {:?} with trains, {:?} without", with.spans.get(at), without.spans.get(at));
     }
@@ -97,14 +97,14 @@ fn same(with: &Recorded, without: &Recorded, words: &str) {
 
 #[test]
 fn trains_on_the_buses_of_cards_are_single_bursts_at_any_pace() {
-    let job = "--rw=randrw --bs=64k --size=64m --iodepth=8 --norandommap --runtime=60ms --time_based";
+    let job = "--rw=randrw --bs=64k --size=64m --iodepth=8 --norandommap --runtime=30ms --time_based";
     for system in ["scsi-ultra160", "raid-megaraid-32-33", MYLEX] {
         let (blueprint, jobs) = machine(system, &[], job);
         let hops = blueprint.hops();
         let all: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
         let alone = all.iter().map(std::slice::from_ref);
         for pace in [(7, 5), (21, 20), (3, 1)] {
-            for hops in alone.clone().chain([&all[..]]) {
+            for hops in alone.clone().filter(|_| pace == (7, 5)).chain([&all[..]]) {
                 let changed = paced(&blueprint, hops, pace);
                 let (with, without) = (record(&changed, &jobs, true), record(&changed, &jobs, false));
                 same(&with, &without, &format!("{system} at {pace:?} of {hops:?}"));

@@ -34,16 +34,17 @@ mod rebuild;
 mod spec;
 mod writes;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::controller::scsi::channel::Channel;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Registers};
+use crate::protocols::finished::Finished;
 use array::Array;
 use cache::Cache;
 pub use spec::Spec;
@@ -61,11 +62,21 @@ struct Client {
     ended: Queue<bool>,
     /// Something has changed that it waits for.
     bell: Queue<()>,
+    sim: Sim,
+    /// For whom it has drives work.
+    errand: Cell<Errand>,
 }
 
 impl Client {
     fn new(sim: &Sim) -> Client {
-        Client { ended: Queue::new(sim, usize::MAX), bell: Queue::new(sim, 1) }
+        let (ended, bell) = (Queue::new(sim, usize::MAX), Queue::new(sim, 1));
+        Client { ended, bell, sim: sim.clone(), errand: Cell::new(Errand::NOBODY) }
+    }
+
+    /// Works for a request from now on.
+    fn take_up(&self, errand: Errand) {
+        self.sim.take_up(errand);
+        self.errand.set(errand);
     }
 }
 
@@ -114,7 +125,7 @@ impl Raid {
             cache: RefCell::new(Cache::new(lines)),
             waiting: RefCell::default(),
             commands: Queue::new(sim, usize::MAX),
-            registers: Registers::default(),
+            registers: Registers::new(sim),
             ahead: read_ahead::ReadAhead::new(sim, &spec),
             destagers: RefCell::default(),
             spec,
@@ -207,7 +218,7 @@ impl BlockCard for Raid {
         self.registers.write(None);
     }
 
-    fn take_finished(&self) -> Option<u32> {
-        self.registers.take_finished()
+    fn finished(&self) -> &Finished {
+        self.registers.finished()
     }
 }

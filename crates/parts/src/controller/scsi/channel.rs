@@ -14,7 +14,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use hopscope_kernel::Sim;
+use hopscope_kernel::{Errand, Sim};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::parameters::{Parameters, SpecError};
@@ -93,9 +93,9 @@ impl Channel {
         self.there().drive(target).tag_count()
     }
 
-    /// Sends a command to a drive: waits for a free tag, then for the bus; arbitration to command phase. Returns when
-    /// the drive has the command.
-    pub async fn begin(&self, target: usize, writes: bool, lba: u64, blocks: u32) -> Exchange<'_> {
+    /// Sends a command to a drive for a request: waits for a free tag, then for the bus; arbitration to command phase.
+    /// Returns when the drive has the command.
+    pub async fn begin(&self, target: usize, writes: bool, lba: u64, blocks: u32, errand: Errand) -> Exchange<'_> {
         let bus = &**self.there();
         let drive = bus.drive(target);
         let tag = drive.tags().take(&NO_TAG).await;
@@ -103,7 +103,8 @@ impl Channel {
         nexus.writes.set(writes);
         let grant = bus.win(self.end.id).await;
         grant.hold_plan(bus.paced(bus.spec().beginning())).await;
-        let (target, command) = (drive.target(), Command { writes, lba, blocks, tag });
+        let errand = self.sim.pass_on(errand);
+        let (target, command) = (drive.target(), Command { writes, lba, blocks, tag, errand });
         if target.stays_connected(&command) {
             nexus.kept.set(Some((grant.hand_over(), self.sim.now())));
         } else {
