@@ -247,6 +247,8 @@ fn what(span: &Span) -> Option<What> {
         (Kind::Phase, Class::Reason | Class::Workload) => return None,
         (Kind::Phase, Class::Through) => What::Through,
         (Kind::Phase | Kind::Delay, _) => What::Work,
+        // What a process waits for that does several things at once, one of them did.
+        (Kind::Wait, _) if span.by == span.who => return None,
         (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
         (Kind::Wait, _) => What::LaneWait,
         _ => return None,

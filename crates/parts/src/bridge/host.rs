@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
@@ -151,8 +151,15 @@ impl HostBridge {
         table.get(index).map(|region| (*region, index + 1 == table.len()))
     }
 
-    /// A cycle of the processor on PCI: it comes again until the target is ready. The processor is stalled.
-    pub async fn processor_cycle(&self, work: &Work<'_>, command: Command, address: u32, bytes: u32, value: u32) {
+    /// A cycle of the processor on PCI, which may write a value for a request: it comes again until the target is ready.
+    /// The processor is stalled.
+    pub async fn processor_cycle(
+        &self,
+        work: &Work<'_>,
+        command: Command,
+        (address, bytes): (u32, u32),
+        (value, errand): (u32, Errand),
+    ) {
         let start = work.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
@@ -160,7 +167,7 @@ impl HostBridge {
             let ongoing = pci.transact(&cycle).await;
             if !ongoing.retry() {
                 if !command.reads() {
-                    pci.deliver(address, value);
+                    pci.deliver(address, value, errand);
                 }
                 ongoing.end().await;
                 break;

@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, WORDS_IN};
@@ -174,13 +174,13 @@ impl IdeCable {
         }
     }
 
-    /// A register of the selected drive is written.
-    pub fn write(&self, register: Register, value: u8) {
+    /// A register of the selected drive is written for a request.
+    pub fn write(&self, register: Register, value: u8, errand: Errand) {
         if register == Register::DriveHead {
             self.selected.set(usize::from(value >> 4 & 1));
         }
         if let Some(drive) = self.selected() {
-            drive.write(register, value);
+            drive.write(register, value, errand);
         }
     }
 

@@ -20,7 +20,7 @@ pub mod scsi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
@@ -123,6 +123,7 @@ struct Command {
     writes: bool,
     lba: u64,
     sectors: u64,
+    errand: Errand,
 }
 
 /// A hard disk.
@@ -196,7 +197,7 @@ pub(crate) fn fingerprint(name: &str) -> u64 {
 }
 
 impl IdeDrive for Disk {
-    fn write(&self, register: Register, value: u8) {
+    fn write(&self, register: Register, value: u8, errand: Errand) {
         let lba = &self.registers.lba;
         let put = |shift: u32, mask: u32| lba.set(lba.get() & !(mask << shift) | (u32::from(value) & mask) << shift);
         match register {
@@ -212,7 +213,7 @@ impl IdeDrive for Disk {
                     count => u64::from(count),
                 };
                 let writes = value == crate::protocols::ide::WRITE_DMA;
-                let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors });
+                let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors, errand });
             }
         }
     }

@@ -23,7 +23,7 @@ mod to_memory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Lead, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Lead, Queue, Sim, Time};
 
 use super::host::{HOLD, HostBridge, Region};
 use crate::bus::ide_cable::IdeCable;
@@ -171,7 +171,7 @@ struct Buffer {
 struct Channel {
     number: usize,
     cable: RefCell<Option<Rc<IdeCable>>>,
-    started: Queue<Direction>,
+    started: Queue<(Direction, Errand)>,
     /// BMIDTPX.
     table: Cell<u32>,
     /// When the second half of a group has arrived from memory.
@@ -225,7 +225,8 @@ impl IdeBridge {
             sim.process(&format!("{name}.{channel_name}"), async move {
                 loop {
                     let channel = &master.channels[number];
-                    let direction = channel.started.take(&NOT_STARTED).await;
+                    let (direction, errand) = channel.started.take(&NOT_STARTED).await;
+                    master.sim.take_up(errand);
                     master.transfer(channel, direction).await;
                 }
             });
@@ -395,18 +396,18 @@ impl PciTarget for IdeBridge {
         Some(Answer { ready, wait, boundary_bytes: 0 })
     }
 
-    fn io_write(&self, address: u32, value: u32) {
+    fn io_write(&self, address: u32, value: u32, errand: Errand) {
         match self.decode(address) {
             Some(Decoded::CommandBlock(channel, offset)) => {
                 if let (Some(cable), Some(register)) = (self.cable(channel), Register::at(offset)) {
-                    cable.write(register, value as u8);
+                    cable.write(register, value as u8, errand);
                 }
             }
             // BMICX: bit 0 starts, bit 3 says that data goes to memory.
             Some(Decoded::BusMaster(channel, 0)) if value & 1 != 0 => {
                 let direction = if value & 8 != 0 { Direction::ToMemory } else { Direction::ToDrive };
                 let channel = &self.channels[channel];
-                let _ = channel.started.try_put(direction);
+                let _ = channel.started.try_put((direction, errand));
             }
             Some(Decoded::BusMaster(channel, 4)) => self.channels[channel].table.set(value),
             _ => {}

@@ -25,7 +25,7 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Grant, Label, Lane, Sim, Time, Yielding};
+use hopscope_kernel::{Errand, Grant, Label, Lane, Sim, Time, Yielding};
 
 use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
@@ -254,10 +254,11 @@ impl PciBus {
         Ongoing { grant, course }
     }
 
-    /// The data of an I/O write arrives at its target.
-    pub fn deliver(&self, address: u32, value: u32) {
+    /// The data of an I/O write arrive at their target, for a request that is passed on.
+    pub fn deliver(&self, address: u32, value: u32, errand: Errand) {
+        let errand = self.sim.pass_on(errand);
         for target in self.targets.borrow().iter().filter_map(Weak::upgrade) {
-            target.io_write(address, value);
+            target.io_write(address, value, errand);
         }
     }
 }
