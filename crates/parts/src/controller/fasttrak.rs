@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
@@ -118,7 +118,7 @@ impl Fasttrak {
             while done < command.bytes {
                 let bytes = u64::from(command.bytes - done).min(self.spec.piece);
                 let span = Time::ps((bytes * 1_000_000_000_000).div_ceil(self.spec.rate));
-                self.drive.spend(&MEDIA, span).await;
+                self.drive.spend(&MEDIA, self.drive.paced(span)).await;
                 self.fifo.put(Piece { command, done, bytes: bytes as u32 }, &FIFO_FULL).await;
                 done += bytes as u32;
             }
@@ -130,13 +130,13 @@ impl Fasttrak {
             let Piece { command, done, bytes } = self.fifo.take(&NO_DATA).await;
             let address = command.buffer + done;
             if command.writes {
-                self.initiator.read(address, bytes, &DATA).await;
+                self.initiator.read(address, bytes, &DATA, Errand::NOBODY).await;
             } else {
-                self.initiator.write(address, bytes, &DATA).await;
+                self.initiator.write(address, bytes, &DATA, Errand::NOBODY).await;
             }
             if done + bytes == command.bytes {
                 self.registers.finish(command.number);
-                self.initiator.interrupt();
+                self.initiator.interrupt(Errand::NOBODY);
             }
         }
     }

@@ -13,7 +13,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::bus::pci::slot::Slot;
@@ -190,7 +190,7 @@ impl Driver {
                 buffer: BUFFERS_AT + number * BUFFER_BYTES,
                 described_at: DESCRIPTIONS_AT + number * DESCRIPTION_BYTES,
             });
-            self.slot.register_write(&work).await;
+            self.slot.register_write(&work, Errand::NOBODY).await;
             done += part;
         }
     }
@@ -198,6 +198,7 @@ impl Driver {
     async fn run_handler(&self) {
         loop {
             self.slot.interrupts().take(&CARD_AT_WORK).await;
+            self.slot.take_up_told();
             let work = self.processor.dispatch().await;
             work.compute(self.spec.handler).await;
             self.slot.register_read(&work).await;
@@ -208,7 +209,7 @@ impl Driver {
                 self.under_way.part_ended(owner);
             }
             self.card.acknowledge();
-            self.slot.register_write(&work).await;
+            self.slot.register_write(&work, Errand::NOBODY).await;
         }
     }
 }

@@ -15,7 +15,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::controller::scsi::adapter::{Adapter, ControlBlock};
@@ -219,7 +219,7 @@ impl Drive {
                 buffer: BUFFERS_AT.wrapping_add(number.wrapping_mul(BUFFER_BYTES)),
                 contiguous: spec.contiguous,
             });
-            self.driver.adapter.slot().register_write(&work).await;
+            self.driver.adapter.slot().register_write(&work, Errand::NOBODY).await;
             done += part;
         }
     }
@@ -236,11 +236,12 @@ impl Driver {
         let slot = self.adapter.slot();
         loop {
             slot.interrupts().take(&ADAPTER_AT_WORK).await;
+            slot.take_up_told();
             let work = self.processor.dispatch().await;
             work.compute(self.spec.handler).await;
             slot.register_read(&work).await;
             self.adapter.prepare_clear();
-            slot.register_write(&work).await;
+            slot.register_write(&work, Errand::NOBODY).await;
             while let Some(number) = self.adapter.take_ended() {
                 work.compute(self.spec.completion).await;
                 let drive = self.drives.borrow()[(number / TAGS_MAX) as usize].clone();

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue};
+use hopscope_kernel::{Errand, Label, Queue};
 
 use super::{Client, MOVED, Raid};
 use crate::protocols::block_card::Command;
@@ -38,16 +38,18 @@ impl Raid {
         let commands: &Queue<Command> = &self.commands;
         loop {
             let command = commands.take(&NO_COMMAND).await;
-            self.initiator.read(command.described_at, self.spec.description_bytes, &DESCRIPTOR_DATA).await;
+            self.initiator
+                .read(command.described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, Errand::NOBODY)
+                .await;
             self.compute(self.spec.command).await;
             if command.writes {
                 self.write(client, &command).await;
             } else {
                 self.read(client, &command).await;
             }
-            self.initiator.write(command.described_at, self.spec.status_bytes, &DESCRIPTOR_DATA).await;
+            self.initiator.write(command.described_at, self.spec.status_bytes, &DESCRIPTOR_DATA, Errand::NOBODY).await;
             self.registers.finish(command.number);
-            self.initiator.interrupt();
+            self.initiator.interrupt(Errand::NOBODY);
         }
     }
 
@@ -57,7 +59,7 @@ impl Raid {
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
             self.cross_memory(&MOVED, u64::from(part)).await;
-            self.initiator.write(command.buffer + done, part, &DATA).await;
+            self.initiator.write(command.buffer + done, part, &DATA, Errand::NOBODY).await;
             done += part;
         }
     }
@@ -67,7 +69,7 @@ impl Raid {
         let mut done = 0;
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
-            self.initiator.read(command.buffer + done, part, &DATA).await;
+            self.initiator.read(command.buffer + done, part, &DATA, Errand::NOBODY).await;
             self.cross_memory(&MOVED, u64::from(part)).await;
             done += part;
         }

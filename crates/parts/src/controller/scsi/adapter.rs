@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::channel::{self, Channel, Exchange};
 use crate::bus::pci::card::CardSpec;
@@ -234,7 +234,7 @@ impl Adapter {
     /// INTx is asserted while there is something to tell and the driver has not taken note.
     fn tell(&self) {
         if !self.ended.borrow().is_empty() && !self.asserted.replace(true) {
-            self.pci.interrupt();
+            self.pci.interrupt(Errand::NOBODY);
         }
     }
 
@@ -255,7 +255,7 @@ impl Adapter {
         let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
         let (start, bytes) = (self.sim.now(), self.spec.control_block);
         let address = BLOCKS_AT.wrapping_add(block.number.wrapping_mul(bytes));
-        self.pci.read(address, bytes, &DESCRIPTOR_DATA).await;
+        self.pci.read(address, bytes, &DESCRIPTOR_DATA, Errand::NOBODY).await;
         grant.was_in(&FETCH, start);
         grant.hold(&COMMAND, self.spec.command).await;
     }
@@ -273,15 +273,15 @@ impl Adapter {
                 let start = self.sim.now();
                 let entry = (known / u64::from(block.contiguous)) as u32 * ENTRY_BYTES % LIST_BYTES;
                 let address = LISTS_AT.wrapping_add(block.number.wrapping_mul(LIST_BYTES)).wrapping_add(entry);
-                self.pci.read(address, self.spec.list, &DESCRIPTOR_DATA).await;
+                self.pci.read(address, self.spec.list, &DESCRIPTOR_DATA, Errand::NOBODY).await;
                 grant.was_in(&LIST, start);
                 known += u64::from(self.spec.list / ENTRY_BYTES) * u64::from(block.contiguous);
             }
             let (start, address) = (self.sim.now(), block.buffer.wrapping_add(done as u32));
             if block.writes {
-                self.pci.read(address, bytes, &DATA).await;
+                self.pci.read(address, bytes, &DATA, Errand::NOBODY).await;
             } else {
-                self.pci.write(address, bytes, &DATA).await;
+                self.pci.write(address, bytes, &DATA, Errand::NOBODY).await;
             }
             grant.was_in(&THROUGH, start);
             drop(grant);
@@ -296,7 +296,7 @@ impl Adapter {
         let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
         grant.hold(&COMPLETION, self.spec.completion).await;
         let start = self.sim.now();
-        self.pci.write(ENDED_AT, NUMBER_BYTES, &DESCRIPTOR_DATA).await;
+        self.pci.write(ENDED_AT, NUMBER_BYTES, &DESCRIPTOR_DATA, Errand::NOBODY).await;
         grant.was_in(&POST, start);
         drop(grant);
         self.ended.borrow_mut().push_back(number);
