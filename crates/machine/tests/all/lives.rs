@@ -1,6 +1,8 @@
 //! Lives of requests: stages add up to the latency, none is left unsaid, and what a request needed is in its life, also
 //! with many in flight.
 
+mod ide;
+
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::library::Library;
 use hopscope_machine::run::{Options, run_in};

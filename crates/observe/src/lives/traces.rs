@@ -238,10 +238,11 @@ impl Traces {
     }
 }
 
-/// A phase that its holder waits through says nothing of what it waits for: its other acts do.
+/// A phase that its holder waits through says nothing of what it waits for: its other acts do. What a request waited for
+/// in line is said of the request, not of whoever takes it up.
 fn what(span: &Span) -> Option<What> {
     Some(match (span.kind, span.label.class) {
-        (Kind::Phase, Class::Reason | Class::Workload) => return None,
+        (Kind::Phase, Class::Reason | Class::Workload) | (Kind::Wait, Class::Queued) => return None,
         (Kind::Phase, Class::Through) => What::Through,
         (Kind::Phase | Kind::Delay, _) => What::Work,
         // What a process waits for that does several things at once, one of them did.
