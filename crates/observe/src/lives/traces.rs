@@ -245,6 +245,8 @@ impl Traces {
 fn what(span: &Span) -> Option<What> {
     Some(match (span.kind, span.label.class) {
         (Kind::Phase, Class::Reason | Class::Workload) => return None,
+        // That a request waits for its turn, errands say: what its taker was at meanwhile is what counts.
+        (Kind::Wait, Class::Queued) => return None,
         (Kind::Phase, Class::Through) => What::Through,
         (Kind::Phase | Kind::Delay, _) => What::Work,
         // What a process waits for that does several things at once, one of them did.
