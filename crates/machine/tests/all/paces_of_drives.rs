@@ -9,7 +9,7 @@ use hopscope_machine::job_file::Job;
 use hopscope_machine::library::Library;
 use hopscope_machine::run::{Options, run};
 
-use crate::paces::{Recorded, doubles_of, record};
+use crate::paces::{Recorded, doubles_on, record};
 use crate::random_machines;
 
 const MEGARAID: &str = "raid-megaraid-64-66";
@@ -27,7 +27,7 @@ fn machine(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job
 
 fn doubles(system: &str, changes: &[&str], options: &str) {
     let (blueprint, jobs) = machine(system, changes, options);
-    doubles_of(&blueprint, &jobs, &format!("{system} {changes:?} {options}"));
+    doubles_on(&format!("{system} {changes:?} {options}"), &blueprint, &jobs);
 }
 
 #[test]
@@ -173,6 +173,6 @@ fn random_machines_with_drives_double() {
     let library = Library::new(None).expect("the shipped files can be read");
     for seed in 0..12 {
         let drawn = random_machines::scsi::machine(&library, seed, "500ms");
-        doubles_of(&drawn.blueprint, &drawn.jobs, &format!("seed {seed} {}", drawn.words));
+        doubles_on(&format!("seed {seed} {}", drawn.words), &drawn.blueprint, &drawn.jobs);
     }
 }
