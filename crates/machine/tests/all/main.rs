@@ -4,6 +4,7 @@ mod account;
 mod drivers;
 mod flash;
 mod lives;
+mod lives_of_drives;
 mod machines;
 mod measured;
 mod mixes;
