@@ -101,8 +101,7 @@ impl Args {
             }
             Answer::json(&report)
         } else {
-            let without_effect = &read.jobs.without_effect;
-            let texts = Texts { compared: compared.as_ref(), without_effect };
+            let texts = Texts { compared: compared.as_ref(), said: &read.jobs.said() };
             Answer::text(report(&read.blueprint, &explained, bottleneck.as_ref(), &texts))
         };
         Ok(self.outputs.write(answer, || {
@@ -131,7 +130,7 @@ fn result(sources: &mut Sources, path: &Path) -> Result<Measured, Problems> {
 /// What a report says besides the run.
 struct Texts<'a> {
     compared: Option<&'a Comparison>,
-    without_effect: &'a [String],
+    said: &'a [String],
 }
 
 /// Losses below this share of the time are counted, not listed.
@@ -147,7 +146,8 @@ fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bott
         out += &wrapped(next, "  ");
     }
     if let Some(compared) = texts.compared {
-        out += &beside::report(compared);
+        out += &beside::head(compared);
+        out += &beside::rest(compared);
     }
     let requests = account.latency.as_ref().map_or(0, |latency| latency.mean.count);
     let (length, from) = (span(account.span().as_ns_f64()), span(account.from.as_ns_f64()));
@@ -173,9 +173,7 @@ fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bott
         ),
         "",
     );
-    if !texts.without_effect.is_empty() {
-        out += &wrapped(&format!("Options without effect here: {}", texts.without_effect.join(", ")), "");
-    }
+    out.extend(texts.said.iter().map(|line| wrapped(line, "")));
     out
 }
 
