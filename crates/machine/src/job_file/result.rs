@@ -15,6 +15,9 @@ use crate::problem::{Problems, Sources};
 /// of the machine that was measured is not here.
 const DECIDED_BY_JOB: [&str; 6] = ["name", "numjobs", "filename", "directory", "direct", "buffered"];
 
+/// Linux' EOPNOTSUPP.
+const NOT_SUPPORTED: i64 = 95;
+
 /// Takes the options that a result of fio keeps as the jobs.
 pub(super) fn read(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
     let measured = file::read(sources, file)?;
@@ -30,6 +33,15 @@ pub(super) fn read(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
         if measured.options(job).all(|option| option.key == "name") {
             let help = "it does not say what was measured: write that as a job file";
             reader.refuse(span, format!("the result keeps no options of `{}`", job.name), "what did it do?", help);
+            continue;
+        }
+        if job.error != 0 && job.sides.iter().all(Option::is_none) {
+            let title = format!("`{}` failed with error {}, and measured nothing", job.name, job.error);
+            let help = match job.error {
+                NOT_SUPPORTED => "its device or its engine cannot do what it asked for, such as hipri: run it without",
+                _ => "what fio said of it while it ran says why: run it again",
+            };
+            reader.refuse(span, title, "nothing to be simulated", help);
             continue;
         }
         reader.open_job(&job.name, span);
@@ -176,6 +188,12 @@ impl JobReader {
             self.notes.push(format!(
                 "`{name}` moved more than its size: taken as time_based, which fio leaves out of its result"
             ));
+        }
+        if let Some(runtime) = draft.job.runtime.filter(|_| measured.done_with_size(job, &draft.job)) {
+            draft.job.runtime = None;
+            draft.job.written.remove("runtime");
+            let seconds = runtime.as_seconds_f64();
+            self.without_effect.push(format!("runtime={seconds} (`{name}` was done with its size before)"));
         }
         let before = index.checked_sub(1).map(|before| &measured.jobs[before]);
         match before.and_then(|before| measured.beginning(before, job)) {

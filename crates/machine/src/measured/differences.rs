@@ -4,14 +4,15 @@ use hopscope_kernel::Time;
 
 use super::Warning;
 use super::file::{Given, Measured, MeasuredJob};
+use super::inferred::RUNTIME_TOLERANCE;
 use crate::job_draft::SYNCHRONOUS;
 use crate::job_file::{self, Job};
 use crate::job_options::{Class, classify};
 
 /// Engines that go to the device past the page cache.
 const PAST_THE_CACHE: [&str; 3] = ["io_uring_cmd", "sg", "xnvme"];
-/// A job that ran this much longer or shorter than its `runtime` did something else than wait for it.
-const RUNTIME_TOLERANCE: f64 = 0.05;
+/// What is between a job and its device where it asks for a file.
+const FILE_SYSTEM: &str = "the file system";
 /// What starting takes shows in the figures of a job that ran no longer.
 const SHORT_MS: f64 = 500.0;
 
@@ -49,8 +50,15 @@ fn put(warnings: &mut Vec<Warning>, warning: Warning) {
         (&a.option, &a.measured, &a.simulated, &a.why)
             == (&warning.option, &warning.measured, &warning.simulated, &warning.why)
     };
-    match warnings.iter_mut().find(|known| same(known)) {
-        Some(known) => known.jobs.extend(warning.jobs),
+    // Of several files one sentence is enough: all of them are on the system's default device.
+    let is_file = |a: &Warning| a.cause == Some(FILE_SYSTEM) && warning.cause == Some(FILE_SYSTEM);
+    match warnings.iter_mut().find(|known| same(known) || is_file(known)) {
+        Some(known) => {
+            if known.measured != warning.measured {
+                (known.option, known.measured) = (String::new(), "several files".to_string());
+            }
+            known.jobs.extend(warning.jobs);
+        }
         None => warnings.push(warning),
     }
 }
@@ -163,7 +171,9 @@ fn workload(measured: &Measured, entry: &MeasuredJob, rest: &[&Given], (done, jo
     differ("size", extent(done), extent(job), "another part of the device: other seeks, other hits in caches");
     differ("offset", done.offset_bytes.to_string(), job.offset_bytes.to_string(), "another part of the device");
     let runtime = |job: &Job| job.runtime.map_or("no end".to_string(), |time| format!("{} s", time.as_seconds_f64()));
-    differ("runtime", runtime(done), runtime(job), "what warms up or wears out shows in the longer one");
+    if job.runtime.is_some() || !measured.done_with_size(entry, done) {
+        differ("runtime", runtime(done), runtime(job), "what warms up or wears out shows in the longer one");
+    }
     let ramp = |job: &Job| format!("{} s", job.ramp_time.as_seconds_f64());
     differ("ramp_time", ramp(done), ramp(job), "what is left away at the beginning differs");
     // fio leaves it out of its result where it has no value.
@@ -196,7 +206,7 @@ fn times(entry: &MeasuredJob, done: &Job, list: &mut List<'_>) {
     }
     if ran < SHORT_MS && done.ramp_time == Time::ZERO {
         let why = "so short that what starting takes is in the figures";
-        list.cause("the ramp-up", "ramp_time", format!("{} without one", words(ran)), String::new(), why);
+        list.cause("the ramp-up", "ramp_time", format!("none in {}", words(ran)), String::new(), why);
     }
 }
 
@@ -232,7 +242,8 @@ fn host(measured: &Measured, entry: &MeasuredJob, (done, job): (&Job, &Job), lis
     }
     if let Some(file) = file_of(measured, entry) {
         let why = "a file system stood between the job and the device, and is not simulated";
-        list.cause("the file system", "filename", file, String::new(), why);
+        let option = file.split_once('=').map_or("", |(option, _)| option).to_string();
+        list.cause(FILE_SYSTEM, &option, file, String::new(), why);
     }
     if done.rw.is_random() && value("randrepeat") != Some(Some("0")) && value("randseed").is_none() {
         let given = if value("randrepeat").is_some() { "1" } else { "1 (fio's default)" };
@@ -246,9 +257,9 @@ fn file_of(measured: &Measured, entry: &MeasuredJob) -> Option<String> {
     let value = |key: &str| measured.option(entry, key).and_then(|option| option.value.as_deref());
     match (value("filename"), value("directory")) {
         (Some(file), _) if file.starts_with("/dev/") || file.starts_with(r"\\.\") => None,
-        (Some(file), _) => Some(file.to_string()),
-        (None, Some(directory)) => Some(format!("a file in {directory}")),
-        (None, None) => Some("a file that fio made".to_string()),
+        (Some(file), _) => Some(format!("filename={file}")),
+        (None, Some(directory)) => Some(format!("directory={directory}")),
+        (None, None) => Some("a file of fio's own".to_string()),
     }
 }
 
