@@ -193,7 +193,7 @@ impl JobReader {
             draft.job.runtime = None;
             draft.job.written.remove("runtime");
             let seconds = runtime.as_seconds_f64();
-            self.without_effect.push(format!("runtime={seconds} (`{name}` was done with its size before)"));
+            self.without_effect.push(format!("runtime={seconds} (`{name}` was done with its size long before)"));
         }
         let before = index.checked_sub(1).map(|before| &measured.jobs[before]);
         match before.and_then(|before| measured.beginning(before, job)) {

@@ -12,6 +12,9 @@ const COUNTED_MS: f64 = 100.0;
 /// A job that ran this much longer or shorter than its `runtime` did something else than wait for it.
 pub(crate) const RUNTIME_TOLERANCE: f64 = 0.05;
 
+/// A job that is done after less of its `runtime` has so little to do with it that it is left away.
+const LONG_BEFORE: f64 = 0.5;
+
 /// When a job began that is of another group than the one before it in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
@@ -82,11 +85,11 @@ impl Measured {
         !asked.time_based && self.option(job, "time_based").is_none() && !self.is_simulated() && bytes > most
     }
 
-    /// Whether a job was done with its size before its `runtime` was over, so that the runtime did nothing.
+    /// Whether a job was done with its size long before its `runtime` was over, so that the runtime did nothing.
     pub(crate) fn done_with_size(&self, job: &MeasuredJob, asked: &Job) -> bool {
         let (Some(size), Some(bytes)) = (asked.size_bytes, job.ran.bytes) else { return false };
         let (Some(runtime), Some(ran)) = (asked.runtime, job.ran.ran_ms) else { return false };
-        let is_early = ran < 1e3 * runtime.as_seconds_f64() * (1.0 - RUNTIME_TOLERANCE);
+        let is_early = ran < 1e3 * runtime.as_seconds_f64() * LONG_BEFORE;
         let all = size as f64 * self.threads(job) as f64;
         !asked.time_based && job.error == 0 && is_early && bytes >= all && !self.is_simulated()
     }
