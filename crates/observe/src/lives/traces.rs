@@ -70,6 +70,9 @@ pub(super) struct Interval {
     pub(super) start: Time,
     pub(super) end: Time,
     pub(super) phase: &'static Label,
+    /// By which process, and in which of its turns.
+    pub(super) who: u16,
+    pub(super) turn: u64,
 }
 
 /// What was recorded lately.
@@ -191,12 +194,6 @@ impl Traces {
     /// A span of a lane or a process.
     pub(super) fn enter(&mut self, span: &Span) {
         let (start, end) = (span.at, span.at + span.span);
-        if span.kind == Kind::Phase {
-            let line = &mut self.lanes[usize::from(span.lane)];
-            let after = line.iter().rev().take_while(|interval| interval.end > end).count();
-            line.insert(line.len() - after, Interval { start, end, phase: span.label });
-        }
-        let Some(what) = what(span) else { return };
         let process = &mut self.processes[usize::from(span.who)];
         let turn = match process.turns.back_mut() {
             Some(turn) => {
@@ -205,6 +202,12 @@ impl Traces {
             }
             None => u64::MAX,
         };
+        if span.kind == Kind::Phase {
+            let line = &mut self.lanes[usize::from(span.lane)];
+            let after = line.iter().rev().take_while(|interval| interval.end > end).count();
+            line.insert(line.len() - after, Interval { start, end, phase: span.label, who: span.who, turn });
+        }
+        let Some(what) = what(span) else { return };
         let after = process.acts.iter().rev().take_while(|act| act.end > end).count();
         let act = Act { start, end, label: span.label, lane: span.lane, what, turn };
         process.acts.insert(process.acts.len() - after, act);
@@ -238,12 +241,15 @@ impl Traces {
     }
 }
 
-/// A phase that its holder waits through says nothing of what it waits for: its other acts do.
+/// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
+/// itself has ended, which does several things at once: its other acts do. What a request waited for in line is said of
+/// the request, not of whoever takes it up.
 fn what(span: &Span) -> Option<What> {
     Some(match (span.kind, span.label.class) {
-        (Kind::Phase, Class::Reason | Class::Workload) => return None,
+        (Kind::Phase, Class::Reason | Class::Workload) | (Kind::Wait, Class::Queued) => return None,
         (Kind::Phase, Class::Through) => What::Through,
         (Kind::Phase | Kind::Delay, _) => What::Work,
+        (Kind::Wait, _) if span.by == span.who => return None,
         (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
         (Kind::Wait, _) => What::LaneWait,
         _ => return None,
