@@ -61,6 +61,13 @@ impl Sim {
         self.record_errand(Kind::TakeUp, errand);
     }
 
+    /// The current process takes up what comes after `before`: another request, or more of the same, which it goes on
+    /// with.
+    pub fn take_up_after(&self, before: Errand, errand: Errand) {
+        let goes_on = errand.is_somebodys() && errand.request == before.request;
+        self.take_up(if goes_on { self.pass_on(errand) } else { errand });
+    }
+
     /// The current process works for this request, too.
     pub fn take_up_too(&self, errand: Errand) {
         self.record_errand(Kind::TakeUpToo, errand);

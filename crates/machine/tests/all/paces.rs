@@ -23,14 +23,14 @@ impl Observer for Spans {
     }
 }
 
-struct Recorded {
-    spans: Vec<Span>,
-    lanes: Vec<String>,
+pub struct Recorded {
+    pub spans: Vec<Span>,
+    pub lanes: Vec<String>,
     processes: Vec<String>,
     transfers: usize,
 }
 
-fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
+pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let (sim, spans) = (Sim::new(), Spans::default());
     let options = Options { seed: 7, trains, until: None };
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
@@ -73,7 +73,7 @@ fn doubles(system: &str, options: &str) {
 }
 
 /// The same of a machine that has been read; `what` says which.
-fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
+pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     let mut slow = blueprint.clone();
     for hop in blueprint.hops() {
         slow.pace(&hop.name, Pace::new(1, 2).expect("a pace")).expect("a hop");
@@ -96,7 +96,7 @@ fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     }
 }
 
-fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
+pub fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
     let at = (0..).find(|&at| is.spans.get(at) != wanted.get(at)).unwrap_or(0);
     let words = |span: Option<&Span>| {
         span.map_or("nothing".to_string(), |s| {
