@@ -38,17 +38,6 @@ pub struct JobFile {
     pub is_measured: bool,
 }
 
-impl JobFile {
-    /// What a report says of how options were taken, a line each.
-    pub fn said(&self) -> Vec<String> {
-        let mut lines = self.notes.clone();
-        if !self.without_effect.is_empty() {
-            lines.push(format!("Options without effect here: {}", self.without_effect.join(", ")));
-        }
-        lines
-    }
-}
-
 /// One job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {

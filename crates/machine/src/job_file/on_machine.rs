@@ -14,6 +14,15 @@ use crate::problem::{Problem, Problems, Sources};
 const NOTICE: (&str, &str, &str) = ("notice", "interrupt", "poll");
 
 impl JobFile {
+    /// What a report says of how options were taken, a line each.
+    pub fn said(&self) -> Vec<String> {
+        let mut lines = self.notes.clone();
+        if !self.without_effect.is_empty() {
+            lines.push(format!("Options without effect here: {}", self.without_effect.join(", ")));
+        }
+        lines
+    }
+
     /// Settles jobs and machine with each other: files of another machine stand for the default device, and where a job
     /// polls (`hipri`), the driver of its device does, as in fio.
     pub fn settle(
