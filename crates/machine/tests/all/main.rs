@@ -2,6 +2,7 @@
 
 mod account;
 mod drivers;
+mod fio_results;
 mod flash;
 mod lives;
 mod lives_of_drives;
