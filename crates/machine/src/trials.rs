@@ -19,7 +19,7 @@ use crate::job_file::Job;
 use crate::run::{self, Failure, Options, Outcome};
 
 /// Before a trial counts, what is in flight has been replaced so many times.
-const TURNS: u64 = 50;
+const TURNS: u64 = 12;
 /// Requests before a trial counts, at least.
 const RAMP_REQUESTS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
@@ -29,14 +29,14 @@ const EVENTS_OF_ONE: u64 = 1_500_000;
 /// Fewer requests say nothing.
 const REQUESTS_MIN: u64 = 32;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
-const SEEDS: [usize; 3] = [2, 4, 8];
+const SEEDS: [usize; 4] = [1, 2, 4, 8];
 /// What a trial counts is compared in so many pieces a seed.
 const PIECES: usize = 8;
 /// An interval is narrow enough below this share of the gain, or below this gain.
 const OF_GAIN: f64 = 0.2;
 const GAIN: f64 = 0.003;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
-const HALVES: f64 = 0.02;
+const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
 const LONGER: u64 = 4;
 const LONGER_MAX: u32 = 2;
@@ -179,6 +179,12 @@ impl<'a> Trials<'a> {
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
         Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN })
+    }
+
+    /// Trials of another setting, as long as these.
+    pub fn of_another<'b>(&self, setting: &'b Setting) -> Trials<'b> {
+        let Trials { ref effort, end, .. } = *self;
+        Trials { setting, effort: effort.clone(), end, before: BTreeMap::new(), events_left: EVENTS_AGAIN }
     }
 
     /// How long they are.

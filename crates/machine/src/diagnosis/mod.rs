@@ -151,7 +151,7 @@ pub fn diagnose(
         (_, [first, ..]) => vec![first.hop.clone()],
         _ => Vec::new(),
     };
-    let next = profile::next(setting, seed, explained, (&leading, &profile), progress)?;
+    let next = profile::next(&trials, setting, (&leading, &profile), progress)?;
     let headline = words::headline(&profile, &together, without_thinking.as_ref());
     let fullest = profile.iter().map(|hop| hop.busy).fold(0.0, f64::max);
     let remedies = remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress)?;

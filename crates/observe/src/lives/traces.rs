@@ -176,7 +176,10 @@ impl Traces {
         let process = &mut self.processes[usize::from(record.who)];
         let (request, since) = (record.request(), record.at - record.span);
         let member = (request != 0).then_some(Member { request, since, by: record.count });
+        let known = member.is_some_and(|m| process.turns.back().is_some_and(|turn| turn.member(m.request).is_some()));
         match process.turns.back_mut().filter(|_| too) {
+            // It works for it already.
+            Some(_) if known => {}
             Some(turn) if !turn.begun && turn.at == record.at => turn.members.extend(member),
             Some(turn) => {
                 // Those before come from this process itself.

@@ -38,7 +38,7 @@ pub(super) struct Place {
 }
 
 /// Waits that lead to waits, at most.
-const DEPTH_MAX: usize = 24;
+const DEPTH_MAX: usize = 256;
 /// Steps back that take no time, at most.
 const STEPS_MAX: usize = 1_000;
 

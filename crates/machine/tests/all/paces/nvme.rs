@@ -11,7 +11,7 @@ const SERVER: &str = "nvme-server";
 const RANDOM: &str = "--rw=randread --bs=4k --iodepth=32";
 const MIXED: &str = "--rw=randrw --bs=16k --iodepth=16";
 
-fn changed(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
+pub fn changed(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
     // A poll interval is a number of the polled driver only.
     let by = if changes.iter().any(|change| change.contains(".poll.")) { "linux-io-uring-polled" } else { "" };
     let options = format!("{options} --time_based --runtime=1ms");
