@@ -1,6 +1,7 @@
 //! Lives of requests: stages add up to the latency, none is left unsaid, and what a request needed is in its life, also
 //! with many in flight.
 
+mod adapters;
 mod ide;
 mod nvme;
 
