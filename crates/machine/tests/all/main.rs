@@ -2,13 +2,16 @@
 
 mod account;
 mod drivers;
+mod fio_results;
 mod flash;
 mod lives;
+mod lives_of_drives;
 mod machines;
 mod measured;
 mod mixes;
 mod nvme;
 mod paces;
+mod paces_of_drives;
 mod pci_x;
 mod pcie;
 mod raid;

@@ -1,6 +1,7 @@
 //! What a pace is: with every lane at half its pace, and the workload's own times doubled, a run records the same spans
 //! with every time doubled. A span that a part forgot to ask its lane for shows at once, by name.
 
+mod ide;
 pub mod nvme;
 
 use std::cell::RefCell;
@@ -23,14 +24,14 @@ impl Observer for Spans {
     }
 }
 
-struct Recorded {
-    spans: Vec<Span>,
-    lanes: Vec<String>,
+pub struct Recorded {
+    pub spans: Vec<Span>,
+    pub lanes: Vec<String>,
     processes: Vec<String>,
     transfers: usize,
 }
 
-fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
+pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let (sim, spans) = (Sim::new(), Spans::default());
     let options = Options { seed: 7, trains, until: None };
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
@@ -73,7 +74,7 @@ fn doubles(system: &str, options: &str) {
 }
 
 /// The same of a machine that has been read; `what` says which.
-fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
+pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     let mut slow = blueprint.clone();
     for hop in blueprint.hops() {
         slow.pace(&hop.name, Pace::new(1, 2).expect("a pace")).expect("a hop");

@@ -176,7 +176,10 @@ impl Traces {
         let process = &mut self.processes[usize::from(record.who)];
         let (request, since) = (record.request(), record.at - record.span);
         let member = (request != 0).then_some(Member { request, since, by: record.count });
+        let known = member.is_some_and(|m| process.turns.back().is_some_and(|turn| turn.member(m.request).is_some()));
         match process.turns.back_mut().filter(|_| too) {
+            // It works for it already.
+            Some(_) if known => {}
             Some(turn) if !turn.begun && turn.at == record.at => turn.members.extend(member),
             Some(turn) => {
                 // Those before come from this process itself.
@@ -195,19 +198,16 @@ impl Traces {
     pub(super) fn enter(&mut self, span: &Span) {
         let (start, end) = (span.at, span.at + span.span);
         let process = &mut self.processes[usize::from(span.who)];
-        let turn = match process.turns.back_mut() {
-            Some(turn) => {
-                turn.begun = true;
-                process.first_turn + process.turns.len() as u64 - 1
-            }
-            None => u64::MAX,
-        };
+        let turn = (process.first_turn + process.turns.len() as u64).checked_sub(1).unwrap_or(u64::MAX);
         if span.kind == Kind::Phase {
             let line = &mut self.lanes[usize::from(span.lane)];
             let after = line.iter().rev().take_while(|interval| interval.end > end).count();
             line.insert(line.len() - after, Interval { start, end, phase: span.label, who: span.who, turn });
         }
         let Some(what) = what(span) else { return };
+        if let Some(turn) = process.turns.back_mut() {
+            turn.begun = true;
+        }
         let after = process.acts.iter().rev().take_while(|act| act.end > end).count();
         let act = Act { start, end, label: span.label, lane: span.lane, what, turn };
         process.acts.insert(process.acts.len() - after, act);
