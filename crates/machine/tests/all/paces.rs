@@ -1,8 +1,9 @@
 //! What a pace is: with every lane at half its pace, and the workload's own times doubled, a run records the same spans
 //! with every time doubled. A span that a part forgot to ask its lane for shows at once, by name.
 
+mod adapters;
 mod ide;
-pub mod nvme;
+mod nvme;
 
 use std::cell::RefCell;
 use std::rc::Rc;
