@@ -73,11 +73,19 @@ impl Sim {
         self.record_errand(Kind::TakeUpToo, errand);
     }
 
-    /// The current process works for all of these requests from now on; for nobody where there are none.
+    /// The current process works for all of these requests from now on; for nobody where there are none. Of neighbours
+    /// that belong to one request the last counts.
     pub fn take_up_all(&self, errands: impl IntoIterator<Item = Errand>) {
         self.take_up(Errand::NOBODY);
+        let mut before = Errand::NOBODY;
         for errand in errands {
-            self.take_up_too(errand);
+            if before.is_somebodys() && before.request != errand.request {
+                self.take_up_too(before);
+            }
+            before = errand;
+        }
+        if before.is_somebodys() {
+            self.take_up_too(before);
         }
     }
 

@@ -23,7 +23,7 @@ const DEPTHS_MAX: u64 = 4_096;
 const FIRST_LOOK: Time = Time::ms(40);
 
 /// Names of jobs' processes start with it; no part has such a name.
-const JOB: &str = "job ";
+pub(crate) const JOB: &str = "job ";
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]

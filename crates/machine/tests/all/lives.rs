@@ -1,7 +1,11 @@
 //! Lives of requests: stages add up to the latency, none is left unsaid, and what a request needed is in its life, also
 //! with many in flight.
 
+<<<<<<< HEAD
 mod ide;
+=======
+mod nvme;
+>>>>>>> main
 
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::library::Library;
@@ -97,12 +101,29 @@ fn lives_on_nvme() {
 #[test]
 fn lives_on_adapters() {
     for system in ["nic-two-sockets", "gpu-server"] {
-        for job in ["--rw=read --bs=16k", "--rw=write --bs=64k --iodepth=8", "--rw=rw --bs=4k --iodepth=256"] {
-            lives(system, &format!("{job} --runtime=1ms --time_based"));
+        for (job, runtime) in [
+            ("--rw=read --bs=16k", "1ms"),
+            ("--rw=read --bs=2m --iodepth=4", "5ms"),
+            ("--rw=write --bs=64k --iodepth=8", "1ms"),
+            ("--rw=randwrite --bs=512 --iodepth=32", "1ms"),
+            ("--rw=rw --bs=4k --iodepth=256", "4ms"),
+            ("--rw=rw --bs=64k --iodepth=4 --numjobs=3", "2ms"),
+        ] {
+            let job = format!("{job} --runtime={runtime} --time_based");
+            let moved = ["data", "completion data"].map(|phase| lives(system, &job).service_ns(phase));
+            assert!(moved.iter().any(|ns| *ns > 0.0), "{system} {job}");
         }
     }
     for system in ["pcie-bench-ivy-bridge", "pcie-bench-sandy-bridge"] {
-        for job in ["--rw=randread --bs=64", "--rw=read --bs=512 --iodepth=8", "--rw=write --bs=1k --iodepth=16"] {
+        for job in [
+            "--rw=randread --bs=64",
+            "--rw=read --bs=512 --iodepth=4",
+            "--rw=read --bs=2k --iodepth=32",
+            "--rw=randread --bs=64 --iodepth=256",
+            "--rw=write --bs=1k --iodepth=32",
+            "--rw=write --bs=16k --iodepth=256",
+            "--rw=rw --bs=512 --iodepth=4 --numjobs=3",
+        ] {
             lives(system, &format!("{job} --runtime=200us --time_based"));
         }
     }
@@ -111,6 +132,22 @@ fn lives_on_adapters() {
 #[test]
 fn lives_on_sata() {
     storage("sata-ssd", "20ms");
+    for depth in [1, 4, 32, 256] {
+        let lived = lives("sata-ssd", &format!("--rw=randread --bs=4k --iodepth={depth} --runtime=20ms --time_based"));
+        for phase in ["array read", "data", "decode", "command processing"] {
+            let each = lived.service_ns(phase);
+            assert!(each > 0.0, "at depth {depth}: {each} ns of {phase}\n{}", table(&lived.latency));
+        }
+    }
+    for job in [
+        "--rw=read --bs=64k --numjobs=2 --iodepth=8",
+        "--rw=read --bs=4m --iodepth=2",
+        "--rw=read --bs=16k",
+        "--rw=randwrite --bs=4m --iodepth=4",
+        "--rw=randrw --bs=4k --iodepth=256 --numjobs=2",
+    ] {
+        lives("sata-ssd", &format!("{job} --runtime=100ms --time_based"));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod measured;
 mod mixes;
 mod nvme;
 mod paces;
+mod paces_of_drives;
 mod pci_x;
 mod pcie;
 mod raid;

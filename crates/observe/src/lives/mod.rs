@@ -13,16 +13,17 @@ mod traces;
 mod walk;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
 
+use crate::account::{Entry, Names, Use};
 pub use shares::Shares;
 use shares::Sharing;
 use traces::Traces;
 pub use walk::StageKind;
-use walk::{Place, UNSAID, Walk};
+use walk::{Place, UNSAID, Walk, is_busy};
 
 /// A class of latencies is the mean of the ranks within this share of it.
 const RANKS: f64 = 0.005;
@@ -85,6 +86,58 @@ impl Split {
     pub fn mean(&self) -> Time {
         Time::ps(self.sum.as_ps() / self.count.max(1))
     }
+
+    /// What the hops were doing that the latencies went into, whether for the request or for others: the largest first.
+    /// They add up to `sum`.
+    pub fn phases(&self) -> Vec<Entry> {
+        let mut phases: Vec<Entry> = Vec::new();
+        for stage in &self.stages {
+            let phase = if stage.behind.is_empty() { &stage.phase } else { &stage.behind };
+            match phases.iter_mut().find(|known| (&known.lane, &known.phase) == (&stage.lane, phase)) {
+                Some(known) => known.time += stage.time,
+                None => {
+                    let class = if stage.kind == StageKind::Wait { Use::Waiting } else { Use::Protocol };
+                    let (part, lane, phase) = (stage.part.clone(), stage.lane.clone(), phase.clone());
+                    phases.push(Entry { class, cause: String::new(), part, lane, phase, time: stage.time });
+                }
+            }
+        }
+        phases.sort_by(|a, b| (b.time, &a.lane, &a.phase).cmp(&(a.time, &b.lane, &b.phase)));
+        phases
+    }
+
+    /// With lanes that are alike as one.
+    fn alike(&self, names: &Names) -> Split {
+        let named = self.stages.iter().map(|stage| Stage {
+            part: names.part_of(&stage.lane).to_string(),
+            lane: names.of(&stage.lane).to_string(),
+            ..stage.clone()
+        });
+        Split { stages: added_up(named), ..self.clone() }
+    }
+}
+
+/// Stages that say the same, added up; the largest first.
+fn added_up(stages: impl Iterator<Item = Stage>) -> Vec<Stage> {
+    let mut sums: BTreeMap<(String, String, StageKind, String), Stage> = BTreeMap::new();
+    for stage in stages {
+        let key = (stage.lane.clone(), stage.phase.clone(), stage.kind, stage.behind.clone());
+        match sums.get_mut(&key) {
+            Some(known) => known.time += stage.time,
+            None => _ = sums.insert(key, stage),
+        }
+    }
+    let mut stages: Vec<Stage> = sums.into_values().collect();
+    stages.sort_by_key(|stage| std::cmp::Reverse(stage.time));
+    stages
+}
+
+impl Latency {
+    /// With lanes that are alike as one.
+    pub fn alike(&self, names: &Names) -> Latency {
+        let p99 = self.p99.as_ref().map(|split| split.alike(names));
+        Latency { mean: self.mean.alike(names), median: self.median.alike(names), p99, ..*self }
+    }
 }
 
 /// Latencies of the requests that ended within the window.
@@ -124,6 +177,8 @@ struct Book {
     ended: Vec<Ended>,
     spans: u64,
     since_forgotten: usize,
+    /// Lanes that worked, or that delays were owed to.
+    at_work: Vec<bool>,
     until: Time,
 }
 
@@ -165,6 +220,7 @@ impl Lives {
             ended: Vec::new(),
             spans: 0,
             since_forgotten: 0,
+            at_work: Vec::new(),
             until: from,
         })))
     }
@@ -182,6 +238,11 @@ impl Lives {
     /// What became of the latencies; nothing where no request has ended.
     pub fn latency(&self) -> Option<Latency> {
         self.0.borrow_mut().latency()
+    }
+
+    /// Of each lane, by number, whether it worked, or a delay was owed to it.
+    pub fn at_work(&self) -> Vec<bool> {
+        self.0.borrow().at_work.clone()
     }
 
     /// Whom each lane worked for, by number, over all that was observed.
@@ -212,6 +273,7 @@ impl Book {
             self.clocks = self.sim.lanes().into_iter().map(|lane| lane.1).collect();
             self.traces = Traces::new(self.sim.processes().len(), self.clocks.len());
             self.sharing = Sharing::new(self.clocks.len());
+            self.at_work = vec![false; self.clocks.len()];
         }
     }
 
@@ -283,24 +345,16 @@ impl Book {
                 .flat_map(|request| &request.stages[..])
                 .for_each(|(stage, time)| sums[*stage as usize] += *time);
             let named = self.stages.iter().zip(sums).filter(|(_, time)| *time > Time::ZERO);
-            let mut stages: Vec<Stage> = Vec::new();
-            for (place, time) in named {
+            let named = named.map(|(place, time)| {
                 let lane = match names.0.get(usize::from(place.lane)) {
                     Some((lane, _)) => lane.clone(),
                     None => names.1[usize::from(u16::MAX - place.lane)].clone(),
                 };
                 let part = lane.split('.').next().unwrap_or(&lane).to_string();
-                let (phase, behind) =
-                    (place.phase.name.to_string(), place.behind.map_or("", |label| label.name).to_string());
-                let stage = Stage { part, lane, kind: place.kind, phase, behind, time };
-                let same = |known: &&mut Stage| Stage { time, ..(*known).clone() } == stage;
-                match stages.iter_mut().find(same) {
-                    Some(known) => known.time += time,
-                    None => stages.push(stage),
-                }
-            }
-            let order = |s: &Stage| (std::cmp::Reverse(s.time), s.lane.clone(), s.phase.clone(), s.behind.clone());
-            stages.sort_by_key(order);
+                let behind = place.behind.map_or("", |label| label.name).to_string();
+                Stage { part, lane, kind: place.kind, phase: place.phase.name.to_string(), behind, time }
+            });
+            let stages = added_up(named);
             let sum = requests.iter().fold(Time::ZERO, |sum, request| sum + request.latency);
             Split { count: requests.len() as u64, sum, stages }
         };
@@ -339,11 +393,14 @@ impl Observer for Lives {
                 }
                 Kind::Mark => {}
                 _ => {
-                    let Book { clocks, traces, sharing, spans, .. } = &mut *book;
+                    let Book { clocks, traces, sharing, spans, at_work, .. } = &mut *book;
                     expand(
                         &batch[at..next],
                         |lane| clocks[usize::from(lane)],
                         |span| {
+                            if matches!(span.kind, Kind::Phase | Kind::Delay) && is_busy(span.label) {
+                                at_work[usize::from(span.lane)] = true;
+                            }
                             traces.enter(&span);
                             sharing.enter(&span, traces.members(span.who));
                             *spans += 1;

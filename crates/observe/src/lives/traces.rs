@@ -70,6 +70,9 @@ pub(super) struct Interval {
     pub(super) start: Time,
     pub(super) end: Time,
     pub(super) phase: &'static Label,
+    /// By which process, and in which of its turns.
+    pub(super) who: u16,
+    pub(super) turn: u64,
 }
 
 /// What was recorded lately.
@@ -173,7 +176,10 @@ impl Traces {
         let process = &mut self.processes[usize::from(record.who)];
         let (request, since) = (record.request(), record.at - record.span);
         let member = (request != 0).then_some(Member { request, since, by: record.count });
+        let known = member.is_some_and(|m| process.turns.back().is_some_and(|turn| turn.member(m.request).is_some()));
         match process.turns.back_mut().filter(|_| too) {
+            // It works for it already.
+            Some(_) if known => {}
             Some(turn) if !turn.begun && turn.at == record.at => turn.members.extend(member),
             Some(turn) => {
                 // Those before come from this process itself.
@@ -191,20 +197,17 @@ impl Traces {
     /// A span of a lane or a process.
     pub(super) fn enter(&mut self, span: &Span) {
         let (start, end) = (span.at, span.at + span.span);
+        let process = &mut self.processes[usize::from(span.who)];
+        let turn = (process.first_turn + process.turns.len() as u64).checked_sub(1).unwrap_or(u64::MAX);
         if span.kind == Kind::Phase {
             let line = &mut self.lanes[usize::from(span.lane)];
             let after = line.iter().rev().take_while(|interval| interval.end > end).count();
-            line.insert(line.len() - after, Interval { start, end, phase: span.label });
+            line.insert(line.len() - after, Interval { start, end, phase: span.label, who: span.who, turn });
         }
         let Some(what) = what(span) else { return };
-        let process = &mut self.processes[usize::from(span.who)];
-        let turn = match process.turns.back_mut() {
-            Some(turn) => {
-                turn.begun = true;
-                process.first_turn + process.turns.len() as u64 - 1
-            }
-            None => u64::MAX,
-        };
+        if let Some(turn) = process.turns.back_mut() {
+            turn.begun = true;
+        }
         let after = process.acts.iter().rev().take_while(|act| act.end > end).count();
         let act = Act { start, end, label: span.label, lane: span.lane, what, turn };
         process.acts.insert(process.acts.len() - after, act);
@@ -238,14 +241,14 @@ impl Traces {
     }
 }
 
-/// A phase that its holder waits through says nothing of what it waits for: its other acts do. What a request waited for
-/// in line is said of the request, not of whoever takes it up.
+/// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
+/// itself has ended, which does several things at once: its other acts do. What a request waited for in line is said of
+/// the request, not of whoever takes it up.
 fn what(span: &Span) -> Option<What> {
     Some(match (span.kind, span.label.class) {
         (Kind::Phase, Class::Reason | Class::Workload) | (Kind::Wait, Class::Queued) => return None,
         (Kind::Phase, Class::Through) => What::Through,
         (Kind::Phase | Kind::Delay, _) => What::Work,
-        // What a process waits for that does several things at once, one of them did.
         (Kind::Wait, _) if span.by == span.who => return None,
         (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
         (Kind::Wait, _) => What::LaneWait,

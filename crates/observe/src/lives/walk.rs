@@ -3,7 +3,7 @@
 //! It goes from process to process as the errand was passed on, backwards. Where the process that had it worked, that is
 //! service; where it waited for a lane, whatever was on the lane kept it; where it waited for something that another
 //! process did for the same request, that one's way is the request's (of parallel pieces the last one decides); where it
-//! stood in line, whatever the process did that took it up.
+//! stood in line, whatever the process did that took it up; service again where it did another piece of the request.
 
 use hopscope_kernel::{Class, Label, Time};
 
@@ -38,7 +38,7 @@ pub(super) struct Place {
 }
 
 /// Waits that lead to waits, at most.
-const DEPTH_MAX: usize = 24;
+const DEPTH_MAX: usize = 256;
 /// Steps back that take no time, at most.
 const STEPS_MAX: usize = 1_000;
 
@@ -106,13 +106,18 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
         let (from, until) = (act.start.max(self.issued), act.end);
         match act.what {
             What::Work | What::Through => {
-                let shared = self.traces.process(who).turn(turn).is_some_and(|turn| turn.members.len() > 1);
-                let kind = if shared { StageKind::Shared } else { StageKind::Service };
+                let kind = self.works(who, turn).unwrap_or(StageKind::Service);
                 self.say(Place { lane: act.lane, kind, phase: act.label, behind: None }, until.saturating_sub(from));
             }
             What::LaneWait => self.at_lane(act.lane, act.label, act.label, from, until),
             What::QueueWait(by) => self.behind(by, act.label, from, until, 0),
         }
+    }
+
+    /// Whether a process worked for the request in that turn, and for others at once.
+    fn works(&self, who: u16, turn: u64) -> Option<StageKind> {
+        let turn = self.traces.process(who).turn(turn).filter(|turn| turn.member(self.request).is_some())?;
+        Some(if turn.members.len() > 1 { StageKind::Shared } else { StageKind::Service })
     }
 
     /// The request stood in line until `who` took it up.
@@ -122,7 +127,8 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
         }
     }
 
-    /// A wait for a lane: what the lane was in meanwhile; where it was free, why it could not be had.
+    /// A wait for a lane: what the lane was in meanwhile, which is service where that was for this request; where it was
+    /// free, why it could not be had.
     fn at_lane(&mut self, lane: u16, reason: &'static Label, free: &'static Label, from: Time, until: Time) {
         let mut at = from;
         let wait = |behind| Place { lane, kind: StageKind::Wait, phase: reason, behind: Some(behind) };
@@ -130,7 +136,11 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
             if interval.start > at {
                 (self.each)(wait(free), interval.start - at);
             }
-            (self.each)(wait(interval.phase), interval.end.saturating_sub(interval.start.max(at)));
+            let place = match self.works(interval.who, interval.turn).filter(|_| is_busy(interval.phase)) {
+                Some(kind) => Place { lane, kind, phase: interval.phase, behind: None },
+                None => wait(interval.phase),
+            };
+            (self.each)(place, interval.end.saturating_sub(interval.start.max(at)));
             at = at.max(interval.end);
         }
         if until > at {
@@ -150,8 +160,15 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
             let start = act.start.max(from);
             match act.what {
                 What::Work | What::Through => {
-                    let (kind, behind) = (StageKind::Wait, Some(act.label));
-                    self.say(Place { lane: act.lane, kind, phase: reason, behind }, at - start);
+                    let place = match self.works(who, act.turn) {
+                        // Another piece of the same request.
+                        Some(kind) => Place { lane: act.lane, kind, phase: act.label, behind: None },
+                        None => {
+                            let (kind, behind) = (StageKind::Wait, Some(act.label));
+                            Place { lane: act.lane, kind, phase: reason, behind }
+                        }
+                    };
+                    self.say(place, at - start);
                 }
                 What::LaneWait => self.at_lane(act.lane, reason, act.label, start, at),
                 What::QueueWait(by) if depth < DEPTH_MAX => self.behind(by, reason, start, at, depth + 1),
