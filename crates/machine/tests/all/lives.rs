@@ -1,11 +1,8 @@
 //! Lives of requests: stages add up to the latency, none is left unsaid, and what a request needed is in its life, also
 //! with many in flight.
 
-<<<<<<< HEAD
 mod ide;
-=======
 mod nvme;
->>>>>>> main
 
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::library::Library;
