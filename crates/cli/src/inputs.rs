@@ -80,6 +80,8 @@ impl Work {
         reading(|sources| {
             let library = self.library()?;
             let mut blueprint = system(&library, sources, &self.system)?;
+            let mut jobs = self.jobs(&library, sources)?;
+            jobs.settle(&mut blueprint, &library, sources)?;
             for assignment in &self.set {
                 blueprint.set(assignment)?;
             }
@@ -87,7 +89,6 @@ impl Work {
                 let (hop, pace) = pace(assignment)?;
                 blueprint.pace(hop, pace)?;
             }
-            let jobs = self.jobs(&library, sources)?;
             Ok(Read { blueprint, jobs })
         })
     }

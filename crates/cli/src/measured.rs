@@ -7,14 +7,20 @@ use crate::tables::{bold, digits, span, wrapped};
 /// Jobs, direction by direction, that are listed one by one.
 const LISTED: usize = 8;
 
-/// The whole comparison.
-pub fn report(comparison: &Comparison) -> String {
+/// What stands directly under the headline of a report: what makes the measurement another thing than the simulation,
+/// and how far apart they are.
+pub fn head(comparison: &Comparison) -> String {
     let by = if comparison.version.is_empty() { "Measured" } else { &format!("Measured by {}", comparison.version) };
     let mut out = format!("\n{}\n", bold(&format!("{by}, beside the simulation ({})", comparison.file)));
-    for line in comparison.verdict() {
-        out += &wrapped(&line, "");
+    for line in comparison.caveats().iter().chain(&comparison.verdict()) {
+        out += &wrapped(line, "");
     }
-    out += &figures(comparison);
+    out
+}
+
+/// The rest of the comparison: figure by figure, hop by hop, and all differences.
+pub fn rest(comparison: &Comparison) -> String {
+    let mut out = figures(comparison);
     out += &ceilings(comparison);
     if !comparison.warnings.is_empty() {
         out += "\nNot as it was simulated:\n";

@@ -16,8 +16,8 @@ use crate::tables::{bold, digits, rate, shortened, span, width, wrapped};
 pub struct Texts<'a> {
     /// A measurement beside it.
     pub compared: Option<&'a Comparison>,
-    /// Options that were accepted.
-    pub without_effect: &'a [String],
+    /// How the options of the jobs were taken.
+    pub said: &'a [String],
     /// Whether every hop is wanted.
     pub hops: bool,
 }
@@ -41,7 +41,8 @@ pub fn explained(
     let latency = explained.latency_alike();
     let mut out = headline(explained, latency.as_ref());
     if let Some(compared) = texts.compared {
-        out += &beside::report(compared);
+        out += &beside::head(compared);
+        out.push('\n');
     }
     match diagnosis {
         Some(diagnosis) => {
@@ -58,8 +59,9 @@ pub fn explained(
             out += &latency.as_ref().map_or(String::new(), |latency| bars(latency));
         }
     }
-    if !texts.without_effect.is_empty() {
-        out += &wrapped(&format!("Options without effect here: {}", texts.without_effect.join(", ")), "");
+    out.extend(texts.said.iter().map(|line| wrapped(line, "")));
+    if let Some(compared) = texts.compared {
+        out += &beside::rest(compared);
     }
     if !texts.hops {
         return out + "--hops has the account of every hop, --html draws it.\n";

@@ -92,6 +92,9 @@ pub fn report(run: &Run<'_>) -> Value {
         });
         report["hopscope"]["stages"] = stages.collect();
     }
+    if !run.jobs.notes.is_empty() {
+        report["hopscope"]["notes"] = json!(run.jobs.notes);
+    }
     if let Some(wall) = run.wall {
         let counts = run.outcome.counts;
         report["hopscope"]["timing"] = json!({

@@ -13,10 +13,15 @@ use hopscope_parts::workload::Zone;
 use crate::job_distributions::Distribution;
 use crate::job_draft::Draft;
 use crate::job_options::{Class, classify, known, modelled};
-use crate::job_values::{DEFAULT_BLOCK, targets};
-use crate::measured::file::{self as measured_file, Given, MeasuredJob};
+use crate::job_values::flag;
+use crate::measured::file as measured_file;
 use crate::nearest::{did_you_mean, nearest};
 use crate::problem::{Problem, Problems, Sources, place};
+
+mod on_machine;
+mod result;
+
+pub(crate) use result::of_options;
 
 pub use hopscope_parts::workload::Think;
 
@@ -27,6 +32,10 @@ pub struct JobFile {
     pub jobs: Vec<Job>,
     /// Options that were given and have no effect here, sorted.
     pub without_effect: Vec<String>,
+    /// What was taken otherwise than it is written, or without being written, and why: sentences without a full stop.
+    pub notes: Vec<String>,
+    /// Whether a result of fio stands for the job file, so that its files are those of another machine.
+    pub is_measured: bool,
 }
 
 /// One job.
@@ -48,6 +57,10 @@ pub struct Job {
     pub reads_percent: u32,
     /// Requests under way at a time.
     pub iodepth: u64,
+    /// Whether its `ioengine` has one request under way, whatever `iodepth` says.
+    pub synchronous: bool,
+    /// Whether it looks for the end of its requests (`hipri`) in the place of waiting for interrupts.
+    pub polls: bool,
     /// Bytes to transfer, and the extent of each target that is used; all of it if neither size is given.
     pub size_bytes: Option<u64>,
     /// The same as a percentage of the target, 1 to 100. At most one of the two sizes is given.
@@ -107,7 +120,11 @@ impl Job {
         };
         let reads = (self.block_bytes_min, self.block_bytes_max);
         let blocks = [reads, self.write_blocks.unwrap_or(reads)];
-        let mut draft = Draft { job: self.clone(), blocks, numjobs: 1 };
+        if main == "iodepth" && self.synchronous {
+            let problem = Problem::at(at, "`iodepth` has no effect with the `ioengine` of this job");
+            return Err(problem.help("it has one request under way, as in fio: take io_uring or libaio"));
+        }
+        let mut draft = Draft { job: self.clone(), blocks, numjobs: 1, engine: None, hipri: self.polls };
         draft.set(main, Some(value)).map_err(|(title, expected)| Problem::at(at, title).help(expected))?;
         if main == "bs" {
             draft.job.splits = Default::default();
@@ -175,7 +192,10 @@ const MOST_PROBLEMS: usize = 1_000;
 pub fn read(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
     let text = sources.text(file);
     if measured_file::is_result(sources.name(file), text) {
-        return read_result(sources, file);
+        return result::read(sources, file);
+    }
+    if let Some(problem) = measured_file::refuse_other_output(text, file) {
+        return Err(problem.into());
     }
     let mut reader = JobReader::new(file);
     let mut start = 0;
@@ -234,65 +254,6 @@ pub fn read_options<S: AsRef<str>>(sources: &mut Sources, options: &[S]) -> Resu
     reader.finish()
 }
 
-/// Takes the options that a result of fio keeps as the jobs.
-fn read_result(sources: &Sources, file: u32) -> Result<JobFile, Problems> {
-    let measured = measured_file::read(sources, file)?;
-    let mut reader = JobReader::new(file);
-    reader.open_global();
-    for option in measured.global.iter().filter(|option| !DECIDED_BY_JOB.contains(&option.key.as_str())) {
-        reader.given(option);
-    }
-    let mut device: Option<&str> = None;
-    for job in &measured.jobs {
-        let span = job.place.start as usize..job.place.end as usize;
-        if measured.options(job).all(|option| option.key == "name") {
-            let help = "it does not say what was measured: write that as a job file";
-            reader.refuse(span, format!("the result keeps no options of `{}`", job.name), "what did it do?", help);
-            continue;
-        }
-        reader.open_job(&job.name, span);
-        for option in job.options.iter().filter(|option| !DECIDED_BY_JOB.contains(&option.key.as_str())) {
-            reader.given(option);
-        }
-        let last = |key: &str| measured.options(job).filter(|option| option.key == key).last();
-        match last("numjobs") {
-            Some(option) if measured.is_group(job) => reader.given(option),
-            Some(option) if option.value.as_deref() != Some("1") => {
-                reader.without_effect.push("numjobs (each job is in the result)".to_string());
-            }
-            Some(_) | None => {}
-        }
-        if let Some(option) = last("filename") {
-            reader.measured_on(option, job, &mut device);
-        }
-    }
-    reader.close_job();
-    reader.finish()
-}
-
-/// Options of a result that mean something else there than in a job file: its name is that of the report, what was
-/// done by several threads may be there once or several times, and its files are none of the system's.
-const DECIDED_BY_JOB: [&str; 3] = ["name", "numjobs", "filename"];
-
-/// What can be read of options, and those that are not modelled or cannot be read: for comparing, not for running.
-pub(crate) fn of_options<'a>(options: impl Iterator<Item = &'a Given>) -> (Job, Vec<&'a Given>) {
-    let mut draft = JobReader::new(0).global;
-    let mut rest = Vec::new();
-    for option in options {
-        let value = option.value.as_deref();
-        let is_read = match classify(&option.key, value) {
-            // A device is another here than where it was measured.
-            Class::Modelled("filename") | Class::WithoutEffect(_) | Class::BetweenJobs(_) => true,
-            Class::Modelled(main) => draft.set(main, value).is_ok(),
-            Class::NotModelled | Class::Unknown => false,
-        };
-        if !is_read {
-            rest.push(option);
-        }
-    }
-    (draft.closed(), rest)
-}
-
 /// One option, and where it stands.
 struct Setting<'a> {
     key: &'a str,
@@ -311,52 +272,26 @@ struct JobReader {
     jobs: Vec<Job>,
     sections: usize,
     without_effect: Vec<String>,
+    notes: Vec<String>,
     between_jobs: Vec<(&'static str, Range<usize>)>,
     in_section: bool,
+    is_measured: bool,
     problems: Vec<Problem>,
 }
 
 impl JobReader {
     fn new(file: u32) -> Self {
-        let job = Job {
-            name: String::new(),
-            rw: Rw::Read,
-            block_bytes_min: DEFAULT_BLOCK.0,
-            block_bytes_max: DEFAULT_BLOCK.1,
-            write_blocks: None,
-            splits: Default::default(),
-            reads_percent: 50,
-            iodepth: 1,
-            size_bytes: None,
-            size_percent: None,
-            offset_bytes: 0,
-            targets: Vec::new(),
-            runtime: None,
-            time_based: false,
-            ramp_time: Time::ZERO,
-            randseed: None,
-            random_map: true,
-            distribution: Distribution::Random,
-            zones: Default::default(),
-            random_percent: [100; 2],
-            think: Think { time: Time::ZERO, every: 1, counts_issues: false },
-            stonewall: false,
-            new_group: false,
-            stage: 0,
-            group: 0,
-            place: place(file, 0..0),
-            places: BTreeMap::new(),
-            written: BTreeMap::new(),
-        };
         JobReader {
             file,
-            global: Draft { job, blocks: [DEFAULT_BLOCK; 2], numjobs: 1 },
+            global: Draft::new(file),
             open: None,
             jobs: Vec::new(),
             sections: 0,
             without_effect: Vec::new(),
+            notes: Vec::new(),
             between_jobs: Vec::new(),
             in_section: false,
+            is_measured: false,
             problems: Vec::new(),
         }
     }
@@ -385,6 +320,7 @@ impl JobReader {
     fn close_job(&mut self) {
         let Some(draft) = self.open.take() else { return };
         let numjobs = draft.numjobs;
+        self.without_effect.extend(draft.without_effect());
         let job = draft.closed();
         let span = |place: Place| place.start as usize..place.end as usize;
         if job.time_based && job.runtime.is_none() {
@@ -430,7 +366,13 @@ impl JobReader {
         }
         self.without_effect.sort_unstable();
         self.without_effect.dedup();
-        Problems(self.problems).unless_empty(JobFile { jobs: self.jobs, without_effect: self.without_effect })
+        self.notes.dedup();
+        Problems(self.problems).unless_empty(JobFile {
+            jobs: self.jobs,
+            without_effect: self.without_effect,
+            notes: self.notes,
+            is_measured: self.is_measured,
+        })
     }
 
     /// Takes `key=value`, or a key alone, which starts at byte `start`.
@@ -444,41 +386,6 @@ impl JobReader {
         }
         let key_span = start..start + key.len();
         self.set(&Setting { key, value, text, span, key_span, value_span });
-    }
-
-    /// Takes an option of a result.
-    fn given(&mut self, option: &Given) {
-        let span = |place: Place| place.start as usize..place.end as usize;
-        let value = option.value.as_deref();
-        let text = option.text();
-        let (key_span, value_span) = (span(option.key_place), span(option.value_place));
-        let span = key_span.start.min(value_span.start)..value_span.end;
-        self.set(&Setting { key: &option.key, value, text: &text, span, key_span, value_span });
-    }
-
-    /// Takes the file that a job of a result was measured on: a device of another machine than the system, so that the
-    /// system's default device stands for it, as long as there is one only; or a part of the system.
-    fn measured_on<'a>(&mut self, option: &'a Given, job: &MeasuredJob, device: &mut Option<&'a str>) {
-        let file = option.value.as_deref().unwrap_or_default();
-        if !file.contains(['/', '\\']) {
-            return self.given(option);
-        }
-        let span = option.value_place.start as usize..option.value_place.end as usize;
-        let help = "which of them is which of this system's is not known: write a job file with one job a device, and \
-                    filename= with a part of the system";
-        match targets(file) {
-            Ok(files) if files.len() > 1 => {
-                self.refuse(span, format!("`{}` was measured on {} devices", job.name, files.len()), "", help);
-            }
-            Ok(_) if device.is_some_and(|device| device != file) => {
-                self.refuse(span, format!("`{}` was measured on another device", job.name), "", help);
-            }
-            Ok(_) => {
-                *device = Some(file);
-                self.without_effect.push(format!("filename={file} (the system's default device)"));
-            }
-            Err((title, expected)) => self.refuse(span, title, expected, ""),
-        }
     }
 
     fn set(&mut self, setting: &Setting<'_>) {
@@ -499,10 +406,27 @@ impl JobReader {
                     Err((title, expected)) => self.refuse(setting.value_span.clone(), title, expected, ""),
                 }
             }
+            // What the engine and polling come to is known when all options of the job are.
+            Class::WithoutEffect("ioengine") => {
+                let draft = self.open.as_mut().unwrap_or(&mut self.global);
+                draft.engine = value.map(str::to_string);
+            }
+            Class::WithoutEffect("hipri") => {
+                let draft = self.open.as_mut().unwrap_or(&mut self.global);
+                match flag(key, value) {
+                    Ok(is_set) => draft.hipri = is_set,
+                    Err((title, expected)) => return self.refuse(setting.value_span.clone(), title, expected, ""),
+                }
+                draft.job.places.insert("hipri".to_string(), place(self.file, span));
+            }
             Class::WithoutEffect(name) => self.without_effect.push(name.to_string()),
             Class::BetweenJobs(name) => self.between_jobs.push((name, span)),
             Class::NotModelled => {
-                let help = "the answer would be that of another workload: leave it away if that is what you want";
+                let help = if self.is_measured {
+                    "write a job file without it, and compare: hopscope explain SYSTEM JOB.fio --measured RESULT"
+                } else {
+                    "the answer would be that of another workload: leave it away if that is what you want"
+                };
                 self.refuse(span, format!("`{text}` changes the result and is not modelled"), "not modelled", help);
             }
             Class::Unknown => {

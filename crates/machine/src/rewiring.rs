@@ -85,6 +85,35 @@ impl Blueprint {
         Ok(())
     }
 
+    /// Puts a device of part file `uses` in the place of the part `name`, as `replace` does, and keeps the numbers that
+    /// were said of the old one, as far as the new one has them.
+    pub(crate) fn exchange(
+        &mut self,
+        library: &Library,
+        sources: &mut Sources,
+        (name, uses): (&str, &str),
+        at: Place,
+    ) -> Result<(), Problems> {
+        let Some(old) = self.parts.iter().find(|part| part.name == name).cloned() else { return Ok(()) };
+        let declaration = PartDeclaration {
+            name: old.name.clone(),
+            uses: (old.uses.clone(), at),
+            plugs: Vec::new(),
+            overrides: Parameters::new(at),
+            place: old.place,
+        };
+        let plain = read_part(library, sources, &declaration)?.parameters;
+        let is_said = |key: &str, written: &str| plain.entries.get(key).is_none_or(|entry| entry.written != written);
+        self.replace(library, sources, (name, uses), at)?;
+        let Some(new) = self.parts.iter_mut().find(|part| part.name == name) else { return Ok(()) };
+        for (key, entry) in old.parameters.entries.iter().filter(|(key, entry)| is_said(key, &entry.written)) {
+            if new.parameters.entries.contains_key(key) {
+                new.parameters.entries.insert(key.clone(), entry.clone());
+            }
+        }
+        Ok(())
+    }
+
     /// Plugs a further part in.
     pub fn add(&mut self, library: &Library, sources: &mut Sources, addition: &Addition) -> Result<(), Problems> {
         let Addition { name, what, plugs, place } = addition;

@@ -12,14 +12,19 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Observer, Record, Time};
+use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
 use crate::blueprint::Blueprint;
+use crate::explain::Explained;
 use crate::job_file::Job;
 use crate::run::{self, Failure, Options, Outcome};
 
-/// Before a trial counts, what is in flight has been replaced so many times.
-const TURNS: u64 = 50;
+/// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
+/// from hop to hop, and that takes longer.
+const TURNS: u64 = 12;
+const TURNS_WHERE_FULL: u64 = 64;
+const FULL: f64 = 0.8;
 /// Requests before a trial counts, at least.
 const RAMP_REQUESTS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
@@ -29,14 +34,14 @@ const EVENTS_OF_ONE: u64 = 1_500_000;
 /// Fewer requests say nothing.
 const REQUESTS_MIN: u64 = 32;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
-const SEEDS: [usize; 3] = [2, 4, 8];
+const SEEDS: [usize; 4] = [1, 2, 4, 8];
 /// What a trial counts is compared in so many pieces a seed.
 const PIECES: usize = 8;
 /// An interval is narrow enough below this share of the gain, or below this gain.
 const OF_GAIN: f64 = 0.2;
 const GAIN: f64 = 0.003;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
-const HALVES: f64 = 0.02;
+const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
 const LONGER: u64 = 4;
 const LONGER_MAX: u32 = 2;
@@ -154,9 +159,10 @@ impl Observer for Keeper {
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 impl<'a> Trials<'a> {
-    /// Trials of a setting of which a run gave `outcome`: what they need follows from its rate and its warm-up. Nothing
-    /// where too few transfers ended to say anything.
-    pub fn new(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Option<Trials<'a>> {
+    /// Trials of a setting of which a run was explained: what they need follows from its rate, its warm-up and from how
+    /// full its hops are. Nothing where too few transfers ended to say anything.
+    pub fn new(setting: &'a Setting, seed: u64, explained: &Explained) -> Option<Trials<'a>> {
+        let outcome = &explained.outcome;
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
         if transfers < REQUESTS_MIN || outcome.measured == Time::ZERO {
@@ -169,7 +175,9 @@ impl<'a> Trials<'a> {
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let requests = REQUESTS[usize::from(!draws)].min(most);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        let turns = Time::ps(each.saturating_mul((TURNS * depth).max(RAMP_REQUESTS_MIN)));
+        let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
+        let turns = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let turns = Time::ps(each.saturating_mul((turns * depth).max(RAMP_REQUESTS_MIN)));
         let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
         let end = outcome.simulated;
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
@@ -179,6 +187,12 @@ impl<'a> Trials<'a> {
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
         Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN })
+    }
+
+    /// Trials of another setting, as long as these.
+    pub fn of_another<'b>(&self, setting: &'b Setting) -> Trials<'b> {
+        let Trials { ref effort, end, .. } = *self;
+        Trials { setting, effort: effort.clone(), end, before: BTreeMap::new(), events_left: EVENTS_AGAIN }
     }
 
     /// How long they are.

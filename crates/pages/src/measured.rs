@@ -10,7 +10,12 @@ use crate::wording::{digits, percent, rate, signed_percent, span_ps};
 pub fn section(comparison: &Comparison) -> Section {
     let by = if comparison.version.is_empty() { "A result" } else { &format!("A result of {}", comparison.version) };
     let mut section = Section::new("measured", "Measured, beside the simulation");
-    section = section.words(format!("{by}, {}. {}", comparison.file, comparison.verdict().join(" ")));
+    section = section.words(format!("{by}, {}.", comparison.file));
+    let caveats = comparison.caveats();
+    if !caveats.is_empty() {
+        section = section.words(caveats.join(" "));
+    }
+    section = section.words(comparison.verdict().join(" "));
     if let Some(words) = comparison.pairing() {
         section = section.words(words);
     }

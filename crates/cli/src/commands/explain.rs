@@ -109,8 +109,7 @@ impl Args {
             }
             Answer::json(&report)
         } else {
-            let without_effect = &read.jobs.without_effect;
-            let texts = Texts { compared: compared.as_ref(), without_effect, hops: self.hops };
+            let texts = Texts { compared: compared.as_ref(), said: &read.jobs.said(), hops: self.hops };
             Answer::text(report::explained(&read.blueprint, &explained, diagnosis.as_ref(), &texts))
         };
         Ok(self.outputs.write(answer, || {

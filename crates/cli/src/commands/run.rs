@@ -109,9 +109,7 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
     }
     let (end, why) = (seconds(outcome.simulated), why(outcome.stop));
     lines.push(format!("The run ended after {end} s simulated (seed {seed}): {why}."));
-    if !jobs.without_effect.is_empty() {
-        lines.push(format!("Options without effect here: {}", jobs.without_effect.join(", ")));
-    }
+    lines.extend(jobs.said());
     if let Some(wall) = wall {
         let counts = outcome.counts;
         lines.push(format!(

@@ -76,7 +76,7 @@ impl Args {
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("reading {}", self.work.system()));
         let (library, (read, mut sources)) = (self.work.library()?, self.work.read()?);
-        let without_effect = read.jobs.without_effect;
+        let said = read.jobs.said();
         let setting = Setting { blueprint: read.blueprint, jobs: read.jobs.jobs };
         let changes = match self.changes(&mut sources) {
             Ok(changes) => changes,
@@ -122,8 +122,9 @@ impl Args {
         };
         drop(steps);
         match answer {
-            Ok(mut answer) if !self.json && !without_effect.is_empty() => {
-                answer.out += &wrapped(&format!("\nOptions without effect here: {}", without_effect.join(", ")), "");
+            Ok(mut answer) if !self.json && !said.is_empty() => {
+                answer.out.push('\n');
+                answer.out.extend(said.iter().map(|line| wrapped(line, "")));
                 Ok(answer)
             }
             answer => answer.map_err(|failure: Failure| Refusal::of_run(failure, sources)),

@@ -156,3 +156,67 @@ fn what_was_done_otherwise_is_said() {
         assert!(text.lines().any(|shown| shown.starts_with(line)), "{line}\n{text}");
     }
 }
+
+const FIO_TIME_BASED: &str = include_str!("../../../machine/tests/fixtures/fio/time-based.json");
+const FIO_NUMJOBS: &str = include_str!("../../../machine/tests/fixtures/fio/numjobs-group.json");
+const FIO_BUFFERED: &str = include_str!("../../../machine/tests/fixtures/fio/buffered.json");
+const FIO_TEXT: &str = include_str!("../../../machine/tests/fixtures/fio/normal.txt");
+const FIO_TERSE: &str = include_str!("../../../machine/tests/fixtures/fio/terse.txt");
+
+#[test]
+fn what_makes_a_measurement_incomparable_stands_directly_under_the_headline() {
+    let (_folder, paths) = files(&[("result.json", FIO_BUFFERED)]);
+    let job = ["--rw=randread", "--bs=4k", "--size=4m", "--time_based", "--runtime=1s", "--iodepth=8"];
+    let text = answered(&[&["explain", SYSTEM, "--measured", &paths[0]], &job[..]].concat());
+    let (_, under) = text.split_once("beside the simulation (").unwrap();
+    let under = flowing(under.split_once('\n').unwrap().1);
+    let first = "Not comparable as it is: direct 0 measured, 1 simulated: the host's page cache stood between the job \
+                 and the device, and is not simulated. Not comparable as it is: filename=/tmp/x measured: a file system";
+    assert!(under.starts_with(first), "{under}");
+    assert!(under.contains("the page cache and the file system may explain it."), "{under}");
+    assert!(!under.contains("nothing in the model says why"), "{under}");
+    let json = answered(&[&["explain", SYSTEM, "--json", "--measured", &paths[0]], &job[..]].concat());
+    let measured = &serde_json::from_str::<Value>(&json).unwrap()["measured"];
+    assert_eq!(measured["causes"], serde_json::json!(["the page cache", "the file system"]));
+    assert_eq!(measured["warnings"].as_array().unwrap().iter().filter(|one| !one["cause"].is_null()).count(), 2);
+}
+
+#[test]
+fn what_fio_leaves_out_of_its_result_is_inferred_and_said() {
+    let (_folder, paths) = files(&[("time.json", FIO_TIME_BASED), ("numjobs.json", FIO_NUMJOBS)]);
+    let ran = answered(&["run", SYSTEM, &paths[0]]);
+    assert!(ran.contains("`a` moved more than its size: taken as time_based"), "{ran}");
+    assert!(ran.contains("filename=/tmp/x (the system's default device)"), "{ran}");
+    let ran = answered(&["run", SYSTEM, &paths[1]]);
+    assert!(ran.starts_with("all 4 jobs: ") && ran.contains("taken as 4 jobs with group_reporting"), "{ran}");
+    let json: Value = serde_json::from_str(&answered(&["run", SYSTEM, &paths[1], "--json"])).unwrap();
+    assert_eq!(json["hopscope"]["notes"].as_array().unwrap().len(), 2, "{json}");
+    let beside = flowing(&answered(&["explain", SYSTEM, &paths[1], "--measured", &paths[1]]));
+    assert!(!beside.contains("numjobs 4 measured"), "{beside}");
+}
+
+#[test]
+fn other_outputs_of_fio_are_known_and_the_right_one_is_asked_for() {
+    let (_folder, paths) = files(&[("out.txt", FIO_TEXT), ("terse", FIO_TERSE)]);
+    for (path, which) in [(&paths[0], "this is fio's text output"), (&paths[1], "this is fio's terse output")] {
+        let again = "run it again with --output-format=json --output=result.json";
+        refused(&hopscope(&["explain", SYSTEM, path, "--measured", path]), &[which, again]);
+        refused(&hopscope(&[&["explain", SYSTEM, "--measured", path], JOB].concat()), &[which, again]);
+        refused(&hopscope(&["run", SYSTEM, path]), &[which, again]);
+    }
+}
+
+#[test]
+fn a_job_that_polls_is_run_with_a_driver_that_does_and_psync_at_depth_one() {
+    let of = |more: &[&str]| {
+        answered(
+            &[&["run", "nvme-desktop", "--rw=randread", "--bs=4k", "--runtime=1ms", "--ioengine=pvsync2"], more]
+                .concat(),
+        )
+    };
+    let (waits, polls) = (of(&["--iodepth=8"]), of(&["--hipri"]));
+    assert!(waits.contains("at depth 1 on drive"), "{waits}");
+    assert!(waits.contains("iodepth=8 (ioengine=pvsync2 has one request under way)"), "{waits}");
+    assert!(polls.contains("hipri: driver polls, as driver/linux-io-uring-polled"), "{polls}");
+    assert_ne!(waits.lines().next(), polls.lines().next());
+}

@@ -2,9 +2,9 @@
 
 use hopscope_kernel::{Pace, Time};
 
-use super::{HopGain, Together, with_jobs};
+use super::{GAIN_MIN, HopGain, Together, with_jobs};
 use crate::explain::Explained;
-use crate::run::{self, Failure, Options};
+use crate::run::Failure;
 use crate::trials::{Gain, Progress, Setting, Shift, Trials};
 
 /// Twice the pace, and a little more than it.
@@ -42,17 +42,28 @@ pub(super) fn of(
     progress: Progress<'_>,
 ) -> Result<Vec<HopGain>, Failure> {
     let hops = &explained.hops;
-    let both = hops.iter().flat_map(|hop| [TWICE, LITTLE].map(|pace| paced(setting, &[&hop.name], pace)));
-    let gains = trials.gains(&both.collect::<Vec<_>>(), progress)?;
-    let little = LITTLE.as_f64() - 1.0;
-    let over = |shift: Shift| Shift { mean: shift.mean / little, half_width: shift.half_width / little };
+    let settings =
+        |hops: &[&str], pace: Pace| -> Vec<Setting> { hops.iter().map(|hop| paced(setting, &[hop], pace)).collect() };
+    let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+    let twice = trials.gains(&settings(&names, TWICE), progress)?;
+    // What twice the pace does not move, a little more does not move either.
+    let moved = |gain: &Option<Gain>| {
+        gain.is_some_and(|gain| gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN)
+    };
+    let moving: Vec<&str> = names.iter().zip(&twice).filter(|(_, gain)| moved(gain)).map(|(name, _)| *name).collect();
+    let mut little = moving.iter().zip(trials.gains(&settings(&moving, LITTLE), progress)?);
+    let over = |shift: Shift| {
+        let little = LITTLE.as_f64() - 1.0;
+        Shift { mean: shift.mean / little, half_width: shift.half_width / little }
+    };
     let mut profile: Vec<HopGain> = hops
         .iter()
-        .zip(gains.chunks(2))
-        .map(|(hop, gains)| {
-            let [doubled, little] = [0, 1].map(|at| gains[at].unwrap_or(Gain::NONE));
+        .zip(&twice)
+        .map(|(hop, doubled)| {
+            let little = if moved(doubled) { little.next().and_then(|(_, gain)| gain) } else { None };
+            let little = little.unwrap_or(Gain::NONE);
             let share = Gain { throughput: over(little.throughput), latency: over(little.latency) };
-            let busy = explained.busy_share(&hop.name);
+            let (busy, doubled) = (explained.busy_share(&hop.name), doubled.unwrap_or(Gain::NONE));
             HopGain { part: hop.part.clone(), hop: hop.name.clone(), doubled, share, busy }
         })
         .collect();
@@ -109,23 +120,14 @@ pub(super) fn together(
 
 /// What limits once the leading hops are much faster.
 pub(super) fn next(
+    trials: &Trials<'_>,
     setting: &Setting,
-    seed: u64,
-    explained: &Explained,
     (leading, profile): (&[String], &[HopGain]),
     progress: Progress<'_>,
 ) -> Result<Option<(String, Gain)>, Failure> {
     let leading: Vec<&str> = leading.iter().map(String::as_str).collect();
     let faster = paced(setting, &leading, MUCH);
-    let outcome = &explained.outcome;
-    let short = |job: &crate::job_file::Job| crate::job_file::Job {
-        runtime: Some(outcome.simulated.max(Time::ps(1))),
-        ramp_time: Time::ZERO,
-        ..job.clone()
-    };
-    let jobs: Vec<_> = setting.jobs.iter().map(short).collect();
-    let run = run::run(&faster.blueprint, &jobs, Options { seed, ..Options::default() }, None)?;
-    let Some(mut trials) = Trials::new(&faster, seed, &run) else { return Ok(None) };
+    let mut trials = trials.of_another(&faster);
     let mut others: Vec<&HopGain> = profile.iter().filter(|hop| !leading.contains(&hop.hop.as_str())).collect();
     others.sort_by(|a, b| (b.busy + b.doubled.throughput.mean).total_cmp(&(a.busy + a.doubled.throughput.mean)));
     others.truncate(NEXT);

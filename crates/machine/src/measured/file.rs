@@ -39,8 +39,27 @@ pub struct MeasuredJob {
     pub options: Vec<Given>,
     /// What it read, wrote and trimmed; nothing where it did not.
     pub sides: [Option<Got>; 3],
+    /// Its group: fio counts them up at `stonewall` and `new_group`.
+    pub group: f64,
+    /// Its times and its bytes.
+    pub ran: Ran,
     /// Where its name is written.
     pub place: Place,
+}
+
+/// For how long a job was at work, and how much it moved, as far as the result has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ran {
+    /// When it began, milliseconds since 1970; fio 3.36 has it.
+    pub started_ms: Option<f64>,
+    /// How long fio had been at work when all jobs were done, seconds, rounded up.
+    pub elapsed_s: Option<f64>,
+    /// `job_runtime`: the times of all its threads, added up, milliseconds.
+    pub threads_ms: Option<f64>,
+    /// The longest time that one direction was measured, milliseconds.
+    pub ran_ms: Option<f64>,
+    /// Bytes in all directions.
+    pub bytes: Option<f64>,
 }
 
 /// What fio calls the sides of [`MeasuredJob::sides`].
@@ -83,10 +102,9 @@ impl Measured {
         self.global.iter().chain(&job.options)
     }
 
-    /// Whether a job stands for the others of its group, too.
-    pub fn is_group(&self, job: &MeasuredJob) -> bool {
-        let last = self.options(job).filter(|option| option.key == "group_reporting").last();
-        last.is_some_and(|option| option.value.as_deref() != Some("0"))
+    /// An option of a job, as it counts: the last one of that name.
+    pub fn option<'a>(&'a self, job: &'a MeasuredJob, key: &str) -> Option<&'a Given> {
+        self.options(job).filter(|option| option.key == key).last()
     }
 
     /// Whether hopscope wrote it, not fio.
@@ -103,6 +121,34 @@ const LARGEST: f64 = 1e18;
 /// Whether a text is a result of fio, going by its name and by its looks: no line of a job file begins with a brace.
 pub fn is_result(name: &str, text: &str) -> bool {
     name.ends_with(".json") || start(text, 0).is_some()
+}
+
+/// Which of fio's other outputs a text is; nothing where it is none of them.
+pub fn other_output(text: &str) -> Option<&'static str> {
+    const LINES: usize = 200;
+    let is_terse = |line: &str| {
+        let mut fields = line.split(';');
+        fields.next().is_some_and(|version| matches!(version.trim(), "2" | "3" | "4" | "5"))
+            && fields.next().is_some_and(|program| program.starts_with("fio-"))
+    };
+    let is_normal = |line: &str| {
+        let group = line.split_once(": (g=").or_else(|| line.split_once(": (groupid="));
+        group.is_some_and(|(name, rest)| !name.is_empty() && rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let mut lines = text.lines().take(LINES);
+    lines.find_map(|line| match line {
+        line if is_terse(line) => Some("terse"),
+        line if is_normal(line) => Some("text"),
+        _ => None,
+    })
+}
+
+/// That a text is one of fio's other outputs, and what to do.
+pub(crate) fn refuse_other_output(text: &str, file: u32) -> Option<Problem> {
+    let which = other_output(text)?;
+    let end = text.lines().next().map_or(0, str::len);
+    let problem = Problem::at(place(file, 0..end), format!("this is fio's {which} output"));
+    Some(problem.help("run it again with --output-format=json --output=result.json"))
 }
 
 /// Reads the result that `sources` keeps under the number `file`.
@@ -221,7 +267,13 @@ impl<'a> Reader<'a> {
         if self.text.trim().is_empty() {
             return Err(Problem::at(place(self.file, 0..0), "this file is empty").help("did fio end as it should?"));
         }
-        let Some(first) = start(self.text, 0).or_else(|| self.text.find('{')) else {
+        let first = start(self.text, 0);
+        if first.is_none()
+            && let Some(problem) = refuse_other_output(self.text, self.file)
+        {
+            return Err(problem);
+        }
+        let Some(first) = first.or_else(|| self.text.find('{')) else {
             let problem = Problem::at(place(self.file, 0..0), "there is no JSON object in this file");
             return Err(problem.help("expected what `fio --output-format=json` writes"));
         };
@@ -271,15 +323,29 @@ impl<'a> Reader<'a> {
             let start = self.span(raw).start;
             return Err(Problem::at(place(self.file, start..start + 1), "this job has no `jobname`"));
         };
+        let figure = |key: &str| job.get(key).map_or(Ok(None), |raw| self.figure(key, raw));
         let mut sides = [None; 3];
+        let mut ran = Ran {
+            started_ms: figure("job_start")?,
+            elapsed_s: figure("elapsed")?,
+            threads_ms: figure("job_runtime")?,
+            ..Ran::default()
+        };
         for (side, key) in sides.iter_mut().zip(SIDES) {
-            *side = job.get(key).map(|raw| self.got(raw)).transpose()?.flatten();
+            let Some(raw) = job.get(key) else { continue };
+            *side = self.got(raw)?;
+            let object: Object<'a> = self.parsed(raw, "expected figures")?;
+            let figure = |key: &str| object.get(key).map_or(Ok(None), |raw| self.figure(key, raw));
+            ran.ran_ms = figure("runtime")?.into_iter().chain(ran.ran_ms).reduce(f64::max);
+            ran.bytes = figure("io_bytes")?.into_iter().chain(ran.bytes).reduce(|a, b| a + b);
         }
         Ok(MeasuredJob {
             name: self.parsed(named, "expected a name")?,
             error: job.get("error").map_or(Ok(0), |error| self.parsed(error, "expected a whole number"))?,
             options: self.options(job.get("job options"))?,
             sides,
+            group: figure("groupid")?.unwrap_or(0.0),
+            ran,
             place: self.place(named),
         })
     }

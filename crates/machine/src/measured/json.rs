@@ -26,7 +26,7 @@ pub fn report(comparison: &Comparison) -> Value {
     let warnings = comparison.warnings.iter().map(|warning| {
         json!({
             "jobs": warning.jobs, "option": warning.option, "measured": warning.measured,
-            "simulated": warning.simulated, "why": warning.why,
+            "simulated": warning.simulated, "why": warning.why, "cause": warning.cause,
         })
     });
     json!({
@@ -41,6 +41,7 @@ pub fn report(comparison: &Comparison) -> Value {
         "sits_at": comparison.nearest.filter(|_| comparison.sits_there).map(at),
         "nearest_above": comparison.nearest.filter(|_| !comparison.sits_there).map(at),
         "exceeded": comparison.exceeded.iter().map(|index| at(*index)).collect::<Vec<_>>(),
+        "causes": comparison.causes(),
         "warnings": warnings.collect::<Vec<_>>(),
     })
 }

@@ -2,22 +2,23 @@
 //!
 //! The ceiling of a hop at this request size is the rate at which it would be busy all the time, if it did for each
 //! request what it does in the account: simulated throughput over the share of the time in which it is busy. Of several
-//! jobs it is that of all of them together, each with the share that it has in the simulation. It is given for hops that requests wait for. What works behind them, as the arm below a write cache does, may be busy
-//! all the time and limit nothing.
+//! jobs it is that of all of them together, each with the share that it has in the simulation. It is given for hops that
+//! requests wait for. What works behind them, as the arm below a write cache does, may be busy all the time and limit
+//! nothing.
 
+mod differences;
 pub mod file;
+pub(crate) mod inferred;
 pub mod json;
 mod words;
 
-use hopscope_kernel::Time;
 use hopscope_observe::account::Account;
 use hopscope_observe::lives::Latency;
 
-use self::file::{Given, Got, Measured, MeasuredJob, SIDES};
+use self::file::{Got, Measured, MeasuredJob, SIDES};
 use crate::explain::Explained;
 use crate::fio_json::{Figures, six_decimals};
-use crate::job_file::{self, Job};
-use crate::job_options::{Class, classify};
+use crate::job_file::Job;
 use crate::problem::{Problem, Problems};
 use crate::run::JobOutcome;
 
@@ -131,6 +132,10 @@ pub struct Warning {
     pub simulated: String,
     /// Why it matters.
     pub why: String,
+    /// What it may explain of the difference, in a few words; nothing where the measurement can be compared all the same.
+    pub cause: Option<&'static str>,
+    /// Whether it is to be known before the figures are read.
+    pub stands_first: bool,
 }
 
 /// A measurement beside a simulation.
@@ -227,7 +232,7 @@ pub fn compare(file: &str, measured: &Measured, pairing: &Pairing, jobs: &[Job],
     let sits_there = nearest.is_some_and(|(_, limit)| got >= limit * (1.0 - TOLERANCE));
     let mut warnings = Vec::new();
     for (job, simulated) in &pairs {
-        differences(measured, job, simulated, jobs, &mut |warning| add(&mut warnings, warning));
+        differences::add(&mut warnings, measured, job, simulated, jobs);
     }
     Comparison {
         file: file.to_string(),
@@ -311,152 +316,4 @@ fn ceilings(account: &Account, latency: Option<&Latency>, throughput: f64) -> Ve
         }
     });
     hops.collect()
-}
-
-/// Adds a warning, or its jobs to one that says the same.
-fn add(warnings: &mut Vec<Warning>, warning: Warning) {
-    let same = |a: &Warning| {
-        (&a.option, &a.measured, &a.simulated, &a.why)
-            == (&warning.option, &warning.measured, &warning.simulated, &warning.why)
-    };
-    match warnings.iter_mut().find(|known| same(known)) {
-        Some(known) => known.jobs.extend(warning.jobs),
-        None => warnings.push(warning),
-    }
-}
-
-/// Engines of fio that have one request under way, whatever `iodepth` says (HOWTO.rst, "I/O depth").
-const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
-/// Engines that go to the device past the page cache.
-const PAST_THE_CACHE: [&str; 3] = ["io_uring_cmd", "sg", "xnvme"];
-
-/// What was measured otherwise than it is simulated.
-fn differences(
-    measured: &Measured,
-    entry: &MeasuredJob,
-    simulated: &[usize],
-    jobs: &[Job],
-    warn: &mut dyn FnMut(Warning),
-) {
-    let mut say = |option: &str, measured: String, simulated: String, why: &str| {
-        let (option, why) = (option.to_string(), why.to_string());
-        warn(Warning { jobs: vec![entry.name.clone()], option, measured, simulated, why });
-    };
-    if entry.error != 0 {
-        say("", format!("error {}", entry.error), String::new(), "the job failed: its figures may be those of a part");
-    }
-    if entry.sides.iter().all(Option::is_none) {
-        say("", "nothing".to_string(), String::new(), "no transfer ended, or the result says nothing of any");
-    }
-    let Some(job) = simulated.first().and_then(|index| jobs.get(*index)) else { return };
-    let all: Vec<&Given> = measured.options(entry).collect();
-    if all.iter().all(|option| option.key == "name") {
-        say("", "no options".to_string(), String::new(), "the result does not say what was done: nothing is compared");
-        return;
-    }
-    let value = |key: &str| all.iter().rev().find(|option| option.key == key).map(|option| option.value.as_deref());
-    let (done, rest) = job_file::of_options(all.iter().copied());
-    for option in &rest {
-        let why = match classify(&option.key, option.value.as_deref()) {
-            Class::Modelled(_) => "the model does not do that",
-            Class::NotModelled if option.key == "direct" || option.key == "buffered" => continue,
-            Class::NotModelled => "it changes the result and is not modelled",
-            _ => "it is not known here whether this changes the result",
-        };
-        say(&option.key, option.text(), String::new(), why);
-    }
-    let is_read = |main: &str| !rest.iter().any(|option| is_named(option, main));
-    let mut differ = |option: &str, measured: String, simulated: String, why: &str| {
-        if measured != simulated && is_read(option) {
-            say(option, measured, simulated, why);
-        }
-    };
-    differ("rw", done.rw.word().into(), job.rw.word().into(), "another direction or order");
-    differ("bs", sizes(&done), sizes(job), "other requests");
-    if [done.rw, job.rw].iter().all(|rw| rw.sides() == [true, true]) {
-        differ("rwmixread", done.reads_percent.to_string(), job.reads_percent.to_string(), "another mix");
-    }
-    differ("bssplit", split(&done), split(job), "other requests");
-    if done.rw.is_random() && job.rw.is_random() {
-        let law = |job: &Job| format!("{:?}", (job.distribution, &job.zones)).to_lowercase();
-        if law(&done) != law(job) {
-            let word = |job: &Job| job.written.get("random_distribution").cloned().unwrap_or("random".to_string());
-            differ("random_distribution", word(&done), word(job), "other parts of the device come more often");
-        }
-        let random = |job: &Job| format!("{} % of reads, {} % of writes", job.random_percent[0], job.random_percent[1]);
-        differ("percentage_random", random(&done), random(job), "other requests follow each other");
-    }
-    let think = |job: &Job| match job.think.time {
-        Time::ZERO => "none".to_string(),
-        time => format!("{time} after every {}", job.think.every),
-    };
-    differ("thinktime", think(&done), think(job), "the job asks for less");
-    differ("iodepth", done.iodepth.to_string(), job.iodepth.to_string(), "other requests under way at a time");
-    differ("size", extent(&done), extent(job), "another part of the device: other seeks, other hits in caches");
-    differ("offset", done.offset_bytes.to_string(), job.offset_bytes.to_string(), "another part of the device");
-    let runtime = |job: &Job| job.runtime.map_or("no end".to_string(), |time| format!("{} s", time.as_seconds_f64()));
-    differ("runtime", runtime(&done), runtime(job), "what warms up or wears out shows in the longer one");
-    let ramp = |job: &Job| format!("{} s", job.ramp_time.as_seconds_f64());
-    differ("ramp_time", ramp(&done), ramp(job), "what is left away at the beginning differs");
-    if done.rw.is_random() && job.rw.is_random() {
-        let map = |job: &Job| if job.random_map { "0" } else { "1" }.to_string();
-        differ("norandommap", map(&done), map(job), "blocks come twice before all came once, or not");
-    }
-    let threads = value("numjobs").flatten().and_then(|text| text.parse::<usize>().ok()).unwrap_or(1);
-    if measured.is_group(entry) && threads != simulated.len() {
-        differ("numjobs", threads.to_string(), simulated.len().to_string(), "as many threads ask at the same time");
-    }
-    if measured.is_simulated() {
-        return;
-    }
-    let engine = value("ioengine").flatten().unwrap_or("psync");
-    if SYNCHRONOUS.contains(&engine) && done.iodepth > 1 {
-        let what = format!("{} with ioengine={engine}", done.iodepth);
-        say("iodepth", what, job.iodepth.to_string(), "this engine has one request under way, whatever iodepth says");
-    }
-    let is_direct = all.iter().rev().find_map(|option| match (option.key.as_str(), option.value.as_deref()) {
-        ("direct", value) => Some(value != Some("0")),
-        ("buffered", value) => Some(value == Some("0")),
-        _ => None,
-    });
-    if !is_direct.unwrap_or(false) && !PAST_THE_CACHE.contains(&engine) {
-        let given = if is_direct.is_some() { "0" } else { "0 (fio's default)" };
-        let why = "the host's page cache stood between the job and the device, and is not simulated";
-        say("direct", given.to_string(), "1".to_string(), why);
-    }
-    if done.rw.is_random() && value("randrepeat") != Some(Some("0")) && value("randseed").is_none() {
-        let given = if value("randrepeat").is_some() { "1" } else { "1 (fio's default)" };
-        let why = "every run asks for the same blocks: caches may know them from the run before";
-        say("randrepeat", given.to_string(), String::new(), why);
-    }
-}
-
-fn is_named(option: &Given, main: &str) -> bool {
-    // A value that cannot be read does not change which option it is.
-    matches!(classify(&option.key, Some("")), Class::Modelled(name) if name == main)
-}
-
-fn sizes(job: &Job) -> String {
-    let of = |(min, max): (u64, u64)| if min == max { format!("{min} B") } else { format!("{min} to {max} B") };
-    let first = of((job.block_bytes_min, job.block_bytes_max));
-    job.write_blocks.map_or(first.clone(), |writes| format!("{first}, writes {}", of(writes)))
-}
-
-fn split(job: &Job) -> String {
-    let used = job.splits.iter().zip(job.rw.sides()).filter(|(_, used)| *used);
-    let text = |split: &Vec<(u64, u32)>| {
-        split.iter().map(|(bytes, percent)| format!("{bytes} B {percent} %")).collect::<Vec<_>>().join(", ")
-    };
-    let mut texts: Vec<String> = used.map(|(split, _)| text(split)).collect();
-    texts.dedup();
-    let text = texts.join("; ");
-    if text.is_empty() { "none".to_string() } else { text }
-}
-
-fn extent(job: &Job) -> String {
-    match (job.size_bytes, job.size_percent) {
-        (Some(bytes), _) => format!("{bytes} B"),
-        (None, Some(percent)) if percent < 100 => format!("{percent} %"),
-        (None, _) => "all".to_string(),
-    }
 }

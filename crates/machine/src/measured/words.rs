@@ -34,14 +34,39 @@ impl Comparison {
             (Some(rest), Some(share)) => {
                 let (rest_words, share) = (rate(rest.abs()), percent(share.abs()));
                 let (sign, what) = if rest < 0.0 { ("-", "more") } else { ("+", "less") };
+                let why = match &self.causes()[..] {
+                    [] => ", and nothing in the model says why".to_string(),
+                    [one] => format!("; {one} may explain it"),
+                    [rest @ .., last] => format!("; {} and {last} may explain it", rest.join(", ")),
+                };
                 format!(
-                    "Unexplained: {sign}{rest_words}, {sign}{share} of what was measured. The simulation gives {what}, \
-                     and nothing in the model says why."
+                    "Unexplained: {sign}{rest_words}, {sign}{share} of what was measured. The simulation gives \
+                     {what}{why}."
                 )
             }
             _ => "Unexplained: all of it. Only one of measured and simulated moved anything.".to_string(),
         });
         lines
+    }
+
+    /// What makes the measurement another one than the simulation, in a few words each.
+    pub fn causes(&self) -> Vec<&'static str> {
+        let mut causes: Vec<&str> = Vec::new();
+        for cause in self.warnings.iter().filter_map(|warning| warning.cause) {
+            if !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        causes
+    }
+
+    /// What stands before everything else: why the measurement is not what is simulated, and what had no effect in it.
+    pub fn caveats(&self) -> Vec<String> {
+        let lines = self.warnings.iter().filter(|warning| warning.stands_first).map(|warning| match warning.cause {
+            Some(_) => format!("Not comparable as it is: {}.", warning.words()),
+            None => format!("{}.", warning.words()),
+        });
+        lines.collect()
     }
 
     /// How jobs were found, where that needs saying.
@@ -64,7 +89,7 @@ impl Comparison {
 impl Warning {
     /// As one sentence without a full stop.
     pub fn words(&self) -> String {
-        let Warning { option, measured, simulated, why, jobs } = self;
+        let Warning { option, measured, simulated, why, jobs, .. } = self;
         let option = if option.is_empty() || measured.starts_with(option.as_str()) {
             String::new()
         } else {

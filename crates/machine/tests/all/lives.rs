@@ -12,9 +12,9 @@ use hopscope_observe::lives::{Enough, Latency, Shares, StageKind};
 
 use crate::random_machines::{self, Drawn};
 
-struct Lived {
-    latency: Latency,
-    shares: Vec<(String, Shares)>,
+pub struct Lived {
+    pub latency: Latency,
+    pub shares: Vec<(String, Shares)>,
     /// Mean over all requests that the run counted.
     mean_ns: f64,
 }
@@ -26,7 +26,7 @@ fn lives(system: &str, options: &str) -> Lived {
     of(&random_machines::of(&library, system, &words), &format!("{system} {options}"))
 }
 
-fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
+pub fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
     let sim = Sim::new();
     let lives = Lives::new(&sim, Time::ZERO, Enough::ALL);
     let outcome = run_in(sim.clone(), blueprint, jobs, Options::default(), Some(Box::new(lives.clone())));
@@ -48,7 +48,7 @@ fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
     Lived { latency, shares, mean_ns: sum / count as f64 }
 }
 
-fn table(latency: &Latency) -> String {
+pub fn table(latency: &Latency) -> String {
     let each = |stage: &hopscope_observe::lives::Stage| {
         let mean = stage.time.as_ps() as f64 / 1e3 / latency.mean.count as f64;
         format!("  {mean:12.1} ns {:?} {} `{}` {}\n", stage.kind, stage.lane, stage.phase, stage.behind)
@@ -58,14 +58,14 @@ fn table(latency: &Latency) -> String {
 
 impl Lived {
     /// Mean service of all requests in a phase, ns.
-    fn service_ns(&self, phase: &str) -> f64 {
+    pub fn service_ns(&self, phase: &str) -> f64 {
         let of = |s: &&hopscope_observe::lives::Stage| s.kind != StageKind::Wait && s.phase == phase;
         let sum = self.latency.mean.stages.iter().filter(of).fold(Time::ZERO, |sum, stage| sum + stage.time);
         sum.as_ps() as f64 / 1e3 / self.latency.mean.count as f64
     }
 }
 
-fn storage(system: &str, runtime: &str) {
+pub fn storage(system: &str, runtime: &str) {
     for job in [
         "--rw=randread --bs=4k",
         "--rw=randread --bs=4k --iodepth=32",

@@ -2,8 +2,10 @@
 
 mod account;
 mod drivers;
+mod fio_results;
 mod flash;
 mod lives;
+mod lives_of_drives;
 mod machines;
 mod measured;
 mod mixes;

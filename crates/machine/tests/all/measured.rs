@@ -19,7 +19,8 @@ const FIO_3_36: &str = include_str!("../fio/fio-3.36.json");
 /// The least that is a result.
 const SMALL: &str = r#"{ "fio version" : "fio-3.36", "jobs" : [ { "jobname" : "a", "error" : 0,
   "job options" : { "rw" : "write", "bs" : "64k", "direct" : "1", "size" : "64k", "time_based" : "1", "runtime" : "1" },
-  "write" : { "bw_bytes" : 20000000, "iops" : 305.175781, "clat_ns" : { "mean" : 3200000.000000 } } } ] }
+  "write" : { "bw_bytes" : 20000000, "iops" : 305.175781, "clat_ns" : { "mean" : 3200000.000000 } } } ],
+  "global options" : { "filename" : "/dev/sdb" } }
 "#;
 
 fn report<T>(result: Result<T, Problems>, sources: &Sources) -> Result<T, String> {
@@ -195,13 +196,15 @@ fn a_group_is_as_many_jobs_as_it_had_and_jobs_that_are_reported_one_by_one_are_t
 #[test]
 fn options_of_a_result_are_in_the_same_classes_as_in_a_job_file() {
     let of = |option: &str| jobs(&changed(SMALL, "\"direct\" : \"1\"", option));
-    refused(of("\"direct\" : \"0\""), &["result.json:2:52", "`direct=0` changes the result and is not modelled"]);
+    let buffered = of("\"direct\" : \"0\"").unwrap();
+    let said = "direct=0 (the host's page cache is not simulated)";
+    assert!(buffered.without_effect.iter().any(|option| option == said), "{buffered:?}");
     refused(of("\"iodpeth\" : \"4\""), &["result.json:2:52", "^^^^^^^", "did you mean `iodepth`?"]);
     refused(of("\"iodepth\" : \"0\""), &["result.json:2:64", "^ expected at least 1"]);
-    refused(of("\"fsync\" : \"1\""), &["`fsync=1` changes the result"]);
+    refused(of("\"fsync\" : \"1\""), &["`fsync=1` changes the result", "write a job file without it"]);
     refused(of("\"filename\" : \"/dev/sda:/dev/sdb\""), &["result.json:2:", "measured on 2 devices", "a part of the"]);
     let mix = jobs(FIO_3_36).unwrap().jobs.remove(1);
-    assert_eq!((mix.rw, mix.reads_percent, mix.iodepth), (Rw::RandReadWrite, 70, 8));
+    assert_eq!((mix.rw, mix.reads_percent, mix.iodepth), (Rw::RandReadWrite, 70, 1), "psync is fio's default");
     let trims = changed(FIO_3_36, "\"randrw\"", "\"randtrim\"");
     refused(jobs(&trims), &["result.json:65:17", "`rw=randtrim` changes the result and is not modelled"]);
     assert_eq!(of("\"filename\" : \"disk\"").unwrap().jobs[0].targets, ["disk"], "a part of the system");
@@ -381,8 +384,9 @@ fn every_option_that_differs_is_said_and_none_that_does_not() {
     assert_eq!(warned(&done(direct, "\"buffered\" : \"0\"")), [""; 0]);
     assert_eq!(warned(&done(direct, "\"direct\" : \"1\", \"fsync\" : \"1\"")), ["fsync"]);
     assert_eq!(warned(&done(direct, "\"direct\" : \"1\", \"frobnicate\" : \"1\"")), ["frobnicate"]);
-    assert_eq!(warned(&done(direct, "\"direct\" : \"1\", \"iodepth\" : \"8\"")), ["iodepth", "iodepth"]);
-    let none = done("\"job options\"", "\"other options\"");
+    assert_eq!(warned(&done(direct, "\"direct\" : \"1\", \"iodepth\" : \"8\"")), ["iodepth"], "it has no effect there");
+    let none = changed(SMALL, "\"job options\"", "\"other options\"");
+    let none = beside(&changed(&none, "\"global options\"", "\"other options\""), &small_jobs());
     assert_eq!(none.warnings[0].measured, "no options");
 }
 

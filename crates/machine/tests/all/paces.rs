@@ -97,7 +97,7 @@ pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     }
 }
 
-pub fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
+fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
     let at = (0..).find(|&at| is.spans.get(at) != wanted.get(at)).unwrap_or(0);
     let words = |span: Option<&Span>| {
         span.map_or("nothing".to_string(), |s| {

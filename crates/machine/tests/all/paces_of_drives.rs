@@ -167,3 +167,12 @@ fn a_disk_at_twice_its_pace_turns_and_seeks_twice_as_fast() {
         assert!(gain > least && gain < 2.02, "{job}: {gain} times as much");
     }
 }
+
+#[test]
+fn random_machines_with_drives_double() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    for seed in 0..12 {
+        let drawn = random_machines::scsi::machine(&library, seed, "500ms");
+        doubles_on(&format!("seed {seed} {}", drawn.words), &drawn.blueprint, &drawn.jobs);
+    }
+}
