@@ -3,6 +3,7 @@
 pub mod blueprint;
 pub mod bottleneck;
 pub mod check;
+pub mod convergence;
 pub mod explain;
 pub mod explain_json;
 pub mod fio_json;

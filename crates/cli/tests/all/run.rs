@@ -44,7 +44,7 @@ fn json_has_the_shape_of_fio() {
     assert_eq!(read["clat_ns"]["N"], read["total_ios"]);
     assert_eq!((&job["write"]["io_bytes"], &job["trim"]["total_ios"]), (&0.into(), &0.into()));
     let own = &report["hopscope"];
-    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "after_warm_up"]);
+    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "interval"]);
     assert_eq!((&own["ended"], &own["simulated_seconds"]), (&"runtime".into(), &1.0.into()));
     assert_eq!(own["options_without_effect"], serde_json::json!(["direct"]));
 }
@@ -95,7 +95,7 @@ fn a_job_with_an_end_finishes_and_one_that_converges_stops() {
     let converged = hopscope(&["run", "piix4e-one-disk", "--rw=read", "--bs=64k", "--until", "5%", "--json"]);
     let converged: Value = serde_json::from_str(&converged.out).unwrap();
     assert_eq!(converged["hopscope"]["ended"], "converged");
-    assert!(converged["hopscope"]["after_warm_up"]["relative_half_width_95"].as_f64().unwrap() <= 0.05);
+    assert!(converged["hopscope"]["interval"]["relative_half_width_95"].as_f64().unwrap() <= 0.05);
 }
 
 #[test]
