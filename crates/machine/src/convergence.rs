@@ -6,12 +6,16 @@
 //! requests, or bytes, means that the rates before and behind it differ by just those. So it may change by a share of
 //! what ended in the window, and no more.
 //!
+//! A store that empties so slowly that it outlasts the limit, such as the spare blocks of a fresh drive, is named, and the
+//! run ends once everything else has come to rest: waiting would not show more.
+//!
 //! The window begins where the batches say that warm-up is over, or later where something still moved, up to half of
 //! the run. All that decides is simulated time and what ended in it: whoever looks on changes nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
+use hopscope_observe::batches::Window;
 use hopscope_observe::{Batches, Transfers, levels};
 
 use crate::run::{Failure, Stop, defect};
@@ -29,6 +33,8 @@ const SAMPLES_AT_FIRST: u64 = 8;
 const FIRST: Time = Time::us(1);
 /// A level may change by this part of the share that is asked for, and so may the rate.
 const MOVES_MAX: f64 = 0.5;
+/// Jobs without an end end after so many requests, too.
+const REQUESTS_MAX: u64 = 1_000_000;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
@@ -48,6 +54,8 @@ pub enum Unsettled {
         from: f64,
         /// At its end.
         to: f64,
+        /// It empties, and does so for longer than the run may take.
+        lasts: Option<Time>,
     },
     /// The rate changed by this share of the mean over the last half of the run.
     Rate(f64),
@@ -60,20 +68,26 @@ impl Unsettled {
     pub fn words(&self) -> String {
         match self {
             Unsettled::TooFew(ended, needed) => format!("only {ended} requests ended, and {needed} are needed"),
-            Unsettled::Level { name, unit: Unit::Items, from, to } => {
-                format!("{name} went from {from:.0} to {to:.0} in the last half of the run")
-            }
-            Unsettled::Level { name, unit: Unit::Bytes, from, to } => {
-                let (from, to) = (from / 1e6, to / 1e6);
-                format!("{name} went from {from:.1} MB to {to:.1} MB in the last half of the run")
+            Unsettled::Level { name, unit, from, to, lasts } => {
+                let (from, to) = match unit {
+                    Unit::Items => (format!("{from:.0}"), format!("{to:.0}")),
+                    Unit::Bytes => (megabytes(*from), megabytes(*to)),
+                };
+                let lasts =
+                    lasts.map(|time| format!("; at that pace it lasts for {:.1} s more", time.as_seconds_f64()));
+                format!("{name} went from {from} to {to}{}", lasts.unwrap_or_default())
             }
             Unsettled::Rate(0.0) => "the rate came and went more slowly than the run could show".to_string(),
             Unsettled::Rate(change) => {
-                format!("the rate changed by {:+.1} % in the last half of the run", change * 100.0)
+                format!("the rate changed by {:+.1} %", change * 100.0)
             }
             Unsettled::Wide(share) => format!("the interval is still ±{:.2} %", share * 100.0),
         }
     }
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
 }
 
 /// What of a stage is simulated.
@@ -131,19 +145,21 @@ pub(crate) fn advance(
             }
             Some(Ended::Limit) => {}
         }
-        if watch.has_settled() {
-            settled = Some(sim.now());
-            if ends.until.is_some() {
-                break Stop::Converged;
-            }
+        match watch.look() {
+            Some(stop) if ends.until.is_some() => break stop,
+            Some(Stop::Converged) => settled = Some(sim.now()),
+            _ => {}
+        }
+        if !span.has_runtime && transfers.batches().count() >= REQUESTS_MAX {
+            break Stop::Limit;
         }
     };
     let unsettled = match (ends.until, stop) {
         (None, _) | (_, Stop::Finished) => None,
         (Some(_), _) => {
-            let (window, verdict) = watch.verdict();
+            let (window, unsettled) = watch.verdict();
             transfers.begin_with(window.unwrap_or(0));
-            verdict.err().filter(|_| stop != Stop::Converged)
+            unsettled
         }
     };
     Ok(Ending { stop, unsettled, settled })
@@ -192,8 +208,11 @@ struct Watch<'a> {
     next: Time,
     /// When it is looked at next whether everything has come to rest.
     look: Time,
-    /// It had at the last look.
-    had_settled: bool,
+    /// How the run could have ended at the last look.
+    before: Option<Stop>,
+    /// When the stage ends at the latest, and whether requests are counted, too.
+    end: Time,
+    has_runtime: bool,
 }
 
 impl Watch<'_> {
@@ -210,16 +229,17 @@ impl Watch<'_> {
             step: FIRST,
             next,
             look: next,
-            had_settled: false,
+            before: None,
+            end: span.end,
+            has_runtime: span.has_runtime,
         }
     }
 
-    /// Time has come to where something was to be done: whether everything has come to rest, at this look and at the
-    /// one before.
-    fn has_settled(&mut self) -> bool {
+    /// Time has come to where something was to be done: how the run may end, by this look and the one before.
+    fn look(&mut self) -> Option<Stop> {
         let (now, count) = (self.sim.now(), self.transfers.batches().count());
         if now < self.next {
-            return false;
+            return None;
         }
         let Some(levels) = &self.levels else {
             if count >= SAMPLED_FROM {
@@ -229,38 +249,44 @@ impl Watch<'_> {
             } else {
                 self.next = now.saturating_add(now - self.from);
             }
-            return false;
+            return None;
         };
         if self.samples.sample(now, levels.amounts()) {
             self.step = self.step * 2;
         }
         self.next = now.saturating_add(self.step);
         if count < self.needed || now < self.look {
-            return false;
+            return None;
         }
         self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
-        let settled = self.verdict().1.is_ok();
-        std::mem::replace(&mut self.had_settled, settled) && settled
+        let stop = match self.verdict() {
+            (Some(_), None) => Some(Stop::Converged),
+            (Some(_), Some(Unsettled::Level { .. })) => Some(Stop::Drifting),
+            _ => None,
+        };
+        std::mem::replace(&mut self.before, stop).filter(|before| Some(*before) == stop)
     }
 
     /// The first batch of the window in which everything was at rest, if there is one, and why the mean is not known
     /// nonetheless.
-    fn verdict(&self) -> (Option<usize>, Result<(), Unsettled>) {
+    fn verdict(&self) -> (Option<usize>, Option<Unsettled>) {
         let batches = self.transfers.batches();
         let mut why = Unsettled::TooFew(batches.count(), self.needed);
         for first in batches.windows_from(batches.warm_up()) {
             match self.at_rest(&batches, first) {
-                Ok(half_width) if half_width <= self.share => return (Some(first), Ok(())),
-                Ok(half_width) => return (Some(first), Err(Unsettled::Wide(half_width))),
+                Ok((half_width, _)) if half_width > self.share => {
+                    return (Some(first), Some(Unsettled::Wide(half_width)));
+                }
+                Ok((_, empties)) => return (Some(first), empties),
                 Err(Unsettled::TooFew(..)) => break,
                 Err(moves) => why = moves,
             }
         }
-        (None, Err(why))
+        (None, Some(why))
     }
 
-    /// Half-width of the interval over the mean where nothing moves from a batch on.
-    fn at_rest(&self, batches: &Batches, first: usize) -> Result<f64, Unsettled> {
+    /// Half-width of the interval over the mean where nothing moves from a batch on, but what empties very slowly.
+    fn at_rest(&self, batches: &Batches, first: usize) -> Result<(f64, Option<Unsettled>), Unsettled> {
         let window = batches.window(first);
         let too_few = Unsettled::TooFew(batches.count(), self.needed);
         let Some((levels, drifts)) = self.levels.as_ref().zip(self.samples.since(window.from)) else {
@@ -273,16 +299,34 @@ impl Watch<'_> {
             Unit::Items => drift.change() / window.count as f64,
             Unit::Bytes => drift.change() / window.bytes as f64,
         };
-        if let Some(most) = drifts.iter().max_by(|a, b| share(a).total_cmp(&share(b)))
-            && share(most) > MOVES_MAX * self.share
-        {
-            let (name, unit) = levels.names[most.level].clone();
-            return Err(Unsettled::Level { name, unit, from: most.from.max(0.0), to: most.to.max(0.0) });
+        let mut moving: Vec<&levels::Drift> = drifts.iter().filter(|d| share(d) > MOVES_MAX * self.share).collect();
+        moving.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        let said = |drift: &levels::Drift| {
+            let (name, unit) = levels.names[drift.level].clone();
+            let lasts = self.outlasts(drift, unit, &window);
+            Unsettled::Level { name, unit, from: drift.from.max(0.0), to: drift.to.max(0.0), lasts }
+        };
+        let mut moving = moving.into_iter().map(said).peekable();
+        let empties = moving.peek().cloned();
+        if let Some(moves) = moving.find(|moves| !matches!(moves, Unsettled::Level { lasts: Some(_), .. })) {
+            return Err(moves);
         }
         if window.relative_half_width.is_infinite() || window.trend.abs() > MOVES_MAX * self.share {
             return Err(Unsettled::Rate(window.trend));
         }
-        Ok(window.relative_half_width)
+        Ok((window.relative_half_width, empties))
+    }
+
+    /// How long a store lasts that empties, where that is longer than the run may take.
+    fn outlasts(&self, drift: &levels::Drift, unit: Unit, window: &Window) -> Option<Time> {
+        if unit == Unit::Items || drift.to >= drift.from {
+            return None;
+        }
+        let (now, times) = (self.sim.now(), drift.to / drift.change());
+        let lasts = Time::ps(((now - window.from).as_ps() as f64 * times) as u64);
+        let requests = times * window.count as f64 + self.transfers.batches().count() as f64;
+        let outlasts = now.saturating_add(lasts) > self.end || !self.has_runtime && requests > REQUESTS_MAX as f64;
+        outlasts.then_some(lasts)
     }
 }
 

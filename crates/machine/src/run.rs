@@ -17,6 +17,8 @@ use crate::problem::{Problem, Problems};
 
 /// Simulated time after which a run without an end of its own is stopped.
 pub const LIMIT: Time = Time::ms(60_000);
+/// The same where it is to converge: the arm of a disk takes minutes.
+const LIMIT_TO_CONVERGE: Time = Time::ms(300_000);
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
 /// Most requests in flight: of a job, and of all of them.
@@ -55,7 +57,9 @@ pub enum Stop {
     Runtime,
     /// The mean was known as well as asked for.
     Converged,
-    /// The jobs had no end; the limit of simulated time was reached.
+    /// The same but for a store, such as spare blocks, that empties for longer than the run may take.
+    Drifting,
+    /// The jobs had no end; the limit of simulated time, or of requests, was reached.
     Limit,
     /// Somebody did not want to wait for more.
     Interrupted,
@@ -68,6 +72,7 @@ impl Stop {
             Stop::Finished => "finished",
             Stop::Runtime => "runtime",
             Stop::Converged => "converged",
+            Stop::Drifting => "drifting",
             Stop::Limit => "limit",
             Stop::Interrupted => "interrupted",
         }
@@ -249,7 +254,8 @@ pub fn run_in(
                 running.stop_at_end();
             }
         }
-        let end = from.saturating_add(runtime.unwrap_or(LIMIT)).min(from + LIMIT * 60);
+        let limit = if until.is_some() { LIMIT_TO_CONVERGE } else { LIMIT };
+        let end = from.saturating_add(runtime.unwrap_or(limit)).min(from + LIMIT * 60);
         let span = Span { from, end, has_runtime: runtime.is_some(), in_flight };
         let ends = Ends { until, interrupted: options.interrupted };
         let all_ended = || now.iter().all(|running| running.has_ended());

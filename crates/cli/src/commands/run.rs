@@ -192,6 +192,7 @@ fn why(stop: Stop) -> &'static str {
         Stop::Finished => "its jobs were done",
         Stop::Runtime => "its runtime was over",
         Stop::Converged => "its mean was known as well as asked for",
+        Stop::Drifting => "its mean was known as well as asked for, for now",
         Stop::Limit => "its jobs have no end, and that is the limit",
         Stop::Interrupted => "it was interrupted",
     }
@@ -218,7 +219,8 @@ fn interval(stage: &Stage) -> String {
 /// What to know of how a stage ended, besides.
 fn advice(stage: &Stage, events: u64) -> Option<String> {
     if let Some(unsettled) = &stage.unsettled {
-        return Some(format!("It did not converge: {}.", unsettled.words()));
+        let what = if stage.stop == Stop::Drifting { "But" } else { "It did not converge:" };
+        return Some(format!("{what} {}.", unsettled.words()));
     }
     let (took, needed) = (stage.end - stage.start, stage.settled? - stage.start);
     let saved = stage.stop == Stop::Runtime && events >= LONG && needed.as_ps() <= took.as_ps() / 2;
