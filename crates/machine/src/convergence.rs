@@ -22,13 +22,16 @@ use crate::run::{Failure, Stop, defect};
 
 /// Half-width of the 95 % interval over the mean at which jobs stop that have no end of their own.
 pub const UNTIL: f64 = 0.005;
-/// Requests of a window, at least: so many speak for the rare ones, too.
-const REQUESTS_MIN: u64 = 2_000;
+/// Requests of a window, at least: where they are drawn, so many speak for the rare ones, too.
+const DRAWN_MIN: u64 = 2_000;
+const IN_ORDER_MIN: u64 = 500;
 /// The same, times what is in flight.
 const TIMES_IN_FLIGHT: u64 = 10;
-/// Levels are sampled from so many requests on, and as often again before twice the time is over.
-const SAMPLED_FROM: u64 = 500;
+/// Levels are sampled from this part of those requests on, and so often before twice the time is over.
+const SAMPLED_FROM: u64 = 4;
 const SAMPLES_AT_FIRST: u64 = 8;
+/// Warm-up that costs less than this part of the share that is asked for is no warm-up.
+const WARM_UP_MIN: f64 = 0.05;
 /// The first time at which it is asked how many requests have ended; then after twice as long.
 const FIRST: Time = Time::us(1);
 /// A level may change by this part of the share that is asked for, and so may the rate.
@@ -98,6 +101,8 @@ pub(crate) struct Span {
     pub(crate) has_runtime: bool,
     /// Requests that are in flight at once, at most.
     pub(crate) in_flight: u64,
+    /// Whether any of them is drawn.
+    pub(crate) drawn: bool,
 }
 
 /// What ends a stage before its time.
@@ -154,14 +159,12 @@ pub(crate) fn advance(
             break Stop::Limit;
         }
     };
-    let unsettled = match (ends.until, stop) {
-        (None, _) | (_, Stop::Finished) => None,
-        (Some(_), _) => {
-            let (window, unsettled) = watch.verdict();
-            transfers.begin_with(window.unwrap_or(0));
-            unsettled
-        }
-    };
+    if ends.until.is_none() || stop == Stop::Finished {
+        return Ok(Ending { stop, unsettled: None, settled });
+    }
+    let (window, unsettled) = watch.verdict();
+    transfers.begin_with(window.unwrap_or(0));
+    let stop = if stop == Stop::Limit && unsettled.is_none() { Stop::Converged } else { stop };
     Ok(Ending { stop, unsettled, settled })
 }
 
@@ -223,7 +226,7 @@ impl Watch<'_> {
             transfers,
             from: span.from,
             share,
-            needed: REQUESTS_MIN.max(TIMES_IN_FLIGHT * span.in_flight),
+            needed: if span.drawn { DRAWN_MIN } else { IN_ORDER_MIN }.max(TIMES_IN_FLIGHT * span.in_flight),
             levels: None,
             samples: levels::Levels::default(),
             step: FIRST,
@@ -242,7 +245,7 @@ impl Watch<'_> {
             return None;
         }
         let Some(levels) = &self.levels else {
-            if count >= SAMPLED_FROM {
+            if count >= self.needed / SAMPLED_FROM {
                 self.levels = Some(Groups::of(self.sim));
                 self.step = Time::ps((now - self.from).as_ps() / SAMPLES_AT_FIRST + 1);
                 self.next = now + self.step;
@@ -272,7 +275,7 @@ impl Watch<'_> {
     fn verdict(&self) -> (Option<usize>, Option<Unsettled>) {
         let batches = self.transfers.batches();
         let mut why = Unsettled::TooFew(batches.count(), self.needed);
-        for first in batches.windows_from(batches.warm_up()) {
+        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share)) {
             match self.at_rest(&batches, first) {
                 Ok((half_width, _)) if half_width > self.share => {
                     return (Some(first), Some(Unsettled::Wide(half_width)));

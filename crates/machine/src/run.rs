@@ -18,7 +18,7 @@ use crate::problem::{Problem, Problems};
 /// Simulated time after which a run without an end of its own is stopped.
 pub const LIMIT: Time = Time::ms(60_000);
 /// The same where it is to converge: the arm of a disk takes minutes.
-const LIMIT_TO_CONVERGE: Time = Time::ms(300_000);
+const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
 /// Most requests in flight: of a job, and of all of them.
@@ -256,7 +256,8 @@ pub fn run_in(
         }
         let limit = if until.is_some() { LIMIT_TO_CONVERGE } else { LIMIT };
         let end = from.saturating_add(runtime.unwrap_or(limit)).min(from + LIMIT * 60);
-        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight };
+        let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
+        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn };
         let ends = Ends { until, interrupted: options.interrupted };
         let all_ended = || now.iter().all(|running| running.has_ended());
         let Ending { stop, unsettled, settled } = advance(sim, &transfers, &span, ends, all_ended)?;
@@ -326,6 +327,12 @@ fn process_name(index: usize, job: &Job) -> String {
 /// Whether a job goes on for ever: nothing says how long it runs, or how much it moves.
 pub fn is_endless(job: &Job) -> bool {
     job.runtime.is_none() && job.size_bytes.is_none() && job.size_percent.is_none()
+}
+
+/// Whether chance decides anything about its requests.
+fn is_drawn(job: &Job) -> bool {
+    let sizes_vary = job.block_bytes_min < job.block_bytes_max || job.write_blocks.is_some();
+    job.rw.is_random() || job.rw.sides() == [true, true] || sizes_vary || !job.splits.iter().all(Vec::is_empty)
 }
 
 /// Lets jobs end that have been stopped: what is in flight ends, nothing more is issued.

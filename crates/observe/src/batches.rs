@@ -132,20 +132,21 @@ impl Batches {
         }
     }
 
-    /// The first batch after warm-up, by MSER: from where on the standard error of the mean is least. A multiple of
-    /// the step, not beyond the half.
-    pub fn warm_up(&self) -> usize {
-        let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
+    /// The first batch after warm-up, by MSER: from where on the standard error of the mean is least, or so small a share
+    /// of the mean that nothing is gained by leaving more away. A multiple of the step, not beyond the half.
+    pub fn warm_up(&self, small: f64) -> usize {
+        let (mut sum, mut squares, mut least, mut first) = (0.0, 0.0, f64::INFINITY, 0);
         for i in (0..self.batches.len()).rev() {
             let value = self.span(i) / self.batches[i].bytes.max(1) as f64;
             (sum, squares) = (sum + value, squares + value * value);
             let n = (self.batches.len() - i) as f64;
             let error = (squares - sum * sum / n) / (n * n);
-            if i <= self.batches.len() / 2 && error <= best.0 {
-                best = (error, i);
+            least = if i <= self.batches.len() / 2 { error.min(least) } else { least };
+            if i <= self.batches.len() / 2 && error <= least.max((small * sum / n).powi(2)) {
+                first = i;
             }
         }
-        best.1.next_multiple_of(STEP).min(self.batches.len() / 2 / STEP * STEP)
+        first.next_multiple_of(STEP).min(self.batches.len() / 2 / STEP * STEP)
     }
 
     /// First batches of windows that may be looked at: from `first` to the half.
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn a_steady_rate_has_no_width_and_a_slow_start_is_cut() {
         let batches = filled(1_000, |number| if number == 0 { 50.0 } else { 1.0 });
-        let rate = batches.rate_from(batches.warm_up());
+        let rate = batches.rate_from(batches.warm_up(1e-5));
         assert!((rate.bytes_per_second - 1e6).abs() < 1.0, "{rate:?}");
         assert!(rate.relative_half_width < 1e-6 && rate.warm_up >= Time::ms(50));
         assert_eq!(batches.count(), 1_000);
