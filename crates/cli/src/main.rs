@@ -9,6 +9,7 @@ mod measured;
 mod outputs;
 mod panics;
 mod progress;
+mod report;
 mod tables;
 mod words;
 

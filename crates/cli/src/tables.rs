@@ -1,11 +1,31 @@
-//! Figures and tables as people read them, 80 columns wide.
+//! Figures and tables as people read them, as wide as the terminal.
 
 use anstyle::{Effects, Style};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use hopscope_parts::parameters::Entry;
 use serde_json::{Value, json};
 
-const WIDTH: u16 = 80;
+/// Where nobody looks, and where the terminal does not say.
+const WIDTH: usize = 80;
+/// Lines longer than this are hard to read.
+const WIDTH_MAX: usize = 160;
+
+/// Columns of the terminal.
+pub fn width() -> usize {
+    let columns = console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns));
+    columns.clamp(WIDTH / 2, WIDTH_MAX)
+}
+
+/// A text that is too long, shortened in the middle: what tells names apart is at their ends.
+pub fn shortened(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room || room < 3 {
+        return text.to_string();
+    }
+    let (before, after) = ((room - 1) / 2, room / 2);
+    let (first, last) = (text.chars().take(before), text.chars().skip(length - after));
+    first.chain(std::iter::once('…')).chain(last).collect()
+}
 
 /// The line that is read first.
 pub fn bold(text: &str) -> String {
@@ -16,7 +36,7 @@ pub fn bold(text: &str) -> String {
 /// A table without lines, whose first columns, `kept` in number, are not broken.
 pub fn table(header: &[&str], kept: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width() as u16);
     table.set_header(header).add_rows(rows);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding(if index == 0 { (0, 1) } else { (1, 1) }).set_cell_alignment(CellAlignment::Left);
@@ -72,7 +92,7 @@ pub fn wrapped(text: &str, indent: &str) -> String {
     let (kept, words) = text.split_at(text.len() - text.trim_start().len());
     for word in words.split_whitespace() {
         let line = lines.last_mut().expect("there is a line");
-        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > usize::from(WIDTH) {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width() {
             lines.push(word.to_string());
         } else {
             *line += if line.is_empty() { "" } else { " " };
@@ -129,6 +149,12 @@ mod tests {
         assert_eq!(rate(33_333_333.0), "33.33 MB/s (31.79 MiB/s)");
         assert_eq!((size(65_536), size(512), size(1_536)), ("64 KiB".into(), "512 B".into(), "1.500 KiB".into()));
         assert_eq!(digits(12_345.6), "12346");
+    }
+
+    #[test]
+    fn a_long_name_loses_its_middle() {
+        assert_eq!(shortened("drive.channel0.die3", 40), "drive.channel0.die3");
+        assert_eq!(shortened("drive.channel0.die3", 11), "drive….die3");
     }
 
     #[test]

@@ -19,12 +19,15 @@ static ERRAND: Label = Label::mark("errand");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errand {
     since: Time,
-    /// Counted from one; zero is nobody's.
+    /// Counted from one to [`Errand::REQUESTS_MAX`], and again; zero is nobody's.
     request: u32,
     by: u16,
 }
 
 impl Errand {
+    /// Numbers of requests come again after sixteen million; nobody has as many in flight.
+    pub const REQUESTS_MAX: u32 = (1 << 24) - 1;
+
     /// Nobody's: what a part does by itself (destaging, reading ahead).
     pub const NOBODY: Errand = Errand { since: Time::ZERO, request: 0, by: u16::MAX };
 
@@ -45,7 +48,7 @@ impl Sim {
 
     /// The request is issued now: its latency begins.
     pub fn issued(&self, errand: Errand) {
-        self.record_errand(Kind::Issue, Errand { since: self.now(), ..errand });
+        self.record_errand(Kind::Issue, self.pass_on(errand));
     }
 
     /// The errand as it is given along with work that the current process hands on now.
@@ -58,25 +61,41 @@ impl Sim {
         self.record_errand(Kind::TakeUp, errand);
     }
 
+    /// The current process takes up what comes after `before`: another request, or more of the same, which it goes on
+    /// with.
+    pub fn take_up_after(&self, before: Errand, errand: Errand) {
+        let goes_on = errand.is_somebodys() && errand.request == before.request;
+        self.take_up(if goes_on { self.pass_on(errand) } else { errand });
+    }
+
     /// The current process works for this request, too.
     pub fn take_up_too(&self, errand: Errand) {
         self.record_errand(Kind::TakeUpToo, errand);
     }
 
-    /// The current process works for all of these requests from now on; for nobody where there are none.
+    /// The current process works for all of these requests from now on; for nobody where there are none. Of neighbours
+    /// that belong to one request the last counts.
     pub fn take_up_all(&self, errands: impl IntoIterator<Item = Errand>) {
         self.take_up(Errand::NOBODY);
+        let mut before = Errand::NOBODY;
         for errand in errands {
-            self.take_up_too(errand);
+            if before.is_somebodys() && before.request != errand.request {
+                self.take_up_too(before);
+            }
+            before = errand;
+        }
+        if before.is_somebodys() {
+            self.take_up_too(before);
         }
     }
 
     fn record_errand(&self, kind: Kind, errand: Errand) {
         let mut core = self.shared.core.borrow_mut();
         if core.observed() {
-            let (at, span, who) = (errand.since, Time::ps(errand.request.into()), self.shared.current.get() as u16);
-            let (lane, count) = (u16::MAX, errand.by);
-            core.record(Record { at, span, label: &ERRAND, lane, who, count, kind, phases: 0 });
+            let (at, who, count) = (self.now(), self.shared.current.get() as u16, errand.by);
+            let span = if errand.is_somebodys() { at.saturating_sub(errand.since) } else { Time::ZERO };
+            let (lane, phases) = (errand.request as u16, (errand.request >> 16) as u8);
+            core.record(Record { at, span, label: &ERRAND, lane, who, count, kind, phases });
         }
     }
 }

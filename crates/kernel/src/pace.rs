@@ -24,6 +24,12 @@ impl Pace {
         if times == 0 || over == 0 { None } else { Some(Pace { times, over }) }
     }
 
+    /// Both, one after the other.
+    #[must_use]
+    pub const fn times(self, other: Pace) -> Pace {
+        Pace { times: self.times * other.times, over: self.over * other.over }
+    }
+
     /// Whether it changes nothing.
     pub const fn is_one(self) -> bool {
         self.times == self.over

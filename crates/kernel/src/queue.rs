@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::collections::vec_deque::IterMut;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -135,6 +136,13 @@ impl<T> Queue<T> {
     /// Whether nothing is there.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Looks at the first `count` items, which stay where they are, and may change them.
+    pub fn look_at<R>(&self, count: usize, look: impl FnOnce(IterMut<'_, T>) -> R) -> R {
+        let items = &mut self.state.borrow_mut().items;
+        let count = count.min(items.len());
+        look(items.range_mut(..count))
     }
 
     /// Puts an item if there is room and nobody waits to put; gives it back otherwise.

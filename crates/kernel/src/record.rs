@@ -80,12 +80,12 @@ pub enum Kind {
     /// A transfer that `who` asked for at `at` ended after `span`; [`Record::bytes`] is its size. It is the end of the
     /// request that `who` works for.
     Transfer,
-    /// `who` works for one request from now on: `span` holds its number ([`Record::request`]), zero for nobody. Process
-    /// `count` has passed it on at `at`.
+    /// From `at` on `who` works for one request, [`Record::request`]; zero is nobody's. It was passed on by process
+    /// `count`, `span` before.
     TakeUp,
     /// The same; `who` works on for those that it worked for before, too.
     TakeUpToo,
-    /// The request with the number in `span` was issued at `at`.
+    /// A request was issued at `at`.
     Issue,
     /// A train: `count` bursts on the lane, the first requested at `at`, one every `span`;
     /// `label` is the reason to wait for a clock edge. Its `phases` follow. Without a lane: what comes before the
@@ -104,7 +104,8 @@ pub struct Record {
     pub span: Time,
     /// Phase, reason or mark.
     pub label: &'static Label,
-    /// The lane, by number; `u16::MAX` where no lane is concerned; of a transfer, the high half of its size.
+    /// The lane, by number; `u16::MAX` where no lane is concerned; of a transfer, the high half of its size; of a
+    /// request, the low bits of its number.
     pub lane: u16,
     /// The process, by number.
     pub who: u16,
@@ -112,7 +113,7 @@ pub struct Record {
     pub count: u16,
     /// What the record says.
     pub kind: Kind,
-    /// How many `TrainPhase` records follow a `TrainHead`.
+    /// How many `TrainPhase` records follow a `TrainHead`; of a request, the high bits of its number.
     pub phases: u8,
 }
 
@@ -124,7 +125,7 @@ impl Record {
 
     /// Number of the request that is taken up or issued; zero is nobody's.
     pub fn request(&self) -> u32 {
-        self.span.as_ps() as u32
+        u32::from(self.phases) << 16 | u32::from(self.lane)
     }
 }
 
@@ -156,7 +157,7 @@ pub struct Span {
     pub who: u16,
     /// Who ended a wait at a queue, or passed a request on, by number; `u16::MAX` elsewhere.
     pub by: u16,
-    /// How long it took, a mark's value, or the number of a request.
+    /// How long it took, or a mark's value.
     pub span: Time,
     /// Phase, reason or mark.
     pub label: &'static Label,

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use crate::Time;
+use crate::errand::Errand;
 use crate::events::{Due, Event, Events};
 use crate::lane::{Lane, LaneState, Rate};
 use crate::level::Held;
@@ -182,9 +183,9 @@ impl Core {
         }
     }
 
-    /// The number of the next request; after four thousand million of them they come again.
+    /// The number of the next request.
     pub(crate) fn next_request(&mut self) -> u32 {
-        self.requests = self.requests.checked_add(1).unwrap_or(1);
+        self.requests = self.requests % Errand::REQUESTS_MAX + 1;
         self.requests
     }
 

@@ -8,13 +8,14 @@ use std::io::Cursor;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hopscope_kernel::{Observer, Sim};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::bottleneck;
+use hopscope_machine::diagnosis::diagnose;
 use hopscope_machine::explain::{EXTENT, explain};
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::replay::{self, Trace};
 use hopscope_machine::run::{Options, run, run_in};
+use hopscope_machine::trials::Setting;
 use hopscope_observe::Phases;
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
@@ -64,7 +65,7 @@ fn cells(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What the account costs beside the run, and what looking for the bottleneck costs beside both.
+/// What the account costs beside the run, and what the diagnosis costs beside both.
 fn account(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("explain");
     group.sample_size(10);
@@ -81,8 +82,9 @@ fn account(criterion: &mut Criterion) {
         let explained = || explain(&machine, &jobs, options, EXTENT, None).expect("the job runs");
         group.bench_function(format!("{name}, explained"), |bencher| bencher.iter(|| explained().throughput()));
         let found = explained();
-        group.bench_function(format!("{name}, bottleneck"), |bencher| {
-            bencher.iter(|| bottleneck::find(&machine, &jobs, options, &found).expect("trials run"));
+        let setting = Setting { blueprint: machine.clone(), jobs: jobs.clone() };
+        group.bench_function(format!("{name}, diagnosis"), |bencher| {
+            bencher.iter(|| diagnose(&setting, 1, &found, &|_, _| {}).expect("trials run"));
         });
     }
     group.finish();

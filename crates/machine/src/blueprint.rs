@@ -142,12 +142,17 @@ impl Blueprint {
     pub fn instantiate(&self, sim: Sim, seed: u64) -> Result<Machine, Problems> {
         let mut problems = Problems::default();
         let machine = self.build(sim, seed, &mut problems);
+        let mut paces: BTreeMap<u16, Pace> = BTreeMap::new();
         for (name, pace) in &self.paces {
             match hops::find(name, &self.parts, &machine.sim) {
-                Ok(hop) => hop.lanes.into_iter().for_each(|lane| machine.sim.set_pace(lane, *pace)),
+                Ok(hop) => hop.lanes.into_iter().for_each(|lane| {
+                    let of_lane = paces.entry(lane).or_insert(Pace::ONE);
+                    *of_lane = of_lane.times(*pace);
+                }),
                 Err(problem) => problems.0.push(problem),
             }
         }
+        paces.into_iter().for_each(|(lane, pace)| machine.sim.set_pace(lane, pace));
         problems.unless_empty(machine)
     }
 
@@ -163,6 +168,11 @@ impl Blueprint {
         }
         self.paces.push((hop.to_string(), pace));
         Ok(())
+    }
+
+    /// Has a hop that is there work so many times as fast as it does now.
+    pub(crate) fn faster(&mut self, hop: &str, times: Pace) {
+        self.paces.push((hop.to_string(), times));
     }
 
     /// Its hops.

@@ -1,17 +1,26 @@
-//! Explains a run: the loss account of every lane.
+//! Explains a run: the loss account of every lane, and the lives of its requests.
+//!
+//! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
+//! from then on, until enough requests have ended to speak for the others.
+
+use std::collections::BTreeMap;
 
 use hopscope_kernel::{Observer, Sim, Time};
-use hopscope_observe::Account;
-use hopscope_observe::account::{Extent, Ledger};
+use hopscope_observe::account::{Extent, Ledger, Names};
+use hopscope_observe::lives::{Enough, Latency, Shares};
+use hopscope_observe::{Account, Lives};
 
 use crate::blueprint::Blueprint;
 use crate::fio_json::Figures;
+use crate::hops::{Hop, hops};
 use crate::job_file::Job;
 use crate::problem::Problem;
-use crate::run::{Both, Failure, Options, Outcome, Stop, at_once, run_in};
+use crate::run::{Both, Failure, Options, Outcome, Stop, at_once, run, run_in};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
-pub const EXTENT: Extent = Extent { spans: 50_000, requests: 8, spans_max: 1_000_000 };
+pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
+/// The observed run is so many times as long as it should take for its requests to end.
+const PATIENCE: u64 = 2;
 
 /// A run with its account.
 #[derive(Clone, Debug)]
@@ -20,10 +29,18 @@ pub struct Explained {
     pub outcome: Outcome,
     /// Where the time went, over a window of the run.
     pub account: Account,
+    /// Where the latencies went, of the requests that ended within the window; nothing where none did.
+    pub latency: Option<Latency>,
+    /// Whom the lanes worked for, from the beginning of the run to the end of the window.
+    pub shares: BTreeMap<String, Shares>,
+    /// The hops that were at work.
+    pub hops: Vec<Hop>,
+    /// Which lanes are alike.
+    pub names: Names,
 }
 
-/// Runs `jobs` and accounts for every lane, over a window of that extent from the end of the ramp on; with
-/// `watcher` besides. Where the jobs have a runtime, the first tenth of it is left away: buffers fill, arms find their
+/// Runs `jobs` and accounts for every lane, over a window of that extent from where the run has warmed up; with `watcher`
+/// besides. Where the jobs have a runtime, the first tenth of it is left away at least: buffers fill, arms find their
 /// place.
 pub fn explain(
     blueprint: &Blueprint,
@@ -33,17 +50,31 @@ pub fn explain(
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
+    let outcome = run(blueprint, jobs, options, watcher)?;
+    observe(blueprint, jobs, options, extent, outcome)
+}
+
+/// The same of a run that has been made.
+pub fn observe(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    extent: Extent,
+    outcome: Outcome,
+) -> Result<Explained, Failure> {
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    let from = ramp.saturating_add(Time::ps(runtime.as_ps() / 10));
-    let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
-    let keeping = Box::new(ledger.clone());
-    let watcher: Box<dyn Observer> = match watcher {
-        Some(watcher) => Box::new(Both(keeping, watcher)),
-        None => keeping,
-    };
-    let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(watcher))?;
-    let account = Account::of(&sim, &ledger, outcome.stop == Stop::Finished)
+    let warm = if outcome.rate.relative_half_width.is_finite() { outcome.rate.warm_up } else { Time::ZERO };
+    let from = ramp.saturating_add(Time::ps(runtime.as_ps() / 10)).max(warm);
+    let sim = Sim::new();
+    let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
+    let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
+    let until = window_end(&outcome, jobs, from);
+    let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
+    let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
+    let options = Options { until: None, ..options };
+    let observed = run_in(sim.clone(), blueprint, &shorter, options, Some(Box::new(both)))?;
+    let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
         .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
     let Some(account) = account else {
         return Err(match jobs.first() {
@@ -51,7 +82,27 @@ pub fn explain(
             _ => Failure::Defect("no lane was used within the run".to_string()),
         });
     };
-    Ok(Explained { outcome, account })
+    let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
+    let shares = lanes.iter().cloned().zip(lives.shares()).collect();
+    let (all, at_work) = (hops(blueprint.parts(), &sim), lives.at_work());
+    let names = Names::new(
+        all.iter().flat_map(|hop| hop.lanes.iter().map(|lane| (lanes[usize::from(*lane)].clone(), hop.name.clone()))),
+    );
+    let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
+    let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(crate::run::JOB);
+    let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
+    Ok(Explained { outcome, account, latency: lives.latency(), shares, hops, names })
+}
+
+/// When enough requests will have ended.
+fn window_end(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
+    let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let transfers: u64 = got.map(|got| got.count).sum();
+    let depth: u64 = jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+    let Enough { requests, times_in_flight, .. } = Enough::FOR_AN_ACCOUNT;
+    let wanted = (requests as u64).max(times_in_flight as u64 * depth) * PATIENCE;
+    let each = outcome.measured.as_ps().checked_div(transfers).unwrap_or(u64::MAX);
+    from.saturating_add(Time::ps(each.saturating_mul(wanted))).min(outcome.simulated.max(Time::ps(1)))
 }
 
 /// The jobs were done before the account begins.
@@ -70,6 +121,22 @@ impl Explained {
     /// Transfers per second of all jobs together, over the whole run.
     pub fn iops(&self) -> f64 {
         self.sum(|figures| figures.iops)
+    }
+
+    /// The account with lanes that are alike as one.
+    pub fn alike(&self) -> Account {
+        self.account.alike(&self.names)
+    }
+
+    /// The latencies with lanes that are alike as one.
+    pub fn latency_alike(&self) -> Option<Latency> {
+        self.latency.as_ref().map(|latency| latency.alike(&self.names))
+    }
+
+    /// How much of the window a hop works, of its lanes the one that works most.
+    pub fn busy_share(&self, hop: &str) -> f64 {
+        let lanes = self.account.lanes.iter().filter(|lane| self.names.of(&lane.lane) == hop);
+        lanes.map(|lane| lane.busy_share()).fold(0.0, f64::max)
     }
 
     fn sum(&self, of: impl Fn(Figures) -> f64) -> f64 {

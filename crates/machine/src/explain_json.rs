@@ -1,37 +1,45 @@
 //! The account of a run as JSON, for other programs.
 
-use hopscope_observe::account::{Account, Entry, LaneAccount, Split, Use};
+use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
+use hopscope_observe::lives::{Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
 use serde_json::{Map, Value, json};
 
 use crate::blueprint::Blueprint;
-use crate::bottleneck::Bottleneck;
+use crate::diagnosis::{Diagnosis, HopGain, Remedy};
 use crate::explain::Explained;
+use crate::trials::Shift;
 
 /// Classes, in the order of the report.
 pub const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Use::Waiting, Use::Nothing];
 
 /// The whole report. The same run gives the same bytes.
-pub fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&Bottleneck>) -> Value {
+pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&Diagnosis>) -> Value {
     let account = &explained.account;
-    let hops: Vec<Value> = account.lanes.iter().map(|lane| hop(account, lane)).collect();
+    let hops: Vec<Value> = account.lanes.iter().map(|lane| hop(explained, lane)).collect();
     json!({
         "throughput_bytes_per_s": explained.throughput(),
         "window": {
             "from_ps": account.from.as_ps(),
             "until_ps": account.until.as_ps(),
-            "requests": account.latency.as_ref().map_or(0, |latency| latency.mean.count),
+            "requests": explained.latency.as_ref().map_or(0, |latency| latency.mean.count),
         },
         "hops": hops,
-        "bottleneck": bottleneck.map(|b| json!({
-            "part": b.part, "lane": b.lane, "phase": b.phase, "share": b.share, "why": b.why, "next": b.next,
-            "number": b.number,
+        "bottleneck": diagnosis.and_then(bottleneck),
+        "profile": diagnosis.map_or(Vec::new(), |diagnosis| diagnosis.profile.iter().map(gain).collect()),
+        "remedies": diagnosis.map_or(Vec::new(), |diagnosis| diagnosis.remedies.iter().map(remedy).collect()),
+        "rests_on": diagnosis.map(|diagnosis| json!({
+            "numbers": diagnosis.rests.numbers,
+            "assumed": diagnosis.rests.assumed,
+            "throughput_if_worse_and_better": diagnosis.rests.moves,
+            "study": diagnosis.rests.study,
         })),
         "critical_path": account.path.iter().map(entry).collect::<Vec<_>>(),
-        "latency": account.latency.as_ref().map(|latency| {
+        "latency": explained.latency.as_ref().map(|latency| {
             let mut mean = split(&latency.mean);
             mean["median"] = split(&latency.median);
-            mean["p99"] = split(&latency.p99);
+            mean["p99"] = latency.p99.as_ref().map_or(Value::Null, split);
+            mean["in_flight"] = latency.in_flight.into();
             mean
         }),
         "assumed": numbers(blueprint, |basis| matches!(basis, Basis::Assumed(_))),
@@ -39,7 +47,57 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, bottleneck: Option<&
     })
 }
 
-fn hop(account: &Account, lane: &LaneAccount) -> Value {
+fn bottleneck(diagnosis: &Diagnosis) -> Option<Value> {
+    let first = diagnosis.leading()?;
+    let together = diagnosis.together.iter().map(|t| {
+        json!({
+            "lanes": t.hops, "throughput_gain": t.doubled.throughput.mean, "interval": t.doubled.throughput.half_width,
+        })
+    });
+    Some(json!({
+        "part": first.part,
+        "lane": first.hop,
+        "kind": diagnosis.headline.word(),
+        "why": diagnosis.why,
+        "next": diagnosis.then,
+        "next_lane": diagnosis.next.as_ref().map(|(hop, _)| hop),
+        "together": together.collect::<Vec<_>>(),
+        "without_think_time": diagnosis.without_thinking.map(|gain| shift(gain.throughput)),
+    }))
+}
+
+fn shift(shift: Shift) -> Value {
+    json!({ "throughput_gain": shift.mean, "interval": shift.half_width })
+}
+
+fn gain(hop: &HopGain) -> Value {
+    json!({
+        "part": hop.part,
+        "lane": hop.hop,
+        "throughput_gain": hop.doubled.throughput.mean,
+        "latency_gain": hop.doubled.latency.mean,
+        "interval": hop.doubled.throughput.half_width,
+        "share": {
+            "throughput": hop.share.throughput.mean,
+            "latency": hop.share.latency.mean,
+            "interval": hop.share.throughput.half_width,
+        },
+        "busy_share": hop.busy,
+    })
+}
+
+fn remedy(remedy: &Remedy) -> Value {
+    json!({
+        "change": remedy.change,
+        "instead_of": remedy.instead_of,
+        "throughput_gain": remedy.gain.throughput.mean,
+        "latency_gain": remedy.gain.latency.mean,
+        "interval": remedy.gain.throughput.half_width,
+    })
+}
+
+fn hop(explained: &Explained, lane: &LaneAccount) -> Value {
+    let account: &Account = &explained.account;
     let span = account.span().as_ps() as f64;
     let capacity = lane.capacity.as_ref();
     let times: Map<String, Value> =
@@ -60,6 +118,11 @@ fn hop(account: &Account, lane: &LaneAccount) -> Value {
         "capacity_from": capacity.map(|capacity| &capacity.how),
         "delivered_bytes_per_s": lane.delivered(),
         "busy_share": lane.busy_share(),
+        "worked_for_ps": explained.shares.get(&lane.lane).map(|shares| json!({
+            "in_life": shares.in_life.as_ps(),
+            "outside": shares.outside.as_ps(),
+            "housekeeping": shares.housekeeping.as_ps(),
+        })),
         "losses": losses.collect::<Vec<_>>(),
         "payload": lane.entries.iter().filter(|e| e.class == Use::Payload).map(entry).collect::<Vec<_>>(),
         "busy_over_time": lane.busy.iter().map(|busy| busy.as_ps() as f64 / slice).collect::<Vec<_>>(),
@@ -76,10 +139,24 @@ fn entry(entry: &Entry) -> Value {
 
 fn split(split: &Split) -> Value {
     json!({
-        "mean_ns": split.latency.as_ps() as f64 / 1e3,
+        "mean_ns": split.sum.as_ps() as f64 / 1e3 / split.count.max(1) as f64,
         "requests": split.count,
         "sum_ps": split.sum.as_ps(),
-        "phases": split.entries.iter().map(entry).collect::<Vec<_>>(),
+        "phases": split.phases().iter().map(entry).collect::<Vec<_>>(),
+        "stages": split.stages.iter().map(stage).collect::<Vec<_>>(),
+    })
+}
+
+fn stage(stage: &Stage) -> Value {
+    let kind = match stage.kind {
+        StageKind::Service => "service",
+        StageKind::Shared => "shared",
+        StageKind::Wait => "wait",
+    };
+    let behind = Some(&stage.behind).filter(|behind| !behind.is_empty());
+    json!({
+        "part": stage.part, "lane": stage.lane, "phase": stage.phase, "ps": stage.time.as_ps(), "kind": kind,
+        "behind": behind,
     })
 }
 

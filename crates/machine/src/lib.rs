@@ -1,9 +1,9 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
 
 pub mod blueprint;
-pub mod bottleneck;
 pub mod check;
 pub mod convergence;
+pub mod diagnosis;
 pub mod explain;
 pub mod explain_json;
 pub mod fio_json;
@@ -27,5 +27,6 @@ pub mod run;
 pub mod schema;
 pub mod system_file;
 pub mod text_file;
+pub mod trials;
 pub mod whatif;
 mod wiring;

@@ -26,7 +26,7 @@ const DEPTH_MAX: u64 = 1_024;
 const DEPTHS_MAX: u64 = 4_096;
 
 /// Names of jobs' processes start with it; no part has such a name.
-const JOB: &str = "job ";
+pub(crate) const JOB: &str = "job ";
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,12 @@
 pub mod account;
 pub mod batches;
 pub mod levels;
+pub mod lives;
 pub mod phases;
 pub mod transfers;
 
 pub use account::{Account, LaneAccount, Use};
 pub use batches::Batches;
+pub use lives::Lives;
 pub use phases::{Interval, Phases};
 pub use transfers::{JobTransfers, Transfers};

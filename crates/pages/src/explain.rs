@@ -1,7 +1,7 @@
 //! The page of one run explained: where did the rest go, and what limits it?
 
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::bottleneck::Bottleneck;
+use hopscope_machine::diagnosis::Diagnosis;
 use hopscope_machine::explain::Explained;
 use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
@@ -16,7 +16,7 @@ use crate::measured;
 use crate::page::{Block, Chapter, Page, Section, Tile};
 use crate::study::parameter_table;
 use crate::table::{Cell, Table, Tone};
-use crate::wording::{digits, percent, rate, slug, span, span_ps};
+use crate::wording::{digits, percent, rate, signed_percent, slug, span, span_ps};
 
 /// A run that was explained.
 pub struct Subject<'a> {
@@ -29,15 +29,15 @@ pub struct Subject<'a> {
     /// The run and its account.
     pub explained: &'a Explained,
     /// What limits it.
-    pub bottleneck: Option<&'a Bottleneck>,
+    pub diagnosis: Option<&'a Diagnosis>,
     /// What was measured, beside it.
     pub measured: Option<&'a Comparison>,
 }
 
 /// The page.
 pub fn page(subject: &Subject, command: &str) -> Page {
-    let Subject { system, job, blueprint, explained, bottleneck, measured } = subject;
-    let account = &explained.account.alike();
+    let Subject { system, job, blueprint, explained, diagnosis, measured } = subject;
+    let account = &explained.alike();
     let mut sections = Vec::new();
     let window = format!(
         "The account covers {} of the run, from {} on. Every picosecond of every hop in it has a class and, where it \
@@ -49,14 +49,16 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     first.blocks.push(Block::Figures(vec![account::overview(account)], 1));
     sections.push(first);
     sections.extend(measured.map(measured::section));
-    let mut data = explain_json::report(blueprint, explained, *bottleneck);
+    let mut data = explain_json::report(blueprint, explained, *diagnosis);
     if let Some(comparison) = measured {
         data["measured"] = measured_json::report(comparison);
     }
-    let limiting = bottleneck.and_then(|b| account.lanes.iter().find(|lane| lane.lane == b.lane));
+    let leading = diagnosis.and_then(Diagnosis::leading);
+    let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
+    sections.extend(diagnosis.map(profile));
     sections.extend(path_section(account, limiting));
     sections.push(losses(account, limiting));
-    if let Some(latency) = &account.latency {
+    if let Some(latency) = &explained.latency_alike() {
         let figure = account::latency(latency);
         sections.push(Section::new("latencies", "Latency").block(Block::Figures(vec![figure], 1)));
     }
@@ -68,8 +70,8 @@ pub fn page(subject: &Subject, command: &str) -> Page {
         id: slug(&format!("explain {system}")),
         title: blueprint.title.clone(),
         source: format!("{}; {system}, {job}", blueprint.title),
-        answer: answer(explained, *bottleneck),
-        tiles: tiles(explained, *bottleneck).into_iter().chain(measured.and_then(measured::tile)).collect(),
+        answer: answer(explained, *diagnosis),
+        tiles: tiles(explained, *diagnosis).into_iter().chain(measured.and_then(measured::tile)).collect(),
         sections,
         data,
         csvs: Vec::new(),
@@ -81,32 +83,65 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     }
 }
 
-fn answer(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<String> {
+fn answer(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<String> {
     let mut lines = vec![format!("The jobs get {}, {} IOPS.", rate(explained.throughput()), digits(explained.iops()))];
-    match bottleneck {
-        Some(Bottleneck { lane, why, next, .. }) => {
-            lines.push(format!("Bottleneck: {lane}. {why}"));
-            lines.push(next.clone());
+    match diagnosis {
+        Some(diagnosis) => {
+            lines.push(diagnosis.why.clone());
+            lines.extend(diagnosis.remedies.iter().map(|remedy| {
+                let gain = signed_percent(remedy.gain.throughput.mean);
+                format!("To try: {} (now {}), {gain}.", remedy.change, remedy.instead_of)
+            }));
+            lines.push(diagnosis.then.clone());
         }
-        None => lines.push("No bottleneck can be named: no request ended in the window of the account.".into()),
+        None => lines.push("Too few requests ended in the measured time to say what limits them.".into()),
     }
     lines.retain(|line| !line.is_empty());
     lines
 }
 
-fn tiles(explained: &Explained, bottleneck: Option<&Bottleneck>) -> Vec<Tile> {
+fn tiles(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<Tile> {
     let tile = |name: &str, figure: String, about: String| Tile { name: name.into(), figure, about, tone: Tone::Plain };
     let mut tiles =
         vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(explained.iops())))];
-    if let Some(Bottleneck { lane, phase, share, .. }) = bottleneck {
-        let about = format!("{} of the critical path; most of it {phase}", percent(*share));
-        tiles.push(Tile { tone: Tone::Fair, ..tile("Bottleneck", lane.clone(), about) });
+    if let Some((diagnosis, hop)) = diagnosis.and_then(|diagnosis| Some((diagnosis, diagnosis.leading()?))) {
+        let gain = signed_percent(hop.doubled.throughput.mean);
+        let about = format!("{}: {gain} at twice its pace, at work {}", diagnosis.headline.word(), percent(hop.busy));
+        tiles.push(Tile { tone: Tone::Fair, ..tile("Limited by", hop.hop.clone(), about) });
     }
-    if let Some(latency) = &explained.account.latency {
-        let about = format!("mean of {} requests; 99th percentile {}", latency.mean.count, span(latency.p99.latency));
-        tiles.push(tile("Latency", span(latency.mean.latency), about));
+    if let Some(latency) = &explained.latency {
+        let p99 = latency.p99.as_ref().map_or(String::new(), |p99| format!("; 99th percentile {}", span(p99.mean())));
+        let about = format!("mean of {} requests{p99}", latency.mean.count);
+        tiles.push(tile("Latency", span(latency.mean.mean()), about));
     }
     tiles
+}
+
+/// Every hop at twice its pace.
+fn profile(diagnosis: &Diagnosis) -> Section {
+    let rows = diagnosis.profile.iter().map(|hop| {
+        let figure = |share: f64| Cell::figure(signed_percent(share), share);
+        vec![
+            Cell::words(hop.hop.clone()),
+            figure(hop.doubled.throughput.mean),
+            Cell::figure(percent(hop.doubled.throughput.half_width), hop.doubled.throughput.half_width),
+            figure(hop.doubled.latency.mean),
+            figure(hop.share.throughput.mean),
+            Cell::figure(percent(hop.busy), hop.busy),
+        ]
+    });
+    let columns = [
+        ("hop", "lane"),
+        ("throughput", "throughput_gain"),
+        ("±", "interval"),
+        ("latency", "latency_gain"),
+        ("share of a little more", "share"),
+        ("at work", "busy_share"),
+    ];
+    let words = "Each hop was simulated at twice its pace by itself, with the same requests and draws: what that gains. \
+                 Beside it, its share in a small change: the gain at a twentieth more, over that twentieth.";
+    let table = Table::new("profile-table", "What each hop would gain", &columns, rows.collect());
+    Section::new("profile", "What limits, as trials confirm it").words(words).block(Block::Table(table))
 }
 
 /// The critical path, and beside it the hop that most of it goes through.

@@ -83,7 +83,7 @@ fn performance_tiles(when: &str, got: &Performance) -> Vec<Tile> {
 
 fn limit_words(limit: Option<&Limit>) -> String {
     let Some(limit) = limit else { return "nothing that could be named".into() };
-    format!("{} ({} of the critical path, most of it {})", limit.lane, percent(limit.share), limit.phase)
+    format!("{} ({} at twice its pace)", limit.lane, signed_percent(limit.gain.mean))
 }
 
 fn signed_tick(value: f64) -> String {
@@ -109,7 +109,7 @@ fn upgrade_figure(upgrades: &Upgrades) -> Figure {
     let change = |upgrade: &Upgrade| Change {
         name: upgrade.title.clone(),
         about: match &upgrade.next_limit {
-            Some(limit) => format!("then {} limits, most of it {}", limit.lane, limit.phase),
+            Some(limit) => format!("then {} limits", limit.lane),
             None => String::new(),
         },
         effects: vec![Effect {
@@ -145,7 +145,7 @@ fn upgrade_figure(upgrades: &Upgrades) -> Figure {
             Cell::figure(signed_percent(upgrade.latency), upgrade.latency),
             Cell::figure(span_ps(1e3 * got.latency_mean_ns), got.latency_mean_ns),
             Cell::words(limit.map_or(String::new(), |limit| limit.lane.clone())).note(
-                limit.map_or(String::new(), |limit| format!("{}, most of it {}", percent(limit.share), limit.phase)),
+                limit.map_or(String::new(), |limit| format!("{} at twice its pace", signed_percent(limit.gain.mean))),
             ),
             Cell::words(upgrade.changes.join("; ")).note(also(&upgrade.also_on)),
             Cell::words(upgrade.basis.word()).note(upgrade.basis.text()),
@@ -185,7 +185,7 @@ fn shift_words(shift: Shift) -> String {
 }
 
 fn sensitivity_section(sensitivities: &Sensitivities) -> Section {
-    let Effort { runtime, seeds } = &sensitivities.effort;
+    let Effort { runtime, seeds, .. } = &sensitivities.effort;
     let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let words = format!(
         "Every number of the machine and the job, a little less and a little more. Each figure is the mean of runs of {:.3} s \
@@ -329,7 +329,7 @@ fn ranges(numbers: &[&Sensitivity]) -> Table {
 /// The page of given changes: before and after.
 pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &str) -> Page {
     let (before, after) = (&compared.before, &compared.after);
-    let accounts = [before, after].map(|side| side.explained.account.alike());
+    let accounts = [before, after].map(|side| side.explained.alike());
     let sides = [("before", "Before", &accounts[0]), ("after", "After", &accounts[1])];
     let both = |draw: &dyn Fn(&Account) -> Option<Figure>| -> Vec<Figure> {
         let figure = |(id, words, account): &(&str, &str, &Account)| Some(labelled(draw(account)?, id, words));
@@ -352,7 +352,10 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
         hops = hops.block(Block::Heading(name.clone())).block(Block::Figures(figures, 2));
     }
     sections.push(hops);
-    let latencies = both(&|account| account.latency.as_ref().map(account::latency));
+    let latency = |(side, (id, words, _)): (&Side, &(&str, &str, &Account))| {
+        Some(labelled(account::latency(&side.explained.latency_alike()?), id, words))
+    };
+    let latencies: Vec<Figure> = [before, after].into_iter().zip(&sides).filter_map(latency).collect();
     if !latencies.is_empty() {
         sections.push(Section::new("latencies", "Latency").block(Block::Figures(latencies, 1)));
     }

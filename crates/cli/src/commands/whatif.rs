@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hopscope_kernel::Time;
 use hopscope_machine::problem::{self, Problem, Problems, Sources};
-use hopscope_machine::run::Failure;
+use hopscope_machine::run::{Failure, Options};
 use hopscope_machine::whatif::{
     self, Change, Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade,
     Upgrades, json,
@@ -14,7 +14,7 @@ use hopscope_pages::whatif::{self as pages, Outlook};
 use hopscope_parts::parameters::Place;
 
 use crate::answer::{Answer, Refusal};
-use crate::inputs::Work;
+use crate::inputs::{self, Work};
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
@@ -91,9 +91,12 @@ impl Args {
             steps.at(news.done, news.of, news.what);
         };
         let system = self.work.system();
+        let until = inputs::until(&setting.jobs);
+        let options = Options { seed: self.seed, until, ..Options::default() };
         let answer = if changes.is_empty() {
-            whatif::upgrades(&setting, &library, &mut sources, self.seed, &progress).and_then(|upgrades| {
-                let numbers = whatif::sensitivities(&setting, self.seed, &progress)?;
+            whatif::base(&setting, options).and_then(|base| {
+                let upgrades = whatif::upgrades(&setting, &library, &mut sources, options, &base, &progress)?;
+                let numbers = whatif::sensitivities(&setting, self.seed, &base, &progress)?;
                 let answer = if self.json {
                     Answer::json(&json::outlook(system, &upgrades, &numbers))
                 } else {
@@ -107,7 +110,7 @@ impl Args {
                 }))
             })
         } else {
-            whatif::compare(&setting, &changes, &library, &mut sources, self.seed).map(|compared| {
+            whatif::compare(&setting, &changes, &library, &mut sources, options).map(|compared| {
                 let answer = if self.json {
                     Answer::json(&json::comparison(system, &compared))
                 } else {
@@ -179,8 +182,9 @@ fn share(share: f64) -> String {
 
 /// What holds a run back, in a few words.
 fn limit_words(limit: Option<&Limit>) -> String {
-    let Some(limit) = limit else { return "nothing".to_string() };
-    format!("{} ({:.0} %): {}", limit.lane, 100.0 * limit.share, limit.phase)
+    limit.map_or("nothing that could be named".to_string(), |limit| {
+        format!("{} ({} at twice its pace)", limit.lane, percent(limit.gain.mean))
+    })
 }
 
 fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool) -> String {
@@ -207,13 +211,15 @@ fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool
 }
 
 fn effort(numbers: &Sensitivities) -> String {
-    let Effort { runtime, seeds } = &numbers.effort;
+    let Effort { ramp, runtime, seeds } = &numbers.effort;
     let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let still = numbers.numbers.iter().filter(|number| number.is_nothing()).count();
     format!(
-        "Each figure is the mean of runs of {:.3} s simulated with the seeds {}, the same before and after. \
+        "Each figure is the mean of runs of {:.3} s simulated after {:.3} s, with the seeds {} and more where they did not \
+         say enough, the same before and after. \
          {} numbers were moved: {still} of them change nothing, and parts refused {} values.",
         runtime.as_seconds_f64(),
+        ramp.as_seconds_f64(),
         list.join(", "),
         numbers.numbers.len(),
         numbers.refused
@@ -292,7 +298,7 @@ fn comparison(compared: &Comparison) -> String {
         row("limited by", figures(|side| limit_words(side.limit.as_ref())), String::new()),
     ];
     out += &format!("\n{}", table(&["", "before", "after", ""], 1, rows));
-    let alike = [&compared.before, &compared.after].map(|side| side.explained.account.alike());
+    let alike = [&compared.before, &compared.after].map(|side| side.explained.alike());
     let accounts = alike.each_ref();
     out += &format!("\n{}\n{}", bold("Lanes, shares of the time"), lanes(accounts));
     let paths = accounts.map(|account| account.path.iter().map(|entry| (String::new(), entry)).collect());

@@ -11,6 +11,7 @@ mod words;
 
 use hopscope_kernel::Time;
 use hopscope_observe::account::Account;
+use hopscope_observe::lives::Latency;
 
 use self::file::{Given, Got, Measured, MeasuredJob, SIDES};
 use crate::explain::Explained;
@@ -217,7 +218,7 @@ pub fn compare(file: &str, measured: &Measured, pairing: &Pairing, jobs: &[Job],
         simulated: rows.iter().filter_map(|row| of(row).simulated).reduce(|a, b| a + b),
     };
     let (throughput, iops) = (sum(|row| row.throughput), sum(|row| row.iops));
-    let ceilings = ceilings(&explained.account, explained.throughput());
+    let ceilings = ceilings(&explained.account, explained.latency.as_ref(), explained.throughput());
     let got = throughput.measured.unwrap_or(0.0);
     let limits = || ceilings.iter().enumerate().filter_map(|(index, hop)| Some((index, hop.lowest()?)));
     let is_exceeded = |limit: f64| got > limit * (1.0 + TOLERANCE);
@@ -285,10 +286,11 @@ fn as_fio_has_it(job: &JobOutcome, side: usize) -> Option<Got> {
     })
 }
 
-fn ceilings(account: &Account, throughput: f64) -> Vec<Ceiling> {
+fn ceilings(account: &Account, latency: Option<&Latency>, throughput: f64) -> Vec<Ceiling> {
     let is_waited_for = |lane: &str| {
-        let latencies = account.latency.iter().flat_map(|latency| &latency.mean.entries);
-        account.path.iter().chain(latencies).any(|entry| entry.lane == lane)
+        let stages = latency.iter().flat_map(|latency| &latency.mean.stages);
+        let stages = stages.map(|stage| stage.lane.as_str());
+        account.path.iter().map(|entry| entry.lane.as_str()).chain(stages).any(|known| known == lane)
     };
     let hops = account.lanes.iter().map(|lane| {
         let busy_share = lane.busy_share();

@@ -55,14 +55,19 @@ fn limit(limit: Option<&Limit>) -> Value {
         json!({
             "part": limit.part,
             "lane": limit.lane,
-            "phase": limit.phase,
-            "share": limit.share,
+            "gain": limit.gain.mean,
+            "interval": limit.gain.half_width,
+            "busy_share": limit.busy,
         })
     })
 }
 
 fn effort(effort: &Effort) -> Value {
-    json!({ "simulated_seconds": effort.runtime.as_seconds_f64(), "seeds": effort.seeds })
+    json!({
+        "ramp_seconds": effort.ramp.as_seconds_f64(),
+        "simulated_seconds": effort.runtime.as_seconds_f64(),
+        "seeds": effort.seeds,
+    })
 }
 
 fn upgrade(upgrade: &Upgrade) -> Value {

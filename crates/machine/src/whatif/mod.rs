@@ -1,7 +1,6 @@
 //! What would it buy? A machine and its work, changed, before and after.
 //!
 //! - `change`: changes as people write them, on the command line and in upgrade files, and what they make.
-//! - `trial`: short runs of the same requests, before and after.
 //! - `sensitivity`: every number moved a little.
 //! - `upgrades`: the changes of `data/upgrades/` that fit a machine.
 //! - `comparison`: given changes, before and after, with both accounts.
@@ -12,42 +11,20 @@ mod change;
 mod comparison;
 pub mod json;
 mod sensitivity;
-mod trial;
 pub mod upgrades;
 
-use hopscope_kernel::Time;
-use hopscope_observe::Account;
 use hopscope_parts::parameters::Basis;
 
-use crate::blueprint::Blueprint;
-use crate::bottleneck::path_by_lane;
-use crate::explain::Explained;
-use crate::job_file::Job;
+use crate::diagnosis;
+use crate::explain::{EXTENT, Explained, explain};
+use crate::problem::Problem;
+use crate::run::{Failure, Options};
 
+pub use crate::trials::{Effort, Performance, Setting, Shift};
 pub use change::{Change, Changed, apply};
 pub use comparison::compare;
 pub use sensitivity::sensitivities;
 pub use upgrades::upgrades;
-
-/// A machine and what it is to do.
-#[derive(Clone)]
-pub struct Setting {
-    /// The machine.
-    pub blueprint: Blueprint,
-    /// Its jobs.
-    pub jobs: Vec<Job>,
-}
-
-/// What all jobs together got.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Performance {
-    /// Bytes per second.
-    pub throughput_bytes_per_s: f64,
-    /// Mean latency of all transfers.
-    pub latency_mean_ns: f64,
-    /// Transfers ended.
-    pub transfers: u64,
-}
 
 /// How one change of a number acts, against the machine as it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,22 +35,6 @@ pub struct Effect {
     pub throughput: Shift,
     /// Of the mean latency.
     pub latency: Shift,
-}
-
-/// A relative change, 0.02 for 2 % more: the mean over the seeds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shift {
-    /// The mean.
-    pub mean: f64,
-    /// Half-width of its 95 % interval; zero where all seeds agree.
-    pub half_width: f64,
-}
-
-impl Shift {
-    /// How large it is at least, either way; zero where its interval reaches zero.
-    pub fn sure(self) -> f64 {
-        (self.mean.abs() - self.half_width).max(0.0)
-    }
 }
 
 /// How far a number can be moved in the direction that helps.
@@ -158,37 +119,24 @@ pub struct Sensitivities {
     pub effort: Effort,
 }
 
-/// How short runs were made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Effort {
-    /// Simulated time of each, after the ramp.
-    pub runtime: Time,
-    /// Each was made with these seeds, before and after.
-    pub seeds: Vec<u64>,
-}
-
-/// What limits a run: the lane that most of its critical path goes through.
+/// What limits a run: the hop that gains most at twice its pace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// The part.
+    /// The part, or the parts that are alike.
     pub part: String,
-    /// Its lane.
+    /// The hop.
     pub lane: String,
-    /// What the lane is at for the largest part of that.
-    pub phase: String,
-    /// Share of the critical path that goes through the lane.
-    pub share: f64,
+    /// What twice its pace gains.
+    pub gain: Shift,
+    /// How much of the time it works.
+    pub busy: f64,
 }
 
 impl Limit {
-    /// What limits the run of this account; nothing where no request ended in it.
-    pub fn of(account: &Account) -> Option<Limit> {
-        let account = &account.alike();
-        let (part, lane, time) = path_by_lane(account).into_iter().next()?;
-        let phase =
-            account.path.iter().filter(|entry| entry.lane == lane).max_by_key(|entry| entry.time)?.phase.clone();
-        let all = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
-        Some(Limit { part, lane, phase, share: time.as_ps() as f64 / all.as_ps().max(1) as f64 })
+    /// What limits a setting of which that run was explained; nothing where too few requests ended.
+    pub fn of(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<Limit>, Failure> {
+        let leading = diagnosis::leading(setting, seed, explained)?;
+        Ok(leading.map(|hop| Limit { part: hop.part, lane: hop.hop, gain: hop.doubled.throughput, busy: hop.busy }))
     }
 }
 
@@ -270,4 +218,14 @@ pub struct News<'a> {
     pub what: &'a str,
     /// Relative change of the throughput that it found; nothing where the part refused.
     pub throughput: Option<f64>,
+}
+
+/// The machine as it is: the run that others are compared with, and its account.
+pub fn base(setting: &Setting, options: Options) -> Result<Explained, Failure> {
+    explain(&setting.blueprint, &setting.jobs, options, EXTENT, None)
+}
+
+fn too_few() -> Failure {
+    let problem = Problem::nowhere("too few transfers ended in the measured time to compare anything");
+    Failure::Input(problem.help("give the jobs a longer runtime").into())
 }

@@ -2,15 +2,15 @@
 
 use hopscope_kernel::Time;
 use hopscope_parts::parameters::{Place, Value};
-use rayon::prelude::*;
 
 use super::amount::{a_little, amount, further};
 use super::change::JOB;
-use super::trial::Trial;
-use super::{Beyond, Effect, Effort, News, Progress, Range, Sensitivities, Sensitivity, Setting};
+use super::{Beyond, Effect, News, Progress, Range, Sensitivities, Sensitivity, Setting, too_few};
+use crate::explain::Explained;
 use crate::job_file::Job;
 use crate::quantity;
 use crate::run::Failure;
+use crate::trials::{Gain, Shift, Trials};
 
 /// Numbers whose range is found out.
 const RANGES: usize = 6;
@@ -32,18 +32,20 @@ struct Knob {
 /// The machine as it is, to which every other one is compared.
 struct Bench<'a> {
     setting: &'a Setting,
-    before: Trial,
-    ramp: Time,
-    effort: Effort,
+    trials: Trials<'a>,
 }
 
 /// Moves every number a tenth either way (what is counted by one at least; a size that is a power of two to its
-/// half and its double), runs each with the same seeds as the machine as it is, and ranks them by their effects.
-pub fn sensitivities(setting: &Setting, seed: u64, progress: Progress<'_>) -> Result<Sensitivities, Failure> {
-    let effort = Effort::for_trials(setting, seed)?;
-    let before = Trial::run(setting, &effort)?;
-    let ramp = effort.shortened(&setting.jobs).iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-    let bench = Bench { setting, before, ramp, effort };
+/// half and its double), tries each against the machine as it is, of which `base` is a run, and ranks them by their
+/// effects.
+pub fn sensitivities(
+    setting: &Setting,
+    seed: u64,
+    base: &Explained,
+    progress: Progress<'_>,
+) -> Result<Sensitivities, Failure> {
+    let trials = Trials::new(setting, seed, &base.outcome).ok_or_else(too_few)?;
+    let mut bench = Bench { setting, trials };
     let knobs = knobs(setting);
     let moves: Vec<(usize, String)> = knobs
         .iter()
@@ -68,46 +70,35 @@ pub fn sensitivities(setting: &Setting, seed: u64, progress: Progress<'_>) -> Re
     });
     bench.find_ranges(&mut ranked, progress)?;
     let numbers = ranked.into_iter().map(|(number, _)| number).collect();
-    Ok(Sensitivities { before: bench.before.performance, numbers, refused, effort: bench.effort })
+    let (before, effort) = (bench.trials.performance()?, bench.trials.effort().clone());
+    Ok(Sensitivities { before, numbers, refused, effort })
 }
 
 impl Bench<'_> {
-    /// What each move does, several at a time; nothing for those that are refused.
+    /// What each move does; nothing for those that are refused.
     fn effects_of(
-        &self,
+        &mut self,
         knobs: &[Knob],
         moves: &[(usize, String)],
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Effect>>, Failure> {
-        let done = std::sync::atomic::AtomicUsize::new(0);
-        let one = |(index, text): &(usize, String)| {
-            let effect = self.effect_of(&knobs[*index], text)?;
-            let done = 1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let what = format!("{} {text}", knobs[*index].path);
-            progress(News {
-                done,
-                of: moves.len(),
-                what: &what,
-                throughput: effect.as_ref().map(|e| e.throughput.mean),
-            });
-            Ok(effect)
+        let turned: Vec<Option<Setting>> =
+            moves.iter().map(|(index, text)| knobs[*index].turned(self.setting, text)).collect();
+        let possible: Vec<Setting> = turned.iter().flatten().cloned().collect();
+        let steps = |done, of| progress(News { done, of, what: "numbers moved", throughput: None });
+        let mut gains = self.trials.gains(&possible, &steps)?.into_iter();
+        let effect = |(turned, (_, text)): (&Option<Setting>, &(usize, String))| {
+            let gain: Gain = turned.as_ref().and_then(|_| gains.next().flatten())?;
+            // Of a latency, less is better.
+            let longer = 1.0 / (1.0 + gain.latency.mean);
+            let latency = Shift { mean: longer - 1.0, half_width: gain.latency.half_width * longer * longer };
+            Some(Effect { changed_to: text.clone(), throughput: gain.throughput, latency })
         };
-        moves.par_iter().map(one).collect()
-    }
-
-    fn effect_of(&self, knob: &Knob, text: &str) -> Result<Option<Effect>, Failure> {
-        let Some(changed) = knob.turned(self.setting, text) else { return Ok(None) };
-        let after = match Trial::run(&changed, &self.effort) {
-            // A part refuses what cannot be built, a device what it has no room for.
-            Err(Failure::Input(_)) => return Ok(None),
-            after => after?,
-        };
-        let [throughput, latency] = self.before.effect(&after, self.ramp);
-        Ok(Some(Effect { changed_to: text.to_string(), throughput, latency }))
+        Ok(turned.iter().zip(moves).map(effect).collect())
     }
 
     /// Moves the first few that help further in the direction that helps.
-    fn find_ranges(&self, ranked: &mut [(Sensitivity, Knob)], progress: Progress<'_>) -> Result<(), Failure> {
+    fn find_ranges(&mut self, ranked: &mut [(Sensitivity, Knob)], progress: Progress<'_>) -> Result<(), Failure> {
         let helps = |(number, knob): &&mut (Sensitivity, Knob)| {
             number.size() >= RANGE_MIN && helping(&knob.value, &number.effects).is_some()
         };

@@ -6,10 +6,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::amount::amount;
 use super::change::{Change, Changed, apply};
-use super::comparison::side;
-use super::trial::Trial;
-use super::{Effort, Limit, News, Performance, Progress, Setting, Upgrade, Upgrades};
+use super::{Limit, News, Progress, Setting, Upgrade, Upgrades, base as run_base, too_few};
 use crate::blueprint::Blueprint;
+use crate::explain::Explained;
 use crate::job_file;
 use crate::library::Library;
 use crate::parameter_table::{TableReader, document};
@@ -17,6 +16,7 @@ use crate::problem::{Problem, Problems, Sources, place};
 use crate::quantity;
 use crate::rewiring::NOT_THERE;
 use crate::run::{Failure, Options};
+use crate::trials::{Trials, performance};
 
 /// The key that tells an upgrade file from others.
 pub(crate) const APPLIES_TO: &str = "applies_to";
@@ -183,10 +183,11 @@ pub fn upgrades(
     setting: &Setting,
     library: &Library,
     sources: &mut Sources,
-    seed: u64,
+    options: Options,
+    base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Upgrades, Failure> {
-    let effort = Effort::for_trials(setting, seed)?;
+    let effort = Trials::new(setting, options.seed, &base.outcome).ok_or_else(too_few)?.effort().clone();
     let (mut candidates, mut do_not_fit) = (Vec::new(), Vec::new());
     for name in library.upgrades().map(String::from).collect::<Vec<_>>() {
         let Some(text) = library.upgrade(&name).cloned() else { continue };
@@ -197,10 +198,13 @@ pub fn upgrades(
             Err(problems) => do_not_fit.push((name, problems.to_string())),
         }
     }
-    let (before, limit) = measure(setting, &effort)?;
+    let before = performance(&base.outcome).ok_or_else(too_few)?;
+    let limit = Limit::of(setting, options.seed, base)?;
     let done = std::sync::atomic::AtomicUsize::new(0);
     let one = |candidate: &Candidate| {
-        let (performance, next_limit) = measure(&candidate.changed.setting, &effort)?;
+        let after = run_base(&candidate.changed.setting, options)?;
+        let performance = performance(&after.outcome).ok_or_else(too_few)?;
+        let next_limit = Limit::of(&candidate.changed.setting, options.seed, &after)?;
         let Candidate { name, file, changed } = candidate;
         let gain = performance.throughput_bytes_per_s / before.throughput_bytes_per_s - 1.0;
         let latency = performance.latency_mean_ns / before.latency_mean_ns - 1.0;
@@ -213,12 +217,4 @@ pub fn upgrades(
     let mut upgrades: Vec<Upgrade> = candidates.par_iter().map(one).collect::<Result<_, Failure>>()?;
     upgrades.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| a.name.cmp(&b.name)));
     Ok(Upgrades { before, limit, upgrades, do_not_fit, effort })
-}
-
-/// What a setting gets, and what limits it.
-fn measure(setting: &Setting, effort: &Effort) -> Result<(Performance, Option<Limit>), Failure> {
-    let performance = Trial::run(setting, effort)?.performance;
-    let short = Setting { blueprint: setting.blueprint.clone(), jobs: effort.shortened(&setting.jobs) };
-    let options = Options { seed: effort.seeds[0], ..Options::default() };
-    Ok((performance, side(&short, options)?.limit))
 }

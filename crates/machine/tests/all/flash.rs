@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Ended, Label, Sim, Time};
+use hopscope_kernel::{Ended, Errand, Label, Sim, Time};
 use hopscope_observe::account::{Account, Extent, Ledger, Use};
 use hopscope_parts::flash::{Flash, Spec, State};
 
@@ -49,7 +49,7 @@ fn account(state: State, reads: bool, writes: bool, bytes: u32) -> Account {
                 if writes && (!reads || step % 2 == 0) {
                     flash.write(unit * 4_096, bytes).await;
                 } else {
-                    flash.read(unit * 4_096, bytes).await;
+                    flash.read(unit * 4_096, bytes, Errand::NOBODY).await;
                 }
                 s.transferred(&DONE, since, bytes);
             }

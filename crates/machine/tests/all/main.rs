@@ -3,11 +3,13 @@
 mod account;
 mod drivers;
 mod flash;
+mod lives;
 mod machines;
 mod measured;
 mod mixes;
 mod nvme;
 mod paces;
+mod paces_of_drives;
 mod pci_x;
 mod pcie;
 mod raid;

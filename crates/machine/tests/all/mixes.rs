@@ -8,7 +8,7 @@ use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Failure, Options, Outcome, run};
-use hopscope_machine::whatif::{Setting, sensitivities};
+use hopscope_machine::whatif::{Setting, base, sensitivities};
 use hopscope_observe::account::Use;
 
 const ONE: &str = "piix4e-one-disk";
@@ -123,7 +123,8 @@ fn a_mix_and_its_think_time_are_numbers_that_can_be_moved() {
     let (blueprint, jobs) =
         read("--rw=rw --rwmixread=60 --bs=4k --size=64k --thinktime=900 --time_based --runtime=100ms");
     let setting = Setting { blueprint, jobs: jobs.jobs };
-    let found = sensitivities(&setting, 1, &|_| {}).expect("the job runs");
+    let base = base(&setting, Options::default()).expect("the job runs");
+    let found = sensitivities(&setting, 1, &base, &|_| {}).expect("the job runs");
     let of = |name: &str| found.numbers.iter().find(|number| number.parameter == name).expect("a number of the job");
     let think = of("job.thinktime");
     assert_eq!((think.value.as_str(), of("job.rwmixread").value.as_str()), ("900 us", "60 %"));

@@ -1,6 +1,8 @@
 //! What a pace is: with every lane at half its pace, and the workload's own times doubled, a run records the same spans
 //! with every time doubled. A span that a part forgot to ask its lane for shows at once, by name.
 
+pub mod nvme;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -21,14 +23,14 @@ impl Observer for Spans {
     }
 }
 
-struct Recorded {
-    spans: Vec<Span>,
-    lanes: Vec<String>,
+pub struct Recorded {
+    pub spans: Vec<Span>,
+    pub lanes: Vec<String>,
     processes: Vec<String>,
     transfers: usize,
 }
 
-fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
+pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let (sim, spans) = (Sim::new(), Spans::default());
     let options = Options { seed: 7, trains, ..Options::default() };
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
@@ -37,31 +39,28 @@ fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     expand(&spans.0.borrow(), |lane| clocks[usize::from(lane)], |span| all.push(span));
     // What the end of the run cuts short is not compared.
     let cut = Time::ps(outcome.simulated.as_ps() / 20 * 19);
-    all.retain(|span| span.kind != Kind::Mark && span.at + length(span) < cut);
+    all.retain(|span| span.kind != Kind::Mark && span.at + span.span < cut);
     all.sort_by_key(|span| (span.at, *span));
     let transfers = all.iter().filter(|span| span.kind == Kind::Transfer).count();
     let lanes = sim.lanes().into_iter().map(|lane| lane.0).collect();
     Recorded { spans: all, lanes, processes: sim.processes(), transfers }
 }
 
-/// A request's number is no length.
-fn length(span: &Span) -> Time {
-    match span.kind {
-        Kind::TakeUp | Kind::TakeUpToo | Kind::Issue => Time::ZERO,
-        _ => span.span,
-    }
-}
-
 fn doubled(span: &Span) -> Span {
-    let length = if length(span) == Time::ZERO { span.span } else { span.span * 2 };
-    Span { at: span.at * 2, span: length, ..*span }
+    Span { at: span.at * 2, span: span.span * 2, ..*span }
 }
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
+    read_as(system, ("", ""), options)
+}
+
+/// A shipped system with a word of its text replaced, and a job.
+fn read_as(system: &str, (word, by): (&str, &str), options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut sources = Sources::default();
     let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
+    let replaced = if word.is_empty() { text.text } else { text.text.replace(word, by).into() };
+    let file = sources.add(text.name, replaced);
     let blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
     let words: Vec<&str> = options.split(' ').collect();
     (blueprint, job_file::read_options(&mut sources, &words).expect("right options").jobs)
@@ -70,6 +69,11 @@ fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
 /// Holds the law of a system and a job; says which span differs first.
 fn doubles(system: &str, options: &str) {
     let (blueprint, jobs) = read(system, options);
+    doubles_on(&format!("{system} {options}"), &blueprint, &jobs);
+}
+
+/// The same of a machine that has been read; `what` says which.
+pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     let mut slow = blueprint.clone();
     for hop in blueprint.hops() {
         slow.pace(&hop.name, Pace::new(1, 2).expect("a pace")).expect("a hop");
@@ -83,16 +87,16 @@ fn doubles(system: &str, options: &str) {
     };
     let slow_jobs: Vec<Job> = jobs.iter().map(later).collect();
     for trains in [true, false] {
-        let (is, should) = (record(&slow, &slow_jobs, trains), record(&blueprint, &jobs, trains));
-        assert!(should.transfers >= 3, "{system} {options}: only {} requests", should.transfers);
+        let (is, should) = (record(&slow, &slow_jobs, trains), record(blueprint, jobs, trains));
+        assert!(should.transfers >= 3, "{what}: only {} requests", should.transfers);
         let wanted: Vec<Span> = should.spans.iter().map(doubled).collect();
         if is.spans != wanted {
-            panic!("{system} {options}, trains {trains}: {}", first_difference(&is, &wanted));
+            panic!("{what}, trains {trains}: {}", first_difference(&is, &wanted));
         }
     }
 }
 
-fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
+pub fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
     let at = (0..).find(|&at| is.spans.get(at) != wanted.get(at)).unwrap_or(0);
     let words = |span: Option<&Span>| {
         span.map_or("nothing".to_string(), |s| {

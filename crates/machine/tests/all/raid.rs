@@ -30,7 +30,7 @@ fn machine(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job
 }
 
 /// All at once: an array of other drives has another level, too.
-fn put(blueprint: &mut Blueprint, changes: &[&str]) {
+pub fn put(blueprint: &mut Blueprint, changes: &[&str]) {
     for change in changes {
         let (path, text) = change.split_once('=').expect("path=value");
         let entry = blueprint.entry_mut(path).unwrap_or_else(|problem| panic!("{change}: {problem:?}"));

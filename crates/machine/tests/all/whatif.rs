@@ -6,7 +6,7 @@ use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problems, Sources, place};
 use hopscope_machine::run::{Options, run};
 use hopscope_machine::whatif::{
-    Beyond, Change, Changed, News, Sensitivities, Setting, apply, compare, sensitivities, upgrades,
+    Beyond, Change, Changed, News, Sensitivities, Setting, Upgrades, apply, base, compare, sensitivities, upgrades,
 };
 
 const ONE: &str = "piix4e-one-disk";
@@ -137,7 +137,14 @@ fn what_does_not_fit_is_refused_with_its_place_and_what_would_fit() {
 
 fn sensitive(system: &str, options: &str) -> Sensitivities {
     let (setting, ..) = setting(system, options);
-    sensitivities(&setting, 1, &|_| {}).unwrap_or_else(|failure| panic!("{failure:?}"))
+    let base = base(&setting, Options::default()).expect("the jobs run");
+    sensitivities(&setting, 1, &base, &|_| {}).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+fn upgraded(setting: &Setting, library: &Library, sources: &mut Sources) -> Upgrades {
+    let base = base(setting, Options::default()).expect("the jobs run");
+    let found = upgrades(setting, library, sources, Options::default(), &base, &|_| {});
+    found.unwrap_or_else(|failure| panic!("{}: {failure:?}", setting.blueprint.title))
 }
 
 #[test]
@@ -169,14 +176,16 @@ fn the_same_question_has_the_same_answer_and_every_move_is_reported() {
         seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     };
     let (setting, ..) = setting(ONE, options);
-    let found = sensitivities(&setting, 1, &count).expect("the job runs");
+    let base = base(&setting, Options::default()).expect("the job runs");
+    let found = sensitivities(&setting, 1, &base, &count).expect("the job runs");
     assert!(seen.into_inner() >= found.refused + found.numbers.iter().map(|n| n.effects.len()).sum::<usize>());
 }
 
 #[test]
 fn a_job_without_a_transfer_in_its_time_is_wrong_input() {
     let (setting, ..) = setting(ONE, "--rw=read --bs=64k --runtime=1ms");
-    assert!(sensitivities(&setting, 1, &|_| {}).is_err());
+    let refused = base(&setting, Options::default()).and_then(|base| sensitivities(&setting, 1, &base, &|_| {}));
+    assert!(refused.is_err());
 }
 
 #[test]
@@ -185,12 +194,11 @@ fn every_shipped_upgrade_fits_a_shipped_system() {
     let library = Library::new(None).expect("the shipped files can be read");
     for system in library.systems() {
         let (setting, library, mut sources) = setting(system, REWRITE);
-        let found =
-            upgrades(&setting, &library, &mut sources, 1, &|_| {}).unwrap_or_else(|f| panic!("{system}: {f:?}"));
+        let found = upgraded(&setting, &library, &mut sources);
         assert!(found.upgrades.is_sorted_by(|a, b| a.gain >= b.gain));
         for upgrade in &found.upgrades {
             assert!(!upgrade.changes.is_empty() && upgrade.basis.text().len() > 6, "{upgrade:?}");
-            assert!(upgrade.next_limit.as_ref().is_some_and(|limit| limit.share > 0.0), "{upgrade:?}");
+            assert!(upgrade.next_limit.as_ref().is_some_and(|limit| limit.gain.mean > 0.0), "{upgrade:?}");
         }
         assert_eq!(found.upgrades.len() + found.do_not_fit.len(), library.upgrades().count());
         fitting.extend(found.upgrades.into_iter().map(|upgrade| upgrade.name));
@@ -204,7 +212,7 @@ fn every_shipped_upgrade_fits_a_shipped_system() {
 fn an_upgrade_buys_where_its_part_limits_and_nothing_where_it_does_not() {
     let gain = |system: &str, options: &str, name: &str| {
         let (setting, library, mut sources) = setting(system, options);
-        let found = upgrades(&setting, &library, &mut sources, 1, &|_| {}).expect("the jobs run");
+        let found = upgraded(&setting, &library, &mut sources);
         let one = found.upgrades.iter().find(|upgrade| upgrade.name == name);
         one.map(|upgrade| upgrade.gain)
     };
@@ -255,7 +263,8 @@ fn a_comparison_has_both_accounts() {
     let (setting, library, mut sources) = setting(ONE, REWRITE);
     let at = place(sources.add("command line", "pci.clock=x1.1"), 0..14);
     let faster = Change::assignment("pci.clock=x1.1", at).expect("a right change");
-    let compared = compare(&setting, &[faster], &library, &mut sources, 1).unwrap_or_else(|f| panic!("{f:?}"));
+    let compared =
+        compare(&setting, &[faster], &library, &mut sources, Options::default()).unwrap_or_else(|f| panic!("{f:?}"));
     let (before, after) = (&compared.before, &compared.after);
     assert!(after.performance.throughput_bytes_per_s > 1.05 * before.performance.throughput_bytes_per_s);
     assert!(after.performance.latency_mean_ns < before.performance.latency_mean_ns);

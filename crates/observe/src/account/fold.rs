@@ -4,14 +4,11 @@ use hopscope_kernel::{Class, Rate, Sim, Time};
 
 use super::blame::{Bill, Blame, Item, Stretch, UNATTRIBUTED, Way};
 use super::ledger::Ledger;
-use super::timelines::{Interval, LaneLine, Timelines, Transfer};
-use super::{Account, Capacity, Entry, LaneAccount, Latency, Split, Use};
+use super::timelines::{Interval, LaneLine, Timelines};
+use super::{Account, Capacity, Entry, LaneAccount, Use};
 
 /// Slices of the window in which utilisation is given.
 const SLICES: u64 = 120;
-/// A class of latencies is the mean of the ranks within this share of it.
-const RANKS: f64 = 0.005;
-
 /// What the account of a run failed on: a defect of a part, with what was going on.
 pub type Unaccountable = String;
 
@@ -30,9 +27,11 @@ impl Account {
         let used = |line: &LaneLine| line.intervals.iter().any(works);
         let lanes = (0..lines.lanes.len()).filter(|&number| used(&lines.lanes[number]));
         let lanes = lanes.map(|number| fold.lane(number)).collect::<Result<Vec<_>, _>>()?;
-        let (path, latency) = (fold.path()?, fold.latency()?);
+        let path = fold.path()?;
+        let ended = lines.transfers.iter().filter(|transfer| transfer.ended > from && transfer.ended <= until);
+        let requests = ended.count() as u64;
         let Timelines { from, until, .. } = lines;
-        Ok((!lanes.is_empty()).then_some(Account { from, until, lanes, path, latency }))
+        Ok((!lanes.is_empty()).then_some(Account { from, until, lanes, path, requests }))
     }
 }
 
@@ -162,7 +161,7 @@ impl Fold<'_> {
         Ok(self.path_entries(bill))
     }
 
-    /// Answers along a request's way: what the workload waits for there is the request itself.
+    /// Answers along the path: what the workload waits for there is the request itself.
     fn path_entries(&self, bill: Bill) -> Vec<Entry> {
         let class = |item: &Item| match item.phase.class {
             Class::Payload | Class::Through => Use::Payload,
@@ -181,39 +180,6 @@ impl Fold<'_> {
         }
         entries.sort_by(|a, b| (b.time, &a.lane, &a.phase).cmp(&(a.time, &b.lane, &b.phase)));
         entries
-    }
-
-    fn latency(&mut self) -> Result<Option<Latency>, Unaccountable> {
-        let Stretch { from, until } = self.window;
-        let lines = self.lines;
-        let within = lines.transfers.iter().filter(|t| t.issued >= from && t.ended <= until);
-        let mut requests: Vec<(Time, Bill)> = Vec::new();
-        for Transfer { who, issued, ended } in within {
-            let (stretch, mut bill) = (Stretch { from: *issued, until: *ended }, Bill::default());
-            self.blame.before(*who, stretch, *ended, Way::new(None), &mut bill)?;
-            requests.push((lines.measure(*issued, *ended), bill));
-        }
-        requests.sort_by_key(|request| request.0);
-        if requests.is_empty() {
-            return Ok(None);
-        }
-        let around = |rank: f64| {
-            let (last, n) = (requests.len() - 1, requests.len() as f64);
-            let low = (((rank - RANKS) * n).floor().max(0.0) as usize).min(last);
-            let high = (((rank + RANKS) * n).ceil() as usize).clamp(low + 1, last + 1);
-            self.split(&requests[low..high])
-        };
-        Ok(Some(Latency { mean: self.split(&requests), median: around(0.5), p99: around(0.99) }))
-    }
-
-    fn split(&self, requests: &[(Time, Bill)]) -> Split {
-        let (mut bill, mut sum) = (Bill::default(), Time::ZERO);
-        for (latency, items) in requests {
-            sum += *latency;
-            items.0.iter().for_each(|(item, time)| bill.add(*item, *time));
-        }
-        let count = requests.len() as u64;
-        Split { latency: Time::ps(sum.as_ps() / count), count, entries: self.path_entries(bill), sum }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loss account: where the time of every lane went, and why, over a window of a run.
 //!
-//! Everything is in integer picoseconds and sums exactly: the entries of a lane add up to the window, the phases
-//! of a latency to that latency.
+//! Everything is in integer picoseconds and sums exactly: the entries of a lane add up to the window. (Where the latency
+//! of a request went is in `lives`.)
 
 mod alike;
 mod blame;
@@ -12,6 +12,7 @@ mod timelines;
 
 use hopscope_kernel::Time;
 
+pub use alike::Names;
 pub use fold::Unaccountable;
 pub use ledger::{Extent, Ledger};
 
@@ -85,30 +86,6 @@ pub struct LaneAccount {
     pub busy: Vec<Time>,
 }
 
-/// A latency and what it went into.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Split {
-    /// Mean latency of the class.
-    pub latency: Time,
-    /// Requests in the class.
-    pub count: u64,
-    /// What it went into, the largest first. Sums over all requests of the class: they add up to `sum`.
-    pub entries: Vec<Entry>,
-    /// Sum of the latencies.
-    pub sum: Time,
-}
-
-/// Latencies of the requests that were issued and ended within the window.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latency {
-    /// All of them.
-    pub mean: Split,
-    /// Those within half a percent of the median's rank.
-    pub median: Split,
-    /// Those within half a percent of the 99th percentile's rank.
-    pub p99: Split,
-}
-
 /// Where the time of every lane went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
@@ -121,16 +98,11 @@ pub struct Account {
     /// The critical path, walked back from the last completion in the window to its beginning: what had to end
     /// before anything else could go on. The times add up to that stretch.
     pub path: Vec<Entry>,
-    /// Latencies; nothing where no request was issued and ended within the window.
-    pub latency: Option<Latency>,
+    /// Requests that ended within the window.
+    pub requests: u64,
 }
 
 impl Account {
-    /// The account with lanes of one part that differ only in a number as one, their mean; `*` stands for the number.
-    pub fn alike(&self) -> Account {
-        alike::alike(self)
-    }
-
     /// Length of the window.
     pub fn span(&self) -> Time {
         self.until - self.from

@@ -87,7 +87,6 @@ const SEARCH_STEPS: usize = 16;
 /// A request of a job.
 pub(super) struct Transfer {
     pub(super) who: u16,
-    pub(super) issued: Time,
     pub(super) ended: Time,
 }
 
@@ -154,7 +153,7 @@ impl Timelines {
     fn enter(&mut self, start: Time, span: Span) {
         let (end, who) = (start + span.span, span.who);
         if span.kind == Kind::Transfer {
-            self.transfers.push(Transfer { who, issued: start, ended: end });
+            self.transfers.push(Transfer { who, ended: end });
             return;
         }
         if span.kind == Kind::Phase {

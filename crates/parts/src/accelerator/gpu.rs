@@ -16,7 +16,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::Port;
 use crate::driver::doorbell::Doorbells;
@@ -107,6 +107,8 @@ pub struct Copy {
     pub address: u64,
     /// How much.
     pub bytes: u32,
+    /// For whom.
+    pub errand: Errand,
 }
 
 /// A copy has ended.
@@ -116,6 +118,8 @@ pub struct Copied {
     pub request: u32,
     /// From then on a processor sees it.
     pub visible: Time,
+    /// For whom.
+    pub errand: Errand,
 }
 
 #[derive(Clone, Copy)]
@@ -123,6 +127,7 @@ struct Page {
     copy: usize,
     address: u64,
     bytes: u32,
+    errand: Errand,
 }
 
 /// A copy under way: its request, and what of it has not ended.
@@ -133,6 +138,7 @@ struct UnderWay {
 
 /// One engine.
 pub struct Engine {
+    sim: Sim,
     way: Way,
     spec: Spec,
     port: Rc<Port>,
@@ -143,7 +149,8 @@ pub struct Engine {
     copies: Queue<Copy>,
     pages: Queue<Page>,
     under_way: RefCell<Vec<Option<UnderWay>>>,
-    ended: Queue<u32>,
+    /// Requests whose last page has been copied.
+    ended: Queue<(u32, Errand)>,
     /// Copies of which the processor can know.
     pub copied: Queue<Copied>,
 }
@@ -186,6 +193,7 @@ impl Gpu {
         let name = format!("{}.{}", self.name, if way == Way::FromHost { "h2d" } else { "d2h" });
         let requests = self.spec.requests[way as usize] as usize;
         let engine = Rc::new(Engine {
+            sim: sim.clone(),
             way,
             spec: self.spec.clone(),
             port: self.port.clone(),
@@ -215,25 +223,27 @@ impl Engine {
     /// The driver has written a command, and rings.
     pub fn submit(&self, copy: Copy) {
         let _ = self.copies.try_put(copy);
-        self.doorbells.ring(1);
+        self.doorbells.ring([copy.errand]);
     }
 
     async fn cut(&self) {
         let mut command = 0;
         loop {
             self.doorbells.arrived.take(&NO_COPY).await;
+            self.sim.take_up(self.doorbells.next());
             let address = COMMANDS_AT[self.way as usize] + command * self.spec.command_bytes;
             command = (command + 1) % COMMANDS;
             let commands = Home { cached: true, ..self.home };
             self.port.read(address, self.spec.command_bytes as u32, &DESCRIPTOR, commands).await;
-            self.lane.spend(&SETUP, self.spec.setup).await;
-            let Some(Copy { request, address, bytes }) = self.copies.try_take() else { continue };
+            self.lane.spend(&SETUP, self.lane.paced(self.spec.setup)).await;
+            let Some(Copy { request, address, bytes, errand }) = self.copies.try_take() else { continue };
             let copy = self.begin(UnderWay { request, bytes_left: bytes });
             let mut done = 0;
             while done < bytes {
                 let at = address + u64::from(done);
                 let part = (bytes - done).min(PAGE_BYTES - (at % u64::from(PAGE_BYTES)) as u32);
-                self.pages.put(Page { copy, address: at, bytes: part }, &ALL_UNDER_WAY).await;
+                let page = Page { copy, address: at, bytes: part, errand: self.sim.pass_on(errand) };
+                self.pages.put(page, &ALL_UNDER_WAY).await;
                 done += part;
             }
         }
@@ -251,7 +261,8 @@ impl Engine {
 
     async fn copy_pages(&self) {
         loop {
-            let Page { copy, address, bytes } = self.pages.take(&NO_PAGE).await;
+            let Page { copy, address, bytes, errand } = self.pages.take(&NO_PAGE).await;
+            self.sim.take_up(errand);
             match self.way {
                 Way::FromHost => {
                     self.port.read(address, bytes, &DATA, self.home).await;
@@ -263,14 +274,14 @@ impl Engine {
                 }
             }
             if let Some(request) = self.page_ended(copy, bytes) {
-                let _ = self.ended.try_put(request);
+                let _ = self.ended.try_put((request, self.sim.pass_on(errand)));
             }
         }
     }
 
     async fn use_memory(&self, bytes: u32) {
         let time = Time::ps((u64::from(bytes) * 1_000_000_000_000).div_ceil(self.spec.memory_rate));
-        self.memory.acquire(&MEMORY_BUSY).await.hold(&MEMORY_DATA, time).await;
+        self.memory.acquire(&MEMORY_BUSY).await.hold(&MEMORY_DATA, self.memory.paced(time)).await;
     }
 
     /// The request, if it was its copy's last page.
@@ -289,13 +300,15 @@ impl Engine {
     async fn tell(&self) {
         let mut semaphore = 0;
         loop {
-            let request = self.ended.take(&NOTHING_COPIED).await;
+            let (request, errand) = self.ended.take(&NOTHING_COPIED).await;
+            self.sim.take_up(errand);
             let address = SEMAPHORES_AT[self.way as usize] + semaphore * self.spec.semaphore_bytes;
             semaphore = (semaphore + 1) % COMMANDS;
             let semaphores = Home { cached: true, ..self.home };
             let bytes = self.spec.semaphore_bytes as u32;
             let visible = self.port.write(address, bytes, &DESCRIPTOR, semaphores).await;
-            let _ = self.copied.try_put(Copied { request, visible });
+            let errand = self.sim.pass_on(errand);
+            let _ = self.copied.try_put(Copied { request, visible, errand });
         }
     }
 }

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
@@ -123,7 +123,7 @@ impl HostBridge {
 
     /// From PHOLD# to FRAME#: whoever asks by that pair of wires waits so long, also on an idle bus.
     pub fn hold_acknowledge(&self) -> Time {
-        self.pci().clocks(self.spec.hold_acknowledge)
+        self.pci().clocks_at(&self.arbiter, self.spec.hold_acknowledge)
     }
 
     /// Whose delay that is.
@@ -151,8 +151,15 @@ impl HostBridge {
         table.get(index).map(|region| (*region, index + 1 == table.len()))
     }
 
-    /// A cycle of the processor on PCI: it comes again until the target is ready. The processor is stalled.
-    pub async fn processor_cycle(&self, work: &Work<'_>, command: Command, address: u32, bytes: u32, value: u32) {
+    /// A cycle of the processor on PCI, which may write a value for a request: it comes again until the target is ready.
+    /// The processor is stalled.
+    pub async fn processor_cycle(
+        &self,
+        work: &Work<'_>,
+        command: Command,
+        (address, bytes): (u32, u32),
+        (value, errand): (u32, Errand),
+    ) {
         let start = work.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
@@ -160,13 +167,13 @@ impl HostBridge {
             let ongoing = pci.transact(&cycle).await;
             if !ongoing.retry() {
                 if !command.reads() {
-                    pci.deliver(address, value);
+                    pci.deliver(address, value, errand);
                 }
                 ongoing.end().await;
                 break;
             }
             ongoing.end().await;
-            self.arbiter.delay(&RETRY_IDLE, pci.clocks(self.spec.retry_idle)).await;
+            self.arbiter.delay(&RETRY_IDLE, pci.clocks_at(&self.arbiter, self.spec.retry_idle)).await;
         }
         work.stalled_since(start);
     }

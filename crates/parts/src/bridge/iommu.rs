@@ -91,9 +91,10 @@ impl Iommu {
             return Time::ZERO;
         }
         self.walkers.take(&NO_WALKER).await;
-        self.lane.delay(&WALK, self.spec.walk).await;
+        let walk = self.lane.paced(self.spec.walk);
+        self.lane.delay(&WALK, walk).await;
         let _ = self.walkers.try_put(());
-        self.spec.walk
+        walk
     }
 
     /// Whether the page is kept; it is from now on.

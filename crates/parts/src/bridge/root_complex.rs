@@ -192,11 +192,11 @@ impl RootComplex {
         self.combining.set(false);
         let walked = self.iommu.translate(address).await;
         let (memory, other) = (self.memory_time(bytes), self.interconnect_time(bytes));
-        let mut visible = (arrival + walked).max(self.sim.now()) + self.spec.write;
+        let mut visible = (arrival + walked).max(self.sim.now()) + self.lane.paced(self.spec.write);
         if home.remote {
             let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
             grant.hold(&INTERCONNECT_DATA, other).await;
-            visible = visible.max(self.sim.now()) + self.spec.interconnect;
+            visible = visible.max(self.sim.now()) + self.interconnect.paced(self.spec.interconnect);
         }
         let mut stored = self.sim.now();
         if !home.cached {
@@ -209,7 +209,7 @@ impl RootComplex {
 
     /// Waits for what a write of this device, visible at `visible`, has to go through.
     pub async fn until_visible(&self, visible: Time) {
-        self.lane.delay(&WRITE, visible.saturating_sub(self.sim.now())).await;
+        self.lane.delay_until(&WRITE, visible.max(self.sim.now())).await;
     }
 
     /// A read request has arrived at `arrival`; ends when its data is ready to be sent. It waits for the writes visible
@@ -217,6 +217,7 @@ impl RootComplex {
     pub async fn read(&self, arrival: Time, address: u64, bytes: u32, home: Home, after: Time) {
         let (label, latency) =
             if home.cached { (&CACHE_READ, self.spec.cache_read) } else { (&MEMORY_READ, self.spec.memory_read) };
+        let latency = self.lane.paced(latency);
         let since = self.sim.now().max(arrival);
         let mut begin = arrival.max(after);
         if self.translates() {
@@ -234,8 +235,8 @@ impl RootComplex {
         }
         self.lane.delayed(label, begin.max(asked), begin + latency);
         if home.remote {
-            let crossed = begin + latency + self.spec.interconnect;
-            self.interconnect.delay(&INTERCONNECT, crossed.saturating_sub(self.sim.now())).await;
+            let crossed = begin + latency + self.interconnect.paced(self.spec.interconnect);
+            self.interconnect.delay_until(&INTERCONNECT, crossed.max(self.sim.now())).await;
             let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
             grant.hold(&INTERCONNECT_DATA, self.interconnect_time(bytes)).await;
         }
@@ -246,10 +247,10 @@ impl RootComplex {
     }
 
     fn memory_time(&self, bytes: u32) -> Time {
-        Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.memory_rate)
+        self.memory.paced(Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.memory_rate))
     }
 
     fn interconnect_time(&self, bytes: u32) -> Time {
-        Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.interconnect_rate)
+        self.interconnect.paced(Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.interconnect_rate))
     }
 }

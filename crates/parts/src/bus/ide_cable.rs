@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, WORDS_IN};
@@ -137,6 +137,17 @@ impl IdeCable {
         self.selected().map_or(0, |drive| drive.ultra_dma_mode()).min(self.spec.modes.len() - 1)
     }
 
+    /// Time of a word that the drive strobes.
+    pub fn word(&self) -> Time {
+        self.lane.paced(self.mode().word)
+    }
+
+    /// Time of a word that the bridge strobes with every so many clocks of `clock`, or as many as the mode needs.
+    pub fn word_of(&self, clocks: u64, clock: Time) -> Time {
+        let needed = self.mode().word_min.as_ps().div_ceil(clock.as_ps());
+        self.lane.paced(clock) * clocks.max(needed)
+    }
+
     /// How many Ultra DMA modes the cable carries.
     pub fn modes(&self) -> usize {
         self.spec.modes.len()
@@ -150,7 +161,7 @@ impl IdeCable {
         {
             return end;
         }
-        let end = self.sim.now() + self.spec.register_access;
+        let end = self.sim.now() + self.lane.paced(self.spec.register_access);
         self.register_access.set(Some((address, end)));
         end
     }
@@ -158,17 +169,18 @@ impl IdeCable {
     /// The access reaches its initiator at `end`, with the next clock of the bridge.
     pub fn accessed(&self, end: Time) {
         if let Some((_, ready)) = self.register_access.take() {
-            self.lane.was_in_until(&PIO, ready.saturating_sub(self.spec.register_access), end);
+            let span = self.lane.paced(self.spec.register_access);
+            self.lane.was_in_until(&PIO, ready.saturating_sub(span), end);
         }
     }
 
-    /// A register of the selected drive is written.
-    pub fn write(&self, register: Register, value: u8) {
+    /// A register of the selected drive is written for a request.
+    pub fn write(&self, register: Register, value: u8, errand: Errand) {
         if register == Register::DriveHead {
             self.selected.set(usize::from(value >> 4 & 1));
         }
         if let Some(drive) = self.selected() {
-            drive.write(register, value);
+            drive.write(register, value, errand);
         }
     }
 
@@ -194,7 +206,8 @@ impl IdeCable {
         let mode = self.mode();
         self.moving.set(moving);
         self.lane.carries(moving, WORD_BYTES, word);
-        self.lane.spend(&BURST_START, mode.acknowledge + mode.envelope + mode.first_strobe).await;
+        let span = mode.acknowledge + mode.envelope + mode.first_strobe;
+        self.lane.spend(&BURST_START, self.lane.paced(span)).await;
         self.words.set(None);
     }
 
@@ -250,7 +263,7 @@ impl IdeCable {
         }
         let mode = self.mode();
         let stopped = if receiving { mode.ready_to_pause } else { mode.strobe_to_stop };
-        let span = stopped + mode.interlock + mode.interlock_min + mode.acknowledge;
+        let span = self.lane.paced(stopped + mode.interlock + mode.interlock_min + mode.acknowledge);
         // It begins with the last strobe, whose word still has its time.
         self.sim.wait(span).await;
         self.lane.was_in(&BURST_END, last_word.min(begin + span));

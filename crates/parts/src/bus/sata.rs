@@ -15,12 +15,12 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Grant, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Grant, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::sata::{
     ACKNOWLEDGE, ALIGN, ALIGN_DWORDS, ALIGN_EVERY_DWORDS, CABLE_BUSY, COMMAND_DWORDS, Command, DATA, DATA_FIS_BYTES,
-    DATA_HEADER_DWORDS, DWORD_BYTES, FIS, FRAME_DWORDS, FRAMING, HOLD, READY, ToHost,
+    DATA_HEADER_DWORDS, DWORD_BYTES, FIS, FRAME_DWORDS, FRAMING, HOLD, READY, Received, ToHost,
 };
 
 /// Gbit/s of the three generations, as bytes per second of encoded bits.
@@ -77,7 +77,7 @@ pub struct SataCable {
     rate: Cell<u64>,
     drive: OnceCell<Drive>,
     /// What the host receives: its FIFO.
-    to_host: Queue<ToHost>,
+    to_host: Queue<Received>,
     /// Bytes of a place in the host's FIFO.
     burst_bytes: u32,
     commands: Queue<Command>,
@@ -92,7 +92,7 @@ impl SataCable {
         name: &str,
         spec: Spec,
         host_rate: u64,
-        to_host: &Queue<ToHost>,
+        to_host: &Queue<Received>,
         burst_bytes: u32,
     ) -> Rc<SataCable> {
         Rc::new(SataCable {
@@ -137,14 +137,19 @@ impl SataCable {
         Time::ps(count * ENCODED_BYTES * 1_000_000_000_000 / self.rate.get())
     }
 
+    /// The same at the pace of the cable.
+    fn paced(&self, count: u64) -> Time {
+        self.lane.paced(self.dwords(count))
+    }
+
     fn handshake(&self) -> Time {
-        self.dwords(self.spec.round_trip_dwords + self.spec.turnaround_dwords)
+        self.paced(self.spec.round_trip_dwords + self.spec.turnaround_dwords)
     }
 
     /// A frame without data, up to its acknowledgement.
     async fn frame(&self, dwords: u64) -> Grant<'_> {
         let grant = self.lane.acquire(&CABLE_BUSY).await;
-        let (framing, fis, handshake) = (self.dwords(FRAME_DWORDS), self.dwords(dwords), self.handshake());
+        let (framing, fis, handshake) = (self.paced(FRAME_DWORDS), self.paced(dwords), self.handshake());
         grant.hold_plan([(&READY, handshake), (&FRAMING, framing), (&FIS, fis), (&ACKNOWLEDGE, handshake)]).await;
         grant
     }
@@ -152,7 +157,7 @@ impl SataCable {
     /// A frame with data, as far as its header.
     async fn begin_data(&self) -> Grant<'_> {
         let grant = self.lane.acquire(&CABLE_BUSY).await;
-        let framing = self.dwords(FRAME_DWORDS + DATA_HEADER_DWORDS);
+        let framing = self.paced(FRAME_DWORDS + DATA_HEADER_DWORDS);
         grant.hold_plan([(&READY, self.handshake()), (&FRAMING, framing)]).await;
         grant
     }
@@ -160,15 +165,16 @@ impl SataCable {
     /// Some of the data of a frame, with the ALIGN primitives among them.
     async fn some_data(&self, grant: &Grant<'_>, bytes: u32) {
         let dwords = u64::from(bytes.div_ceil(DWORD_BYTES));
-        let data = self.dwords(dwords);
+        let data = self.paced(dwords);
         let align = Time::ps(self.dwords(dwords * ALIGN_DWORDS).as_ps() / ALIGN_EVERY_DWORDS);
-        grant.hold_plan([(&DATA, data), (&ALIGN, align)]).await;
+        grant.hold_plan([(&DATA, data), (&ALIGN, self.lane.paced(align))]).await;
     }
 
     /// The host sends a command.
     pub async fn send_command(&self, command: Command) {
         let grant = self.frame(COMMAND_DWORDS).await;
         drop(grant);
+        let command = Command { errand: self.sim.pass_on(command.errand), ..command };
         self.commands.put(command, &HOLD).await;
     }
 
@@ -192,11 +198,11 @@ impl SataCable {
         self.to_drive.put(bytes, &HOLD).await;
     }
 
-    /// The drive sends a frame; data as one or several, each of 8 KiB at most.
-    pub async fn send_to_host(&self, fis: ToHost) {
+    /// The drive sends a frame for `errand`; data as one or several, each of 8 KiB at most.
+    pub async fn send_to_host(&self, fis: ToHost, errand: Errand) {
         let ToHost::Data(mut left) = fis else {
             let grant = self.frame(fis.dwords()).await;
-            self.fill_fifo(&grant, fis).await;
+            self.fill_fifo(&grant, fis, errand).await;
             return;
         };
         while left > 0 {
@@ -207,15 +213,16 @@ impl SataCable {
                 let burst = of_frame.min(self.burst_bytes);
                 of_frame -= burst;
                 self.some_data(&grant, burst).await;
-                self.fill_fifo(&grant, ToHost::Data(burst)).await;
+                self.fill_fifo(&grant, ToHost::Data(burst), errand).await;
             }
             grant.hold(&ACKNOWLEDGE, self.handshake()).await;
         }
     }
 
-    async fn fill_fifo(&self, grant: &Grant<'_>, fis: ToHost) {
+    async fn fill_fifo(&self, grant: &Grant<'_>, fis: ToHost, errand: Errand) {
         let start = self.sim.now();
-        self.to_host.put(fis, &HOLD).await;
+        let received = Received { fis, errand: self.sim.pass_on(errand) };
+        self.to_host.put(received, &HOLD).await;
         grant.was_in(&HOLD, start);
     }
 }
@@ -265,12 +272,14 @@ mod tests {
     #[test]
     fn a_frame_takes_its_double_words_and_two_handshakes() {
         with_cable(750_000_000, (4, Time::ZERO), |s, cable| async move {
-            cable.send_to_host(ToHost::DmaSetup(3)).await;
+            cable.send_to_host(ToHost::DmaSetup(3), Errand::NOBODY).await;
             let sum = dwords(50) + dwords(3) + dwords(7) + dwords(50);
             assert_eq!(s.now(), sum);
-            cable.send_to_host(ToHost::DeviceBits(3)).await;
+            cable.send_to_host(ToHost::DeviceBits(3), Errand::NOBODY).await;
             assert_eq!(s.now(), sum + dwords(50) + dwords(3) + dwords(2) + dwords(50));
-            cable.send_command(Command { writes: false, offset_bytes: 0, bytes: 512, tag: 0 }).await;
+            cable
+                .send_command(Command { writes: false, offset_bytes: 0, bytes: 512, tag: 0, errand: Errand::NOBODY })
+                .await;
             assert_eq!(s.now(), sum + (dwords(50) + dwords(3)) * 2 + dwords(2) + dwords(5) + dwords(50) * 2);
         });
     }
@@ -278,7 +287,7 @@ mod tests {
     #[test]
     fn data_go_in_frames_of_8_kib_with_align_primitives_among_them() {
         with_cable(750_000_000, (64, Time::ZERO), |s, cable| async move {
-            cable.send_to_host(ToHost::Data(20_480)).await;
+            cable.send_to_host(ToHost::Data(20_480), Errand::NOBODY).await;
             let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
             assert_eq!(s.now(), burst * 20 + (dwords(50) + dwords(4) + dwords(50)) * 3);
             // 600 MB/s on the wire: less than 1 % goes to ALIGN, the rest to frames.
@@ -287,7 +296,7 @@ mod tests {
         });
         // At 3 Gb/s all of it takes twice as long.
         with_cable(375_000_000, (64, Time::ZERO), |s, cable| async move {
-            cable.send_to_host(ToHost::Data(1_024)).await;
+            cable.send_to_host(ToHost::Data(1_024), Errand::NOBODY).await;
             let dwords = |count: u64| Time::ps(count * 40_000 / 3);
             let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
             assert_eq!(s.now(), burst + dwords(50) + dwords(4) + dwords(50));
@@ -298,7 +307,7 @@ mod tests {
     fn the_receiver_holds_the_cable_while_its_fifo_is_full() {
         // Two bursts are in the FIFO and one is being emptied: the fourth waits.
         with_cable(750_000_000, (2, Time::us(100)), |s, cable| async move {
-            cable.send_to_host(ToHost::Data(4_096)).await;
+            cable.send_to_host(ToHost::Data(4_096), Errand::NOBODY).await;
             let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
             let first_there = dwords(50) + dwords(4) + burst;
             assert_eq!(s.now(), first_there + Time::us(100) + dwords(50));

@@ -11,12 +11,13 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Registers};
+use crate::protocols::finished::Finished;
 use crate::protocols::pci::DATA;
 
 static NOTHING_WRITTEN: Label = Label::reason("no register written");
@@ -72,6 +73,7 @@ struct Piece {
 
 /// The card.
 pub struct Fasttrak {
+    sim: Sim,
     name: String,
     spec: Spec,
     initiator: Rc<Initiator>,
@@ -87,9 +89,10 @@ impl Fasttrak {
         let drive = sim.lane(&format!("{name}.drive"), None);
         drive.carries(&MEDIA, spec.rate, Time::ps(1_000_000_000_000));
         let card = Rc::new(Fasttrak {
+            sim: sim.clone(),
             name: name.to_string(),
             initiator,
-            registers: Registers::default(),
+            registers: Registers::new(sim),
             drive,
             commands: Queue::new(sim, usize::MAX),
             fifo: Queue::new(sim, spec.pieces as usize),
@@ -104,8 +107,8 @@ impl Fasttrak {
 
     async fn run_doorbell(&self) {
         loop {
-            self.initiator.slot().written().take(&NOTHING_WRITTEN).await;
-            if let Some(command) = self.registers.arrived() {
+            let errand = self.initiator.slot().written().take(&NOTHING_WRITTEN).await;
+            if let Some(command) = self.registers.arrived(errand) {
                 let _ = self.commands.try_put(command);
             }
         }
@@ -114,29 +117,36 @@ impl Fasttrak {
     async fn run_drive(&self) {
         loop {
             let command = self.commands.take(&NO_COMMAND).await;
+            self.sim.take_up(command.errand);
             let mut done = 0;
             while done < command.bytes {
                 let bytes = u64::from(command.bytes - done).min(self.spec.piece);
                 let span = Time::ps((bytes * 1_000_000_000_000).div_ceil(self.spec.rate));
-                self.drive.spend(&MEDIA, span).await;
-                self.fifo.put(Piece { command, done, bytes: bytes as u32 }, &FIFO_FULL).await;
+                self.drive.spend(&MEDIA, self.drive.paced(span)).await;
+                let errand = self.sim.pass_on(command.errand);
+                self.fifo
+                    .put(Piece { command: Command { errand, ..command }, done, bytes: bytes as u32 }, &FIFO_FULL)
+                    .await;
                 done += bytes as u32;
             }
         }
     }
 
     async fn run_mover(&self) {
+        let mut before = Errand::NOBODY;
         loop {
             let Piece { command, done, bytes } = self.fifo.take(&NO_DATA).await;
+            let errand = command.errand;
+            self.sim.take_up_after(std::mem::replace(&mut before, errand), errand);
             let address = command.buffer + done;
             if command.writes {
-                self.initiator.read(address, bytes, &DATA).await;
+                self.initiator.read(address, bytes, &DATA, errand).await;
             } else {
-                self.initiator.write(address, bytes, &DATA).await;
+                self.initiator.write(address, bytes, &DATA, errand).await;
             }
             if done + bytes == command.bytes {
-                self.registers.finish(command.number);
-                self.initiator.interrupt();
+                self.registers.finished().push(command.number, errand);
+                self.initiator.interrupt(errand);
             }
         }
     }
@@ -171,7 +181,7 @@ impl BlockCard for Fasttrak {
         self.registers.write(None);
     }
 
-    fn take_finished(&self) -> Option<u32> {
-        self.registers.take_finished()
+    fn finished(&self) -> &Finished {
+        self.registers.finished()
     }
 }

@@ -14,7 +14,6 @@ static DECODE: Label = Label::protocol("decode");
 static LOOK_UP: Label = Label::protocol("look up");
 static FOLLOW_UP: Label = Label::protocol("follow up the command before");
 static WRITE_CACHE_FULL: Label = Label::reason("write cache full");
-static MEDIA: Label = Label::reason("sectors from the media");
 static CABLE: Label = Label::reason("data on the cable");
 
 impl Disk {
@@ -26,6 +25,7 @@ impl Disk {
             if self.sim.now() < free_at {
                 self.firmware.spend(&FOLLOW_UP, free_at - self.sim.now()).await;
             }
+            self.sim.take_up(command.errand);
             self.firmware.spend(&DECODE, self.vary(self.spec.decode)).await;
             if command.writes {
                 let again = overwritten.replace((command.lba, command.sectors)) == Some((command.lba, command.sectors));
@@ -76,7 +76,7 @@ impl Disk {
             self.until_crossed(command.sectors).await;
             return;
         }
-        let stream = self.stream_for(command.lba, end).await;
+        let stream = self.stream_for(command.lba, end, command.errand).await;
         let mut next = command.lba;
         while next < end {
             let come = stream.come_by(self, self.sim.now()).min(end);
@@ -85,9 +85,9 @@ impl Disk {
                 let _ = self.cable.offers().try_put(bytes_of(come - next));
                 next = come;
             } else {
-                let since = self.sim.now();
+                self.say_read_ahead(&stream, command.errand);
                 self.sim.wait_until(stream.when(self, wanted - 1)).await;
-                self.arm.awaited(&MEDIA, since);
+                self.say_tracks(&stream);
             }
         }
         self.extend_read_ahead(end);

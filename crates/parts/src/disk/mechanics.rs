@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Either, Label, Queue, Time, race};
+use hopscope_kernel::{Either, Errand, Label, Queue, Time, race};
 
 use super::Disk;
 use super::buffer::Dirty;
@@ -23,7 +23,7 @@ static NEXT_TRACK: Label = Label::protocol("to the next track");
 /// What wakes the mechanics.
 pub(super) enum Job {
     /// Read from a sector on; the stream is handed over when the first sector begins to pass.
-    Read { first: u64, stop: u64, started: Queue<Rc<Stream>> },
+    Read { first: u64, stop: u64, started: Queue<Rc<Stream>>, errand: Errand },
     /// The stream that had to stop may go on.
     GoOn,
     /// A block waits in the buffer.
@@ -39,6 +39,10 @@ pub(super) struct Stream {
     /// Sectors before this one are in the buffer's extents.
     stored: Cell<u64>,
     ended: Cell<bool>,
+    /// Whether the arm follows it, or has come to the stop.
+    followed: Cell<bool>,
+    /// What has been said of it: the run, and the instant.
+    said: Cell<((u64, Time), Time)>,
 }
 
 impl Stream {
@@ -93,7 +97,7 @@ impl Stream {
 
 impl Disk {
     /// The stream that has or will have the sectors `first..end`: the present one, or a new one.
-    pub(super) async fn stream_for(&self, first: u64, end: u64) -> Rc<Stream> {
+    pub(super) async fn stream_for(&self, first: u64, end: u64, errand: Errand) -> Rc<Stream> {
         let present = self.stream.borrow().clone();
         if let Some(stream) = present.filter(|stream| !stream.ended.get()) {
             let come = stream.come_by(self, self.sim.now());
@@ -104,7 +108,8 @@ impl Disk {
         }
         let started = Queue::new(&self.sim, 1);
         let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
-        let _ = self.jobs.try_put(Job::Read { first, stop, started: started.clone() });
+        let errand = self.sim.pass_on(errand);
+        let _ = self.jobs.try_put(Job::Read { first, stop, started: started.clone(), errand });
         started.take(&POSITIONING).await
     }
 
@@ -131,6 +136,9 @@ impl Disk {
             // The sector has gone by: the stream goes on when it passes again.
             let geometry = &self.spec.geometry;
             stream.run.set((come, geometry.next_pass(geometry.place(come), self.sim.now())));
+            if !stream.followed.get() {
+                stream.said.set((stream.run.get(), self.sim.now()));
+            }
             let _ = self.jobs.try_put(Job::GoOn);
         }
     }
@@ -156,22 +164,37 @@ impl Disk {
                 None => self.jobs.take(&NOTHING_TO_DO).await,
             };
             match job {
-                Job::Read { first, stop, started } => {
+                Job::Read { first, stop, started, errand } => {
+                    self.sim.take_up(errand);
                     let there = self.spec.geometry.place(first);
                     self.position(at, there, Time::ZERO).await;
-                    let (run, stop) = (Cell::new((first, self.sim.now())), Cell::new(stop));
-                    let stream = Rc::new(Stream { run, stop, stored: Cell::new(first), ended: Cell::new(false) });
+                    let run = (first, self.sim.now());
+                    let stream = Rc::new(Stream {
+                        run: Cell::new(run),
+                        stop: Cell::new(stop),
+                        stored: Cell::new(first),
+                        ended: Cell::new(false),
+                        followed: Cell::new(true),
+                        said: Cell::new((run, self.sim.now())),
+                    });
                     *self.stream.borrow_mut() = Some(stream.clone());
                     let _ = started.try_put(stream.clone());
+                    // Whoever waits for sectors says so for itself; the rest is read ahead.
+                    self.sim.take_up(Errand::NOBODY);
                     (at, next) = self.follow(&stream).await;
                 }
                 Job::GoOn => {
+                    self.sim.take_up(Errand::NOBODY);
                     let stream = self.stream.borrow().clone();
                     if let Some(stream) = stream.filter(|stream| !stream.ended.get()) {
+                        stream.said.set((stream.run.get(), self.sim.now()));
                         (at, next) = self.follow(&stream).await;
                     }
                 }
-                Job::Write => at = self.write_dirty(at).await,
+                Job::Write => {
+                    self.sim.take_up(Errand::NOBODY);
+                    at = self.write_dirty(at).await;
+                }
             }
         }
     }
@@ -189,16 +212,16 @@ impl Disk {
     /// Follows a stream until it has stopped or other work comes; returns where the arm is, and that work.
     async fn follow(&self, stream: &Rc<Stream>) -> (Place, Option<Job>) {
         let geometry = &self.spec.geometry;
-        let (mut run, mut said) = (stream.run.get(), self.sim.now());
+        stream.followed.set(true);
         loop {
             let stop = stream.stop.get();
             let all_come = stream.when(self, stop - 1);
             let next = race(&self.sim, self.jobs.take(&NOTHING_TO_DO), self.sim.wait_until(all_come)).await;
             let come = stream.come_by(self, self.sim.now());
-            (run, said) = self.say_tracks(run, said);
+            self.say_tracks(stream);
             let job = match next {
                 Either::Left(Job::GoOn) => {
-                    run = stream.run.get();
+                    stream.said.set((stream.run.get(), self.sim.now()));
                     continue;
                 }
                 Either::Left(job) => Some(job),
@@ -210,13 +233,28 @@ impl Disk {
                 self.store_stream();
                 stream.ended.set(true);
             }
+            stream.followed.set(false);
             return (geometry.place(come.max(1) - 1), job);
         }
     }
 
-    /// Says what the arm did from `said` until now while the stream went on from `run`; returns the run on the
-    /// present track, and now.
-    fn say_tracks(&self, mut run: (u64, Time), mut said: Time) -> ((u64, Time), Time) {
+    /// What the arm read until now that nobody has waited for. The current process goes on for its request.
+    pub(super) fn say_read_ahead(&self, stream: &Stream, errand: Errand) {
+        if stream.said.get().1 < self.sim.now() {
+            self.sim.take_up(Errand::NOBODY);
+            self.say_tracks(stream);
+            self.sim.take_up(self.sim.pass_on(errand));
+        }
+    }
+
+    /// Says what the arm did until now while the stream went on, as far as that has not been said.
+    pub(super) fn say_tracks(&self, stream: &Stream) {
+        let (run, said) = stream.said.get();
+        stream.said.set(self.say_tracks_from(run, said));
+    }
+
+    /// The same from `said` on, when the stream was on `run`; returns the run on the present track, and now.
+    fn say_tracks_from(&self, mut run: (u64, Time), mut said: Time) -> ((u64, Time), Time) {
         let (geometry, now) = (&self.spec.geometry, self.sim.now());
         // The sector that a stream goes on with has to come round first.
         if said < run.1 {

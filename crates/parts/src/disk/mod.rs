@@ -20,7 +20,7 @@ pub mod scsi;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
@@ -123,6 +123,7 @@ struct Command {
     writes: bool,
     lba: u64,
     sectors: u64,
+    errand: Errand,
 }
 
 /// A hard disk.
@@ -150,7 +151,9 @@ impl Disk {
     /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
     pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
-        spec.geometry.turn_by(Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
+        let (firmware, arm) = (lane("firmware"), lane("arm"));
+        spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
         let write_slots = Queue::new(sim, spec.cached_writes);
         for _ in 0..spec.cached_writes {
             let _ = write_slots.try_put(());
@@ -162,8 +165,8 @@ impl Disk {
             registers: CommandBlock::default(),
             commands: Queue::new(sim, 1),
             crossed: Queue::new(sim, 4_096),
-            firmware: sim.lane(&format!("{name}.firmware"), None),
-            arm: sim.lane(&format!("{name}.arm"), None),
+            firmware,
+            arm,
             buffer: RefCell::new(buffer),
             stream: RefCell::new(None),
             jobs: Queue::new(sim, spec.cached_writes + 8),
@@ -183,11 +186,11 @@ impl Disk {
         disk
     }
 
-    /// A span around `mean`, evenly within the firmware's variation.
+    /// A span of the firmware around `mean`, evenly within its variation.
     fn vary(&self, mean: Time) -> Time {
         let spread = (u128::from(mean.as_ps()) * u128::from(self.spec.variation) / 1_000_000) as u64;
         let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(2 * spread + 1)) >> 64;
-        mean - Time::ps(spread) + Time::ps(drawn as u64)
+        self.firmware.paced(mean - Time::ps(spread) + Time::ps(drawn as u64))
     }
 }
 
@@ -197,7 +200,7 @@ pub(crate) fn fingerprint(name: &str) -> u64 {
 }
 
 impl IdeDrive for Disk {
-    fn write(&self, register: Register, value: u8) {
+    fn write(&self, register: Register, value: u8, errand: Errand) {
         let lba = &self.registers.lba;
         let put = |shift: u32, mask: u32| lba.set(lba.get() & !(mask << shift) | (u32::from(value) & mask) << shift);
         match register {
@@ -213,7 +216,7 @@ impl IdeDrive for Disk {
                     count => u64::from(count),
                 };
                 let writes = value == crate::protocols::ide::WRITE_DMA;
-                let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors });
+                let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors, errand });
             }
         }
     }

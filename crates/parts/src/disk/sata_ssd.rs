@@ -66,6 +66,7 @@ impl Spec {
 
 /// A drive.
 pub struct SataSsd {
+    sim: Sim,
     spec: Spec,
     cable: Rc<SataCable>,
     flash: Rc<Flash>,
@@ -87,6 +88,7 @@ impl SataSsd {
         let _ = data.try_put(());
         let tags = spec.tags as usize;
         let ssd = Rc::new(SataSsd {
+            sim: sim.clone(),
             cable: cable.clone(),
             ahead: ReadAhead::new(sim, name, spec.read_ahead.clone(), &flash),
             flash,
@@ -108,11 +110,13 @@ impl SataSsd {
     async fn run_commands(&self) {
         loop {
             let command = self.cable.commands().take(&NO_COMMAND).await;
+            self.sim.take_up(command.errand);
             let grant = self.controller.acquire(&CONTROLLER_BUSY).await;
-            grant.hold(&DECODE, self.spec.decode).await;
+            grant.hold(&DECODE, self.controller.paced(self.spec.decode)).await;
             drop(grant);
-            self.commands.put(command, &NO_COMMAND).await;
-            self.cable.send_to_host(ToHost::Registers).await;
+            let errand = self.sim.pass_on(command.errand);
+            self.commands.put(Command { errand, ..command }, &NO_COMMAND).await;
+            self.cable.send_to_host(ToHost::Registers, command.errand).await;
         }
     }
 
@@ -120,28 +124,29 @@ impl SataSsd {
     async fn run_tag(&self) {
         loop {
             let command = self.commands.take(&NO_COMMAND).await;
+            self.sim.take_up(command.errand);
             let grant = self.controller.acquire(&CONTROLLER_BUSY).await;
             let work = if command.writes { self.spec.write } else { self.spec.read };
-            grant.hold(&PROCESSING, work).await;
+            grant.hold(&PROCESSING, self.controller.paced(work)).await;
             drop(grant);
             if command.writes {
                 self.take_data(command).await;
             } else {
-                self.ahead.read(command.offset_bytes, command.bytes).await;
+                self.ahead.read(command.offset_bytes, command.bytes, command.errand).await;
                 self.data.take(&OTHER_DATA).await;
-                self.cable.send_to_host(ToHost::DmaSetup(command.tag)).await;
-                self.cable.send_to_host(ToHost::Data(command.bytes)).await;
+                self.cable.send_to_host(ToHost::DmaSetup(command.tag), command.errand).await;
+                self.cable.send_to_host(ToHost::Data(command.bytes), command.errand).await;
                 let _ = self.data.try_put(());
             }
-            self.cable.send_to_host(ToHost::DeviceBits(command.tag)).await;
+            self.cable.send_to_host(ToHost::DeviceBits(command.tag), command.errand).await;
         }
     }
 
     /// Takes the data of a write into the write buffer.
-    async fn take_data(&self, Command { offset_bytes, bytes, tag, .. }: Command) {
+    async fn take_data(&self, Command { offset_bytes, bytes, tag, errand, .. }: Command) {
         self.ahead.written(offset_bytes, bytes);
         self.data.take(&OTHER_DATA).await;
-        self.cable.send_to_host(ToHost::DmaSetup(tag)).await;
+        self.cable.send_to_host(ToHost::DmaSetup(tag), errand).await;
         let mut done = 0;
         loop {
             let part = self.cable.to_drive().take(&FROM_HOST).await;
@@ -150,7 +155,7 @@ impl SataSsd {
             if done >= bytes {
                 break;
             }
-            self.cable.send_to_host(ToHost::DmaActivate).await;
+            self.cable.send_to_host(ToHost::DmaActivate, errand).await;
         }
         let _ = self.data.try_put(());
     }

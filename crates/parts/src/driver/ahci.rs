@@ -17,7 +17,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
-use crate::bridge::ahci::{Access, Ahci, Slot};
+use crate::bridge::ahci::{Access, Ahci, Slot, tags};
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
@@ -162,8 +162,8 @@ pub fn install(
         sim.process(&format!("{name}.port{port}"), async move { driver.run().await });
     }
     if let Some(first) = drivers.first() {
-        let handler =
-            Handler { lane: first.lane.clone(), spec, processor: processor.clone(), ahci: ahci.clone(), drivers };
+        let (lane, processor, ahci) = (first.lane.clone(), processor.clone(), ahci.clone());
+        let handler = Handler { sim: sim.clone(), lane, spec, processor, ahci, drivers };
         sim.process(&format!("{name}.handler"), async move { handler.run().await });
     }
     volumes
@@ -197,12 +197,14 @@ impl PortDriver {
     async fn run(&self) {
         loop {
             let mut next = self.requests.take(&NO_REQUEST).await;
+            self.sim.take_up(next.request.errand);
             loop {
                 self.submit_all(next.request).await;
                 match self.requests.try_take() {
                     Some(waiting) => next = waiting,
                     None => break,
                 }
+                self.sim.take_up(next.request.errand);
                 self.lane.awaited(&SUBMITTED_LATER, next.since);
             }
         }
@@ -210,7 +212,8 @@ impl PortDriver {
 
     /// Submits the commands of a request.
     async fn submit_all(&self, request: Request) {
-        let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
+        let (operation, bytes, offset, errand) =
+            (request.operation, request.bytes, request.offset_bytes, request.errand);
         let owner = self.under_way.open(request, bytes.div_ceil(self.spec.transfer_max));
         let mut done = 0;
         while done < bytes {
@@ -230,9 +233,10 @@ impl PortDriver {
                     buffer: BUFFERS_AT + number * u64::from(COMMAND_BYTES_MAX),
                     regions: part.div_ceil(self.spec.contiguous),
                     home: self.spec.home,
+                    errand: self.sim.pass_on(errand),
                 },
             );
-            self.ahci.write(Access::SerialActive(self.port));
+            self.ahci.write(Access::SerialActive(self.port, tag));
             self.ahci.write(Access::CommandIssue(self.port, tag));
             done += part;
         }
@@ -247,6 +251,7 @@ impl PortDriver {
 
 /// The interrupt handler of an adapter.
 struct Handler {
+    sim: Sim,
     lane: Lane,
     spec: Rc<Spec>,
     processor: Rc<Processor>,
@@ -256,27 +261,32 @@ struct Handler {
 
 impl Handler {
     async fn run(&self) {
+        let ahci = &self.ahci;
+        let mut seen = vec![0; ahci.ports()];
         loop {
-            self.ahci.interrupts().take(&DEVICE_AT_WORK).await;
-            self.lane.delay(&DELIVERY, self.spec.delivery).await;
+            ahci.interrupts().take(&DEVICE_AT_WORK).await;
+            ahci.take_up_done(0..ahci.ports(), &mut seen);
+            self.lane.delay(&DELIVERY, self.lane.paced(self.spec.delivery)).await;
             let work = self.processor.dispatch().await;
             work.compute(self.spec.handler).await;
             // AHCI 1.3.1, 10.7.2.1: IS says which ports have something to tell.
             self.read(&work).await;
-            for driver in self.drivers.iter().filter(|driver| self.ahci.tells(driver.port)) {
+            ahci.pass_on_done(&seen);
+            for driver in self.drivers.iter().filter(|driver| ahci.tells(driver.port)) {
+                seen.fill(0);
+                ahci.take_up_done(driver.port..driver.port + 1, &mut seen);
                 // PxIS, which is cleared, and PxSACT.
                 self.read(&work).await;
-                self.ahci.write(Access::PortInterruptStatus(driver.port));
+                ahci.write(Access::PortInterruptStatus(driver.port));
                 self.read(&work).await;
-                let mut done = self.ahci.take_done(driver.port);
-                while done != 0 {
-                    let tag = done.trailing_zeros() as u8;
-                    done &= done - 1;
+                ahci.pass_on_done(&seen);
+                for tag in tags(ahci.take_done(driver.port)) {
+                    self.sim.take_up(ahci.errand(driver.port, tag));
                     work.compute(self.spec.completion).await;
                     driver.end(tag);
                 }
             }
-            self.ahci.write(Access::InterruptStatus);
+            ahci.write(Access::InterruptStatus);
         }
     }
 

@@ -54,6 +54,7 @@ impl Spec {
 }
 
 struct Driver {
+    sim: Sim,
     spec: Spec,
     processor: Rc<Processor>,
     gpu: Rc<Gpu>,
@@ -75,7 +76,8 @@ pub fn install(
 ) -> Vec<(String, Rc<dyn Storage>)> {
     let queue = || Queue::new(sim, COPIES_MAX);
     let (processor, gpu, from_host, to_host) = (processor.clone(), gpu.clone(), queue(), queue());
-    let driver = Rc::new(Driver { spec, processor, gpu, requests: Requests::new(sim), from_host, to_host });
+    let driver =
+        Rc::new(Driver { sim: sim.clone(), spec, processor, gpu, requests: Requests::new(sim), from_host, to_host });
     for (way, process) in [(Way::FromHost, "h2d"), (Way::ToHost, "d2h")] {
         let engine = driver.gpu.engine(way, driver.spec.home);
         let (launching, completing, launched) = (driver.clone(), driver.clone(), engine.clone());
@@ -115,19 +117,22 @@ impl Driver {
         let queue = if way == Way::FromHost { &self.from_host } else { &self.to_host };
         loop {
             let request = queue.take(&NO_REQUEST).await;
+            let errand = self.requests.errand(request);
+            self.sim.take_up(errand);
             let work = self.processor.dispatch().await;
             work.compute(self.spec.launch).await;
             let bytes = self.requests.bytes(request);
             // Where a copy would reach over the end of the buffer, it ends there.
             let offset = self.requests.offset_bytes(request) % self.spec.pinned_bytes;
             let address = BUFFERS_AT[way as usize] + offset.min(self.spec.pinned_bytes - u64::from(bytes));
-            engine.submit(Copy { request, address, bytes });
+            engine.submit(Copy { request, address, bytes, errand });
         }
     }
 
     async fn complete(&self, engine: &Engine) {
         loop {
             let copied = engine.copied.take(&NO_SEMAPHORE).await;
+            self.sim.take_up(copied.errand);
             self.gpu.port().root().until_visible(copied.visible).await;
             let work = self.processor.dispatch().await;
             work.compute(self.spec.complete).await;

@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bridge::host::Region;
 use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
@@ -173,6 +173,7 @@ struct Piece {
     lba: u32,
     sectors: u32,
     queued: Time,
+    errand: Errand,
     last_of: Option<Request>,
 }
 
@@ -223,6 +224,7 @@ impl Storage for Volume {
     fn submit(&self, request: Request) {
         let max = self.driver.spec.transfer_bytes_max;
         let (operation, drive, bytes) = (request.operation, self.position, request.bytes);
+        let (queued, errand) = (self.driver.sim.now(), self.driver.sim.pass_on(request.errand));
         let mut request = Some(request);
         let offset = request.as_ref().map_or(0, |r| r.offset_bytes);
         let mut done = 0;
@@ -231,8 +233,7 @@ impl Storage for Volume {
             let lba = ((offset + u64::from(done)) / u64::from(SECTOR_BYTES)) as u32;
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
-            let queued = self.driver.sim.now();
-            let piece = Piece { operation, drive, lba, sectors: part / SECTOR_BYTES, queued, last_of };
+            let piece = Piece { operation, drive, lba, sectors: part / SECTOR_BYTES, queued, errand, last_of };
             if self.driver.queue.try_put(piece).is_err() {
                 unreachable!("{}: jobs keep fewer requests in flight than the driver queues", QUEUE_FULL.name);
             }
@@ -261,6 +262,7 @@ impl ChannelDriver {
         let mut regions = Vec::with_capacity(64);
         loop {
             let mut piece = self.queue.take(&NO_REQUEST).await;
+            self.sim.take_up(piece.errand);
             let mut work = self.processor.dispatch().await;
             let mut begun = self.sim.now();
             loop {
@@ -276,10 +278,12 @@ impl ChannelDriver {
                 self.commands.was_in(&COMMAND, begun);
                 begun = self.sim.now();
                 // What waits is started at once, before the thread hears of what has ended.
+                let before = piece.errand;
                 match self.queue.try_take() {
                     Some(next) => piece = next,
                     None => break,
                 }
+                self.sim.take_up_after(before, piece.errand);
                 self.commands.awaited(&CHANNEL_BUSY, piece.queued);
             }
         }
@@ -296,7 +300,7 @@ impl ChannelDriver {
                     Base::BusMaster => self.bridge.bus_master_base(self.channel),
                 };
             let value = self.value(step.written, piece, regions);
-            host.processor_cycle(work, step.command, address, step.bytes, value).await;
+            host.processor_cycle(work, step.command, (address, step.bytes), (value, piece.errand)).await;
         }
     }
 

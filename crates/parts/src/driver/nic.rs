@@ -14,7 +14,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::cpu::{Processor, Work};
@@ -193,7 +193,7 @@ pub fn install(
 impl Storage for Volume {
     fn submit(&self, request: Request) {
         let Driver { spec, rings, requests, to_send, to_receive, .. } = &*self.0;
-        let (operation, bytes) = (request.operation, request.bytes);
+        let (operation, bytes, errand) = (request.operation, request.bytes, request.errand);
         match operation {
             Operation::Write => {
                 let number = requests.open(request, bytes.div_ceil(spec.packet_bytes_max));
@@ -202,7 +202,7 @@ impl Storage for Volume {
             Operation::Read => {
                 let number = requests.open(request, bytes.div_ceil(self.0.frame_bytes_max()));
                 let _ = to_receive.try_put(number);
-                let _ = rings.arrivals.try_put(Arrival { request: number, bytes });
+                let _ = rings.arrivals.try_put(Arrival { request: number, bytes, errand });
             }
         }
     }
@@ -243,14 +243,15 @@ impl Driver {
     async fn fill_ring(&self, ring: &DescriptorRing, asked: &Queue<u32>, side: &Side, most: u32, copies: bool) {
         loop {
             let mut request = asked.take(&NO_REQUEST).await;
+            self.sim.take_up(self.requests.errand(request));
             let mut work = self.processor.dispatch().await;
             loop {
-                let mut left = self.requests.bytes(request);
+                let (mut left, errand) = (self.requests.bytes(request), self.requests.errand(request));
                 while left > 0 {
                     let bytes = left.min(most);
                     left -= bytes;
                     if ring.room.try_take().is_none() {
-                        self.ring(&work, ring).await;
+                        self.ring(&work, ring, errand).await;
                         drop(work);
                         ring.room.take(&RING_FULL).await;
                         work = self.processor.dispatch().await;
@@ -259,24 +260,31 @@ impl Driver {
                     if copies {
                         work.compute(self.spec.copy_time(bytes)).await;
                     }
-                    ring.post(Descriptor { request, address: self.next_buffer(), bytes, report: false });
+                    let (address, errand) = (self.next_buffer(), self.sim.pass_on(errand));
+                    ring.post(Descriptor { request, address, bytes, errand, report: false });
                     if u64::from(ring.silent()) >= side.batch {
-                        self.ring(&work, ring).await;
+                        self.ring(&work, ring, errand).await;
                     }
                 }
                 match asked.try_take() {
-                    Some(next) => request = next,
+                    Some(next) => {
+                        request = next;
+                        self.sim.take_up(self.requests.errand(request));
+                    }
                     None => break,
                 }
             }
-            self.ring(&work, ring).await;
+            self.ring(&work, ring, Errand::NOBODY).await;
         }
     }
 
-    async fn ring(&self, work: &Work<'_>, ring: &DescriptorRing) {
+    /// Tells the adapter of what is silent, and goes on for `errand`.
+    async fn ring(&self, work: &Work<'_>, ring: &DescriptorRing, errand: Errand) {
         if ring.silent() > 0 {
+            ring.take_up_silent(errand);
             work.compute(self.spec.doorbell).await;
             ring.ring();
+            self.sim.take_up(self.sim.pass_on(errand));
         }
     }
 
@@ -306,6 +314,7 @@ impl Driver {
             seen = next;
             // As long as there is something, in looks of the budget: others get the processor in between.
             loop {
+                let looked_at = completions.take_up(seen.map(|completed| completed.errand), self.spec.budget as usize);
                 if let Some(completed) = seen {
                     self.adapter.port().root().until_visible(completed.visible).await;
                 }
@@ -314,9 +323,12 @@ impl Driver {
                     work.compute(self.spec.interrupt.unwrap_or(Time::ZERO)).await;
                 }
                 work.compute(self.spec.poll).await;
+                completions.pass_on(looked_at);
+                seen = seen.map(|first| Completed { errand: self.sim.pass_on(first.errand), ..first });
                 let mut handled = 0;
                 while handled < self.spec.budget {
                     let Some(completed) = seen.take().or_else(|| completions.next()) else { break };
+                    self.sim.take_up(completed.errand);
                     if completed.visible > self.sim.now() {
                         seen = Some(completed);
                         break;
@@ -331,6 +343,7 @@ impl Driver {
                 }
                 if handled < self.spec.budget && seen.is_none() {
                     if self.spec.interrupt.is_some() {
+                        self.sim.take_up(Errand::NOBODY);
                         work.compute(self.spec.doorbell).await;
                         completions.arm();
                     }

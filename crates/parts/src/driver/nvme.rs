@@ -232,12 +232,14 @@ impl Driver {
     async fn run_submission(&self) {
         loop {
             let mut next = self.requests.take(&NO_REQUEST).await;
+            self.sim.take_up(next.request.errand);
             loop {
                 self.submit_all(next.request).await;
                 match self.requests.try_take() {
                     Some(waiting) => next = waiting,
                     None => break,
                 }
+                self.sim.take_up(next.request.errand);
                 self.lane.awaited(&SUBMITTED_LATER, next.since);
             }
         }
@@ -245,7 +247,7 @@ impl Driver {
 
     /// Submits the commands of a request; the doorbell says so when the last one is in the queue, or when it is full.
     async fn submit_all(&self, request: Request) {
-        let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
+        let Request { operation, bytes, offset_bytes: offset, errand, .. } = request;
         let owner = self.under_way.open(request, bytes.div_ceil(self.transfer_max));
         let mut done = 0;
         let mut work = None;
@@ -273,6 +275,7 @@ impl Driver {
                 pointers: self.spec.pointers,
                 list: LISTS_AT + u64::from(identifier) * LIST_BYTES,
                 identifier,
+                errand,
             });
             done += part;
         }
@@ -281,15 +284,17 @@ impl Driver {
 
     async fn run_handler(&self, interrupts: Queue<Message>, delivery: Time, handler: Time) {
         loop {
-            let (left, arrival) = interrupts.take(&DRIVE_AT_WORK).await;
+            let Message { left, arrival, completions } = interrupts.take(&DRIVE_AT_WORK).await;
+            self.controller.queues().take_up_completions(completions);
             let (sent, link) = (self.sim.now(), self.controller.port().up());
             // One wait for the message and for what follows.
-            self.sim.wait_until(arrival + delivery).await;
+            let delivered = arrival + self.lane.paced(delivery);
+            self.sim.wait_until(delivered).await;
             link.last().lane().delayed(&INTERRUPT, sent, left);
             link.flew(left.max(sent), arrival);
-            self.lane.delayed(&DELIVERY, arrival, arrival + delivery);
+            self.lane.delayed(&DELIVERY, arrival, delivered);
             let work = self.processor.dispatch().await;
-            self.complete_all(&work, handler).await;
+            self.complete_all(&work, handler, completions).await;
         }
     }
 
@@ -300,20 +305,24 @@ impl Driver {
                 queues.changed().take(&DRIVE_AT_WORK).await;
                 continue;
             };
+            let posted = queues.posted();
+            queues.take_up_completions(posted);
             self.controller.port().root().until_visible(visible).await;
-            let now = self.sim.now();
-            self.lane.delay(&NEXT_POLL, now.edge(interval) - now).await;
+            self.lane.delay_until(&NEXT_POLL, self.sim.now().edge(self.lane.paced(interval))).await;
             let work = self.processor.dispatch().await;
-            self.complete_all(&work, look).await;
+            self.complete_all(&work, look, posted).await;
         }
     }
 
     /// Looks, which takes a while, ends every command whose completion is there, until none is, and says so to the drive.
-    async fn complete_all(&self, work: &Work<'_>, look: Time) {
+    /// The first completions have been worked for already.
+    async fn complete_all(&self, work: &Work<'_>, look: Time, first: usize) {
         let queues = self.controller.queues();
+        queues.pass_completions_on(first);
         let mut before = look;
         loop {
             let count = queues.visible();
+            queues.take_up_completions(count as usize);
             work.compute(before + self.spec.completion * count).await;
             for _ in 0..count {
                 if let Some(identifier) = queues.take_completed() {

@@ -13,7 +13,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::bus::pci::slot::Slot;
@@ -173,6 +173,8 @@ impl Driver {
 
     /// Submits the commands of a request.
     async fn submit_all(&self, request: Request) {
+        let errand = request.errand;
+        self.sim.take_up(errand);
         let (writes, bytes, offset) = (request.operation == Operation::Write, request.bytes, request.offset_bytes);
         let owner = self.under_way.open(request, bytes.div_ceil(self.spec.transfer_max));
         let mut done = 0;
@@ -189,8 +191,9 @@ impl Driver {
                 bytes: part,
                 buffer: BUFFERS_AT + number * BUFFER_BYTES,
                 described_at: DESCRIPTIONS_AT + number * DESCRIPTION_BYTES,
+                errand,
             });
-            self.slot.register_write(&work).await;
+            self.slot.register_write(&work, self.sim.pass_on(errand)).await;
             done += part;
         }
     }
@@ -198,17 +201,19 @@ impl Driver {
     async fn run_handler(&self) {
         loop {
             self.slot.interrupts().take(&CARD_AT_WORK).await;
+            self.slot.take_up_told();
+            self.card.finished().take_up();
             let work = self.processor.dispatch().await;
             work.compute(self.spec.handler).await;
             self.slot.register_read(&work).await;
-            while let Some(number) = self.card.take_finished() {
+            while let Some(number) = self.card.finished().take() {
                 work.compute(self.spec.completion).await;
                 let owner = self.owners.borrow()[number as usize];
                 let _ = self.commands.try_put(number);
                 self.under_way.part_ended(owner);
             }
             self.card.acknowledge();
-            self.slot.register_write(&work).await;
+            self.slot.register_write(&work, Errand::NOBODY).await;
         }
     }
 }

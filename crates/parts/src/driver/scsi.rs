@@ -15,7 +15,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::controller::scsi::adapter::{Adapter, ControlBlock};
@@ -199,6 +199,8 @@ impl Drive {
 
     /// Submits the commands of a request.
     async fn submit_all(&self, request: Request) {
+        let errand = request.errand;
+        self.sim.take_up(errand);
         let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
         let spec = &self.driver.spec;
         let owner = self.under_way.open(request, bytes.div_ceil(spec.transfer_max));
@@ -218,8 +220,9 @@ impl Drive {
                 blocks: part / BLOCK_BYTES,
                 buffer: BUFFERS_AT.wrapping_add(number.wrapping_mul(BUFFER_BYTES)),
                 contiguous: spec.contiguous,
+                errand,
             });
-            self.driver.adapter.slot().register_write(&work).await;
+            self.driver.adapter.slot().register_write(&work, self.sim.pass_on(errand)).await;
             done += part;
         }
     }
@@ -236,12 +239,14 @@ impl Driver {
         let slot = self.adapter.slot();
         loop {
             slot.interrupts().take(&ADAPTER_AT_WORK).await;
+            slot.take_up_told();
+            self.adapter.ended().take_up();
             let work = self.processor.dispatch().await;
             work.compute(self.spec.handler).await;
             slot.register_read(&work).await;
             self.adapter.prepare_clear();
-            slot.register_write(&work).await;
-            while let Some(number) = self.adapter.take_ended() {
+            slot.register_write(&work, Errand::NOBODY).await;
+            while let Some(number) = self.adapter.ended().take() {
                 work.compute(self.spec.completion).await;
                 let drive = self.drives.borrow()[(number / TAGS_MAX) as usize].clone();
                 debug_assert_eq!(drive.index, number / TAGS_MAX);

@@ -78,17 +78,17 @@ impl Flash {
         let mut moved = 0;
         for read in 1..=reads {
             let grant = die.lane.acquire(&DIE_BUSY).await;
-            grant.hold(&COPY_READ, self.spec.read).await;
+            grant.hold(&COPY_READ, die.lane.paced(self.spec.read)).await;
             let asked = self.sim.now();
             let channel = die.channel.acquire(&CHANNEL_BUSY).await;
             grant.was_in(&FOR_CHANNEL, asked);
             drop(grant);
             let part = units * read / reads - moved;
             moved += part;
-            let out = self.transfer(part as u32 * UNIT_BYTES);
-            channel.hold_plan([(&COMMAND, self.spec.command), (&COPY_OUT, out)]).await;
+            let (command, out) = self.transfer(&die.channel, part as u32 * UNIT_BYTES);
+            channel.hold_plan([(&COMMAND, command), (&COPY_OUT, out)]).await;
         }
-        die.channel.delay(&DECODE, self.spec.decode).await;
+        die.decoder.delay(&DECODE, die.decoder.paced(self.spec.decode)).await;
         self.program(die, units, &OF_COPIES).await;
     }
 
@@ -104,17 +104,19 @@ impl Flash {
             let channel = die.channel.acquire(&CHANNEL_BUSY).await;
             grant.was_in(&FOR_CHANNEL, asked);
             let begun = self.sim.now();
-            let data_in = self.transfer(part as u32 * UNIT_BYTES);
-            channel.hold_plan([(&COMMAND, self.spec.command), (names.data_in, data_in)]).await;
+            let (command, data_in) = self.transfer(&die.channel, part as u32 * UNIT_BYTES);
+            channel.hold_plan([(&COMMAND, command), (names.data_in, data_in)]).await;
             grant.was_in(names.load, begun);
         }
         self.suspendable(die, grant, names.program, self.spec.program).await;
     }
 
-    /// Spends `span` on a die in pieces: somebody else may have it in between.
+    /// Spends `span`, by the data, on a die in pieces: somebody else may have it in between.
     async fn suspendable<'a>(&self, die: &'a Die, mut grant: Grant<'a>, phase: &'static Label, span: Time) {
-        let unit = self.spec.suspend_latency.min(span);
-        let rule = Yielding { unit, after: self.spec.suspend_progress.min(span), to_priority: 0 };
+        let [span, latency, progress] =
+            [span, self.spec.suspend_latency, self.spec.suspend_progress].map(|span| die.lane.paced(span));
+        let unit = latency.min(span);
+        let rule = Yielding { unit, after: progress.min(span), to_priority: 0 };
         let mut left = span / unit;
         let rest = span - unit * left;
         loop {

@@ -58,6 +58,8 @@ pub const UNIT_BYTES: u32 = 4_096;
 struct Die {
     lane: Lane,
     channel: Lane,
+    /// Nobody occupies it, but what the controller corrects on that channel waits for it.
+    decoder: Lane,
     /// Stripes of the buffer that are to be programmed here.
     stripes: Queue<usize>,
 }
@@ -84,28 +86,30 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// The flash of the drive `name`: its lanes are `name.channel0`, `name.channel0.die0`, … `seed` decides its draws.
+    /// The flash of the drive `name`: its lanes are `name.channel0`, `name.channel0.decoder`, `name.channel0.die0`, …
+    /// `seed` decides its draws.
     pub fn new(sim: &Sim, name: &str, spec: Spec, seed: u64) -> Rc<Flash> {
         let random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
         let buffer = Buffer::new(sim, &spec);
-        let channels: Vec<(String, Lane)> = (0..spec.channels)
+        let channels: Vec<(String, Lane, Lane)> = (0..spec.channels)
             .map(|number| format!("{name}.channel{number}"))
-            .map(|name| (name.clone(), sim.lane(&name, None)))
+            .map(|name| (name.clone(), sim.lane(&name, None), sim.lane(&format!("{name}.decoder"), None)))
             .collect();
         // Stripes go to the channels in turn, then to the next die of each, then to the next group of planes.
         let mut dies = Vec::with_capacity(spec.lanes());
         let mut names = Vec::with_capacity(spec.lanes());
         for group in 0..spec.independent_planes {
             for die in 0..spec.dies {
-                for (channel_name, channel) in &channels {
+                for (channel_name, channel, decoder) in &channels {
                     let plane = if spec.independent_planes > 1 { format!(".plane{group}") } else { String::new() };
                     names.push(format!("{channel_name}.die{die}{plane}"));
                     let stripes = Queue::new(sim, spec.buffer_stripes());
-                    dies.push(Die { lane: sim.lane(&names[dies.len()], None), channel: channel.clone(), stripes });
+                    let (lane, channel) = (sim.lane(&names[dies.len()], None), channel.clone());
+                    dies.push(Die { lane, channel, decoder: decoder.clone(), stripes });
                 }
             }
         }
-        for (_, channel) in &channels {
+        for (_, channel, _) in &channels {
             let page = u64::from(spec.page_bytes);
             channel.carries(&die::DATA_OUT, page, spec.transfer(page));
             channel.carries(&die::DATA_IN, page, spec.transfer(page));
@@ -143,8 +147,8 @@ impl Flash {
         self.translation.borrow().written
     }
 
-    /// Time that so many bytes take on a channel.
-    fn transfer(&self, bytes: u32) -> Time {
-        self.spec.transfer(u64::from(bytes))
+    /// Times that a page of so many bytes takes on a channel: its command cycles, and its data.
+    fn transfer(&self, channel: &Lane, bytes: u32) -> (Time, Time) {
+        (channel.paced(self.spec.command), channel.paced(self.spec.transfer(u64::from(bytes))))
     }
 }

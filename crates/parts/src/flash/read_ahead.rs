@@ -12,7 +12,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Queue, Sim};
 
 use super::Flash;
 use crate::parameters::{Parameters, SpecError};
@@ -92,8 +92,8 @@ impl ReadAhead {
         ahead
     }
 
-    /// Reads, from memory where that has been read ahead.
-    pub async fn read(&self, offset: u64, bytes: u32) {
+    /// Reads for somebody, from memory where that has been read ahead.
+    pub async fn read(&self, offset: u64, bytes: u32, errand: Errand) {
         let end = offset + u64::from(bytes);
         if self.goes_on(offset, end) {
             self.want(end);
@@ -111,7 +111,7 @@ impl ReadAhead {
             while at < end && !self.holds(at / size) {
                 at = (at / size + 1) * size;
             }
-            self.flash.read(begin, (at.min(end) - begin) as u32).await;
+            self.flash.read(begin, (at.min(end) - begin) as u32, errand).await;
         }
     }
 
@@ -182,7 +182,7 @@ impl ReadAhead {
         let size = u64::from(self.spec.segment_bytes);
         loop {
             let segment = self.wanted.take(&NOTHING_AHEAD).await;
-            self.flash.read(segment * size, self.spec.segment_bytes).await;
+            self.flash.read(segment * size, self.spec.segment_bytes, Errand::NOBODY).await;
             let Some(place) = self.place(segment) else { continue };
             if place.segment.get() == segment + 1 {
                 place.there.set(true);
@@ -239,7 +239,7 @@ mod tests {
                 if bytes == 0 {
                     ahead.written(offset, 4_096);
                 } else {
-                    ahead.read(offset, bytes).await;
+                    ahead.read(offset, bytes, Errand::NOBODY).await;
                 }
                 times.borrow_mut().push(s.now() - start);
                 s.wait(Time::us(300)).await;
@@ -288,7 +288,7 @@ mod tests {
             sim.process(&format!("reader{number}"), async move {
                 // Four quarters of a page: those after the first wait for what the second had read ahead.
                 s.wait(Time::us(number)).await;
-                ahead.read(number * 8_192, 8_192).await;
+                ahead.read(number * 8_192, 8_192, Errand::NOBODY).await;
                 ended.borrow_mut().push(s.now());
             });
         }

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-use hopscope_kernel::{Grant, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Grant, Label, Queue, Sim, Time};
 
 use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
 use super::spec::State;
-use super::{Flash, UNIT_BYTES};
+use super::{Die, Flash, UNIT_BYTES};
 
 static NO_PIECE: Label = Label::reason("nothing to read");
 static READERS_BUSY: Label = Label::reason("as many reads of several pieces as the controller follows");
@@ -24,6 +24,7 @@ struct Piece {
     offset: u64,
     bytes: u32,
     long_read: usize,
+    errand: Errand,
 }
 
 /// A read of several pieces.
@@ -64,36 +65,38 @@ impl Flash {
     /// Reads a piece, as [`Flash::piece`] cuts it: array read, transfer, ECC decode. What is in the write buffer (the
     /// first unit of the piece decides) is there at once.
     pub async fn read_piece(&self, offset: u64, bytes: u32) {
-        if let Some(channel) = self.read_array(offset).await {
+        let die = self.die_at(offset);
+        if let Some(channel) = self.read_array(die, offset).await {
             // One wait for the channel and for what follows.
-            let read = channel.leave([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]);
-            let decoded = read + self.spec.decode;
+            let (command, data) = self.transfer(&die.channel, bytes);
+            let read = channel.leave([(&COMMAND, command), (&DATA_OUT, data)]);
+            let decoded = read + die.decoder.paced(self.spec.decode);
             self.sim.wait_until(decoded).await;
-            self.decoded(offset, read, decoded);
+            die.decoder.delayed(&DECODE, read, decoded);
         }
     }
 
     /// The same up to the decode, whose time is returned: a controller that spends further time adds it to that, and
     /// says so with [`Flash::decoded`]. That is one event less.
     pub async fn fetch_piece(&self, offset: u64, bytes: u32) -> Time {
-        match self.read_array(offset).await {
+        let die = self.die_at(offset);
+        match self.read_array(die, offset).await {
             Some(channel) => {
-                channel.hold_plan([(&COMMAND, self.spec.command), (&DATA_OUT, self.transfer(bytes))]).await;
-                self.spec.decode
+                let (command, data) = self.transfer(&die.channel, bytes);
+                channel.hold_plan([(&COMMAND, command), (&DATA_OUT, data)]).await;
+                die.decoder.paced(self.spec.decode)
             }
             None => Time::ZERO,
         }
     }
 
     /// From the array to the page register, and until the channel is granted; nothing for what is in the write buffer.
-    async fn read_array(&self, offset: u64) -> Option<Grant<'_>> {
-        let unit = offset / u64::from(UNIT_BYTES);
-        if self.buffer.holds(unit) {
+    async fn read_array<'a>(&self, die: &'a Die, offset: u64) -> Option<Grant<'a>> {
+        if self.buffer.holds(offset / u64::from(UNIT_BYTES)) {
             return None;
         }
-        let die = &self.dies[self.die_of(unit)];
         let grant = die.lane.acquire(&DIE_BUSY).await;
-        grant.hold(&ARRAY_READ, self.spec.read).await;
+        grant.hold(&ARRAY_READ, die.lane.paced(self.spec.read)).await;
         let asked = self.sim.now();
         let channel = die.channel.acquire(&CHANNEL_BUSY).await;
         grant.was_in(&FOR_CHANNEL, asked);
@@ -102,15 +105,15 @@ impl Flash {
 
     /// Says that the present process waited for the decode of the piece at `offset` from `start` until `end`.
     pub fn decoded(&self, offset: u64, start: Time, end: Time) {
-        self.channel_of(offset).delayed(&DECODE, start, end);
+        self.die_at(offset).decoder.delayed(&DECODE, start, end);
     }
 
-    fn channel_of(&self, offset: u64) -> &Lane {
-        &self.dies[self.die_of(offset / u64::from(UNIT_BYTES))].channel
+    fn die_at(&self, offset: u64) -> &Die {
+        &self.dies[self.die_of(offset / u64::from(UNIT_BYTES))]
     }
 
-    /// Reads; returns when all of it is there. A read of several pieces has them read at once.
-    pub async fn read(&self, offset: u64, bytes: u32) {
+    /// Reads for somebody; returns when all of it is there. A read of several pieces has them read at once.
+    pub async fn read(&self, offset: u64, bytes: u32, errand: Errand) {
         let first = self.piece(offset, bytes);
         if first == bytes {
             return self.read_piece(offset, bytes).await;
@@ -123,7 +126,8 @@ impl Flash {
         while left > 0 {
             let bytes = self.piece(offset, left);
             long_read.pieces_left.set(long_read.pieces_left.get() + 1);
-            self.readers.pieces.put(Piece { offset, bytes, long_read: number }, &READERS_BUSY).await;
+            let piece = Piece { offset, bytes, long_read: number, errand: self.sim.pass_on(errand) };
+            self.readers.pieces.put(piece, &READERS_BUSY).await;
             (offset, left) = (offset + u64::from(bytes), left - bytes);
         }
         self.ended(long_read);
@@ -133,7 +137,8 @@ impl Flash {
 
     pub(super) async fn run_reader(&self) {
         loop {
-            let Piece { offset, bytes, long_read } = self.readers.pieces.take(&NO_PIECE).await;
+            let Piece { offset, bytes, long_read, errand } = self.readers.pieces.take(&NO_PIECE).await;
+            self.sim.take_up(errand);
             self.read_piece(offset, bytes).await;
             self.ended(&self.readers.long_reads[long_read]);
         }

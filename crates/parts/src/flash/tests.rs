@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Ended, Sim, Time};
+use hopscope_kernel::{Ended, Errand, Sim, Time};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
@@ -47,7 +47,7 @@ fn run(spec: Spec, processes: Vec<Vec<Do>>) -> (Vec<Vec<Time>>, Written) {
         sim.process(&format!("p{number:03}"), async move {
             for operation in operations {
                 match operation {
-                    Do::Read(offset, bytes) => flash.read(offset, bytes).await,
+                    Do::Read(offset, bytes) => flash.read(offset, bytes, Errand::NOBODY).await,
                     Do::Write(offset, bytes) => flash.write(offset, bytes).await,
                     Do::Flush => flash.flush().await,
                     Do::Wait(span) => s.wait(span).await,

@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Queue, Sim};
 
 use crate::bus::pcie::Port;
 use crate::driver::doorbell::Doorbells;
@@ -83,12 +83,15 @@ pub struct Descriptor {
     pub address: u64,
     /// Its length.
     pub bytes: u32,
+    /// For whom.
+    pub errand: Errand,
     /// Its completion is reported, and those of all before it.
     pub report: bool,
 }
 
 /// A ring.
 pub struct DescriptorRing {
+    sim: Sim,
     spec: Spec,
     address: u64,
     home: Home,
@@ -101,6 +104,9 @@ pub struct DescriptorRing {
     silent: Cell<u32>,
     /// The next entry to be fetched.
     head: Cell<u64>,
+    /// Descriptors that fetches have begun with, and that have come.
+    begun: Cell<u64>,
+    come: Cell<u64>,
     free: Queue<()>,
     fetched: Queue<Descriptor>,
 }
@@ -109,6 +115,7 @@ impl DescriptorRing {
     /// A ring at `address` of host memory, and the processes that fetch from it.
     pub fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, address: u64, home: Home) -> Rc<DescriptorRing> {
         let ring = Rc::new(DescriptorRing {
+            sim: sim.clone(),
             address,
             home,
             port: port.clone(),
@@ -117,6 +124,8 @@ impl DescriptorRing {
             posted: RefCell::new(VecDeque::with_capacity(spec.entries as usize)),
             silent: Cell::new(0),
             head: Cell::new(0),
+            begun: Cell::new(0),
+            come: Cell::new(0),
             free: filled(sim, spec.prefetch),
             fetched: Queue::new(sim, spec.prefetch as usize),
             spec: spec.clone(),
@@ -139,12 +148,21 @@ impl DescriptorRing {
         self.silent.get()
     }
 
+    /// The driver works for all whose descriptors the adapter has not been told of, and for `errand`.
+    pub fn take_up_silent(&self, errand: Errand) {
+        let posted = self.posted.borrow();
+        let silent = posted.range(posted.len() - self.silent.get() as usize..).map(|descriptor| descriptor.errand);
+        self.sim.take_up_all(silent.chain([self.sim.pass_on(errand)]));
+    }
+
     /// The driver tells the adapter; the last descriptor will be reported.
     pub fn ring(&self) {
-        if let Some(last) = self.posted.borrow_mut().back_mut() {
+        let mut posted = self.posted.borrow_mut();
+        if let Some(last) = posted.back_mut() {
             last.report = true;
         }
-        self.doorbells.ring(self.silent.take());
+        let silent = posted.len() - self.silent.take() as usize..;
+        self.doorbells.ring(posted.range(silent).map(|descriptor| descriptor.errand));
     }
 
     /// The next descriptor on the adapter, waiting for `reason`.
@@ -155,13 +173,17 @@ impl DescriptorRing {
     }
 
     async fn fetch(&self) {
-        let arrived = &self.doorbells.arrived;
+        let (sim, arrived) = (&self.sim, &self.doorbells.arrived);
+        let mut errands = Vec::with_capacity(self.spec.fetch as usize);
         loop {
             let mut tail = arrived.take(&NO_DESCRIPTORS).await;
             while let Some(more) = arrived.try_take() {
                 tail += more;
             }
+            let first = self.doorbells.next();
+            sim.take_up(first);
             self.free.take(&CACHE_FULL).await;
+            errands.push(sim.pass_on(first));
             let Spec { entries, descriptor_bytes, fetch, .. } = self.spec;
             let head = self.head.get();
             let address = self.address + head * descriptor_bytes;
@@ -169,8 +191,11 @@ impl DescriptorRing {
             let most = u64::from(tail).min(fetch).min(entries - head).min(to_page) as u32;
             let mut count = 1;
             while count < most && self.free.try_take().is_some() {
+                errands.push(self.doorbells.next());
                 count += 1;
             }
+            sim.take_up_all(errands.drain(..));
+            let begun = self.begun.replace(self.begun.get() + u64::from(count));
             self.head.set((head + u64::from(count)) % entries);
             if count < tail {
                 let _ = arrived.try_put(tail - count);
@@ -179,7 +204,12 @@ impl DescriptorRing {
             for _ in 0..count {
                 let next = self.posted.borrow_mut().pop_front();
                 if let Some(descriptor) = next {
-                    let _ = self.fetched.try_put(descriptor);
+                    let number = self.come.replace(self.come.get() + 1);
+                    if !(begun..begun + u64::from(count)).contains(&number) {
+                        // Another fetch that began before has not ended yet.
+                        sim.take_up_too(descriptor.errand);
+                    }
+                    let _ = self.fetched.try_put(Descriptor { errand: sim.pass_on(descriptor.errand), ..descriptor });
                 }
             }
         }

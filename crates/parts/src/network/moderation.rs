@@ -9,7 +9,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Either, Label, Lane, Queue, Sim, Time, race};
+use hopscope_kernel::{Either, Errand, Label, Lane, Queue, Sim, Time, race};
 
 use crate::bus::pcie::Port;
 use crate::driver::doorbell::Doorbells;
@@ -44,36 +44,32 @@ impl Spec {
 
 /// Completions of one direction.
 pub struct Completions {
+    sim: Sim,
     spec: Spec,
     port: Rc<Port>,
     entries: Queue<Completed>,
     news: Queue<()>,
-    engine: Lane,
+    /// The timer's delays are owed to it.
+    timer: Lane,
     arming: Rc<Doorbells>,
     interrupts: Queue<()>,
 }
 
 impl Completions {
     /// A completion queue that never overflows with `capacity` descriptors in a ring.
-    pub(super) fn new(
-        sim: &Sim,
-        name: &str,
-        spec: &Spec,
-        port: &Rc<Port>,
-        engine: &Lane,
-        capacity: u64,
-    ) -> Rc<Completions> {
+    pub(super) fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, capacity: u64) -> Rc<Completions> {
         let completions = Rc::new(Completions {
+            sim: sim.clone(),
             spec: spec.clone(),
             port: port.clone(),
             entries: Queue::new(sim, capacity as usize),
             news: Queue::new(sim, 1),
-            engine: engine.clone(),
+            timer: sim.lane(&format!("{name}.moderation"), None),
             arming: Doorbells::new(sim, &format!("{name}.arm"), port),
             interrupts: Queue::new(sim, 1),
         });
-        let (running, own) = (completions.clone(), sim.clone());
-        sim.process(&format!("{name}.interrupt"), async move { running.interrupt(&own).await });
+        let running = completions.clone();
+        sim.process(&format!("{name}.interrupt"), async move { running.interrupt().await });
         completions
     }
 
@@ -100,23 +96,45 @@ impl Completions {
 
     /// The driver allows the next interrupt.
     pub fn arm(&self) {
-        self.arming.ring(1);
+        self.arming.ring([Errand::NOBODY]);
     }
 
-    async fn interrupt(&self, sim: &Sim) {
+    /// The current process works for `seen` and for those of the first completions, `most` of them; returns how many.
+    pub fn take_up(&self, seen: Option<Errand>, most: usize) -> usize {
+        self.entries.look_at(most, |first| {
+            let count = first.len();
+            self.sim.take_up_all(seen.into_iter().chain(first.map(|completed| completed.errand)));
+            count
+        })
+    }
+
+    /// It has done so, and passes the first `count` on.
+    pub fn pass_on(&self, count: usize) {
+        self.entries.look_at(count, |first| {
+            first.for_each(|completed| completed.errand = self.sim.pass_on(completed.errand));
+        });
+    }
+
+    async fn interrupt(&self) {
+        let sim = &self.sim;
         loop {
             self.arming.arrived.take(&NOT_ARMED).await;
+            self.arming.next();
             while self.entries.is_empty() {
                 self.news.take(&NOTHING_COMPLETED).await;
             }
-            let due = sim.now() + self.spec.time;
+            let mut told = self.take_up(None, usize::MAX);
+            let due = sim.now() + self.timer.paced(self.spec.time);
             while (self.entries.len() as u64) < self.spec.count && sim.now() < due {
-                let elapsed = self.engine.delay(&MODERATION, due - sim.now());
+                let elapsed = self.timer.delay_until(&MODERATION, due);
                 if let Either::Left(()) = race(sim, elapsed, self.news.take(&MODERATION)).await {
                     break;
                 }
+                self.pass_on(told);
+                told = self.take_up(None, usize::MAX);
             }
             self.port.interrupt().await;
+            self.pass_on(told);
             let _ = self.interrupts.try_put(());
         }
     }

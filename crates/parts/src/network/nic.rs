@@ -13,7 +13,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 
 use super::descriptor_ring::{self, DescriptorRing};
 use super::moderation::{self, Completions};
@@ -136,6 +136,8 @@ pub struct Completed {
     pub bytes: u32,
     /// From then on a processor sees it.
     pub visible: Time,
+    /// For whom.
+    pub errand: Errand,
 }
 
 /// A packet that the far end will send.
@@ -145,6 +147,8 @@ pub struct Arrival {
     pub request: u32,
     /// How long it is.
     pub bytes: u32,
+    /// For whom.
+    pub errand: Errand,
 }
 
 /// An adapter.
@@ -197,7 +201,7 @@ impl Adapter {
         let setup = |side: &Side, name, n| {
             let engine = sim.lane(&format!("{name}.engine"), None);
             let ring = DescriptorRing::new(sim, name, &side.ring, port, RINGS_AT * n, rings);
-            let completions = Completions::new(sim, name, &side.moderation, port, &engine, side.ring.entries);
+            let completions = Completions::new(sim, name, &side.moderation, port, side.ring.entries);
             Setup { name, ring, completions, engine, rings, data }
         };
         let (transmit, receive) = (setup(&spec.transmit, &tx, 1), setup(&spec.receive, &rx, 2));

@@ -17,7 +17,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port, PortSpec, payload};
 use crate::cpu::{self, Processor};
@@ -111,6 +111,7 @@ struct Transfer {
     address: u64,
     bytes: u32,
     queued: Time,
+    errand: Errand,
     last_of: Option<Request>,
 }
 
@@ -118,6 +119,7 @@ struct Transfer {
 struct Packet {
     address: u64,
     bytes: u32,
+    errand: Errand,
 }
 
 /// An adapter.
@@ -214,14 +216,14 @@ impl Storage for Device {
         };
         let unit = u64::from(bytes.next_multiple_of(LINE_BYTES));
         let base = request.offset_bytes / u64::from(bytes) * unit % adapter.spec.window_bytes;
-        let queued = adapter.sim.now();
+        let (queued, errand) = (adapter.sim.now(), request.errand);
         let (mut request, mut done) = (Some(request), 0);
         while done < bytes {
             let part = TRANSFER_BYTES_MAX.min(bytes - done);
             let address = base + u64::from(done);
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
-            let transfer = Transfer { course, address, bytes: part, queued, last_of };
+            let transfer = Transfer { course, address, bytes: part, queued, errand, last_of };
             if adapter.transfers.try_put(transfer).is_err() {
                 unreachable!("jobs keep fewer requests in flight than the adapter queues");
             }
@@ -249,13 +251,14 @@ impl Adapter {
     /// A context of the firmware.
     async fn run(&self) {
         loop {
-            let Transfer { course, address, bytes, queued, last_of } = self.transfers.take(&NO_TRANSFER).await;
+            let Transfer { course, address, bytes, queued, errand, last_of } = self.transfers.take(&NO_TRANSFER).await;
+            self.sim.take_up(errand);
             self.contexts.awaited(&ALL_CONTEXTS_BUSY, queued);
             match course {
                 Course::Read => self.read(address, bytes).await,
-                Course::Write => self.write(address, bytes).await,
+                Course::Write => self.write(address, bytes, errand).await,
                 Course::WriteThenRead => {
-                    self.write(address, bytes).await;
+                    self.write(address, bytes, errand).await;
                     self.until_sent().await;
                     self.read(address, bytes).await;
                 }
@@ -272,20 +275,20 @@ impl Adapter {
     }
 
     async fn read(&self, address: u64, bytes: u32) {
-        self.contexts.delay(&DISPATCH, self.spec.dispatch).await;
+        self.contexts.delay(&DISPATCH, self.contexts.paced(self.spec.dispatch)).await;
         let builder = self.builder.acquire(&BUILDER_BUSY).await;
-        builder.hold(&REQUEST, self.spec.request).await;
+        builder.hold(&REQUEST, self.builder.paced(self.spec.request)).await;
         drop(builder);
         self.port.read(address, bytes, &DATA, Home::CACHE).await;
         // A line each, a tail of three bytes in two accesses, and the signal to the context.
         let tail = u64::from(bytes % 4 == 3);
         let accesses = u64::from(bytes.div_ceil(LINE_BYTES)) + tail + 1;
         let bus = self.bus.acquire(&BUS_BUSY).await;
-        bus.hold(&LINES, self.spec.access * accesses).await;
+        bus.hold(&LINES, self.bus.paced(self.spec.access * accesses)).await;
     }
 
-    async fn write(&self, address: u64, bytes: u32) {
-        self.contexts.delay(&DISPATCH, self.spec.dispatch).await;
+    async fn write(&self, address: u64, bytes: u32, errand: Errand) {
+        self.contexts.delay(&DISPATCH, self.contexts.paced(self.spec.dispatch)).await;
         let engine = self.engine.acquire(&ENGINE_BUSY).await;
         let max = u64::from(self.spec.write_payload_max);
         let (mut at, end) = (address, address + u64::from(bytes));
@@ -294,9 +297,10 @@ impl Adapter {
             let begun = self.sim.now();
             let builder = self.builder.acquire(&BUILDER_BUSY).await;
             if at == address {
-                builder.hold(&DESCRIPTOR, self.spec.step).await;
+                builder.hold(&DESCRIPTOR, self.builder.paced(self.spec.step)).await;
             }
-            builder.hold(&PACKET, self.spec.step + self.spec.line * u64::from(part.div_ceil(LINE_BYTES))).await;
+            let building = self.spec.step + self.spec.line * u64::from(part.div_ceil(LINE_BYTES));
+            builder.hold(&PACKET, self.builder.paced(building)).await;
             drop(builder);
             engine.was_in(&BUILDING, begun);
             let built = self.sim.now();
@@ -304,7 +308,7 @@ impl Adapter {
             if self.sim.now() > built {
                 engine.was_in(&BUFFER_FULL, built);
             }
-            let _ = self.packets.try_put(Packet { address: at, bytes: part });
+            let _ = self.packets.try_put(Packet { address: at, bytes: part, errand: self.sim.pass_on(errand) });
             at += u64::from(part);
         }
     }
@@ -327,7 +331,8 @@ impl Adapter {
 
     async fn send(&self) {
         loop {
-            let Packet { address, bytes } = self.packets.take(&NO_PACKET).await;
+            let Packet { address, bytes, errand } = self.packets.take(&NO_PACKET).await;
+            self.sim.take_up(errand);
             let max = self.spec.write_payload_max;
             self.port.write_in_packets(address, bytes, max, &DATA, Home::CACHE).await;
             let _ = self.room.try_put(());

@@ -37,6 +37,8 @@ pub(super) struct Receiver {
     wire: Wire,
     frames: Queue<Arrival>,
     engine: Lane,
+    /// What completions wait for is owed to it.
+    gathering: Lane,
     contexts: Contexts<Descriptor>,
     rings: Home,
     data: Home,
@@ -60,6 +62,7 @@ impl Receiver {
             wire: Wire::new(sim, &format!("{}.wire-rx", adapter.name()), spec.wire.clone()),
             frames: Queue::new(sim, spec.buffer as usize),
             engine,
+            gathering: sim.lane(&format!("{name}.gathering"), None),
             contexts: Contexts::new(sim, contexts),
             rings,
             data,
@@ -78,12 +81,14 @@ impl Receiver {
 
     async fn arrive(&self) {
         loop {
-            let Arrival { request, bytes } = self.arrivals.take(&NO_REQUEST).await;
+            let Arrival { request, bytes, errand } = self.arrivals.take(&NO_REQUEST).await;
+            self.sim.take_up(errand);
             let mut left = bytes;
             while left > 0 {
                 let bytes = left.min(self.spec.frame_bytes_max());
                 self.wire.carry(0, bytes).await;
-                self.frames.put(Arrival { request, bytes }, &BUFFER_FULL).await;
+                let errand = self.sim.pass_on(errand);
+                self.frames.put(Arrival { request, bytes, errand }, &BUFFER_FULL).await;
                 left -= bytes;
             }
         }
@@ -92,11 +97,13 @@ impl Receiver {
     async fn place(&self) {
         let mut context = 0;
         loop {
-            let Arrival { request, bytes } = self.frames.take(&NO_FRAME).await;
-            self.engine.spend(&PROCESSING, self.spec.receive.frame_time).await;
+            let Arrival { request, bytes, errand } = self.frames.take(&NO_FRAME).await;
+            self.sim.take_up(errand);
+            self.engine.spend(&PROCESSING, self.engine.paced(self.spec.receive.frame_time)).await;
             let buffer = self.ring.next(&NO_BUFFER).await;
             // Any buffer will do: the frame says whose it is.
-            self.contexts.into[context].put(Descriptor { request, bytes, ..buffer }, &CONTEXTS_BUSY).await;
+            let frame = Descriptor { request, bytes, errand: self.sim.pass_on(errand), ..buffer };
+            self.contexts.into[context].put(frame, &CONTEXTS_BUSY).await;
             context = (context + 1) % self.contexts.into.len();
         }
     }
@@ -104,8 +111,10 @@ impl Receiver {
     async fn write(&self, context: usize) {
         loop {
             let frame = self.contexts.into[context].take(&NOT_WRITTEN).await;
+            self.sim.take_up(frame.errand);
             self.port.write(frame.address, frame.bytes, &DATA, self.data).await;
-            self.contexts.out[context].put(frame, &COMPLETIONS_BEHIND).await;
+            let written = Descriptor { errand: self.sim.pass_on(frame.errand), ..frame };
+            self.contexts.out[context].put(written, &COMPLETIONS_BEHIND).await;
         }
     }
 
@@ -118,17 +127,20 @@ impl Receiver {
         loop {
             let most = self.spec.completions.min(entries - entry) as usize;
             together.push(out[context].take(&NOTHING_WRITTEN).await);
+            self.take_up_all(&mut together);
             context = (context + 1) % out.len();
-            let due = self.sim.now() + self.spec.completion_wait;
+            let due = self.sim.now() + self.gathering.paced(self.spec.completion_wait);
             while together.len() < most {
                 if let Some(frame) = out[context].try_take() {
                     together.push(frame);
+                    self.take_up_all(&mut together);
                 } else if self.sim.now() < due {
-                    let elapsed = self.engine.delay(&GATHER, due - self.sim.now());
+                    let elapsed = self.gathering.delay_until(&GATHER, due);
                     match race(&self.sim, elapsed, out[context].take(&GATHER)).await {
                         Either::Left(()) => break,
                         Either::Right(frame) => together.push(frame),
                     }
+                    self.take_up_all(&mut together);
                 } else {
                     break;
                 }
@@ -139,8 +151,14 @@ impl Receiver {
             entry = (entry + together.len() as u64) % entries;
             let visible = self.port.write(address, length, &DESCRIPTOR, self.rings).await;
             for frame in together.drain(..) {
-                self.completions.put(Completed { request: frame.request, bytes: frame.bytes, visible });
+                let errand = self.sim.pass_on(frame.errand);
+                self.completions.put(Completed { request: frame.request, bytes: frame.bytes, visible, errand });
             }
         }
+    }
+    /// Works for all whose completions are written together, and passes them on to itself.
+    fn take_up_all(&self, together: &mut [Descriptor]) {
+        self.sim.take_up_all(together.iter().map(|frame| frame.errand));
+        together.iter_mut().for_each(|frame| frame.errand = self.sim.pass_on(frame.errand));
     }
 }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim};
 
 use super::descriptor_ring::{Descriptor, DescriptorRing, filled};
 use super::moderation::Completions;
@@ -37,12 +37,15 @@ struct Frame {
     /// What is read for it: frames of a packet share read requests, which end at multiples of the largest.
     read_at: u64,
     read_bytes: u32,
+    /// For whom.
+    errand: Errand,
     /// The descriptor whose last frame it is.
     last_of: Option<Descriptor>,
 }
 
 /// The half of an adapter that sends.
 pub(super) struct Transmitter {
+    sim: Sim,
     spec: Spec,
     port: Rc<Port>,
     ring: Rc<DescriptorRing>,
@@ -65,6 +68,7 @@ impl Transmitter {
         let (sim, spec) = (adapter.sim(), adapter.spec().clone());
         let (contexts, entries) = (spec.transmit.contexts, spec.transmit.ring.entries as usize);
         let transmitter = Rc::new(Transmitter {
+            sim: sim.clone(),
             port: adapter.port().clone(),
             ring,
             completions,
@@ -93,6 +97,7 @@ impl Transmitter {
         let mut context = 0;
         loop {
             let descriptor = self.ring.next(&NO_DESCRIPTOR).await;
+            self.sim.take_up(descriptor.errand);
             let end = descriptor.address + u64::from(descriptor.bytes);
             let request_max = u64::from(self.port.read_request_max());
             let (mut done, mut read_at) = (0, descriptor.address);
@@ -101,13 +106,14 @@ impl Transmitter {
                 let bytes = (descriptor.bytes - done).min(self.spec.frame_bytes_max() - header_bytes);
                 done += bytes;
                 let read_end = (descriptor.address + u64::from(done)).next_multiple_of(request_max).min(end);
-                self.engine.spend(&PROCESSING, self.spec.transmit.frame_time).await;
+                self.engine.spend(&PROCESSING, self.engine.paced(self.spec.transmit.frame_time)).await;
                 for _ in 0..bytes.div_ceil(CELL_BYTES) {
                     self.cells.take(&BUFFER_FULL).await;
                 }
                 let last_of = (done == descriptor.bytes).then_some(descriptor);
                 let read_bytes = read_end.saturating_sub(read_at) as u32;
-                let frame = Frame { bytes, header_bytes, read_at, read_bytes, last_of };
+                let errand = self.sim.pass_on(descriptor.errand);
+                let frame = Frame { bytes, header_bytes, read_at, read_bytes, errand, last_of };
                 read_at = read_end;
                 self.contexts.into[context].put(frame, &CONTEXTS_BUSY).await;
                 context = (context + 1) % self.contexts.into.len();
@@ -118,13 +124,15 @@ impl Transmitter {
     async fn read(&self, context: usize) {
         loop {
             let frame = self.contexts.into[context].take(&NO_FRAME).await;
+            self.sim.take_up(frame.errand);
             let (mut address, mut left) = (frame.read_at, frame.read_bytes);
             while left > 0 {
                 let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
                 self.port.read(address, part, &DATA, self.data).await;
                 (address, left) = (address + u64::from(part), left - part);
             }
-            self.contexts.out[context].put(frame, &WIRE_BEHIND).await;
+            let read = Frame { errand: self.sim.pass_on(frame.errand), ..frame };
+            self.contexts.out[context].put(read, &WIRE_BEHIND).await;
         }
     }
 
@@ -132,11 +140,13 @@ impl Transmitter {
         let mut context = 0;
         loop {
             let frame = self.contexts.out[context].take(&NOT_READ).await;
+            self.sim.take_up(frame.errand);
             context = (context + 1) % self.contexts.out.len();
             self.wire.carry(frame.header_bytes, frame.bytes).await;
             (0..frame.bytes.div_ceil(CELL_BYTES)).for_each(|_| _ = self.cells.try_put(()));
             if let Some(descriptor) = frame.last_of {
-                self.sent.borrow_mut().push_back(descriptor);
+                let errand = self.sim.pass_on(frame.errand);
+                self.sent.borrow_mut().push_back(Descriptor { errand, ..descriptor });
                 if descriptor.report {
                     let _ = self.reports.try_put(());
                 }
@@ -149,16 +159,26 @@ impl Transmitter {
         let (bytes, mut entry) = (u64::from(self.spec.transmit.completion_bytes), 0);
         loop {
             self.reports.take(&NOTHING_SENT).await;
+            self.take_up_reported();
             let address = Adapter::completions_at(1) + entry * bytes;
             entry = (entry + 1) % self.spec.transmit.ring.entries;
             let visible = self.port.write(address, bytes as u32, &DESCRIPTOR, self.rings).await;
             loop {
                 let Some(descriptor) = self.sent.borrow_mut().pop_front() else { break };
-                self.completions.put(Completed { request: descriptor.request, bytes: descriptor.bytes, visible });
-                if descriptor.report {
+                let Descriptor { request, bytes, errand, report, .. } = descriptor;
+                let errand = self.sim.pass_on(errand);
+                self.completions.put(Completed { request, bytes, visible, errand });
+                if report {
                     break;
                 }
             }
         }
+    }
+    /// Works for all of whom the next completion tells.
+    fn take_up_reported(&self) {
+        let sent = self.sent.borrow();
+        let last = sent.iter().position(|descriptor| descriptor.report);
+        let reported = sent.range(..last.map_or(0, |last| last + 1));
+        self.sim.take_up_all(reported.map(|descriptor| descriptor.errand));
     }
 }

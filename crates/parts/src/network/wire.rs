@@ -78,12 +78,13 @@ impl Wire {
             sum += part;
             *end = self.time(sum);
         }
+        let lane = &self.lane;
         let plan = [
-            (&BETWEEN, ends[0]),
-            (&HEADERS, ends[1] - ends[0]),
-            (&DATA, ends[2] - ends[1]),
-            (&PAD_AND_FCS, ends[3] - ends[2]),
+            (&BETWEEN, lane.paced(ends[0])),
+            (&HEADERS, lane.paced(ends[1] - ends[0])),
+            (&DATA, lane.paced(ends[2] - ends[1])),
+            (&PAD_AND_FCS, lane.paced(ends[3] - ends[2])),
         ];
-        self.lane.acquire(&WIRE_BUSY).await.hold_plan(plan).await;
+        lane.acquire(&WIRE_BUSY).await.hold_plan(plan).await;
     }
 }

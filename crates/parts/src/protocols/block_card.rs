@@ -4,6 +4,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use hopscope_kernel::{Errand, Sim};
+
+use super::finished::Finished;
 use crate::bus::pci::slot::Slot;
 
 /// A command of the host, as the driver writes it to memory.
@@ -21,6 +24,8 @@ pub struct Command {
     pub buffer: u32,
     /// Where its description is.
     pub described_at: u32,
+    /// For whom it is.
+    pub errand: Errand,
 }
 
 /// What the driver has of a card.
@@ -40,36 +45,38 @@ pub trait BlockCard {
     fn prepare(&self, command: Command);
     /// What the next register write says: the interrupt has been seen.
     fn acknowledge(&self);
-    /// A command that has ended and that the driver does not know of.
-    fn take_finished(&self) -> Option<u32>;
+    /// What has ended and the driver does not know of.
+    fn finished(&self) -> &Finished;
 }
 
 /// The registers of such a card: what has been written to them and has not arrived, in order, and what has ended.
-#[derive(Default)]
 pub struct Registers {
+    sim: Sim,
     /// Nothing is the acknowledgement of an interrupt.
     written: RefCell<VecDeque<Option<Command>>>,
-    finished: RefCell<VecDeque<u32>>,
+    finished: Finished,
 }
 
 impl Registers {
+    /// Nothing written, nothing ended.
+    pub fn new(sim: &Sim) -> Registers {
+        Registers { sim: sim.clone(), written: RefCell::default(), finished: Finished::new(sim) }
+    }
+
     /// The next register write says this.
     pub fn write(&self, what: Option<Command>) {
         self.written.borrow_mut().push_back(what);
     }
 
-    /// A register write has arrived.
-    pub fn arrived(&self) -> Option<Command> {
-        self.written.borrow_mut().pop_front().flatten()
+    /// A register write has arrived, which the current process takes up and passes on.
+    pub fn arrived(&self, errand: Errand) -> Option<Command> {
+        self.sim.take_up(errand);
+        let command = self.written.borrow_mut().pop_front().flatten()?;
+        Some(Command { errand: self.sim.pass_on(errand), ..command })
     }
 
-    /// A command has ended.
-    pub fn finish(&self, number: u32) {
-        self.finished.borrow_mut().push_back(number);
-    }
-
-    /// The command that ended first of those that the driver does not know of.
-    pub fn take_finished(&self) -> Option<u32> {
-        self.finished.borrow_mut().pop_front()
+    /// What has ended and the driver does not know of.
+    pub fn finished(&self) -> &Finished {
+        &self.finished
     }
 }

@@ -1,6 +1,6 @@
 //! IDE, the AT Attachment: registers, Ultra DMA phases, and the trait of a drive. ATA/ATAPI-4 (T13/1153D).
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Errand, Label};
 
 /// A register access by programmed I/O.
 pub static PIO: Label = Label::protocol("register access");
@@ -58,8 +58,8 @@ pub const SECTOR_BYTES: u32 = 512;
 
 /// A drive, as its cable sees it.
 pub trait IdeDrive {
-    /// A register of the selected drive is written; the command register starts a command.
-    fn write(&self, register: Register, value: u8);
+    /// A register of the selected drive is written for a request; the command register starts a command.
+    fn write(&self, register: Register, value: u8, errand: Errand);
     /// So many bytes of the drive's offer have crossed the cable.
     fn moved(&self, bytes: u32);
     /// Ultra DMA mode the drive was set to.

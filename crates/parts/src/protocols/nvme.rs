@@ -1,5 +1,7 @@
 //! NVM Express: what a command says, and how long what lies in host memory is. NVM Express Base Specification 1.4.
 
+use hopscope_kernel::Errand;
+
 use super::pcie::{Home, PAGE_BYTES};
 use super::storage::Operation;
 
@@ -43,6 +45,8 @@ pub struct Command {
     pub list: u64,
     /// The command identifier.
     pub identifier: u16,
+    /// For whom.
+    pub errand: Errand,
 }
 
 impl Command {
@@ -68,7 +72,18 @@ mod tests {
 
     fn list(bytes: u32, pointers: Pointers) -> u32 {
         let (operation, home) = (Operation::Read, Home::MEMORY);
-        Command { operation, offset_bytes: 0, bytes, buffer: 0, home, pointers, list: 0, identifier: 0 }.list_bytes()
+        Command {
+            operation,
+            offset_bytes: 0,
+            bytes,
+            buffer: 0,
+            home,
+            pointers,
+            list: 0,
+            identifier: 0,
+            errand: Errand::NOBODY,
+        }
+        .list_bytes()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! PCI: commands, phases, and the trait of a target. PCI Local Bus Specification 2.1.
 
-use hopscope_kernel::{Label, Time};
+use hopscope_kernel::{Errand, Label, Time};
 
 /// Waiting for GNT# and an idle bus.
 pub static ARBITRATION: Label = Label::reason("PCI arbitration");
@@ -101,8 +101,8 @@ pub enum Ready {
 pub trait PciTarget {
     /// The answer to `transaction`, whose FRAME# is asserted at `now`; `None` where the address is not decoded.
     fn answer(&self, transaction: &Transaction, now: Time) -> Option<Answer>;
-    /// The data of an I/O write has arrived.
-    fn io_write(&self, _address: u32, _value: u32) {}
+    /// The data of an I/O write have arrived that is made for a request.
+    fn io_write(&self, _address: u32, _value: u32, _errand: Errand) {}
 }
 
 /// PCI-X 1.0a, 2.2: allowable disconnect boundaries, bytes.

@@ -1,7 +1,7 @@
 //! Serial ATA: frames, their phases on a cable, and what the two ends tell each other. Serial ATA 3.x; ATA8-ACS for
 //! FPDMA QUEUED commands (native command queueing).
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Errand, Label};
 
 /// The other end, or another process of this one, sends a frame.
 pub static CABLE_BUSY: Label = Label::reason("cable busy");
@@ -50,6 +50,8 @@ pub struct Command {
     pub bytes: u32,
     /// Which of the commands under way it is.
     pub tag: u8,
+    /// For whom.
+    pub errand: Errand,
 }
 
 /// What a drive sends.
@@ -78,6 +80,15 @@ impl ToHost {
             ToHost::DeviceBits(_) => 2,
         }
     }
+}
+
+/// What is in a host's FIFO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// A FIS, or a part of one.
+    pub fis: ToHost,
+    /// For whom.
+    pub errand: Errand,
 }
 
 /// Length of a Register FIS to the drive, double words.

@@ -1,6 +1,6 @@
 //! SCSI on a parallel bus: phases, commands, and what a bus asks of a drive. SCSI-2 (X3.131-1994); SPI-2 to SPI-4.
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Errand, Label};
 
 /// Waiting for BUS FREE and the arbitration won.
 pub static BUS_BUSY: Label = Label::reason("SCSI bus busy");
@@ -60,6 +60,8 @@ pub struct Command {
     pub blocks: u32,
     /// Which of the drive's commands under way it is.
     pub tag: u16,
+    /// For whom it is.
+    pub errand: Errand,
 }
 
 /// A drive, as its bus sees it.

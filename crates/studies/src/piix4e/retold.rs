@@ -52,7 +52,7 @@ fn lane(setup: &Setup, placement: &str, jobs: &str, depth: u64, name: &str, trai
     let jobs: Vec<Job> = setup.jobs[jobs].iter().map(resize).collect();
     let options = Options { trains, ..Options::default() };
     let account = explain(&setup.machines.0[placement], &jobs, options, REQUESTS, None)?.account;
-    let requests = account.latency.as_ref().map_or(0, |latency| latency.mean.count);
+    let requests = account.requests;
     let found = account.lanes.into_iter().find(|line| line.lane == name);
     let account = found.ok_or_else(|| Failure::Defect(format!("{name} was not used")))?;
     Ok(Lane { account, requests })

@@ -1,10 +1,9 @@
 //! Which hop limits each cell, and what share of a benchmark's time the bus costs: from the account of a run.
 
 use hopscope_kernel::Time;
-use hopscope_machine::bottleneck::path_by_lane;
 use hopscope_machine::explain::explain;
 use hopscope_machine::run::{Failure, Options};
-use hopscope_observe::account::Extent;
+use hopscope_observe::account::{Account, Extent};
 use rayon::prelude::*;
 
 use super::Setup;
@@ -19,6 +18,19 @@ const BUS: &str = "pci";
 const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 4_000_000 };
 /// Simulated seconds before it.
 const RAMP_S: u64 = 3;
+
+/// Time along the critical path, by part and lane: the largest first.
+fn path_by_lane(account: &Account) -> Vec<(String, String, Time)> {
+    let mut lanes: Vec<(String, String, Time)> = Vec::new();
+    for entry in &account.path {
+        match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.lane) {
+            Some((_, _, time)) => *time += entry.time,
+            None => lanes.push((entry.part.clone(), entry.lane.clone(), entry.time)),
+        }
+    }
+    lanes.sort_by(|a, b| (b.2, &a.1).cmp(&(a.2, &b.1)));
+    lanes
+}
 
 /// A cell's critical path: the hop that has most of it, that hop's share, and that of the bus.
 fn path(setup: &Setup, row: &Row, wish: &Wish) -> Result<(String, f64, f64), Failure> {

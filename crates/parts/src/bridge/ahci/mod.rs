@@ -16,15 +16,16 @@
 mod port;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port, PortSpec};
 use crate::bus::sata::{self, SataCable};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
-use crate::protocols::sata::{DATA_FIS_BYTES, TAGS_MAX, ToHost};
+use crate::protocols::sata::{DATA_FIS_BYTES, Received, TAGS_MAX};
 
 static NO_ACCESS: Label = Label::reason("no register written");
 static NOTHING_DONE: Label = Label::reason("nothing to tell of");
@@ -98,19 +99,30 @@ pub struct Slot {
     pub regions: u32,
     /// Where the data are.
     pub home: Home,
+    /// For whom.
+    pub errand: Errand,
 }
 
 /// What a driver writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// PxSACT: a tag will be under way.
-    SerialActive(usize),
+    SerialActive(usize, u8),
     /// PxCI: a tag is issued.
     CommandIssue(usize, u8),
     /// PxIS: what a port has told of is known.
     PortInterruptStatus(usize),
     /// IS: the same for all ports; the next interrupt may come.
     InterruptStatus,
+}
+
+/// The tags whose bits are set, from the lowest on.
+pub fn tags(mut bits: u32) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let tag = (bits != 0).then(|| bits.trailing_zeros() as u8)?;
+        bits &= bits - 1;
+        Some(tag)
+    })
 }
 
 /// One port.
@@ -122,13 +134,13 @@ pub(crate) struct SataPort {
     /// The drive is ready for the next command.
     ready: Queue<()>,
     /// FIFO of what is received.
-    received: Queue<ToHost>,
+    received: Queue<Received>,
     /// Tags whose data are to be fetched from memory.
     to_fetch: Queue<u8>,
     /// FIFO of what is sent.
     fetched: Queue<u32>,
-    /// The drive takes a Data FIS.
-    activated: Queue<()>,
+    /// The drive takes a Data FIS, of whose command.
+    activated: Queue<Errand>,
     /// The tag whose data move, and how many bytes have moved.
     moving: Cell<(u8, u32)>,
     /// Bytes that are still to be sent for it.
@@ -228,6 +240,35 @@ impl Ahci {
         self.ports[port].done.take()
     }
 
+    /// For whom the command with that tag is.
+    pub fn errand(&self, port: usize, tag: u8) -> Errand {
+        self.ports[port].slots.borrow()[usize::from(tag)].map_or(Errand::NOBODY, |slot| slot.errand)
+    }
+
+    /// The current process has worked for a command, and passes it on.
+    fn pass_on(&self, port: usize, tag: u8) {
+        if let Some(slot) = &mut self.ports[port].slots.borrow_mut()[usize::from(tag)] {
+            slot.errand = self.sim.pass_on(slot.errand);
+        }
+    }
+
+    /// The current process works for all commands that are done on these ports; which they are, one bit each, goes to
+    /// `seen`.
+    pub fn take_up_done(&self, ports: Range<usize>, seen: &mut [u32]) {
+        for port in ports.clone() {
+            seen[port] = self.ports[port].done.get();
+        }
+        let done = ports.flat_map(|port| tags(seen[port]).map(move |tag| (port, tag)));
+        self.sim.take_up_all(done.map(|(port, tag)| self.errand(port, tag)));
+    }
+
+    /// It has done so, and passes them on.
+    pub fn pass_on_done(&self, seen: &[u32]) {
+        for (port, seen) in seen.iter().enumerate() {
+            tags(*seen).for_each(|tag| self.pass_on(port, tag));
+        }
+    }
+
     /// Interrupt messages that have arrived at the processor.
     pub fn interrupts(&self) -> &Queue<()> {
         &self.interrupts
@@ -236,10 +277,19 @@ impl Ahci {
     async fn run_registers(&self) {
         loop {
             let access = self.accesses.take(&NO_ACCESS).await;
+            match access {
+                Access::SerialActive(port, tag) => self.sim.take_up(self.errand(port, tag)),
+                // It comes right behind the other write for its command.
+                Access::CommandIssue(..) => {}
+                Access::PortInterruptStatus(_) | Access::InterruptStatus => self.sim.take_up(Errand::NOBODY),
+            }
             self.port.doorbell().await;
             match access {
-                Access::SerialActive(_) | Access::PortInterruptStatus(_) => {}
-                Access::CommandIssue(port, tag) => drop(self.ports[port].issued.try_put(tag)),
+                Access::SerialActive(..) | Access::PortInterruptStatus(_) => {}
+                Access::CommandIssue(port, tag) => {
+                    self.pass_on(port, tag);
+                    let _ = self.ports[port].issued.try_put(tag);
+                }
                 Access::InterruptStatus => {
                     self.in_service.set(false);
                     if self.ports.iter().any(|port| port.told.get()) {
@@ -251,13 +301,16 @@ impl Ahci {
     }
 
     async fn run_interrupts(&self) {
+        let mut told = vec![0; self.ports.len()];
         loop {
             self.news.take(&NOTHING_DONE).await;
             // AHCI 1.3.1, 5.6.5: a message is sent when IS is set from zero.
             if self.in_service.replace(true) {
                 continue;
             }
+            self.take_up_done(0..self.ports.len(), &mut told);
             self.port.interrupt().await;
+            self.pass_on_done(&told);
             let _ = self.interrupts.try_put(());
         }
     }

@@ -8,7 +8,7 @@ use hopscope_kernel::{Label, Queue, Sim};
 use super::{Ahci, SataPort, Slot, Spec};
 use crate::bus::sata::SataCable;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
-use crate::protocols::sata::{Command, DATA_FIS_BYTES, DWORD_BYTES, TAGS_MAX, ToHost};
+use crate::protocols::sata::{Command, DATA_FIS_BYTES, DWORD_BYTES, Received, TAGS_MAX, ToHost};
 
 static NO_COMMAND: Label = Label::reason("no command issued");
 static COMMAND: Label = Label::protocol("from PxCI to the fetch");
@@ -81,14 +81,15 @@ impl Ahci {
         let memory = LISTS_AT + PORT_BYTES * number as u64;
         loop {
             let tag = port.issued.take(&NO_COMMAND).await;
-            port.lane.delay(&COMMAND, self.spec.command).await;
-            let Some(Slot { writes, offset_bytes, bytes, .. }) = port.slot(tag) else { continue };
+            self.sim.take_up(self.errand(number, tag));
+            port.lane.delay(&COMMAND, port.lane.paced(self.spec.command)).await;
+            let Some(Slot { writes, offset_bytes, bytes, errand, .. }) = port.slot(tag) else { continue };
             let (start, at) = (self.sim.now(), u64::from(tag));
             self.port.read(memory + at * u64::from(HEADER_BYTES), HEADER_BYTES, &DESCRIPTOR, Home::CACHE).await;
             let table = memory + TABLES_AT + at * TABLE_BYTES;
             self.port.read(table, COMMAND_FIS_BYTES, &DESCRIPTOR, Home::CACHE).await;
             port.lane.was_in(&FETCH, start);
-            cable.send_command(Command { writes, offset_bytes, bytes, tag }).await;
+            cable.send_command(Command { writes, offset_bytes, bytes, tag, errand }).await;
             port.ready.take(&NOT_READY).await;
         }
     }
@@ -97,7 +98,8 @@ impl Ahci {
         let Some((port, _)) = self.connected(number) else { return };
         let memory = LISTS_AT + PORT_BYTES * number as u64;
         loop {
-            let fis = port.received.take(&NO_FIS).await;
+            let Received { fis, errand } = port.received.take(&NO_FIS).await;
+            self.sim.take_up(errand);
             // AHCI 1.3.1, 4.2.1: the FIS goes to its place in memory; DMA Activate and Data do not.
             if !matches!(fis, ToHost::Data(_) | ToHost::DmaActivate) {
                 let bytes = fis.dwords() as u32 * DWORD_BYTES;
@@ -106,7 +108,7 @@ impl Ahci {
             match fis {
                 ToHost::Registers => drop(port.ready.try_put(())),
                 ToHost::DmaSetup(tag) => self.begin_data(number, tag).await,
-                ToHost::DmaActivate => drop(port.activated.try_put(())),
+                ToHost::DmaActivate => drop(port.activated.try_put(self.sim.pass_on(errand))),
                 ToHost::Data(bytes) => {
                     let (tag, moved) = port.moving.get();
                     let Some(Slot { buffer, home, .. }) = port.slot(tag) else { continue };
@@ -116,6 +118,7 @@ impl Ahci {
                 ToHost::DeviceBits(tag) => {
                     port.done.set(port.done.get() | 1 << tag);
                     port.told.set(true);
+                    self.pass_on(number, tag);
                     let _ = self.news.try_put(());
                 }
             }
@@ -136,8 +139,9 @@ impl Ahci {
         port.moving.set((tag, 0));
         if writes {
             port.to_send.set(bytes);
+            self.pass_on(number, tag);
             let _ = port.to_fetch.try_put(tag);
-            let _ = port.activated.try_put(());
+            let _ = port.activated.try_put(self.errand(number, tag));
         }
     }
 
@@ -145,6 +149,7 @@ impl Ahci {
         let port = &self.ports[number];
         loop {
             let tag = port.to_fetch.take(&NO_WRITE).await;
+            self.sim.take_up(self.errand(number, tag));
             let Some(Slot { bytes, buffer, home, .. }) = port.slot(tag) else { continue };
             let mut done = 0;
             while done < bytes {
@@ -160,7 +165,8 @@ impl Ahci {
     async fn run_transmit(&self, number: usize) {
         let Some((port, cable)) = self.connected(number) else { return };
         loop {
-            port.activated.take(&NOT_ACTIVATED).await;
+            let errand = port.activated.take(&NOT_ACTIVATED).await;
+            self.sim.take_up(errand);
             let bytes = port.to_send.get().min(DATA_FIS_BYTES);
             port.to_send.set(port.to_send.get() - bytes);
             if bytes > 0 {

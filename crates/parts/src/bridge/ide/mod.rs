@@ -23,7 +23,7 @@ mod to_memory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Lead, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Lead, Queue, Sim, Time};
 
 use super::host::{HOLD, HostBridge, Region};
 use crate::bus::ide_cable::IdeCable;
@@ -171,7 +171,7 @@ struct Buffer {
 struct Channel {
     number: usize,
     cable: RefCell<Option<Rc<IdeCable>>>,
-    started: Queue<Direction>,
+    started: Queue<(Direction, Errand)>,
     /// BMIDTPX.
     table: Cell<u32>,
     /// When the second half of a group has arrived from memory.
@@ -225,7 +225,8 @@ impl IdeBridge {
             sim.process(&format!("{name}.{channel_name}"), async move {
                 loop {
                     let channel = &master.channels[number];
-                    let direction = channel.started.take(&NOT_STARTED).await;
+                    let (direction, errand) = channel.started.take(&NOT_STARTED).await;
+                    master.sim.take_up(errand);
                     master.transfer(channel, direction).await;
                 }
             });
@@ -267,7 +268,7 @@ impl IdeBridge {
         let Some(cable) = channel.cable.borrow().clone() else { return };
         let before = self.buffer.last_command.replace(Some(channel.number));
         if self.spec.channel_switch_at == SwitchAt::Command && before.is_some_and(|number| number != channel.number) {
-            self.buffer.port.delay(&CHANNEL_SWITCH, self.spec.channel_switch).await;
+            self.buffer.port.delay(&CHANNEL_SWITCH, self.channel_switch()).await;
         }
         let (mut index, mut offered) = (0, 0);
         loop {
@@ -280,7 +281,7 @@ impl IdeBridge {
                 }
                 if left == region.bytes {
                     match direction {
-                        Direction::ToMemory => cable.start_burst(&WORDS_IN, cable.mode().word).await,
+                        Direction::ToMemory => cable.start_burst(&WORDS_IN, cable.word()).await,
                         Direction::ToDrive => cable.start_burst(&WORDS_OUT, self.strobe(&cable)).await,
                     }
                 }
@@ -305,7 +306,17 @@ impl IdeBridge {
     /// Time of a word on the way to the drive: the strobe counts PCI clocks, as many as the mode's shortest cycle needs.
     fn strobe(&self, cable: &IdeCable) -> Time {
         let counted = self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)];
-        self.pci.clocks(counted).max(cable.mode().word_min.edge(self.pci.clocks(1)))
+        cable.word_of(counted, self.pci.clock())
+    }
+
+    /// So many clocks of PCI that the bridge itself takes.
+    fn own_clocks(&self, count: u64) -> Time {
+        self.pci.clocks_at(&self.buffer.port, count)
+    }
+
+    /// The dead time when the buffer turns from one channel to the other.
+    fn channel_switch(&self) -> Time {
+        self.buffer.port.paced(self.spec.channel_switch)
     }
 
     /// PHOLD# to PHLDA#, before every request of a burst.
@@ -316,12 +327,12 @@ impl IdeBridge {
     /// Eight bytes from memory: PIIX4 data sheet, p. 196: not before the region before has ended on the cable.
     async fn fetch_descriptor(&self, channel: &Channel, index: usize, direction: Direction) -> Option<(Region, bool)> {
         let emptied = if index > 0 && direction == Direction::ToDrive { self.spec.rerequest_delay } else { 0 };
-        self.buffer.port.delay(&REREQUEST, self.pci.clocks(emptied)).await;
+        self.buffer.port.delay(&REREQUEST, self.own_clocks(emptied)).await;
         self.host.arbiter().delay(&HOLD, self.host.hold_acknowledge()).await;
         let address = channel.table.get() + index as u32 * DESCRIPTOR_BYTES;
         let (command, carries) = (Command::MemoryRead, &DESCRIPTOR_DATA);
         self.pci.transact(&Transaction { command, address, bytes: DESCRIPTOR_BYTES, carries }).await.end().await;
-        self.buffer.port.delay(&DESCRIPTOR, self.spec.descriptor_delay).await;
+        self.buffer.port.delay(&DESCRIPTOR, self.buffer.port.paced(self.spec.descriptor_delay)).await;
         self.host.descriptor(channel.table.get(), index)
     }
 }
@@ -385,18 +396,18 @@ impl PciTarget for IdeBridge {
         Some(Answer { ready, wait, boundary_bytes: 0 })
     }
 
-    fn io_write(&self, address: u32, value: u32) {
+    fn io_write(&self, address: u32, value: u32, errand: Errand) {
         match self.decode(address) {
             Some(Decoded::CommandBlock(channel, offset)) => {
                 if let (Some(cable), Some(register)) = (self.cable(channel), Register::at(offset)) {
-                    cable.write(register, value as u8);
+                    cable.write(register, value as u8, errand);
                 }
             }
             // BMICX: bit 0 starts, bit 3 says that data goes to memory.
             Some(Decoded::BusMaster(channel, 0)) if value & 1 != 0 => {
                 let direction = if value & 8 != 0 { Direction::ToMemory } else { Direction::ToDrive };
                 let channel = &self.channels[channel];
-                let _ = channel.started.try_put(direction);
+                let _ = channel.started.try_put((direction, errand));
             }
             Some(Decoded::BusMaster(channel, 4)) => self.channels[channel].table.set(value),
             _ => {}

@@ -96,12 +96,12 @@ impl IdeBridge {
 
     /// From an empty buffer to the request of the first fetch of a group.
     fn lead_when_empty(&self) -> [Lead<'_>; 2] {
-        [(&self.buffer.port, &REREQUEST, self.pci.clocks(self.spec.rerequest_delay)), self.hold()]
+        [(&self.buffer.port, &REREQUEST, self.own_clocks(self.spec.rerequest_delay)), self.hold()]
     }
 
     /// From the end of the first fetch to the request of the second.
     fn lead_again(&self) -> [Lead<'_>; 2] {
-        [(&self.buffer.port, &HOLD_AGAIN, self.pci.clocks(self.spec.hold_again)), self.hold()]
+        [(&self.buffer.port, &HOLD_AGAIN, self.own_clocks(self.spec.hold_again)), self.hold()]
     }
 
     fn undisturbed(&self, cable: &IdeCable, address: u32, bytes: u32) -> Undisturbed {
@@ -110,14 +110,16 @@ impl IdeBridge {
         let word = self.strobe(cable);
         let first = pci.course(&self.fetch(address, bytes), now);
         let second = pci.course(&self.fetch(address + first.bytes, bytes - first.bytes), now);
-        let first_request = pci.clocks(self.spec.rerequest_delay) + acknowledge;
+        let first_request = self.own_clocks(self.spec.rerequest_delay) + acknowledge;
         let first_arrival = first_request + first.data_after();
-        let second_request = first_arrival + first.rest() + pci.clocks(self.spec.hold_again) + acknowledge;
-        let second_arrival = second_request + second.data_after();
+        let second_request = first_arrival + first.rest() + self.own_clocks(self.spec.hold_again) + acknowledge;
+        // The first burst begins at a clock edge, the second at the next one after its request.
+        let second_start = first_request + (second_request - first_request).edge(pci.clocks(1));
+        let second_arrival = second_start + second.data_after();
         let words = [first.bytes, bytes - first.bytes].map(|bytes| u64::from(bytes / 2));
         let beyond_half = first.bytes.saturating_sub(self.spec.half_bytes);
         let early = pci.clocks(u64::from(beyond_half / pci.width_bytes()));
-        let strobe = first_arrival - early + pci.clocks(self.spec.first_strobe);
+        let strobe = first_arrival - early + self.own_clocks(self.spec.first_strobe);
         let next_strobe = (strobe + word * words[0]).max(second_arrival);
         let end = if words[1] == 0 { strobe + word * (words[0] - 1) } else { next_strobe + word * (words[1] - 1) };
         Undisturbed {
@@ -147,9 +149,11 @@ impl IdeBridge {
         let (sim, port, pci) = (&self.sim, &self.buffer.port, self.pci.lane());
         let begin = sim.now();
         let ours = self.buffer.last_user.get() == Some(channel.number) && self.buffer.halves.len() == HALVES;
-        let in_time =
-            begin == begin.edge(self.pci.clocks(1)) && course.second_arrival + course.second.rest() <= course.end;
-        if !ours || !in_time || course.words[1] == 0 {
+        // Every group goes like the first only where all of them meet the bus at the same phase of its clock.
+        let clock = self.pci.clocks(1);
+        let (request, in_phase) = (begin + course.first_request, course.end.edge(clock) == course.end);
+        let in_time = course.second_arrival + course.second.rest() <= course.end;
+        if !ours || !in_time || !in_phase || request != request.edge(clock) || course.words[1] == 0 {
             return 0;
         }
         let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
@@ -227,7 +231,7 @@ impl IdeBridge {
         course: &Undisturbed,
         group: Group<'_>,
     ) {
-        let (sim, pci) = (&self.sim, &self.pci);
+        let sim = &self.sim;
         let Group { port, asked, base, first, second } = group;
         let first_fetch = self.fetch(address, bytes);
         let first = match first {
@@ -238,7 +242,7 @@ impl IdeBridge {
             }
         };
         let arrived = first.as_ref().map_or(base + course.first_arrival, |(arrived, _)| *arrived);
-        let start = arrived - course.early + pci.clocks(self.spec.first_strobe);
+        let start = arrived - course.early + self.own_clocks(self.spec.first_strobe);
         let last_strobe = start + course.word * (course.words[0] - 1);
         let rest = self.fetch(address + course.first.bytes, bytes - course.first.bytes);
         let fetching = async {
@@ -250,7 +254,7 @@ impl IdeBridge {
                 Fetch::Ended => drop(channel.arrivals.try_put(base + course.second_arrival)),
                 Fetch::Next(burst) => {
                     let freed = arrived + course.first.rest();
-                    let request = freed + pci.clocks(self.spec.hold_again) + self.host.hold_acknowledge();
+                    let request = freed + self.own_clocks(self.spec.hold_again) + self.host.hold_acknowledge();
                     let lead = self.lead_again();
                     let (arrived, second) = self.until_data(burst, &rest, (&lead, request), course.second.rest()).await;
                     let _ = channel.arrivals.try_put(arrived);

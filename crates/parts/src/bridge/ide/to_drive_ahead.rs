@@ -41,7 +41,7 @@ impl IdeBridge {
                 let arrived = channel.arrivals.take(&NEXT_HALF).await;
                 let mut start = words_end.max(arrived);
                 if left == bytes {
-                    start = arrived + self.pci.clocks(self.spec.first_strobe);
+                    start = arrived + self.own_clocks(self.spec.first_strobe);
                     port.was_in_until(&FETCH, asked, arrived);
                     port.was_in_until(&FIRST_STROBE, arrived, start);
                     since = start;
@@ -65,7 +65,7 @@ impl IdeBridge {
     /// Half after half, each as soon as one is free.
     async fn fetch_halves(&self, channel: &Channel, address: u32, bytes: u32) {
         let port = &self.buffer.port;
-        port.delay(&REREQUEST, self.pci.clocks(self.spec.rerequest_delay)).await;
+        port.delay(&REREQUEST, self.own_clocks(self.spec.rerequest_delay)).await;
         let mut done = 0;
         let mut hold_again = self.sim.now();
         while done < bytes {
@@ -73,7 +73,7 @@ impl IdeBridge {
             let end = (done + self.spec.half_bytes).min(bytes);
             // A memory controller that stops within a half is asked again.
             while done < end {
-                port.delay(&HOLD_AGAIN, hold_again.saturating_sub(self.sim.now())).await;
+                port.delay_until(&HOLD_AGAIN, hold_again).await;
                 self.host.arbiter().delay(&HOLD, self.host.hold_acknowledge()).await;
                 let (command, carries) = (Command::MemoryRead, &DATA);
                 let fetch = Transaction { command, address: address + done, bytes: end - done, carries };
@@ -84,7 +84,7 @@ impl IdeBridge {
                     debug_assert!(room.is_ok(), "a half is fetched when the one before it is being sent");
                 }
                 ongoing.end().await;
-                hold_again = self.sim.now() + self.pci.clocks(self.spec.hold_again);
+                hold_again = self.sim.now() + self.own_clocks(self.spec.hold_again);
             }
         }
     }

@@ -13,11 +13,12 @@ impl IdeBridge {
     /// Moves `bytes` from the cable to memory at `address`.
     pub(super) async fn to_memory(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
         let halves = u64::from(bytes.div_ceil(self.spec.half_bytes));
-        let fill_span = cable.mode().word * u64::from(self.spec.half_bytes / 2);
+        let fill_span = cable.word() * u64::from(self.spec.half_bytes / 2);
         // Every burst goes like the first: halves are aligned, and memory answers them all alike.
         let drain = self.pci.course(&self.drain_transaction(address), self.sim.now()).whole();
         let drain_span = drain.iter().fold(Time::ZERO, |sum, phase| sum + phase.1);
-        let drained_in_time = self.host.hold_acknowledge() + drain_span < fill_span;
+        let until_edge = self.pci.clocks(1);
+        let drained_in_time = self.host.hold_acknowledge() + until_edge + drain_span < fill_span;
         self.fill(channel, cable, fill_span).await;
         let mut filled = 1;
         while filled < halves {
@@ -110,7 +111,7 @@ impl IdeBridge {
         let switch = self.turn_to(channel);
         let paused = switch > Time::ZERO || cable.words_ended().is_some_and(|ended| ended < self.sim.now());
         // ATA/ATAPI-4, 9.13.3: a paused sender strobes again within tRFS of DMARDY#.
-        let resume = if paused { cable.mode().ready_to_final_strobe } else { Time::ZERO };
+        let resume = if paused { self.buffer.port.paced(cable.mode().ready_to_final_strobe) } else { Time::ZERO };
         grant.hold_plan([(&CHANNEL_SWITCH, switch), (&RESUME, resume), (&FILL, span)]).await;
         let end = self.sim.now();
         cable.words(end - span, end);
@@ -120,7 +121,7 @@ impl IdeBridge {
     pub(super) fn turn_to(&self, channel: &Channel) -> Time {
         let before = self.buffer.last_user.replace(Some(channel.number));
         let other = before.is_some_and(|number| number != channel.number);
-        if other && self.spec.channel_switch_at == SwitchAt::Burst { self.spec.channel_switch } else { Time::ZERO }
+        if other && self.spec.channel_switch_at == SwitchAt::Burst { self.channel_switch() } else { Time::ZERO }
     }
 
     fn drain_transaction(&self, address: u32) -> Transaction {

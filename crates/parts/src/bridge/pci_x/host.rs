@@ -64,18 +64,19 @@ impl Memory {
 
     /// From INTx to the handler.
     pub(crate) async fn interrupt(&self) {
-        self.interrupts.delay(&INTERRUPT, self.spec.interrupt).await;
+        self.interrupts.delay(&INTERRUPT, self.interrupts.paced(self.spec.interrupt)).await;
     }
 
     /// From a request to its data.
     pub(super) fn latency(&self) -> Lead<'_> {
-        (&self.lane, &MEMORY_LATENCY, self.spec.read_latency)
+        (&self.lane, &MEMORY_LATENCY, self.lane.paced(self.spec.read_latency))
     }
 
     /// Data go into memory, or come from there.
     pub(super) async fn write(&self, bytes: u32, user: bool) {
         let label = if user { &MEMORY_DATA } else { &MEMORY_OTHER };
-        self.lane.acquire(&MEMORY_BUSY).await.hold(label, span(u64::from(bytes), self.spec.rate)).await;
+        let span = self.lane.paced(span(u64::from(bytes), self.spec.rate));
+        self.lane.acquire(&MEMORY_BUSY).await.hold(label, span).await;
     }
 }
 

@@ -120,11 +120,11 @@ struct Hop {
 }
 
 impl Hop {
-    fn data(&self, bytes: u32, user: bool, overhead: u32) -> [(&'static Label, Time); 2] {
+    fn data(&self, lane: &Lane, bytes: u32, user: bool, overhead: u32) -> [(&'static Label, Time); 2] {
         let packets = u64::from(bytes.div_ceil(self.spec.payload));
         let label = if user { &LINK_DATA } else { &LINK_OTHER };
         let overhead = span(packets * u64::from(overhead), self.spec.rate);
-        [(&LINK_OVERHEAD, overhead), (label, span(u64::from(bytes), self.spec.rate))]
+        [(&LINK_OVERHEAD, lane.paced(overhead)), (label, lane.paced(span(u64::from(bytes), self.spec.rate)))]
     }
 
     /// Sends what `plan` says; returns when the last of it is on the lane. Nobody has waited for that yet.
@@ -132,13 +132,13 @@ impl Hop {
         lane.acquire(&LINK_BUSY).await.leave(plan)
     }
 
-    fn request(&self, label: &'static Label) -> [(&'static Label, Time); 1] {
-        [(label, span(u64::from(self.spec.request), self.spec.rate))]
+    fn request(&self, lane: &Lane, label: &'static Label) -> [(&'static Label, Time); 1] {
+        [(label, lane.paced(span(u64::from(self.spec.request), self.spec.rate)))]
     }
 
     /// What follows on the lane: nothing occupies it any more.
     fn flight<'a>(&self, lane: &'a Lane) -> Lead<'a> {
-        (lane, &FLIGHT, self.spec.latency)
+        (lane, &FLIGHT, lane.paced(self.spec.latency))
     }
 }
 
@@ -188,7 +188,7 @@ impl Path {
     pub async fn write(&self, bytes: u32, user: bool, left: impl FnOnce()) {
         let mut left = Some(left);
         for hop in &self.hops {
-            let sent = hop.send(&hop.up, hop.data(bytes, user, hop.spec.write_overhead)).await;
+            let sent = hop.send(&hop.up, hop.data(&hop.up, bytes, user, hop.spec.write_overhead)).await;
             if let Some(left) = left.take() {
                 self.sim.wait_until(sent).await;
                 left();
@@ -210,14 +210,14 @@ impl Path {
         };
         after(&self.sim, self.sim.now(), [through]).await;
         for hop in hops {
-            let sent = hop.send(&hop.up, hop.request(&LINK_REQUEST)).await;
+            let sent = hop.send(&hop.up, hop.request(&hop.up, &LINK_REQUEST)).await;
             after(&self.sim, sent, [hop.flight(&hop.up)]).await;
         }
-        let sent = last.send(&last.up, last.request(&LINK_REQUEST)).await;
+        let sent = last.send(&last.up, last.request(&last.up, &LINK_REQUEST)).await;
         after(&self.sim, sent, [last.flight(&last.up), self.memory.latency()]).await;
         self.memory.write(bytes, user).await;
         for (index, hop) in self.hops.iter().enumerate().rev() {
-            let sent = hop.send(&hop.down, hop.data(bytes, user, hop.spec.read_overhead)).await;
+            let sent = hop.send(&hop.down, hop.data(&hop.down, bytes, user, hop.spec.read_overhead)).await;
             match index {
                 0 => after(&self.sim, sent, [hop.flight(&hop.down), through]).await,
                 _ => after(&self.sim, sent, [hop.flight(&hop.down)]).await,
@@ -228,7 +228,7 @@ impl Path {
     /// A register access of the processor, on its way to the bridge.
     pub async fn register_down(&self) {
         for hop in self.hops.iter().rev() {
-            let sent = hop.send(&hop.down, hop.request(&LINK_REGISTER)).await;
+            let sent = hop.send(&hop.down, hop.request(&hop.down, &LINK_REGISTER)).await;
             after(&self.sim, sent, [hop.flight(&hop.down)]).await;
         }
     }
@@ -236,7 +236,7 @@ impl Path {
     /// The answer to a register read, on its way back.
     pub async fn register_up(&self) {
         for hop in &self.hops {
-            let sent = hop.send(&hop.up, hop.request(&LINK_REGISTER)).await;
+            let sent = hop.send(&hop.up, hop.request(&hop.up, &LINK_REGISTER)).await;
             after(&self.sim, sent, [hop.flight(&hop.up)]).await;
         }
     }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::Spec;
 use super::path::Path;
@@ -25,6 +25,7 @@ pub(super) struct Posted {
     pub(super) address: u32,
     pub(super) bytes: u32,
     pub(super) carries: &'static Label,
+    pub(super) errand: Errand,
 }
 
 /// A piece of a read that is to be fetched.
@@ -33,6 +34,7 @@ pub(super) struct Piece {
     pub(super) address: u32,
     pub(super) bytes: u32,
     pub(super) carries: &'static Label,
+    pub(super) errand: Errand,
 }
 
 /// A read that the bridge has latched.
@@ -40,6 +42,7 @@ pub(super) struct Latch {
     pub(super) address: Cell<u32>,
     pub(super) bytes: Cell<u32>,
     pub(super) carries: Cell<Option<&'static Label>>,
+    errand: Cell<Errand>,
     /// Bytes asked of memory, come from there, and gone to the initiator.
     asked: Cell<u32>,
     pub(super) arrived: Cell<u32>,
@@ -47,13 +50,14 @@ pub(super) struct Latch {
     /// Something has arrived.
     pub(super) arrivals: Queue<()>,
     /// A split transaction has begun.
-    pub(super) begun: Queue<()>,
+    pub(super) begun: Queue<Errand>,
     /// Whom its completion is for.
     pub(super) reader: RefCell<Option<Rc<Reader>>>,
 }
 
 /// A bridge as one of its buses sees it.
 pub struct Port {
+    pub(super) sim: Sim,
     pub(super) spec: Rc<Spec>,
     /// Nobody occupies it, but its delays are the bridge's.
     pub(super) lane: Lane,
@@ -75,6 +79,7 @@ impl Port {
             address: Cell::new(0),
             bytes: Cell::new(0),
             carries: Cell::new(None),
+            errand: Cell::new(Errand::NOBODY),
             asked: Cell::new(0),
             arrived: Cell::new(0),
             gone: Cell::new(0),
@@ -86,6 +91,7 @@ impl Port {
         // A read may begin and end in the middle of a piece.
         let pieces = latched * ((BURST_BYTES_MAX / spec.read.piece) as usize + 1);
         let port = Rc::new(Port {
+            sim: sim.clone(),
             spec: spec.clone(),
             lane: sim.lane(name, None),
             beyond,
@@ -119,6 +125,11 @@ impl Port {
 
     pub(crate) fn bus(&self) -> &Rc<PciBus> {
         self.bus.get().expect("wiring attached a bus before the run")
+    }
+
+    /// Through the bridge, one way.
+    pub(super) fn latency(&self) -> Time {
+        self.lane.paced(self.spec.latency)
     }
 
     /// Most reads that were latched at a time.
@@ -164,19 +175,27 @@ impl Port {
     }
 
     /// Bytes for which room was kept have come.
-    pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label) {
-        if bytes > 0 && self.posted.try_put(Posted { address, bytes, carries }).is_err() {
+    pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+        let errand = self.sim.pass_on(errand);
+        if bytes > 0 && self.posted.try_put(Posted { address, bytes, carries, errand }).is_err() {
             unreachable!("a piece has a byte at least, and room for each was kept");
         }
     }
 
     /// Latches a read, for which `prefetch` bytes are asked of memory at once; nothing where no latch is free.
-    pub(crate) fn latch(&self, address: u32, bytes: u32, carries: &'static Label, prefetch: u32) -> Option<usize> {
+    pub(crate) fn latch(
+        &self,
+        address: u32,
+        bytes: u32,
+        carries: &'static Label,
+        (prefetch, errand): (u32, Errand),
+    ) -> Option<usize> {
         let number = self.free.borrow_mut().pop()?;
         let latch = &self.latches[number];
         latch.address.set(address);
         latch.bytes.set(bytes);
         latch.carries.set(Some(carries));
+        latch.errand.set(errand);
         for count in [&latch.asked, &latch.arrived, &latch.gone] {
             count.set(0);
         }
@@ -189,12 +208,13 @@ impl Port {
     fn ask(&self, number: usize, until: u32) {
         let latch = &self.latches[number];
         let carries = latch.carries.get().expect("a latched read says what it carries");
+        let errand = self.sim.pass_on(latch.errand.get());
         while latch.asked.get() < until {
             let asked = latch.asked.get();
             let (address, size) = (latch.address.get().wrapping_add(asked), self.spec.read.piece);
             let bytes = (size - address % size).min(latch.bytes.get() - asked);
             latch.asked.set(asked + bytes);
-            if self.pieces.try_put(Piece { latch: number, address, bytes, carries }).is_err() {
+            if self.pieces.try_put(Piece { latch: number, address, bytes, carries, errand }).is_err() {
                 unreachable!("every latch has room for all its pieces");
             }
         }
@@ -203,7 +223,7 @@ impl Port {
     /// Begins the completion of a split transaction.
     pub(crate) fn split(&self, number: usize, reader: &Rc<Reader>) {
         *self.latches[number].reader.borrow_mut() = Some(reader.clone());
-        let _ = self.latches[number].begun.try_put(());
+        let _ = self.latches[number].begun.try_put(self.sim.pass_on(self.latches[number].errand.get()));
     }
 
     /// Bytes of a latched read that are there.

@@ -12,12 +12,13 @@ impl Port {
     /// One of the pieces that are on their way at a time.
     pub(super) async fn send_posted(&self) {
         loop {
-            let Posted { address, bytes, carries } = self.posted.take(&NOTHING_POSTED).await;
-            self.lane.delay(&THROUGH, self.spec.latency).await;
+            let Posted { address, bytes, carries, errand } = self.posted.take(&NOTHING_POSTED).await;
+            self.sim.take_up(errand);
+            self.lane.delay(&THROUGH, self.latency()).await;
             match &self.beyond {
                 Beyond::Host(path) => path.write(bytes, user(carries), || self.release(bytes)).await,
                 Beyond::Bus(upper) => {
-                    upper.write(address, bytes, carries).await;
+                    upper.write(address, bytes, carries, errand).await;
                     self.release(bytes);
                 }
             }

@@ -22,15 +22,16 @@ impl Port {
     /// One of the pieces that are asked for at a time.
     pub(super) async fn fetch(&self) {
         loop {
-            let Piece { latch, address, bytes, carries } = self.pieces.take(&NOTHING_TO_FETCH).await;
+            let Piece { latch, address, bytes, carries, errand } = self.pieces.take(&NOTHING_TO_FETCH).await;
+            self.sim.take_up(errand);
             match &self.beyond {
                 Beyond::Host(path) => {
-                    path.read(bytes, user(carries), (&self.lane, &THROUGH, self.spec.latency)).await;
+                    path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency())).await;
                 }
                 Beyond::Bus(upper) => {
-                    self.lane.delay(&THROUGH, self.spec.latency).await;
-                    upper.read(address, bytes, carries).await;
-                    self.lane.delay(&THROUGH, self.spec.latency).await;
+                    self.lane.delay(&THROUGH, self.latency()).await;
+                    upper.read(address, bytes, carries, errand).await;
+                    self.lane.delay(&THROUGH, self.latency()).await;
                 }
             }
             let latch = &self.latches[latch];
@@ -43,7 +44,8 @@ impl Port {
     pub(super) async fn complete(&self, number: usize) {
         let latch = &self.latches[number];
         loop {
-            latch.begun.take(&NO_SPLIT).await;
+            let errand = latch.begun.take(&NO_SPLIT).await;
+            self.sim.take_up(errand);
             let reader = latch.reader.borrow_mut().take();
             let Some(reader) = reader else { unreachable!("a split transaction has a reader") };
             let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));

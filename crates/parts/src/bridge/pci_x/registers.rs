@@ -48,7 +48,7 @@ impl Way {
     pub async fn write(&self, waits: u64) {
         self.path.register_down().await;
         for port in &self.ports {
-            port.lane.delay(&THROUGH, port.spec.latency).await;
+            port.lane.delay(&THROUGH, port.latency()).await;
             Self::cycle(port, waits).await;
         }
     }
@@ -58,7 +58,7 @@ impl Way {
         self.path.register_down().await;
         let last = self.ports.len() - 1;
         for (index, port) in self.ports.iter().enumerate() {
-            port.lane.delay(&THROUGH, port.spec.latency).await;
+            port.lane.delay(&THROUGH, port.latency()).await;
             if index == last {
                 Self::cycle(port, waits).await;
             } else {
@@ -72,7 +72,7 @@ impl Way {
             if index < last {
                 Self::cycle(port, port.spec.read.response).await;
             }
-            port.lane.delay(&THROUGH, port.spec.latency).await;
+            port.lane.delay(&THROUGH, port.latency()).await;
         }
         self.path.register_up().await;
     }

@@ -13,7 +13,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::PciBus;
 use super::card::{CardSpec, Mode};
@@ -107,35 +107,36 @@ impl Initiator {
         &self.port
     }
 
-    /// Asserts INTx; it arrives at the host's handler.
-    pub fn interrupt(&self) {
-        self.slot.assert();
+    /// Asserts INTx, which tells of the end of a request; it arrives at the host's handler.
+    pub fn interrupt(&self, errand: Errand) {
+        self.slot.assert(self.sim.pass_on(errand));
     }
 
-    /// Writes host memory: bursts, disconnects, retries, until all is posted. Returns with the last data phase.
-    pub async fn write(&self, address: u32, bytes: u32, carries: &'static Label) {
+    /// Writes host memory for a request: bursts, disconnects, retries, until all is posted. Returns with the last data
+    /// phase.
+    pub async fn write(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let mut done = 0;
         while done < bytes {
-            done += self.write_burst(address.wrapping_add(done), bytes - done, carries).await;
+            done += self.write_burst(address.wrapping_add(done), bytes - done, carries, errand).await;
         }
     }
 
-    /// Reads host memory: delayed transactions (PCI) or split transactions (PCI-X). Returns when the data are there.
-    pub async fn read(&self, address: u32, bytes: u32, carries: &'static Label) {
+    /// Reads host memory for a request: delayed transactions (PCI) or split transactions (PCI-X). Returns when the data
+    /// are there.
+    pub async fn read(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         if bytes == 0 {
             return;
         }
         match self.bus.mode() {
-            Mode::PciX => self.read_split(address, bytes, carries).await,
-            Mode::Pci => self.read_delayed(address, bytes, carries).await,
+            Mode::PciX => self.read_split(address, bytes, carries, errand).await,
+            Mode::Pci => self.read_delayed(address, bytes, carries, errand).await,
         }
     }
 
     /// The bus, as soon as the card asks for it again.
     async fn own(&self) -> Tenure<'_> {
-        let idle = self.not_before.get().saturating_sub(self.sim.now());
-        if idle > Time::ZERO {
-            self.lane.delay(&GAP, idle).await;
+        if self.sim.now() < self.not_before.get() {
+            self.lane.delay_until(&GAP, self.not_before.get()).await;
         }
         self.bus.own(self.spec.width_bytes).await
     }
@@ -146,12 +147,12 @@ impl Initiator {
             Ending::Done => self.spec.gap,
             Ending::Disconnect => self.spec.gap.max(self.spec.retry_idle),
         };
-        self.not_before.set(tenure.end(how) + self.bus.clocks(idle));
+        self.not_before.set(tenure.end(how) + self.bus.clocks_at(&self.lane, idle));
     }
 
     async fn retried(&self, tenure: Tenure<'_>) {
         tenure.retried().await;
-        self.lane.delay(&RETRY_IDLE, self.bus.clocks(self.spec.retry_idle)).await;
+        self.lane.delay(&RETRY_IDLE, self.bus.clocks_at(&self.lane, self.spec.retry_idle)).await;
     }
 
     /// Bytes from `address` on that one transaction may move.
@@ -161,7 +162,7 @@ impl Initiator {
     }
 
     /// One burst of a write; returns the bytes moved, none where it was retried.
-    async fn write_burst(&self, address: u32, bytes: u32, carries: &'static Label) -> u32 {
+    async fn write_burst(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) -> u32 {
         let wanted = self.burst(address, bytes, self.spec.burst);
         let all = match self.bus.mode() {
             Mode::PciX => wanted,
@@ -181,7 +182,7 @@ impl Initiator {
             let at = address.wrapping_add(done);
             let moved = tenure.data(carries, at, piece).await;
             self.port.release(piece - moved);
-            self.port.post(at, moved, carries);
+            self.port.post(at, moved, carries, errand);
             done += moved;
             if moved < piece || done == all {
                 break;
@@ -198,7 +199,7 @@ impl Initiator {
         done
     }
 
-    async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label) {
+    async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let reader = self.readers.borrow_mut().pop().unwrap_or_else(|| {
             let (left, done) = (Cell::new(0), Queue::new(&self.sim, 1));
             Rc::new(Reader { width_bytes: self.spec.width_bytes, left, done, splits: self.splits.clone() })
@@ -210,7 +211,7 @@ impl Initiator {
             // PCI-X 1.0a, 2.1: a sequence may cross 4 KiB, a burst may not; this card cuts its requests there.
             let part = self.burst(at, bytes - asked, self.spec.read_request);
             self.splits.take(&NO_SPLIT_FREE).await;
-            self.request(at, part, carries, &reader).await;
+            self.request(at, part, carries, (&reader, errand)).await;
             asked += part;
         }
         reader.done.take(&SPLIT_OUTSTANDING).await;
@@ -218,43 +219,49 @@ impl Initiator {
     }
 
     /// One read request, until it has been answered with a split response.
-    async fn request(&self, address: u32, bytes: u32, carries: &'static Label, reader: &Rc<Reader>) {
+    async fn request(
+        &self,
+        address: u32,
+        bytes: u32,
+        carries: &'static Label,
+        (reader, errand): (&Rc<Reader>, Errand),
+    ) {
         loop {
             let tenure = self.own().await;
             tenure.open(self.port.read_response()).await;
-            let Some(latch) = self.port.latch(address, bytes, carries, bytes) else {
+            let Some(latch) = self.port.latch(address, bytes, carries, (bytes, errand)) else {
                 self.retried(tenure).await;
                 continue;
             };
             self.port.split(latch, reader);
             tenure.noted(&SPLIT_RESPONSE).await;
-            self.not_before.set(self.sim.now() + self.bus.clocks(self.spec.gap));
+            self.not_before.set(self.sim.now() + self.bus.clocks_at(&self.lane, self.spec.gap));
             return;
         }
     }
 
-    async fn read_delayed(&self, address: u32, bytes: u32, carries: &'static Label) {
+    async fn read_delayed(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let mut done = 0;
         while done < bytes {
             let at = address.wrapping_add(done);
             let part = self.burst(at, bytes - done, BURST_BYTES_MAX);
-            self.delayed(at, part, carries).await;
+            self.delayed(at, part, carries, errand).await;
             done += part;
         }
     }
 
     /// One delayed transaction: latched, asked for again until its data are there, continued where it was stopped.
-    async fn delayed(&self, address: u32, bytes: u32, carries: &'static Label) {
+    async fn delayed(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let port = &self.port;
         let prefetch = port.prefetch(self.spec.read);
         let latch = loop {
             let tenure = self.own().await;
             tenure.open(port.read_response()).await;
-            match port.latch(address, bytes, carries, prefetch) {
+            match port.latch(address, bytes, carries, (prefetch, errand)) {
                 None => self.retried(tenure).await,
                 Some(latch) => {
                     tenure.noted(&DELAYED).await;
-                    self.lane.delay(&RETRY_IDLE, self.bus.clocks(self.spec.retry_idle)).await;
+                    self.lane.delay(&RETRY_IDLE, self.bus.clocks_at(&self.lane, self.spec.retry_idle)).await;
                     break latch;
                 }
             }

@@ -25,7 +25,7 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{Grant, Label, Lane, Sim, Time, Yielding};
+use hopscope_kernel::{Errand, Grant, Label, Lane, Sim, Time, Yielding};
 
 use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
@@ -176,8 +176,15 @@ impl PciBus {
     }
 
     /// A number of clocks.
+    #[inline]
     pub fn clocks(&self, count: u64) -> Time {
-        self.clock.get() * count
+        self.clocks_at(&self.lane, count)
+    }
+
+    /// The same for a delay that is owed to `whose` part: clocks of the bus, at the pace of that one.
+    #[inline]
+    pub fn clocks_at(&self, whose: &Lane, count: u64) -> Time {
+        whose.paced(self.clock.get()) * count
     }
 
     /// How `transaction` goes when its FRAME# is asserted at `now`.
@@ -241,16 +248,17 @@ impl PciBus {
         // PCI 2.1, 3.4.4.1: past the latency timer, an initiator without GNT# finishes its data phase and leaves.
         grant.hold_plan([address, wait]).await;
         let after = timer.saturating_sub(address.1 + wait.1);
-        let rule = Yielding { unit: self.clock.get(), after, to_priority: u8::MAX };
-        let phases = grant.hold_yielding(carries, data / self.clock.get(), rule).await;
+        let rule = Yielding { unit: self.clocks(1), after, to_priority: u8::MAX };
+        let phases = grant.hold_yielding(carries, data / self.clocks(1), rule).await;
         course.bytes = course.bytes.min(phases as u32 * self.spec.width_bytes);
         Ongoing { grant, course }
     }
 
-    /// The data of an I/O write arrives at its target.
-    pub fn deliver(&self, address: u32, value: u32) {
+    /// The data of an I/O write arrive at their target, for a request that is passed on.
+    pub fn deliver(&self, address: u32, value: u32, errand: Errand) {
+        let errand = self.sim.pass_on(errand);
         for target in self.targets.borrow().iter().filter_map(Weak::upgrade) {
-            target.io_write(address, value);
+            target.io_write(address, value, errand);
         }
     }
 }

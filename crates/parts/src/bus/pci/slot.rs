@@ -5,10 +5,10 @@
 //!   driver ◀── interrupts() ◀── INTx, with the host's latency ──────────── card
 //! ```
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Queue, Sim};
 
 use super::PciBus;
 use crate::bridge::host::HostBridge;
@@ -39,21 +39,26 @@ enum Side {
 pub struct Slot(Rc<Connector>);
 
 struct Connector {
+    sim: Sim,
     bus: Rc<PciBus>,
     side: Side,
     /// Wait clocks of the card's registers.
     waits: Cell<u64>,
     /// Register writes posted, and arrived.
-    posted: Queue<()>,
-    written: Queue<()>,
+    posted: Queue<Errand>,
+    written: Queue<Errand>,
     /// INTx, and what has come to the handler.
     asserted: Queue<()>,
     interrupts: Queue<()>,
+    /// The requests whose end they tell of.
+    told_by_card: RefCell<Vec<Errand>>,
+    told_to_host: RefCell<Vec<Errand>>,
 }
 
 impl Slot {
     fn new(sim: &Sim, bus: &Rc<PciBus>, side: Side) -> Slot {
         Slot(Rc::new(Connector {
+            sim: sim.clone(),
             bus: bus.clone(),
             side,
             waits: Cell::new(1),
@@ -61,6 +66,8 @@ impl Slot {
             written: Queue::new(sim, WRITTEN_MAX),
             asserted: Queue::new(sim, 1),
             interrupts: Queue::new(sim, 1),
+            told_by_card: RefCell::default(),
+            told_to_host: RefCell::default(),
         }))
     }
 
@@ -106,18 +113,23 @@ impl Slot {
         let Some((_, way)) = self.bridge() else { return };
         let (slot, memory) = (self.clone(), way.path().memory().clone());
         sim.process(&format!("{name}.intx"), async move {
+            let (mut told, sim) = (Vec::new(), &slot.0.sim);
             loop {
                 slot.0.asserted.take(&NOT_ASSERTED).await;
+                std::mem::swap(&mut told, &mut slot.0.told_by_card.borrow_mut());
+                sim.take_up_all(told.iter().copied());
                 memory.interrupt().await;
+                slot.0.told_to_host.borrow_mut().extend(told.drain(..).map(|errand| sim.pass_on(errand)));
                 let _ = slot.0.interrupts.try_put(());
             }
         });
         let (slot, way) = (self.clone(), way.clone());
         sim.process(&format!("{name}.register-writes"), async move {
             loop {
-                slot.0.posted.take(&NOTHING_WRITTEN).await;
+                let errand = slot.0.posted.take(&NOTHING_WRITTEN).await;
+                slot.0.sim.take_up(errand);
                 way.write(slot.0.waits.get()).await;
-                let _ = slot.0.written.try_put(());
+                let _ = slot.0.written.try_put(slot.0.sim.pass_on(errand));
             }
         });
     }
@@ -130,18 +142,19 @@ impl Slot {
         work.stalled_since(start);
     }
 
-    /// The processor writes a register of the card. It does not wait for the write to arrive, unless too many are on
-    /// their way. The card finds the arrivals in [`written`](Self::written), in the order of the writes.
-    pub async fn register_write(&self, work: &Work<'_>) {
+    /// The processor writes a register of the card for a request that is passed on. It does not wait for the write to
+    /// arrive, unless too many are on their way. The card finds the arrivals in [`written`](Self::written), in the order
+    /// of the writes.
+    pub async fn register_write(&self, work: &Work<'_>, errand: Errand) {
         let start = work.now();
-        self.0.posted.put((), &TOO_MANY_WRITES).await;
+        self.0.posted.put(errand, &TOO_MANY_WRITES).await;
         if work.now() > start {
             work.stalled_since(start);
         }
     }
 
-    /// Register writes that have arrived at the card.
-    pub fn written(&self) -> &Queue<()> {
+    /// Register writes that have arrived at the card, and for whom they were made.
+    pub fn written(&self) -> &Queue<Errand> {
         &self.0.written
     }
 
@@ -150,8 +163,14 @@ impl Slot {
         &self.0.interrupts
     }
 
-    /// The card asserts INTx. One that is asserted already is not asserted again.
-    pub(super) fn assert(&self) {
+    /// The current process, which handles interrupts, takes up the requests of whose end those tell that have come.
+    pub fn take_up_told(&self) {
+        self.0.sim.take_up_all(self.0.told_to_host.borrow_mut().drain(..));
+    }
+
+    /// The card asserts INTx for a request. One that is asserted already is not asserted again, and tells of both.
+    pub(super) fn assert(&self, errand: Errand) {
+        self.0.told_by_card.borrow_mut().push(errand);
         let _ = self.0.asserted.try_put(());
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Ended, Observer, Record, Sim, Span, Time, expand};
+use hopscope_kernel::{Ended, Errand, Observer, Record, Sim, Span, Time, expand};
 
 use super::initiator::Initiator;
 use super::slot::Slot;
@@ -120,9 +120,9 @@ fn conversation(spec: Spec, card_spec: CardSpec, address: u32, bytes: u32, write
     let card = bed.card(card_spec);
     bed.sim.process("engine", async move {
         if writes {
-            card.write(address, bytes, &DATA).await;
+            card.write(address, bytes, &DATA, Errand::NOBODY).await;
         } else {
-            card.read(address, bytes, &DATA).await;
+            card.read(address, bytes, &DATA, Errand::NOBODY).await;
         }
     });
     bed.run();
@@ -181,12 +181,12 @@ fn no_burst_crosses_4_kib_and_pci_x_ends_at_128_bytes_only() {
         bed.sim.process("writer", async move {
             for (address, bytes, _) in writes.into_iter().filter(|t| t.2) {
                 begun.borrow_mut().push((address, bytes));
-                card.write(address, bytes, &DATA).await;
+                card.write(address, bytes, &DATA, Errand::NOBODY).await;
             }
         });
         bed.sim.process("reader", async move {
             for (address, bytes, _) in transfers.into_iter().filter(|t| !t.2) {
-                readers.read(address, bytes, &DATA).await;
+                readers.read(address, bytes, &DATA, Errand::NOBODY).await;
             }
         });
         bed.run();
@@ -211,7 +211,7 @@ fn a_burst_that_is_stopped_goes_on_at_a_boundary() {
     let bed =
         bed(segment(Mode::PciX, MHZ_133, 8, false), pci_x::Spec::example(4, 8), LinkSpec::example(300_000_000, false));
     let card = bed.card(card(Mode::PciX, MHZ_133, 8));
-    bed.sim.process("engine", async move { card.write(64, 4_000, &DATA).await });
+    bed.sim.process("engine", async move { card.write(64, 4_000, &DATA, Errand::NOBODY).await });
     bed.run();
     let phases = bed.phases();
     let bursts: Vec<u64> = phases
@@ -236,7 +236,9 @@ fn never_are_more_splits_outstanding_than_card_and_bridge_have() {
         let card = bed.card(spec);
         for reader in 0..2 {
             let card = card.clone();
-            bed.sim.process(&format!("reader{reader}"), async move { card.read(reader * 8_192, 4_096, &DATA).await });
+            bed.sim.process(&format!("reader{reader}"), async move {
+                card.read(reader * 8_192, 4_096, &DATA, Errand::NOBODY).await
+            });
         }
         bed.run();
         let got = bed.port.latched_most();
@@ -281,7 +283,7 @@ fn a_register_read_stalls_its_processor_and_a_write_does_not() {
     static WAIT: Label = Label::reason("test");
     bed.sim.process("driver", async move {
         let work = processor.dispatch().await;
-        slot.register_write(&work).await;
+        slot.register_write(&work, Errand::NOBODY).await;
         assert_eq!(sim.now(), Time::ZERO, "posted");
         slot.written().take(&WAIT).await;
         // Link 2 + 20 ns, bridge 40, the next clock edge, address, attribute, 3 waits, data.
@@ -301,8 +303,8 @@ fn an_interrupt_arrives_after_its_latency_and_not_twice() {
     let sim = bed.sim.clone();
     static WAIT: Label = Label::reason("test");
     bed.sim.process("device", async move {
-        card.interrupt();
-        card.interrupt();
+        card.interrupt(Errand::NOBODY);
+        card.interrupt(Errand::NOBODY);
     });
     bed.sim.process("handler", async move {
         slot.interrupts().take(&WAIT).await;

@@ -92,7 +92,7 @@ impl Credits {
             let next = self.state.borrow().next;
             match next {
                 Time::MAX => self.returned.take(&NO_CREDITS).await,
-                at => lane.delay(&CREDITS_RETURN, at - self.sim.now()).await,
+                at => lane.delay_until(&CREDITS_RETURN, at).await,
             }
         }
         if self.sim.now() > start {

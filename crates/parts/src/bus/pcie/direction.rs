@@ -58,7 +58,7 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// How long `bytes` take, rounded down.
+    /// How long `bytes` take by the data, rounded down.
     pub fn time(&self, bytes: u64) -> Time {
         Time::ps(bytes * self.ps / self.per_bytes)
     }
@@ -96,7 +96,8 @@ pub struct Direction {
     speed: Cell<Speed>,
     /// Parts of a picosecond that packets were sent too early so far, times `per_bytes`.
     fractions: Cell<u64>,
-    skip_at: Cell<Time>,
+    /// When the next SKP ordered set is due; the first one is, so long after the beginning, where none has been sent.
+    skip_at: Cell<Option<Time>>,
     /// End of the last message.
     busy_until: Cell<Time>,
     due: RefCell<Due>,
@@ -127,7 +128,7 @@ impl Direction {
             lane: sim.lane(name, None),
             speed: Cell::new(speed),
             fractions: Cell::new(0),
-            skip_at: Cell::new(Time::MAX),
+            skip_at: Cell::new(None),
             busy_until: Cell::new(Time::ZERO),
             due: RefCell::new(Due::default()),
             sound_bits: Cell::new(u64::MAX),
@@ -140,7 +141,6 @@ impl Direction {
     pub fn trained(&self, speed: Speed, posted: Credits, non_posted: Credits) {
         self.lane.carries(&DATA, speed.per_bytes, Time::ps(speed.ps));
         self.speed.set(speed);
-        self.skip_at.set(speed.skip_every);
         let _ = self.credits.set([posted, non_posted]);
         self.draw_error();
     }
@@ -162,9 +162,9 @@ impl Direction {
         &self.lane
     }
 
-    /// How fast it is.
-    pub fn speed(&self) -> Speed {
-        self.speed.get()
+    /// From one end of the link to the other.
+    pub fn flight(&self) -> Time {
+        self.lane.paced(self.speed.get().flight)
     }
 
     /// The credits that packets of a kind need, where they are not infinitely many. Completions need none here: a
@@ -182,12 +182,17 @@ impl Direction {
     /// The phases of a packet.
     pub fn plan(&self, packets: &Packets, payload_bytes: u32) -> PacketPlan {
         let speed = self.speed.get();
-        let header = speed.time(u64::from(speed.framing_bytes + packets.header_bytes));
+        let header = self.lane.paced(speed.time(u64::from(speed.framing_bytes + packets.header_bytes)));
         [(&HEADER, header), (packets.data, self.length(packets, payload_bytes) - header)]
     }
 
     /// How long a packet takes.
     pub fn length(&self, packets: &Packets, payload_bytes: u32) -> Time {
+        self.lane.paced(self.length_by_data(packets, payload_bytes))
+    }
+
+    /// The same, whatever the lane's pace.
+    fn length_by_data(&self, packets: &Packets, payload_bytes: u32) -> Time {
         let speed = self.speed.get();
         speed.time(u64::from(speed.framing_bytes + packets.header_bytes + payload_bytes.next_multiple_of(WORD_BYTES)))
     }
@@ -197,14 +202,15 @@ impl Direction {
     pub async fn prepare(&self, packets: &Packets, other: &Direction) {
         let (now, speed) = (self.sim.now(), self.speed.get());
         let mut skip = Time::ZERO;
-        if now >= self.skip_at.get() {
+        let skip_every = self.lane.paced(speed.skip_every);
+        if now >= self.skip_at.get().unwrap_or(skip_every) {
             // What the packets were sent too early is made up for here.
             let whole = self.fractions.get() / speed.per_bytes;
             self.fractions.set(self.fractions.get() % speed.per_bytes);
-            skip = speed.skip + Time::ps(whole);
-            self.skip_at.set(now + speed.skip_every);
+            skip = self.lane.paced(speed.skip + Time::ps(whole));
+            self.skip_at.set(Some(now + skip_every));
         }
-        let dllps = speed.time(self.take_due(now) * u64::from(speed.dllp_bytes));
+        let dllps = self.lane.paced(speed.time(self.take_due(now) * u64::from(speed.dllp_bytes)));
         let replay = self.replay(packets);
         let count = u64::from(packets.count());
         let bytes = u64::from(speed.framing_bytes) * count + packets.bytes();
@@ -213,32 +219,36 @@ impl Direction {
             let grant = self.lane.acquire(&LINK_BUSY).await;
             grant.hold_plan([(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)]).await;
         }
-        // Each packet is rounded down by itself.
+        // Each packet is rounded down by itself. The pace comes afterwards: fractions are those of the data.
         let rounded: u64 = if packets.equal() {
-            let one = self.length(packets, packets.payload(0));
+            let one = self.length_by_data(packets, packets.payload(0));
             bytes * speed.ps - one.as_ps() * count * speed.per_bytes
         } else {
-            let lengths = (0..packets.count()).map(|index| self.length(packets, packets.payload(index)).as_ps());
+            let lengths =
+                (0..packets.count()).map(|index| self.length_by_data(packets, packets.payload(index)).as_ps());
             bytes * speed.ps - lengths.sum::<u64>() * speed.per_bytes
         };
         self.fractions.set(self.fractions.get() + rounded);
         let begin = self.sim.now();
-        self.busy_until.set(self.busy_until.get().max(begin + length));
+        self.busy_until.set(self.busy_until.get().max(begin + self.lane.paced(length)));
         // Completions have no credits to return.
         let each = if packets.flow == Flow::Completion { 1 } else { 2 };
-        let arrives = begin + speed.flight;
-        other.receive((arrives, arrives + length), count, each);
+        other.receive(self, length, count, each);
     }
 
-    /// So many packets arrive from the other end in this while; each asks for so many packets of this direction.
-    fn receive(&self, (from, until): (Time, Time), count: u64, packets: u64) {
+    /// So many packets begin to arrive, whose sender began just now and needs so long by its data; each asks for so many
+    /// packets of this direction.
+    fn receive(&self, sender: &Direction, length: Time, count: u64, packets: u64) {
+        let from = self.sim.now() + sender.flight();
+        let until = from + sender.lane.paced(length);
         let mut due = self.due.borrow_mut();
         let range = match self.speed.get().acknowledge {
             Acknowledge::Each => {
-                let pitch = Time::ps(((until - from).as_ps() / count).max(1));
+                let pitch = sender.lane.paced(Time::ps((length.as_ps() / count).max(1)));
                 Range { first: from + pitch, pitch, instants: count, packets }
             }
             Acknowledge::Within(limit) => {
+                let limit = self.lane.paced(limit);
                 let from = from.max(due.covered_until);
                 if until < from {
                     return;
@@ -290,7 +300,8 @@ impl Direction {
             replays += 1;
         }
         self.sound_bits.set(self.sound_bits.get().saturating_sub(bits));
-        let again = self.length(packets, packets.payload(0)) + speed.flight * 2 + speed.time(speed.dllp_bytes.into());
-        again * replays
+        let packet = self.length_by_data(packets, packets.payload(0));
+        let again = packet + speed.flight * 2 + speed.time(speed.dllp_bytes.into());
+        self.lane.paced(again * replays)
     }
 }

@@ -33,7 +33,8 @@ pub struct Stage {
     pub direction: Rc<Direction>,
     /// The opposite one.
     pub opposite: Rc<Direction>,
-    /// Through the switch behind it, from the first byte to the first byte; nothing at the end of a path.
+    /// Through the switch behind it, from the first byte to the first byte; nothing at the end of a path. By the data, as
+    /// `drain`: whoever waits for them owes that to this link.
     pub switch: Time,
     /// How long the receiver keeps a packet in its buffers, where no link follows.
     pub drain: Time,
@@ -110,12 +111,12 @@ impl Path {
 
     /// From the far end of the last link to what is there.
     pub fn flight(&self) -> Time {
-        self.last().speed().flight
+        self.last().flight()
     }
 
     /// Waits until what [`Path::carry`] has sent arrives.
     pub async fn arrive(&self, arrival: Time) {
-        self.last().lane().delay(&FLIGHT, arrival.saturating_sub(self.sim.now())).await;
+        self.last().lane().delay_until(&FLIGHT, arrival.max(self.sim.now())).await;
     }
 
     /// Waits until what has left at `left` arrives; the process may still be there before it has left.
@@ -274,7 +275,7 @@ impl Path {
     fn passage(&self, stage: usize, packets: &Packets, payload: u32) -> Time {
         let (before, here) = (&self.stages[stage - 1], &self.stages[stage]);
         let (slow, fast) = (before.direction.length(packets, payload), here.direction.length(packets, payload));
-        before.direction.speed().flight + before.switch + slow.saturating_sub(fast)
+        before.direction.flight() + before.direction.lane().paced(before.switch) + slow.saturating_sub(fast)
     }
 
     /// Takes what is left of a message across one link, packet by packet.
@@ -343,13 +344,14 @@ impl Path {
         if stage > 0 {
             let before = &self.stages[stage - 1].direction;
             if let Some(credits) = before.credits(packets.flow) {
-                credits.give_back(end + before.speed().flight, pitch, count, payload);
+                credits.give_back(end + before.flight(), pitch, count, payload);
             }
         }
         if stage + 1 == self.stages.len() {
             let Stage { direction, drain, .. } = &self.stages[stage];
             if let Some(credits) = direction.credits(packets.flow) {
-                credits.give_back(end + direction.speed().flight * 2 + *drain, pitch, count, payload);
+                let freed = direction.flight() * 2 + direction.lane().paced(*drain);
+                credits.give_back(end + freed, pitch, count, payload);
             }
         }
     }

@@ -312,12 +312,12 @@ impl Port {
         self.down.arrive_after(left, left + self.down.flight()).await;
     }
 
-    /// A read of the processor from a register of the device, which takes `access` to answer. Ends when the answer has
+    /// A read of the processor from a register of the device, which takes `access` to answer by its data. Ends when the answer has
     /// arrived at the root complex.
     pub async fn register_read(&self, access: Time) {
         let arrival = self.down.carry(&Packets::request(self.header_bytes)).await;
         self.down.arrive(arrival).await;
-        self.down.last().lane().delay(&REGISTER, access).await;
+        self.down.last().lane().delay(&REGISTER, self.down.last().lane().paced(access)).await;
         let packets = Packets::cut(Flow::Completion, HEADER_3DW, &REGISTER, 0, 4, self.payload_max);
         let arrival = self.up.carry(&packets).await;
         self.up.arrive(arrival).await;

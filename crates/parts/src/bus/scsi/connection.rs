@@ -53,13 +53,13 @@ impl<'a> Connection<'a> {
     /// SAVE DATA POINTER and DISCONNECT. Returns at once: these phases pass by themselves, then the bus is free.
     pub async fn disconnect(self) {
         let arrival = self.arrival();
-        self.grant.leave([arrival[0], arrival[1], arrival[2], self.bus.spec.disconnection()[0]]);
+        self.grant.leave([arrival[0], arrival[1], arrival[2], self.bus.paced(self.bus.spec.disconnection())[0]]);
     }
 
     /// Status and COMMAND COMPLETE: the end of the command. Returns at once, as [`Connection::disconnect`] does.
     pub async fn complete(self) {
         let arrival = self.arrival();
-        let [status, message] = self.bus.spec.ending();
+        let [status, message] = self.bus.paced(self.bus.spec.ending());
         let ends_at = self.grant.leave([arrival[0], arrival[1], arrival[2], status, message]);
         self.nexus.to_host.put(ToHost::EndsAt(ends_at), &FIFO_FULL).await;
     }
@@ -128,7 +128,7 @@ impl<'a> Connection<'a> {
     /// what it did afterwards kept the bus waiting.
     fn arrival(&self) -> [Phase; 3] {
         let (mut at, now) = (self.last.get(), self.bus.sim.now());
-        let mut phases = self.bus.spec.return_of_a_drive();
+        let mut phases = self.bus.paced(self.bus.spec.return_of_a_drive());
         if !self.arriving.take() {
             phases = phases.map(|(label, _)| (label, Time::ZERO));
         }

@@ -255,8 +255,13 @@ impl ScsiBus {
         by_rate.max(by_offset)
     }
 
-    /// Time of so many bytes in transfers of that period.
+    /// Time of so many bytes in transfers of that period, at the bus's pace.
     fn span(&self, period: Time, bytes: u32) -> Time {
-        period * u64::from(bytes.div_ceil(self.spec.width_bytes))
+        self.lane.paced(period * u64::from(bytes.div_ceil(self.spec.width_bytes)))
+    }
+
+    /// Phases at the bus's pace.
+    pub(crate) fn paced<const N: usize>(&self, phases: [Phase; N]) -> [Phase; N] {
+        phases.map(|(label, span)| (label, self.lane.paced(span)))
     }
 }

@@ -1,6 +1,6 @@
 //! What the controller does with a command: fetch it, carry it out, complete it.
 
-use hopscope_kernel::{Label, Lane};
+use hopscope_kernel::{Errand, Label, Lane};
 
 use super::{Controller, Doorbell, Piece};
 use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
@@ -26,6 +26,11 @@ impl Controller {
         let queues = &self.queues;
         loop {
             let doorbell = queues.doorbells().take(&NO_DOORBELL).await;
+            match doorbell {
+                Doorbell::SubmissionTail(from, tail) => queues.take_up_commands(from, tail),
+                // Whom it told of, knows.
+                Doorbell::CompletionHead(_) => self.sim.take_up(Errand::NOBODY),
+            }
             self.port.doorbell().await;
             match doorbell {
                 Doorbell::CompletionHead(head) => {
@@ -33,7 +38,7 @@ impl Controller {
                     queues.acknowledged_until(head);
                     continue;
                 }
-                Doorbell::SubmissionTail(tail) => queues.announce(tail),
+                Doorbell::SubmissionTail(from, tail) => queues.announce(from, tail),
             }
             if queues.next_fetch(self.spec.fetch_commands).1 == 0 {
                 // Whoever fetches has seen these already.
@@ -45,6 +50,7 @@ impl Controller {
                 if count == 0 {
                     break;
                 }
+                queues.take_up_next(count);
                 let start = self.sim.now();
                 self.port.read(address, count * COMMAND_BYTES, &DESCRIPTOR, queues.home()).await;
                 grant.was_in(&FETCH, start);
@@ -60,6 +66,7 @@ impl Controller {
     pub(super) async fn run_commands(&self, number: usize) {
         loop {
             let command = self.commands.next(number, &NO_COMMAND).await;
+            self.sim.take_up(command.errand);
             let (work, latency) = match command.operation {
                 Operation::Read => (self.spec.read, self.spec.read_latency),
                 Operation::Write => (self.spec.write, self.spec.write_latency),
@@ -67,9 +74,10 @@ impl Controller {
             let engine = self.engine();
             let grant = engine.acquire(&ENGINE_BUSY).await;
             // One wait for the engine and for what follows.
-            let processed = grant.leave([(&PROCESSING, work)]);
-            self.sim.wait_until(processed + latency).await;
-            engine.delayed(&LATENCY, processed, processed + latency);
+            let processed = grant.leave([(&PROCESSING, engine.paced(work))]);
+            let ready = processed + self.latency.paced(latency);
+            self.sim.wait_until(ready).await;
+            self.latency.delayed(&LATENCY, processed, ready);
             self.fetch_list(&command).await;
             if self.piece(&command, 0) == command.bytes {
                 let Command { operation, offset_bytes, bytes, buffer, home, .. } = command;
@@ -79,7 +87,7 @@ impl Controller {
             }
             let entry = self.queues.next_completion();
             let visible = self.port.post(entry, COMPLETION_BYTES, &DESCRIPTOR, self.queues.home()).await;
-            self.queues.complete(command.identifier, visible);
+            self.queues.complete(&command, visible, self.in_service.get());
         }
     }
 
@@ -119,7 +127,8 @@ impl Controller {
             let bytes = self.piece(command, done);
             several.pieces_left.set(several.pieces_left.get() + 1);
             let (offset, buffer) = (command.offset_bytes + u64::from(done), command.buffer + u64::from(done));
-            let piece = Piece { operation: command.operation, offset, bytes, buffer, command: number };
+            let errand = self.sim.pass_on(command.errand);
+            let piece = Piece { operation: command.operation, offset, bytes, buffer, command: number, errand };
             self.pieces.give(piece, &TRANSFERS_BUSY).await;
             done += bytes;
         }
@@ -138,7 +147,8 @@ impl Controller {
     /// Carries one piece after the other.
     pub(super) async fn run_pieces(&self, number: usize) {
         loop {
-            let Piece { operation, offset, bytes, buffer, command } = self.pieces.next(number, &NO_PIECE).await;
+            let Piece { operation, offset, bytes, buffer, command, errand } = self.pieces.next(number, &NO_PIECE).await;
+            self.sim.take_up(errand);
             self.carry(operation, offset, bytes, buffer, self.several[command].home.get()).await;
             self.piece_ended(command);
         }

@@ -25,23 +25,30 @@ impl Controller {
             if self.in_service.get() || self.queues.unacknowledged() == 0 {
                 continue;
             }
+            let first = self.queues.posted();
+            self.queues.take_up_completions(first);
             self.aggregate().await;
             self.in_service.set(true);
-            let message = self.port.send_interrupt().await;
-            let _ = self.interrupts.try_put(message);
+            // What has come meanwhile waited for the others, not they for it.
+            let completions = self.queues.posted();
+            self.queues.pass_completions_on(first);
+            self.queues.take_up_completions(completions);
+            let (left, arrival) = self.port.send_interrupt().await;
+            self.queues.pass_completions_on(completions);
+            let _ = self.interrupts.try_put(Message { left, arrival, completions });
         }
     }
 
     /// Waits for more completions, as many and as long as coalescing allows.
     async fn aggregate(&self) {
-        let Self { sim, spec, queues, .. } = self;
-        let end = sim.now() + spec.aggregation_time;
+        let Self { sim, spec, queues, coalescing, .. } = self;
+        let end = sim.now() + coalescing.paced(spec.aggregation_time);
         // 5.21.1.8: a threshold of one, or no time, disables coalescing.
         while queues.unacknowledged() < u64::from(spec.threshold) && sim.now() < end {
             let start = sim.now();
             match race(sim, queues.changed().take(&NOTHING_POSTED), sim.wait_until(end)).await {
                 Either::Left(()) => {}
-                Either::Right(()) => self.fetch.delayed(&AGGREGATION, start, end),
+                Either::Right(()) => coalescing.delayed(&AGGREGATION, start, end),
             }
         }
     }

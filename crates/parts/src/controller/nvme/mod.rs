@@ -28,7 +28,7 @@ mod spec;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port};
 use crate::flash::Flash;
@@ -42,8 +42,16 @@ pub use spec::Spec;
 /// Doorbell writes that are under way at once.
 const FETCHERS: usize = 4;
 
-/// An interrupt message: when it leaves the last link, and when it arrives.
-pub type Message = (Time, Time);
+/// An interrupt message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When it leaves the last link.
+    pub left: Time,
+    /// When it arrives.
+    pub arrival: Time,
+    /// Completions that it tells of.
+    pub completions: usize,
+}
 
 /// A part of a command, for whoever carries it.
 struct Piece {
@@ -51,9 +59,10 @@ struct Piece {
     /// First byte on the drive.
     offset: u64,
     bytes: u32,
-    /// Of the command: its buffer begins here, and what it is part of.
+    /// Of the command: its buffer begins here, what it is part of, and for whom.
     buffer: u64,
     command: usize,
+    errand: Errand,
 }
 
 /// A command of several pieces.
@@ -73,6 +82,10 @@ pub struct Controller {
     /// One fetch of commands is under way at a time.
     fetch: Lane,
     engines: Vec<Lane>,
+    /// Nobody occupies it, but every command owes it the latency of the controller.
+    latency: Lane,
+    /// The same, for interrupts that are held back.
+    coalescing: Lane,
     next_engine: Cell<usize>,
     queues: QueuePair,
     /// Fetched commands.
@@ -109,6 +122,8 @@ impl Controller {
             flash,
             fetch: sim.lane(&format!("{name}.fetch"), None),
             engines: (0..spec.engines).map(engine).collect(),
+            latency: sim.lane(&format!("{name}.controller.latency"), None),
+            coalescing: sim.lane(&format!("{name}.interrupts"), None),
             next_engine: Cell::new(0),
             queues: QueuePair::new(sim),
             commands: Workers::new(sim, spec.commands, spec.fetch_commands as usize),

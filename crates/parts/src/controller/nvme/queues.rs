@@ -2,8 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use hopscope_kernel::{Queue, Sim, Time};
+use hopscope_kernel::{Errand, Queue, Sim, Time};
 
 use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
@@ -20,10 +21,18 @@ const COMPLETION_AT: u64 = SUBMISSION_AT + ENTRIES_MAX * COMMAND_BYTES as u64;
 /// A register write that says how far a queue has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doorbell {
-    /// Commands that have been submitted so far.
-    SubmissionTail(u64),
+    /// Commands that have been submitted so far: up to the tail before, and now.
+    SubmissionTail(u64, u64),
     /// Completions that have been taken so far.
     CompletionHead(u64),
+}
+
+/// A completion queue entry.
+struct Completed {
+    identifier: u16,
+    /// The host can see it from then on.
+    visible: Time,
+    errand: Errand,
 }
 
 /// A pair of queues.
@@ -33,12 +42,13 @@ pub struct QueuePair {
     home: Cell<Home>,
     /// Written by the host and not yet fetched.
     submitted: RefCell<VecDeque<Command>>,
-    /// Commands ever submitted, announced to the controller, and fetched.
+    /// Commands ever submitted, told of by a doorbell write, announced to the controller by it, and fetched.
     tail: Cell<u64>,
+    rung: Cell<u64>,
     announced: Cell<u64>,
     head: Cell<u64>,
-    /// Identifiers, and from when on the host can see them.
-    completed: RefCell<VecDeque<(u16, Time)>>,
+    /// Posted and not yet taken.
+    completed: RefCell<VecDeque<Completed>>,
     /// Completions ever posted, taken by the host, and said to be taken.
     posted: Cell<u64>,
     taken: Cell<u64>,
@@ -57,6 +67,7 @@ impl QueuePair {
             home: Cell::new(Home::CACHE),
             submitted: RefCell::default(),
             tail: Cell::new(0),
+            rung: Cell::new(0),
             announced: Cell::new(0),
             head: Cell::new(0),
             completed: RefCell::default(),
@@ -85,30 +96,30 @@ impl QueuePair {
 
     /// The host writes the submission queue's tail doorbell.
     pub fn ring(&self) {
-        let _ = self.doorbells.try_put(Doorbell::SubmissionTail(self.tail.get()));
+        let (rung, tail) = (self.rung.replace(self.tail.get()), self.tail.get());
+        self.pass_commands_on(rung, tail);
+        let _ = self.doorbells.try_put(Doorbell::SubmissionTail(rung, tail));
     }
 
     /// Takes a completion that the host can see.
     pub fn take_completed(&self) -> Option<u16> {
         let mut completed = self.completed.borrow_mut();
-        let &(identifier, visible) = completed.front()?;
-        if visible > self.sim.now() {
+        if completed.front()?.visible > self.sim.now() {
             return None;
         }
-        completed.pop_front();
         self.taken.set(self.taken.get() + 1);
-        Some(identifier)
+        completed.pop_front().map(|entry| entry.identifier)
     }
 
     /// Completions that the host can see.
     pub fn visible(&self) -> u64 {
         let now = self.sim.now();
-        self.completed.borrow().partition_point(|next| next.1 <= now) as u64
+        self.completed.borrow().partition_point(|next| next.visible <= now) as u64
     }
 
     /// When the host can see the next completion.
     pub fn next_visible(&self) -> Option<Time> {
-        self.completed.borrow().front().map(|next| next.1)
+        self.completed.borrow().front().map(|next| next.visible)
     }
 
     /// The host writes the completion queue's head doorbell.
@@ -125,9 +136,46 @@ impl QueuePair {
         &self.doorbells
     }
 
-    /// A tail doorbell arrives.
-    pub(super) fn announce(&self, tail: u64) {
+    /// Commands by their numbers among all, as far as they have not been fetched.
+    fn commands(&self, from: u64, until: u64) -> Range<usize> {
+        let place = |number: u64| number.saturating_sub(self.head.get()) as usize;
+        place(from)..place(until)
+    }
+
+    fn pass_commands_on(&self, from: u64, until: u64) {
+        let mut submitted = self.submitted.borrow_mut();
+        for command in submitted.range_mut(self.commands(from, until)) {
+            command.errand = self.sim.pass_on(command.errand);
+        }
+    }
+
+    /// The current process carries a tail doorbell, for the commands that it tells of.
+    pub(super) fn take_up_commands(&self, from: u64, until: u64) {
+        let submitted = self.submitted.borrow();
+        self.sim.take_up_all(submitted.range(self.commands(from, until)).map(|command| command.errand));
+    }
+
+    /// It arrives.
+    pub(super) fn announce(&self, from: u64, tail: u64) {
+        self.pass_commands_on(from, tail);
         self.announced.set(self.announced.get().max(tail));
+    }
+
+    /// The current process works for the first completions that the host has not taken.
+    pub fn take_up_completions(&self, count: usize) {
+        self.sim.take_up_all(self.completed.borrow().iter().take(count).map(|entry| entry.errand));
+    }
+
+    /// It has done so, and passes them on.
+    pub fn pass_completions_on(&self, count: usize) {
+        for entry in self.completed.borrow_mut().iter_mut().take(count) {
+            entry.errand = self.sim.pass_on(entry.errand);
+        }
+    }
+
+    /// Completions that the host has not taken, whether it can see them or not.
+    pub fn posted(&self) -> usize {
+        self.completed.borrow().len()
     }
 
     /// A head doorbell arrives.
@@ -146,10 +194,17 @@ impl QueuePair {
         (address, count as u32)
     }
 
+    /// The current process fetches so many commands, for those that they belong to.
+    pub(super) fn take_up_next(&self, count: u32) {
+        let head = self.head.get();
+        self.take_up_commands(head, head + u64::from(count));
+    }
+
     /// A command has been fetched.
     pub(super) fn fetched(&self) -> Option<Command> {
         self.head.set(self.head.get() + 1);
-        self.submitted.borrow_mut().pop_front()
+        let command = self.submitted.borrow_mut().pop_front()?;
+        Some(Command { errand: self.sim.pass_on(command.errand), ..command })
     }
 
     /// Where the next completion queue entry goes.
@@ -159,10 +214,14 @@ impl QueuePair {
         COMPLETION_AT + index * u64::from(COMPLETION_BYTES)
     }
 
-    /// A completion queue entry is on its way, and visible from then on.
-    pub(super) fn complete(&self, identifier: u16, visible: Time) {
-        self.completed.borrow_mut().push_back((identifier, visible));
-        let _ = self.changed.try_put(());
+    /// A completion queue entry is on its way, and visible from then on. The host is told of it unless it is still at
+    /// work: it will look itself.
+    pub(super) fn complete(&self, command: &Command, visible: Time, at_work: bool) {
+        let (identifier, errand) = (command.identifier, self.sim.pass_on(command.errand));
+        self.completed.borrow_mut().push_back(Completed { identifier, visible, errand });
+        if !at_work {
+            let _ = self.changed.try_put(());
+        }
     }
 
     /// Completions that the host has not said to have taken.

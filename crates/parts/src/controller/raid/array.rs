@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use super::layout::{Layout, SECTOR_BYTES};
 use super::{Client, MOVED, Raid, Spec};
@@ -25,6 +25,7 @@ struct Job {
     sector: u64,
     sectors: u64,
     client: Rc<Client>,
+    errand: Errand,
 }
 
 /// A drive of the array, or a spare.
@@ -131,7 +132,8 @@ impl Array {
         let (mut sector, mut left, mut sent) = (offset_bytes / SECTOR_BYTES, bytes / SECTOR_BYTES, 0);
         while left > 0 {
             let sectors = left.min(SECTORS_MAX);
-            let job = Job { writes, sector, sectors, client: client.clone() };
+            let errand = client.sim.pass_on(client.errand.get());
+            let job = Job { writes, sector, sectors, client: client.clone(), errand };
             drive.under_way.set(drive.under_way.get() + 1);
             if drive.jobs.try_put(job).is_err() {
                 unreachable!("the queue takes any number of commands");
@@ -168,6 +170,7 @@ impl Raid {
         let drive = &self.array().drives[index];
         loop {
             let job = drive.jobs.take(&NO_COMMAND).await;
+            self.sim.take_up(job.errand);
             let well = self.carry_out(drive, &job).await;
             drive.under_way.set(drive.under_way.get() - 1);
             let _ = job.client.ended.try_put(well);
@@ -184,16 +187,14 @@ impl Raid {
         }
         self.compute(self.spec.drive_command).await;
         let channel = &self.channels[drive.channel];
-        let mut exchange = channel.begin(drive.target, job.writes, job.sector, job.sectors as u32).await;
+        let (target, sectors) = (drive.target, job.sectors as u32);
+        let mut exchange = channel.begin(target, job.writes, job.sector, sectors, job.errand).await;
         while let Some(bytes) = exchange.next().await {
             self.cross_memory(&MOVED, u64::from(bytes)).await;
             exchange.moved(bytes);
         }
         if drive.failed.get() {
-            let noticed = self.spec.failure.map_or(Time::ZERO, |failure| failure.noticed);
-            if noticed > Time::ZERO {
-                self.processor.delay(&LOST, noticed).await;
-            }
+            self.pause(&LOST, self.spec.failure.map_or(Time::ZERO, |failure| failure.noticed)).await;
             return false;
         }
         true

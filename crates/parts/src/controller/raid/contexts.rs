@@ -25,8 +25,8 @@ pub(super) fn start(raid: &Rc<Raid>) {
 impl Raid {
     async fn run_doorbell(&self) {
         loop {
-            self.initiator.slot().written().take(&NOTHING_WRITTEN).await;
-            if let Some(command) = self.registers.arrived()
+            let errand = self.initiator.slot().written().take(&NOTHING_WRITTEN).await;
+            if let Some(command) = self.registers.arrived(errand)
                 && self.commands.try_put(command).is_err()
             {
                 unreachable!("the queue takes any number of commands");
@@ -38,16 +38,18 @@ impl Raid {
         let commands: &Queue<Command> = &self.commands;
         loop {
             let command = commands.take(&NO_COMMAND).await;
-            self.initiator.read(command.described_at, self.spec.description_bytes, &DESCRIPTOR_DATA).await;
+            let (errand, described_at) = (command.errand, command.described_at);
+            client.take_up(errand);
+            self.initiator.read(described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, errand).await;
             self.compute(self.spec.command).await;
             if command.writes {
                 self.write(client, &command).await;
             } else {
                 self.read(client, &command).await;
             }
-            self.initiator.write(command.described_at, self.spec.status_bytes, &DESCRIPTOR_DATA).await;
-            self.registers.finish(command.number);
-            self.initiator.interrupt();
+            self.initiator.write(described_at, self.spec.status_bytes, &DESCRIPTOR_DATA, errand).await;
+            self.registers.finished().push(command.number, errand);
+            self.initiator.interrupt(errand);
         }
     }
 
@@ -57,7 +59,7 @@ impl Raid {
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
             self.cross_memory(&MOVED, u64::from(part)).await;
-            self.initiator.write(command.buffer + done, part, &DATA).await;
+            self.initiator.write(command.buffer + done, part, &DATA, command.errand).await;
             done += part;
         }
     }
@@ -67,7 +69,7 @@ impl Raid {
         let mut done = 0;
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
-            self.initiator.read(command.buffer + done, part, &DATA).await;
+            self.initiator.read(command.buffer + done, part, &DATA, command.errand).await;
             self.cross_memory(&MOVED, u64::from(part)).await;
             done += part;
         }

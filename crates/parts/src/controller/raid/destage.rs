@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue};
+use hopscope_kernel::{Errand, Label, Queue};
 
 use super::cache::{Marks, runs};
 use super::layout::SECTOR_BYTES;
@@ -78,8 +78,15 @@ impl Raid {
         }
     }
 
-    /// Writes a line and those that follow it; from the beginning of its row where all of that is to be written.
+    /// Writes a line and those that follow it; from the beginning of its row where all of that is to be written. Drives
+    /// do that for nobody, whoever waits for it: what is written has been reported.
     async fn destage(&self, client: &Rc<Client>, number: u64) {
+        let waits = client.errand.replace(Errand::NOBODY);
+        self.write_lines(client, number).await;
+        client.errand.set(waits);
+    }
+
+    async fn write_lines(&self, client: &Rc<Client>, number: u64) {
         let (line, row) = (self.spec.line_bytes, self.array().layout.row_bytes());
         let row_begins = number * line / row * row / line;
         let is_dirty = |number: u64| self.cache.borrow().can_destage(number);

@@ -34,16 +34,17 @@ mod rebuild;
 mod spec;
 mod writes;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::controller::scsi::channel::Channel;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Registers};
+use crate::protocols::finished::Finished;
 use array::Array;
 use cache::Cache;
 pub use spec::Spec;
@@ -61,11 +62,21 @@ struct Client {
     ended: Queue<bool>,
     /// Something has changed that it waits for.
     bell: Queue<()>,
+    sim: Sim,
+    /// For whom it has drives work.
+    errand: Cell<Errand>,
 }
 
 impl Client {
     fn new(sim: &Sim) -> Client {
-        Client { ended: Queue::new(sim, usize::MAX), bell: Queue::new(sim, 1) }
+        let (ended, bell) = (Queue::new(sim, usize::MAX), Queue::new(sim, 1));
+        Client { ended, bell, sim: sim.clone(), errand: Cell::new(Errand::NOBODY) }
+    }
+
+    /// Works for a request from now on.
+    fn take_up(&self, errand: Errand) {
+        self.sim.take_up(errand);
+        self.errand.set(errand);
     }
 }
 
@@ -81,6 +92,8 @@ pub struct Raid {
     spec: Spec,
     processor: Lane,
     memory: Lane,
+    /// Where a drive fails: when that is, and what the firmware lets pass then. Nobody occupies it.
+    timer: Option<Lane>,
     initiator: Rc<Initiator>,
     channels: Vec<Rc<Channel>>,
     array: OnceCell<Array>,
@@ -105,13 +118,14 @@ impl Raid {
             name: name.to_string(),
             processor: sim.lane(&format!("{name}.processor"), None),
             memory,
+            timer: spec.failure.map(|_| sim.lane(&format!("{name}.timer"), None)),
             initiator,
             channels,
             array: OnceCell::new(),
             cache: RefCell::new(Cache::new(lines)),
             waiting: RefCell::default(),
             commands: Queue::new(sim, usize::MAX),
-            registers: Registers::default(),
+            registers: Registers::new(sim),
             ahead: read_ahead::ReadAhead::new(sim, &spec),
             destagers: RefCell::default(),
             spec,
@@ -126,7 +140,14 @@ impl Raid {
     async fn compute(&self, span: Time) {
         if span > Time::ZERO {
             let grant = self.processor.acquire(&PROCESSOR_BUSY).await;
-            grant.hold(&FIRMWARE, span).await;
+            grant.hold(&FIRMWARE, self.processor.paced(span)).await;
+        }
+    }
+
+    /// The firmware lets some time pass, where a drive fails.
+    async fn pause(&self, label: &'static Label, span: Time) {
+        if let Some(timer) = self.timer.as_ref().filter(|_| span > Time::ZERO) {
+            timer.delay(label, timer.paced(span)).await;
         }
     }
 
@@ -136,7 +157,8 @@ impl Raid {
         while left > 0 {
             let burst = left.min(self.spec.memory_burst);
             let grant = self.memory.acquire(&MEMORY_BUSY).await;
-            grant.hold(phase, Time::ps((burst * 1_000_000_000_000).div_ceil(self.spec.memory_rate))).await;
+            let span = Time::ps((burst * 1_000_000_000_000).div_ceil(self.spec.memory_rate));
+            grant.hold(phase, self.memory.paced(span)).await;
             left -= burst;
         }
     }
@@ -201,7 +223,7 @@ impl BlockCard for Raid {
         self.registers.write(None);
     }
 
-    fn take_finished(&self) -> Option<u32> {
-        self.registers.take_finished()
+    fn finished(&self) -> &Finished {
+        self.registers.finished()
     }
 }

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Queue, Sim};
 
 use super::cache::mask;
 use super::layout::SECTOR_BYTES;
@@ -20,6 +20,7 @@ struct Order {
     number: u64,
     first: u64,
     count: u64,
+    errand: Errand,
 }
 
 /// What is known of streams, and what is ordered.
@@ -65,9 +66,9 @@ impl ReadAhead {
         }
     }
 
-    /// Has sectors of a line read.
-    pub(super) fn miss(&self, number: u64, first: u64, count: u64) {
-        if self.missed.try_put(Order { number, first, count }).is_err() {
+    /// Has sectors of a line read, for a request that is passed on.
+    pub(super) fn miss(&self, number: u64, first: u64, count: u64, errand: Errand) {
+        if self.missed.try_put(Order { number, first, count, errand }).is_err() {
             unreachable!("the queue takes any number of orders");
         }
     }
@@ -87,7 +88,8 @@ pub(super) fn start(raid: &Rc<Raid>) {
 impl Raid {
     async fn run_filler(&self, orders: &Queue<Order>, client: &Rc<Client>) {
         loop {
-            let Order { number, first, count } = orders.take(&NOTHING_TO_READ).await;
+            let Order { number, first, count, errand } = orders.take(&NOTHING_TO_READ).await;
+            client.take_up(errand);
             let at = number * self.spec.line_bytes + first * SECTOR_BYTES;
             self.read_array(client, at, count * SECTOR_BYTES).await;
             {
@@ -112,7 +114,8 @@ impl Raid {
             // Nothing is written to the drives for the sake of what nobody has asked for yet.
             let Some(at) = cache.take_in(number) else { return };
             cache.fill(at, mask(0, sectors));
-            if self.ahead.ahead.try_put(Order { number, first: 0, count: sectors }).is_err() {
+            let order = Order { number, first: 0, count: sectors, errand: Errand::NOBODY };
+            if self.ahead.ahead.try_put(order).is_err() {
                 unreachable!("the queue takes any number of orders");
             }
         }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Errand, Label};
 
 use super::cache::{mask, pieces, runs};
 use super::layout::SECTOR_BYTES;
@@ -20,7 +20,7 @@ impl Raid {
         for (number, first, count) in pieces(at, bytes, line) {
             self.compute(self.spec.line).await;
             self.take_in(client, number).await;
-            self.begin_to_read(number, first, count, goes_on);
+            self.begin_to_read((number, first, count), goes_on, command.errand);
         }
         if goes_on {
             self.read_ahead((at + bytes).div_ceil(line));
@@ -66,7 +66,7 @@ impl Raid {
     }
 
     /// Has the sectors read that are neither there nor under way; to the end of the line where reads go on.
-    fn begin_to_read(&self, number: u64, first: u64, count: u64, to_the_end: bool) {
+    fn begin_to_read(&self, (number, first, count): (u64, u64, u64), to_the_end: bool, errand: Errand) {
         let all = self.spec.line_bytes / SECTOR_BYTES;
         let mut cache = self.cache.borrow_mut();
         let Some(at) = cache.find(number) else { return };
@@ -79,7 +79,7 @@ impl Raid {
         cache.fill(at, wanted);
         // What lies between is read too.
         for (first, count) in runs(wanted, 0) {
-            self.ahead.miss(number, first, count);
+            self.ahead.miss(number, first, count, self.sim.pass_on(errand));
         }
     }
 

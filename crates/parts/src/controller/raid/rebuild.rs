@@ -23,9 +23,9 @@ pub(super) fn start(raid: &Rc<Raid>) {
 impl Raid {
     async fn run_rebuild(&self, failure: Failure, client: &Rc<Client>) {
         let array = self.array();
-        self.processor.delay(&ALL_WELL, failure.at).await;
+        self.pause(&ALL_WELL, failure.at).await;
         array.fail(failure.drive);
-        self.processor.delay(&PAUSE, failure.noticed.saturating_add(self.spec.rebuild_pause)).await;
+        self.pause(&PAUSE, failure.noticed.saturating_add(self.spec.rebuild_pause)).await;
         if !array.replace(failure.drive) {
             return;
         }
@@ -37,9 +37,7 @@ impl Raid {
                 self.rebuild_row(client, failure.drive, row).await;
             }
             row += rows;
-            if self.spec.rebuild_pause > hopscope_kernel::Time::ZERO {
-                self.processor.delay(&PAUSE, self.spec.rebuild_pause).await;
-            }
+            self.pause(&PAUSE, self.spec.rebuild_pause).await;
         }
         array.rebuilding.set(None);
     }

@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::channel::{self, Channel, Exchange};
 use crate::bus::pci::card::CardSpec;
@@ -24,6 +24,7 @@ use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::bus::scsi::HostEnd;
 use crate::parameters::{Parameters, SpecError};
+use crate::protocols::finished::Finished;
 use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
 use crate::protocols::scsi::BLOCK_BYTES;
 
@@ -122,6 +123,8 @@ pub struct ControlBlock {
     pub buffer: u32,
     /// Bytes of an entry of the scatter list.
     pub contiguous: u32,
+    /// For whom it is.
+    pub errand: Errand,
 }
 
 /// What the processor writes to a register.
@@ -146,8 +149,8 @@ pub struct Adapter {
     engines: Vec<Engine>,
     /// Register writes that are on their way, in their order.
     writes: RefCell<VecDeque<Write>>,
-    /// Commands that have ended, by number.
-    ended: RefCell<VecDeque<u32>>,
+    /// Commands that have ended.
+    ended: Finished,
     /// INTx.
     asserted: Cell<bool>,
 }
@@ -167,7 +170,7 @@ impl Adapter {
             pci,
             engines: (0..spec.channels).map(engine).collect(),
             writes: RefCell::new(VecDeque::new()),
-            ended: RefCell::new(VecDeque::new()),
+            ended: Finished::new(sim),
             asserted: Cell::new(false),
             spec,
         });
@@ -208,22 +211,25 @@ impl Adapter {
         self.writes.borrow_mut().push_back(Write::ClearInterrupt);
     }
 
-    /// A command that has ended, as memory says, if there is one.
-    pub fn take_ended(&self) -> Option<u32> {
-        self.ended.borrow_mut().pop_front()
+    /// Commands that have ended, as memory says.
+    pub fn ended(&self) -> &Finished {
+        &self.ended
     }
 
     /// Takes register writes as they arrive.
     async fn run_doorbell(&self) {
         loop {
-            self.slot().written().take(&NO_DOORBELL).await;
+            let errand = self.slot().written().take(&NO_DOORBELL).await;
+            self.sim.take_up(errand);
             let write = self.writes.borrow_mut().pop_front();
             match write {
                 Some(Write::Doorbell(block)) => {
+                    let block = ControlBlock { errand: self.sim.pass_on(errand), ..block };
                     self.engines[block.channel].commands.put(block, &NO_COMMAND).await;
                 }
                 Some(Write::ClearInterrupt) => {
                     self.asserted.set(false);
+                    self.ended.each(|errand| self.sim.take_up_too(errand));
                     self.tell();
                 }
                 None => {}
@@ -233,8 +239,8 @@ impl Adapter {
 
     /// INTx is asserted while there is something to tell and the driver has not taken note.
     fn tell(&self) {
-        if !self.ended.borrow().is_empty() && !self.asserted.replace(true) {
-            self.pci.interrupt();
+        if !self.ended.is_empty() && !self.asserted.replace(true) {
+            self.ended.each(|errand| self.pci.interrupt(errand));
         }
     }
 
@@ -242,11 +248,12 @@ impl Adapter {
         let engine = &self.engines[number];
         loop {
             let block = engine.commands.take(&NO_COMMAND).await;
+            self.sim.take_up(block.errand);
             self.fetch(engine, &block).await;
             let channel = &engine.channel;
-            let exchange = channel.begin(block.target, block.writes, block.lba, block.blocks).await;
+            let exchange = channel.begin(block.target, block.writes, block.lba, block.blocks, block.errand).await;
             self.transfer(engine, &block, exchange).await;
-            self.end(engine, block.number).await;
+            self.end(engine, &block).await;
         }
     }
 
@@ -255,9 +262,9 @@ impl Adapter {
         let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
         let (start, bytes) = (self.sim.now(), self.spec.control_block);
         let address = BLOCKS_AT.wrapping_add(block.number.wrapping_mul(bytes));
-        self.pci.read(address, bytes, &DESCRIPTOR_DATA).await;
+        self.pci.read(address, bytes, &DESCRIPTOR_DATA, block.errand).await;
         grant.was_in(&FETCH, start);
-        grant.hold(&COMMAND, self.spec.command).await;
+        grant.hold(&COMMAND, engine.sequencer.paced(self.spec.command)).await;
     }
 
     /// Moves the data between FIFO and memory, piece by piece.
@@ -266,22 +273,23 @@ impl Adapter {
         let (mut known, mut done) = (0, 0);
         while let Some(bytes) = exchange.next().await {
             if done == 0 {
-                engine.sequencer.acquire(&SEQUENCER_BUSY).await.hold(&TRANSFER, self.spec.transfer).await;
+                let span = engine.sequencer.paced(self.spec.transfer);
+                engine.sequencer.acquire(&SEQUENCER_BUSY).await.hold(&TRANSFER, span).await;
             }
             let grant = engine.dma.acquire(&ENGINE_BUSY).await;
             while known < done + u64::from(bytes) {
                 let start = self.sim.now();
                 let entry = (known / u64::from(block.contiguous)) as u32 * ENTRY_BYTES % LIST_BYTES;
                 let address = LISTS_AT.wrapping_add(block.number.wrapping_mul(LIST_BYTES)).wrapping_add(entry);
-                self.pci.read(address, self.spec.list, &DESCRIPTOR_DATA).await;
+                self.pci.read(address, self.spec.list, &DESCRIPTOR_DATA, block.errand).await;
                 grant.was_in(&LIST, start);
                 known += u64::from(self.spec.list / ENTRY_BYTES) * u64::from(block.contiguous);
             }
             let (start, address) = (self.sim.now(), block.buffer.wrapping_add(done as u32));
             if block.writes {
-                self.pci.read(address, bytes, &DATA).await;
+                self.pci.read(address, bytes, &DATA, block.errand).await;
             } else {
-                self.pci.write(address, bytes, &DATA).await;
+                self.pci.write(address, bytes, &DATA, block.errand).await;
             }
             grant.was_in(&THROUGH, start);
             drop(grant);
@@ -292,14 +300,14 @@ impl Adapter {
     }
 
     /// The sequencer writes the number of an ended command to memory and says so.
-    async fn end(&self, engine: &Engine, number: u32) {
+    async fn end(&self, engine: &Engine, block: &ControlBlock) {
         let grant = engine.sequencer.acquire(&SEQUENCER_BUSY).await;
-        grant.hold(&COMPLETION, self.spec.completion).await;
+        grant.hold(&COMPLETION, engine.sequencer.paced(self.spec.completion)).await;
         let start = self.sim.now();
-        self.pci.write(ENDED_AT, NUMBER_BYTES, &DESCRIPTOR_DATA).await;
+        self.pci.write(ENDED_AT, NUMBER_BYTES, &DESCRIPTOR_DATA, block.errand).await;
         grant.was_in(&POST, start);
         drop(grant);
-        self.ended.borrow_mut().push_back(number);
+        self.ended.push(block.number, block.errand);
         self.tell();
     }
 }

@@ -14,7 +14,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Sim, Time};
+use hopscope_kernel::{Errand, Sim};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::parameters::{Parameters, SpecError};
@@ -93,21 +93,22 @@ impl Channel {
         self.there().drive(target).tag_count()
     }
 
-    /// Sends a command to a drive: waits for a free tag, then for the bus; arbitration to command phase. Returns when
-    /// the drive has the command.
-    pub async fn begin(&self, target: usize, writes: bool, lba: u64, blocks: u32) -> Exchange<'_> {
+    /// Sends a command to a drive for a request: waits for a free tag, then for the bus; arbitration to command phase.
+    /// Returns when the drive has the command.
+    pub async fn begin(&self, target: usize, writes: bool, lba: u64, blocks: u32, errand: Errand) -> Exchange<'_> {
         let bus = &**self.there();
         let drive = bus.drive(target);
         let tag = drive.tags().take(&NO_TAG).await;
         let nexus = drive.nexus(tag);
         nexus.writes.set(writes);
         let grant = bus.win(self.end.id).await;
-        grant.hold_plan(bus.spec().beginning()).await;
-        let (target, command) = (drive.target(), Command { writes, lba, blocks, tag });
+        grant.hold_plan(bus.paced(bus.spec().beginning())).await;
+        let errand = self.sim.pass_on(errand);
+        let (target, command) = (drive.target(), Command { writes, lba, blocks, tag, errand });
         if target.stays_connected(&command) {
             nexus.kept.set(Some((grant.hand_over(), self.sim.now())));
         } else {
-            grant.leave(bus.spec().disconnection());
+            grant.leave(bus.paced(bus.spec().disconnection()));
         }
         target.command(command);
         Exchange { bus, drive, nexus, tag }
@@ -133,9 +134,8 @@ impl Exchange<'_> {
         match self.nexus.to_host.take(&DRIVE_AT_WORK).await {
             ToHost::Data(bytes) => Some(bytes),
             ToHost::EndsAt(until) => {
-                let left = until.saturating_sub(self.bus.sim().now());
-                if left > Time::ZERO {
-                    self.bus.lane().delay(&ENDING, left).await;
+                if until > self.bus.sim().now() {
+                    self.bus.lane().delay_until(&ENDING, until).await;
                 }
                 let _ = self.drive.tags().try_put(self.tag);
                 None

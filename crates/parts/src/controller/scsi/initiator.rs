@@ -75,11 +75,13 @@ impl Volume {
     }
 
     async fn carry_out(&self, request: Request) {
-        let Request { operation, offset_bytes, bytes, .. } = request;
+        let Request { operation, offset_bytes, bytes, errand, .. } = request;
+        self.sim.take_up(errand);
         let (mut lba, mut left) = (offset_bytes / u64::from(BLOCK_BYTES), bytes / BLOCK_BYTES);
         while left > 0 {
             let blocks = left.min(BLOCKS_MAX);
-            let mut exchange = self.channel.begin(self.target, operation == Operation::Write, lba, blocks).await;
+            let writes = operation == Operation::Write;
+            let mut exchange = self.channel.begin(self.target, writes, lba, blocks, errand).await;
             while let Some(bytes) = exchange.next().await {
                 exchange.moved(bytes);
             }

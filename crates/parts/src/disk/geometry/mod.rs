@@ -10,7 +10,9 @@
 mod layout;
 mod seek_curve;
 
-use hopscope_kernel::Time;
+use std::fmt;
+
+use hopscope_kernel::{Lane, Time};
 
 use crate::parameters::{Parameters, SpecError};
 use layout::Layout;
@@ -29,6 +31,30 @@ pub struct Geometry {
     keeps_head: bool,
     write_settle: Time,
     phase: Time,
+    arm: Arm,
+}
+
+/// The lane at whose pace a disk turns and moves, once it has been built. Until then it is as its data say.
+#[derive(Clone, Default)]
+struct Arm(Option<Lane>);
+
+impl Arm {
+    fn paced(&self, span: Time) -> Time {
+        self.0.as_ref().map_or(span, |lane| lane.paced(span))
+    }
+}
+
+impl fmt::Debug for Arm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "built" } else { "on paper" })
+    }
+}
+
+/// Two disks of the same data are alike, whoever's they are.
+impl PartialEq for Arm {
+    fn eq(&self, _: &Arm) -> bool {
+        true
+    }
 }
 
 impl Geometry {
@@ -39,8 +65,8 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::drawn(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase) = (false, Time::ZERO);
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase })
+        let (keeps_head, phase, arm) = (false, Time::ZERO, Arm::default());
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
@@ -50,18 +76,19 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::measured(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase) = (true, Time::ZERO);
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase })
+        let (keeps_head, phase, arm) = (true, Time::ZERO, Arm::default());
+        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
     }
 
-    /// Turns the spindle at the start of the run.
-    pub(super) fn turn_by(&mut self, phase: Time) {
+    /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.
+    pub(super) fn build(&mut self, arm: &Lane, phase: Time) {
+        self.arm = Arm(Some(arm.clone()));
         self.phase = phase;
     }
 
     /// One revolution.
     pub(super) fn revolution(&self) -> Time {
-        self.revolution
+        self.arm.paced(self.revolution)
     }
 
     /// Capacity.
@@ -71,7 +98,7 @@ impl Geometry {
 
     /// Extra settling before a write.
     pub(super) fn write_settle(&self) -> Time {
-        self.write_settle
+        self.arm.paced(self.write_settle)
     }
 
     /// Where sector `lba` is.
@@ -83,28 +110,30 @@ impl Geometry {
     pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
-            0 => self.head_switch,
+            0 => self.arm.paced(self.head_switch),
             distance if self.keeps_head && from.head == to.head => self.seek_time(distance),
-            distance => self.seek_time(distance).max(self.head_switch),
+            distance => self.seek_time(distance).max(self.arm.paced(self.head_switch)),
         }
     }
 
     /// The seek curve.
     pub(super) fn seek_time(&self, distance: u64) -> Time {
-        self.seek.time(distance)
+        self.arm.paced(self.seek.time(distance))
     }
 
-    /// When `slot` of a track begins, within a revolution.
+    /// When `slot` of a track begins, counted from a beginning of slot 0. Whole revolutions are added at last: a slot
+    /// begins at the same angle in each of them, whatever is rounded.
     fn angle(&self, slot: u64, slots: u64) -> u64 {
-        // Below 2^64: less than 200,000 slots, and a revolution of less than 60 s.
-        slot * self.revolution.as_ps() / slots
+        // Below 2^64: less than 100,000 slots, and a revolution of less than 60 s.
+        let within = Time::ps(slot % slots * self.revolution.as_ps() / slots);
+        (self.revolution() * (slot / slots) + self.arm.paced(within)).as_ps()
     }
 
     /// When the sector at `place` next begins to pass, at or after `from`.
     pub(super) fn next_pass(&self, place: Place, from: Time) -> Time {
-        let revolution = self.revolution.as_ps();
+        let revolution = self.revolution().as_ps();
         let angle = self.angle(place.slot, place.slots);
-        let turned = (from.as_ps() + self.phase.as_ps()) % revolution;
+        let turned = (from.as_ps() + self.arm.paced(self.phase).as_ps()) % revolution;
         from + Time::ps((angle + revolution - turned) % revolution)
     }
 
@@ -166,6 +195,7 @@ pub(super) mod tests {
             keeps_head: false,
             write_settle: Time::us(100),
             phase: Time::ZERO,
+            arm: Arm::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The drive's firmware: takes one command after the other, and says who goes on with it.
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Errand, Label};
 
 use super::ScsiDisk;
 use super::buffer::Found;
@@ -18,6 +18,7 @@ impl ScsiDisk {
         let mut after_write = false;
         loop {
             let command = self.commands.take(&NO_COMMAND).await;
+            self.sim.take_up(command.errand);
             if command.writes {
                 self.write(command, after_write).await;
             } else {
@@ -34,7 +35,7 @@ impl ScsiDisk {
             Found::Nothing => self.spec.read_miss,
             _ => self.spec.read_hit,
         };
-        self.firmware.spend(&OVERHEAD, overhead.after(after_write)).await;
+        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
         let Found::Whole(segment) = found else {
             self.wait_for_arm(self.job(command, None));
             return;
@@ -43,7 +44,8 @@ impl ScsiDisk {
         if self.head.borrow_mut().read_on(&self.spec, segment, end) {
             let _ = self.work.try_put(());
         }
-        let transfer = Transfer::Read { tag: command.tag, sectors: u64::from(command.blocks), last: true };
+        let (sectors, errand) = (u64::from(command.blocks), self.sim.pass_on(command.errand));
+        let transfer = Transfer::Read { tag: command.tag, sectors, last: true, errand };
         self.transfers.put(transfer, &BUFFER_BUSY).await;
     }
 
@@ -51,7 +53,7 @@ impl ScsiDisk {
         let sectors = u64::from(command.blocks);
         let mut kept = self.buffer.borrow_mut().keep(command.lba, sectors);
         let overhead = if kept.is_some() { self.spec.write_hit } else { self.spec.write_miss };
-        self.firmware.spend(&OVERHEAD, overhead.after(after_write)).await;
+        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
         while kept.is_none() {
             kept = self.buffer.borrow_mut().keep(command.lba, sectors);
             if kept.is_some() || !self.buffer.borrow().will_have_room(command.lba, sectors) {
@@ -62,6 +64,7 @@ impl ScsiDisk {
         }
         let job = self.job(command, kept);
         if kept.is_some() {
+            let job = Job { errand: self.sim.pass_on(job.errand), ..job };
             self.transfers.put(Transfer::Cache(job), &BUFFER_BUSY).await;
         } else {
             self.wait_for_arm(job);
@@ -88,8 +91,10 @@ impl ScsiDisk {
         Some(waiting.remove(index))
     }
 
-    /// The arm will come to it.
+    /// The arm will come to it. What has been reported already is written for nobody.
     pub(super) fn wait_for_arm(&self, job: Job) {
+        let reported = job.cached_in.is_some();
+        let job = Job { errand: if reported { Errand::NOBODY } else { self.sim.pass_on(job.errand) }, ..job };
         let mut waiting = self.waiting.borrow_mut();
         let joins = |before: &&mut Job| job.cached_in.is_some() && before.cached_in == job.cached_in;
         match waiting.iter_mut().find(joins).filter(|before| before.end() == job.lba) {
@@ -104,9 +109,9 @@ impl ScsiDisk {
     }
 
     fn job(&self, command: Command, cached_in: Option<usize>) -> Job {
-        let Command { writes, lba, blocks, tag } = command;
+        let Command { writes, lba, blocks, tag, errand } = command;
         self.jobs.set(self.jobs.get() + 1);
         let (number, sectors, here) = (self.jobs.get(), u64::from(blocks), cached_in.is_some());
-        Job { number, writes, lba, sectors, tag, cached_in, here }
+        Job { number, writes, lba, sectors, tag, cached_in, here, errand }
     }
 }

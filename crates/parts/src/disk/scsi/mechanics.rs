@@ -3,7 +3,7 @@
 //! Reading on (read-ahead) needs no event: what has come follows from the stream, and what the arm did meanwhile is
 //! said when it goes elsewhere.
 
-use hopscope_kernel::{Grant, Label, Time};
+use hopscope_kernel::{Errand, Grant, Label, Time};
 
 use super::ScsiDisk;
 use super::buffer::{Buffer, Found};
@@ -102,7 +102,10 @@ impl ScsiDisk {
             };
             self.arm_works.set(true);
             self.fetch_early().await;
+            // What it has read on, it has read for nobody.
+            self.sim.take_up(Errand::NOBODY);
             self.say(&arm);
+            self.sim.take_up(job.errand);
             if job.writes {
                 self.write_media(&arm, job).await;
             } else {
@@ -216,7 +219,8 @@ impl ScsiDisk {
     }
 
     async fn hand_over(&self, job: &Job, sectors: u64, last: bool) {
-        self.transfers.put(Transfer::Read { tag: job.tag, sectors, last }, &BUFFER_BUSY).await;
+        let (tag, errand) = (job.tag, self.sim.pass_on(job.errand));
+        self.transfers.put(Transfer::Read { tag, sectors, last, errand }, &BUFFER_BUSY).await;
     }
 
     /// Spends the time until `until`: first what leads, then in a phase of the media.
@@ -263,6 +267,7 @@ impl ScsiDisk {
         self.head.borrow_mut().reading = None;
         let (mut first, mut here) = (job.lba, job.end());
         if !job.here {
+            let job = Job { errand: self.sim.pass_on(job.errand), ..job };
             self.transfers.put(Transfer::Fetch(job), &BUFFER_BUSY).await;
             here = job.lba;
         }
@@ -291,7 +296,8 @@ impl ScsiDisk {
         if job.cached_in.is_none() {
             self.buffer.borrow_mut().write(job.lba, job.end());
             self.fetched_early.set(self.fetched_early.get() - usize::from(job.here));
-            self.transfers.put(Transfer::End { tag: job.tag }, &BUFFER_BUSY).await;
+            let end = Transfer::End { tag: job.tag, errand: self.sim.pass_on(job.errand) };
+            self.transfers.put(end, &BUFFER_BUSY).await;
         }
     }
 

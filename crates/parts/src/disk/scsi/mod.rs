@@ -92,7 +92,9 @@ impl ScsiDisk {
         seed: u64,
     ) -> Result<Rc<ScsiDisk>, String> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
-        spec.geometry.turn_by(Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
+        let (firmware, arm) = (lane("firmware"), lane("arm"));
+        spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
         let depth = spec.queue_depth as usize;
         let disk = Rc::new(ScsiDisk {
             sim: sim.clone(),
@@ -101,8 +103,8 @@ impl ScsiDisk {
             per_block: OnceCell::new(),
             commands: Queue::new(sim, depth),
             under_way: Cell::new(0),
-            firmware: sim.lane(&format!("{name}.firmware"), None),
-            arm: sim.lane(&format!("{name}.arm"), None),
+            firmware,
+            arm,
             buffer: RefCell::new(Buffer::new(spec.segments, spec.segment_sectors, spec.write_segments)),
             head: RefCell::new(Head::parked(&spec.geometry)),
             waiting: RefCell::new(Vec::with_capacity(depth + spec.write_segments * 8)),

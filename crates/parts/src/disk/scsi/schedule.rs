@@ -1,6 +1,6 @@
 //! Which of the waiting commands the arm goes to next.
 
-use hopscope_kernel::Time;
+use hopscope_kernel::{Errand, Time};
 
 use crate::disk::geometry::{Geometry, Place};
 
@@ -17,6 +17,8 @@ pub(super) struct Job {
     pub(super) cached_in: Option<usize>,
     /// A write whose data are in the buffer.
     pub(super) here: bool,
+    /// For whom.
+    pub(super) errand: Errand,
 }
 
 impl Job {
@@ -91,7 +93,7 @@ mod tests {
     use crate::disk::geometry::tests::small;
 
     fn job(lba: u64) -> Job {
-        Job { number: 0, writes: false, lba, sectors: 1, tag: 0, cached_in: None, here: false }
+        Job { number: 0, writes: false, lba, sectors: 1, tag: 0, cached_in: None, here: false, errand: Errand::NOBODY }
     }
 
     fn chosen(policy: Policy, waiting: &[Job], lba: u64) -> u64 {

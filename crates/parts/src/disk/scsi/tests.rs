@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use hopscope_kernel::{Ended, Kind, Observer, Record};
+use hopscope_kernel::{Ended, Errand, Kind, Observer, Record};
 
 use super::*;
 use crate::bus::scsi as bus;
@@ -134,7 +134,7 @@ fn run_with(spec: &Spec, asked: &[Asked], together: bool) -> (Vec<(Time, Time)>,
             for (index, (writes, lba, blocks, gap)) in asked {
                 sim.wait(gap).await;
                 let since = sim.now();
-                let mut exchange = channel.begin(0, writes, lba, blocks).await;
+                let mut exchange = channel.begin(0, writes, lba, blocks, Errand::NOBODY).await;
                 while let Some(bytes) = exchange.next().await {
                     exchange.moved(bytes);
                 }

@@ -1,6 +1,6 @@
 //! What the drive does on its bus: one connection after the other.
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Errand, Label};
 
 use super::ScsiDisk;
 use super::schedule::Job;
@@ -13,7 +13,7 @@ static ARM_BEHIND: Label = Label::reason("the arm has not written what came befo
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transfer {
     /// Sectors of a read; the last ones end the command.
-    Read { tag: u16, sectors: u64, last: bool },
+    Read { tag: u16, sectors: u64, last: bool, errand: Errand },
     /// A write that may wait in the buffer: its data, and the end of the command.
     Cache(Job),
     /// The data of a write that the arm is on its way for.
@@ -21,14 +21,27 @@ pub(super) enum Transfer {
     /// The data of a write that the arm will come to.
     FetchEarly(Job),
     /// The end of a command whose data are on the media.
-    End { tag: u16 },
+    End { tag: u16, errand: Errand },
+}
+
+impl Transfer {
+    fn errand(&self) -> Errand {
+        match self {
+            Transfer::Read { errand, .. } | Transfer::End { errand, .. } => *errand,
+            Transfer::Cache(job) | Transfer::Fetch(job) | Transfer::FetchEarly(job) => job.errand,
+        }
+    }
 }
 
 impl ScsiDisk {
     pub(super) async fn run_transfers(&self) {
+        let mut before = Errand::NOBODY;
         loop {
-            match self.transfers.take(&NOTHING_TO_MOVE).await {
-                Transfer::Read { tag, sectors, last } => {
+            let transfer = self.transfers.take(&NOTHING_TO_MOVE).await;
+            self.sim.take_up_after(before, transfer.errand());
+            before = transfer.errand();
+            match transfer {
+                Transfer::Read { tag, sectors, last, .. } => {
                     let connection = self.bus.reselect(self.id, tag).await;
                     connection.data(bytes(sectors)).await;
                     if last {
@@ -55,7 +68,7 @@ impl ScsiDisk {
                     connection.disconnect().await;
                     self.wait_for_arm(Job { here: true, ..job });
                 }
-                Transfer::End { tag } => {
+                Transfer::End { tag, .. } => {
                     let connection = self.bus.reselect(self.id, tag).await;
                     self.ended();
                     connection.complete().await;

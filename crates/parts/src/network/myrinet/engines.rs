@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, join};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, join};
 
 use super::{Adapter, BLOCKS_MAX, Block};
 use crate::bus::pci::initiator::Initiator;
@@ -31,32 +31,35 @@ impl Adapter {
     /// Runs the chain of one engine.
     pub(super) async fn chain(&self, reads: bool) {
         let engine = if reads { &self.reads } else { &self.writes };
+        let mut before = Errand::NOBODY;
         loop {
             let block = engine.blocks.take(&NO_BLOCK).await;
+            self.sim.take_up_after(std::mem::replace(&mut before, block.errand), block.errand);
             engine.lane.awaited(&BEHIND_OTHERS, block.queued);
-            self.dma(engine, reads, block.address, block.bytes).await;
+            self.dma(engine, reads, &block).await;
             block.ended(&self.sim);
         }
     }
 
     /// Host to local memory.
-    pub(super) async fn fetch(&self, address: u32, bytes: u32) {
-        self.dma(&self.reads, true, address, bytes).await;
+    pub(super) async fn fetch(&self, block: &Block) {
+        self.dma(&self.reads, true, block).await;
     }
 
     /// Local to host memory.
-    pub(super) async fn store(&self, address: u32, bytes: u32) {
-        self.dma(&self.writes, false, address, bytes).await;
+    pub(super) async fn store(&self, block: &Block) {
+        self.dma(&self.writes, false, block).await;
     }
 
-    async fn dma(&self, engine: &Engine, reads: bool, address: u32, bytes: u32) {
+    async fn dma(&self, engine: &Engine, reads: bool, block: &Block) {
+        let Block { address, bytes, errand, .. } = *block;
         let grant = engine.lane.acquire(&ENGINE_BUSY).await;
         let start = self.sim.now();
         // Local memory is filled or emptied while the burst crosses the bus.
         if reads {
-            join(&self.sim, engine.initiator.read(address, bytes, &DATA), self.local(bytes)).await;
+            join(&self.sim, engine.initiator.read(address, bytes, &DATA, errand), self.local(bytes)).await;
         } else {
-            join(&self.sim, engine.initiator.write(address, bytes, &DATA), self.local(bytes)).await;
+            join(&self.sim, engine.initiator.write(address, bytes, &DATA, errand), self.local(bytes)).await;
         }
         grant.was_in(&DMA, start);
     }

@@ -25,7 +25,7 @@ mod ports;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use self::engines::Engine;
 use self::ports::Port;
@@ -112,6 +112,7 @@ struct Block {
     address: u32,
     bytes: u32,
     queued: Time,
+    errand: Errand,
     last_of: Option<Request>,
 }
 
@@ -204,6 +205,7 @@ impl Storage for Device {
             (_, false) => &adapter.reads.blocks,
         };
         let (bytes, block, queued) = (request.bytes, adapter.spec.block, adapter.sim.now());
+        let errand = adapter.sim.pass_on(request.errand);
         let base = (request.offset_bytes % adapter.spec.window_bytes) as u32;
         let (mut request, mut done) = (Some(request), 0);
         while done < bytes {
@@ -211,7 +213,7 @@ impl Storage for Device {
             let part = (block - address % block).min(bytes - done);
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
-            if queue.try_put(Block { address, bytes: part, queued, last_of }).is_err() {
+            if queue.try_put(Block { address, bytes: part, queued, errand, last_of }).is_err() {
                 unreachable!("jobs keep fewer blocks in flight than the adapter queues");
             }
         }
@@ -237,7 +239,8 @@ impl Storage for Device {
 impl Adapter {
     /// Bytes go into the local memory, or come from there.
     async fn local(&self, bytes: u32) {
-        self.local.acquire(&LOCAL_BUSY).await.hold(&LOCAL, span(bytes, self.spec.local_rate)).await;
+        let span = self.local.paced(span(bytes, self.spec.local_rate));
+        self.local.acquire(&LOCAL_BUSY).await.hold(&LOCAL, span).await;
     }
 }
 

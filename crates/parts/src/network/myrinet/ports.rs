@@ -1,6 +1,6 @@
 //! Packets: host to fabric and fabric to host, each kept in a buffer of local memory on its way.
 
-use hopscope_kernel::{Label, Lane, Sim, Time, join};
+use hopscope_kernel::{Errand, Label, Lane, Sim, Time, join};
 
 use super::{Adapter, PORT_RATE, span};
 
@@ -34,11 +34,13 @@ impl Port {
 impl Adapter {
     /// One buffer of packets to the fabric.
     pub(super) async fn send(&self) {
+        let mut before = Errand::NOBODY;
         loop {
             let block = self.to_send.take(&NO_PACKET).await;
+            self.sim.take_up_after(std::mem::replace(&mut before, block.errand), block.errand);
             self.firmware.awaited(&ALL_BUFFERS_BUSY, block.queued);
             self.think(&SEND, self.spec.send).await;
-            self.fetch(block.address, block.bytes).await;
+            self.fetch(&block).await;
             let number = self.sent.replace(self.sent.get() + 1);
             self.wire(&self.ports[number % self.ports.len()].out, block.bytes).await;
             block.ended(&self.sim);
@@ -47,24 +49,27 @@ impl Adapter {
 
     /// One buffer of packets from the fabric.
     pub(super) async fn receive(&self) {
+        let mut before = Errand::NOBODY;
         loop {
             let block = self.to_receive.take(&NO_PACKET).await;
+            self.sim.take_up_after(std::mem::replace(&mut before, block.errand), block.errand);
             self.firmware.awaited(&ALL_BUFFERS_BUSY, block.queued);
             let number = self.received.replace(self.received.get() + 1);
             self.wire(&self.ports[number % self.ports.len()].into, block.bytes).await;
             self.think(&RECEIVE, self.spec.receive).await;
-            self.store(block.address, block.bytes).await;
+            self.store(&block).await;
             block.ended(&self.sim);
         }
     }
 
     async fn think(&self, what: &'static Label, span: Time) {
-        self.firmware.acquire(&FIRMWARE_BUSY).await.hold(what, span).await;
+        self.firmware.acquire(&FIRMWARE_BUSY).await.hold(what, self.firmware.paced(span)).await;
     }
 
     async fn wire(&self, way: &Lane, bytes: u32) {
         let grant = way.acquire(&PORT_BUSY).await;
-        let plan = [(&OVERHEAD, span(self.spec.packet_overhead, PORT_RATE)), (&PACKET, span(bytes, PORT_RATE))];
+        let takes = |bytes| way.paced(span(bytes, PORT_RATE));
+        let plan = [(&OVERHEAD, takes(self.spec.packet_overhead)), (&PACKET, takes(bytes))];
         join(&self.sim, grant.hold_plan(plan), self.local(bytes)).await;
     }
 }

@@ -6,7 +6,7 @@ mod sharing;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Ended, Kind, Label, Observer, Queue, Record};
+use hopscope_kernel::{Ended, Errand, Kind, Label, Observer, Queue, Record};
 
 use super::*;
 use crate::controller::scsi::channel::Channel;
@@ -161,7 +161,7 @@ fn run(
         let (s, channel, ended, left) = (sim.clone(), channel.clone(), ended.clone(), left.clone());
         sim.process(&format!("command{index:03}"), async move {
             s.wait_until(at).await;
-            let mut exchange = channel.begin(id, writes, 0, blocks).await;
+            let mut exchange = channel.begin(id, writes, 0, blocks, Errand::NOBODY).await;
             while let Some(bytes) = exchange.next().await {
                 s.wait(host).await;
                 exchange.moved(bytes);

@@ -1,0 +1,247 @@
+//! Remedies: what could be changed about the hops that lead, and what that gains; and what the answer rests on.
+
+use std::collections::BTreeMap;
+
+use hopscope_kernel::Time;
+use hopscope_parts::parameters::{Basis, Value};
+
+use super::{Headline, HopGain, Remedy, Rests, with_jobs};
+use crate::blueprint::{Blueprint, numbers_of};
+use crate::run::Failure;
+use crate::trials::{Gain, Progress, Setting, Trials};
+
+/// Remedies that are shown.
+const REMEDIES: usize = 3;
+/// A hop's numbers are looked at where twice its pace gains at least this share of what the leading hop gains.
+const WORTH: f64 = 0.25;
+/// A number that gains less than this is no remedy.
+const GAIN_MIN: f64 = 0.005;
+/// Most requests in flight that are tried.
+const DEPTH_MAX: u64 = 1_024;
+/// Hops whose numbers are looked at.
+const HOPS: usize = 3;
+
+/// A number of parts that are alike: its paths, one a part, and what is written there.
+struct Number {
+    paths: Vec<String>,
+    key: String,
+    written: String,
+}
+
+/// What helps most: numbers of the leading hops' parts twice as good, and more requests in flight.
+pub(super) fn find(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    (leading, profile): (&[String], &[HopGain]),
+    (headline, fullest): (Headline, f64),
+    progress: Progress<'_>,
+) -> Result<Vec<Remedy>, Failure> {
+    let most = profile.first().map_or(0.0, |hop| hop.doubled.throughput.mean);
+    let worth = |hop: &&HopGain| {
+        leading.contains(&hop.hop) || (most >= GAIN_MIN && hop.doubled.throughput.mean >= WORTH * most)
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for hop in profile.iter().filter(worth).take(HOPS.max(leading.len())) {
+        parts.extend(
+            neighbours(&setting.blueprint, &hop.part)
+                .into_iter()
+                .filter(|part| !parts.contains(part))
+                .collect::<Vec<_>>(),
+        );
+    }
+    let numbers = numbers(&setting.blueprint, &parts);
+    let mut remedies = best_of(trials, setting, &numbers, progress)?;
+    let depth = setting.jobs.iter().map(|job| job.iodepth).max().unwrap_or(1);
+    if headline != Headline::Capacity && setting.jobs.iter().all(|job| job.iodepth == depth) {
+        // As many as would fill the fullest hop, if nothing else changed.
+        let filling = (depth as f64 / fullest.clamp(0.01, 1.0)).ceil() as u64;
+        for deeper in [filling, depth * 2].into_iter().filter(|deeper| (depth + 1..=DEPTH_MAX).contains(deeper)).take(1)
+        {
+            let changed = with_jobs(setting, |job| job.iodepth = deeper);
+            let gain = trials.gains(&[changed], progress)?.into_iter().next().flatten();
+            let (change, instead_of) = (format!("--iodepth={deeper}"), format!("{depth}"));
+            remedies.extend(gain.map(|gain| Remedy { change, instead_of, gain }));
+        }
+    }
+    remedies.retain(|remedy| remedy.gain.throughput.mean >= GAIN_MIN && remedy.gain.throughput.is_a_gain());
+    remedies.sort_by(|a, b| {
+        b.gain.throughput.mean.total_cmp(&a.gain.throughput.mean).then_with(|| a.change.cmp(&b.change))
+    });
+    remedies.truncate(REMEDIES);
+    Ok(remedies)
+}
+
+/// The parts that a name with stars stands for, those that are plugged into them, and those that they are plugged into.
+fn neighbours(blueprint: &Blueprint, pattern: &str) -> Vec<String> {
+    let own: Vec<&str> =
+        blueprint.parts().iter().map(|part| part.name.as_str()).filter(|name| stands_for(pattern, name)).collect();
+    let mut all: Vec<String> = own.iter().map(|name| name.to_string()).collect();
+    for part in blueprint.parts() {
+        let plugged: Vec<String> =
+            part.plugs().map(|(_, port)| port.split('.').next().unwrap_or("").to_string()).collect();
+        let touches = plugged.iter().any(|at| own.contains(&at.as_str()));
+        let new = if own.contains(&part.name.as_str()) { plugged } else { vec![part.name.clone()] };
+        if touches || own.contains(&part.name.as_str()) {
+            let unknown: Vec<String> = new.into_iter().filter(|name| !all.contains(name)).collect();
+            all.extend(unknown);
+        }
+    }
+    all
+}
+
+/// Whether a name is meant by one with stars for numbers.
+fn stands_for(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or("");
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    for piece in pieces {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        match rest[digits..].strip_prefix(piece) {
+            Some(after) if digits > 0 => rest = after,
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// Numbers of these parts that can be better; of parts with the same data, a number is one.
+fn numbers(blueprint: &Blueprint, parts: &[String]) -> Vec<Number> {
+    let mut numbers: BTreeMap<(String, String), Number> = BTreeMap::new();
+    for part in blueprint.parts().iter().filter(|part| parts.contains(&part.name)) {
+        for (key, entry) in numbers_of(&part.parameters) {
+            let path = format!("{}.{key}", part.name);
+            if faster(&mut blueprint.clone(), &path, 2).is_none() {
+                continue;
+            }
+            let new = || Number { paths: Vec::new(), key: key.clone(), written: entry.written.clone() };
+            numbers.entry((part.uses.clone(), key.clone())).or_insert_with(new).paths.push(path);
+        }
+    }
+    numbers.into_values().collect()
+}
+
+/// The best of some numbers, by halves: where all of them together change nothing, none of them is looked at.
+fn best_of(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    numbers: &[Number],
+    progress: Progress<'_>,
+) -> Result<Vec<Remedy>, Failure> {
+    let mut best: Vec<Remedy> = Vec::new();
+    let mut open: Vec<&[Number]> = if numbers.is_empty() { Vec::new() } else { vec![numbers] };
+    while !open.is_empty() {
+        let settings: Vec<Setting> = open.iter().map(|numbers| halved(setting, numbers)).collect();
+        let gains = trials.gains(&settings, progress)?;
+        let mut further: Vec<(f64, &[Number])> = Vec::new();
+        for (numbers, gain) in open.into_iter().zip(gains) {
+            // Where a part refuses some of them together, each half is looked at.
+            let most = gain.map_or(f64::INFINITY, |gain: Gain| gain.throughput.mean + gain.throughput.half_width);
+            match numbers {
+                _ if most < GAIN_MIN => {}
+                [number] => best.extend(gain.map(|gain| number.remedy(gain))),
+                _ => {
+                    let (one, other) = numbers.split_at(numbers.len() / 2);
+                    further.extend([(most, one), (most, other)]);
+                }
+            }
+        }
+        // The most promising only: two thirds of what is gained comes from few numbers.
+        further.sort_by(|a, b| b.0.total_cmp(&a.0));
+        open = further.into_iter().map(|(_, numbers)| numbers).take(2 * REMEDIES).collect();
+    }
+    Ok(best)
+}
+
+impl Number {
+    fn remedy(&self, gain: Gain) -> Remedy {
+        let part = self.paths[0].split('.').next().unwrap_or_default();
+        let many = if self.paths.len() > 1 {
+            format!(" and of the {} others alike", self.paths.len() - 1)
+        } else {
+            String::new()
+        };
+        let change = format!("{part}.{} twice as good{many}", self.key);
+        Remedy { change, instead_of: self.written.clone(), gain }
+    }
+}
+
+/// The setting with these numbers twice as good; those that a part refuses stay.
+fn halved(setting: &Setting, numbers: &[Number]) -> Setting {
+    let mut changed = setting.clone();
+    for path in numbers.iter().flat_map(|number| &number.paths) {
+        let _ = faster(&mut changed.blueprint, path, 2);
+    }
+    changed
+}
+
+/// Makes a number so many times as good; nothing where the number has no such sense.
+fn faster(machine: &mut Blueprint, path: &str, times: u64) -> Option<()> {
+    let entry = machine.entry_mut(path).ok()?;
+    let value = match &entry.value {
+        Value::Time(time) => Value::Time(Time::ps(time.as_ps() / times)),
+        Value::Period(period) => Value::Period(Time::ps((period.as_ps() / times).max(1))),
+        Value::Clocks(clocks) => Value::Clocks(clocks / times),
+        Value::Rate(rate) => Value::Rate(rate.checked_mul(times)?),
+        Value::Bytes(_) | Value::Count(_) | Value::Share(_) | Value::Text(_) | Value::Rows(_) => return None,
+    };
+    let changes = value != entry.value;
+    entry.value = value;
+    changes.then_some(())
+}
+
+/// What the answer rests on: the numbers of the leading hops' parts, and what it would be were the assumed ones otherwise.
+pub(super) fn rests(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    leading: &[String],
+    progress: Progress<'_>,
+) -> Result<Rests, Failure> {
+    let blueprint = &setting.blueprint;
+    let of_leading = |name: &str| leading.iter().any(|hop| stands_for(hop.split('.').next().unwrap_or(hop), name));
+    let (mut numbers, mut assumed) = (0, Vec::new());
+    for (path, entry) in blueprint.numbers() {
+        if !of_leading(path.split('.').next().unwrap_or(&path)) {
+            continue;
+        }
+        numbers += 1;
+        if matches!(entry.basis, Basis::Assumed(_)) {
+            assumed.push(path);
+        }
+    }
+    let moved = |tenths: u64| {
+        let mut changed = setting.clone();
+        for path in &assumed {
+            if let Ok(entry) = changed.blueprint.entry_mut(path) {
+                let ps = |time: Time| Time::ps((time.as_ps() * tenths / 10).max(u64::from(time > Time::ZERO)));
+                entry.value = match &entry.value {
+                    Value::Time(time) => Value::Time(ps(*time)),
+                    Value::Period(period) => Value::Period(ps(*period)),
+                    Value::Rate(rate) => Value::Rate((rate * 10 / tenths).max(1)),
+                    other => other.clone(),
+                };
+            }
+        }
+        changed
+    };
+    let moves = if assumed.is_empty() {
+        None
+    } else {
+        let gains = trials.gains(&[moved(11), moved(9)], progress)?;
+        match gains[..] {
+            [Some(worse), Some(better)] => Some([worse.throughput.mean, better.throughput.mean]),
+            _ => None,
+        }
+    };
+    Ok(Rests { numbers, assumed: assumed.len(), moves, study: blueprint.study.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_a_number() {
+        assert!(stands_for("drive*", "drive12") && stands_for("a*b", "a1b") && stands_for("cpu", "cpu"));
+        assert!(!stands_for("drive*", "drive") && !stands_for("drive*", "drive1x") && !stands_for("cpu", "cpu2"));
+    }
+}

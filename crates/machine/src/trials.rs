@@ -1,0 +1,401 @@
+//! Trials: short runs of the same requests with the same draws, before and after a change, so that small effects show.
+//!
+//! What is compared is not what two runs did in the same time, but the time that they took for the same requests: one
+//! more or less at the end would hide an effect of a tenth of a percent. A trial counts only after the requests in flight
+//! have been replaced many times over, for a change moves queues from hop to hop. It is made again with more seeds until
+//! the interval of what it gains is narrow, and with a longer ramp where both halves do not say the same.
+//!
+//! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hopscope_kernel::{Kind, Observer, Record, Time};
+use rayon::prelude::*;
+
+use crate::blueprint::Blueprint;
+use crate::job_file::Job;
+use crate::run::{self, Failure, Options, Outcome};
+
+/// Before a trial counts, what is in flight has been replaced so many times.
+const TURNS: u64 = 50;
+/// Requests before a trial counts, at least.
+const RAMP_REQUESTS_MIN: u64 = 100;
+/// Requests that a trial counts: of jobs that draw, and of others.
+const REQUESTS: [u64; 2] = [1_200, 400];
+/// Long requests are many events; so many are enough for what a trial of one seed counts.
+const EVENTS_OF_ONE: u64 = 1_500_000;
+/// Fewer requests say nothing.
+const REQUESTS_MIN: u64 = 32;
+/// Each trial is made with so many seeds; then with more, where its interval is too wide.
+const SEEDS: [usize; 3] = [2, 4, 8];
+/// What a trial counts is compared in so many pieces a seed.
+const PIECES: usize = 8;
+/// An interval is narrow enough below this share of the gain, or below this gain.
+const OF_GAIN: f64 = 0.2;
+const GAIN: f64 = 0.003;
+/// Halves that differ by more than this do not say the same, whatever their intervals.
+const HALVES: f64 = 0.02;
+/// A longer ramp is so many times as long; at most so many times longer.
+const LONGER: u64 = 4;
+const LONGER_MAX: u32 = 2;
+/// Events of trials that are made again, all together.
+const EVENTS_AGAIN: u64 = 30_000_000;
+
+/// A machine and what it is to do.
+#[derive(Clone)]
+pub struct Setting {
+    /// The machine.
+    pub blueprint: Blueprint,
+    /// Its jobs.
+    pub jobs: Vec<Job>,
+}
+
+/// A relative change, 0.02 for 2 % more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shift {
+    /// The mean.
+    pub mean: f64,
+    /// Half-width of its 95 % interval; zero where all agree.
+    pub half_width: f64,
+}
+
+impl Shift {
+    /// None at all.
+    pub const NONE: Shift = Shift { mean: 0.0, half_width: 0.0 };
+
+    /// How large it is at least, either way; zero where its interval reaches zero.
+    pub fn sure(self) -> f64 {
+        (self.mean.abs() - self.half_width).max(0.0)
+    }
+
+    fn is_narrow(self) -> bool {
+        self.half_width <= (self.mean.abs() * OF_GAIN).max(GAIN)
+    }
+}
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// To the throughput.
+    pub throughput: Shift,
+    /// To the mean latency: 1 means that it is half of what it was.
+    pub latency: Shift,
+}
+
+impl Gain {
+    /// Nothing at all.
+    pub const NONE: Gain = Gain { throughput: Shift::NONE, latency: Shift::NONE };
+}
+
+/// What all jobs together got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Performance {
+    /// Bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// Mean latency of all transfers.
+    pub latency_mean_ns: f64,
+    /// Transfers ended.
+    pub transfers: u64,
+}
+
+/// How long trials are, and with which seeds they are made at first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effort {
+    /// Simulated time before a trial counts.
+    pub ramp: Time,
+    /// Simulated time that counts.
+    pub runtime: Time,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+}
+
+/// Trials of changes of one setting.
+pub struct Trials<'a> {
+    setting: &'a Setting,
+    effort: Effort,
+    /// Nothing is simulated beyond this.
+    end: Time,
+    /// The setting as it is, by how much longer the ramp is and by seed.
+    before: BTreeMap<(u32, u64), Run>,
+    events_left: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Transfer {
+    end: Time,
+    latency: Time,
+    bytes: u64,
+}
+
+/// One run of a trial.
+struct Run {
+    transfers: Vec<Transfer>,
+    events: u64,
+}
+
+/// Keeps every transfer of a run.
+struct Keeper(Rc<RefCell<Vec<Transfer>>>);
+
+impl Observer for Keeper {
+    fn records(&mut self, batch: &[Record]) {
+        let transfers = batch.iter().filter(|record| record.kind == Kind::Transfer);
+        let kept = transfers.map(|r| Transfer { end: r.at + r.span, latency: r.span, bytes: r.bytes().into() });
+        self.0.borrow_mut().extend(kept);
+    }
+
+    fn wants_phases(&self) -> bool {
+        false
+    }
+}
+
+/// How far trials are; called from several threads with how many are done, of how many, and what they are.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+impl<'a> Trials<'a> {
+    /// Trials of a setting of which a run gave `outcome`: what they need follows from its rate and its warm-up. Nothing
+    /// where too few transfers ended to say anything.
+    pub fn new(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Option<Trials<'a>> {
+        let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+        let transfers: u64 = got().map(|got| got.count).sum();
+        if transfers < REQUESTS_MIN || outcome.measured == Time::ZERO {
+            return None;
+        }
+        let each = outcome.measured.as_ps() / transfers;
+        let cost =
+            (outcome.counts.events + outcome.counts.bursts_in_trains / 8) * each / outcome.simulated.as_ps().max(1);
+        let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
+        let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
+        let requests = REQUESTS[usize::from(!draws)].min(most);
+        let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+        let turns = Time::ps(each.saturating_mul((TURNS * depth).max(RAMP_REQUESTS_MIN)));
+        let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+        let end = outcome.simulated;
+        let runtime = Time::ps(each.saturating_mul(requests)).min(end);
+        // Within what was run: a job that ends before knows no other state.
+        let ramp = turns.max(outcome.rate.warm_up).max(asked).min(end.saturating_sub(runtime));
+        let effort = Effort { ramp, runtime, seeds: (seed..).take(SEEDS[0]).collect() };
+        let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
+        let end = if unbounded { Time::MAX } else { end };
+        Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN })
+    }
+
+    /// How long they are.
+    pub fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    /// What each change does; nothing where a part refuses it. Trials that say too little are made again.
+    pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
+        let mut tried: Vec<Tried> = changes.iter().map(|_| Tried::default()).collect();
+        for round in 0..SEEDS.len() + LONGER_MAX as usize {
+            let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
+                .flat_map(|index| {
+                    tried[index].wanted(self.effort.seeds[0]).map(move |(longer, seed)| (index, longer, seed))
+                })
+                .collect();
+            if wanted.is_empty() || (round > 0 && !self.affords(&wanted)) {
+                break;
+            }
+            self.run_before(wanted.iter().map(|(_, longer, seed)| (*longer, *seed)))?;
+            let done = std::sync::atomic::AtomicUsize::new(0);
+            let runs: Vec<Option<Run>> = wanted
+                .par_iter()
+                .map(|(index, longer, seed)| {
+                    let run = self.run(&changes[*index], *longer, *seed);
+                    progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), wanted.len());
+                    match run {
+                        // A part refuses what cannot be built, a device what it has no room for.
+                        Err(Failure::Input(_)) => Ok(None),
+                        run => run.map(Some),
+                    }
+                })
+                .collect::<Result<_, Failure>>()?;
+            for ((index, longer, seed), run) in wanted.into_iter().zip(runs) {
+                let Some(run) = run else {
+                    tried[index].refused = true;
+                    continue;
+                };
+                if round > 0 {
+                    self.events_left = self.events_left.saturating_sub(run.events);
+                }
+                let ramp = self.ramp(longer);
+                tried[index].pieces.extend(pieces(&self.before[&(longer, seed)], &run, ramp));
+                tried[index].seeds += 1;
+            }
+            tried.iter_mut().filter(|tried| !tried.refused).for_each(Tried::judge);
+        }
+        Ok(tried.into_iter().map(|tried| tried.gain.filter(|_| !tried.refused)).collect())
+    }
+
+    /// What the setting gets as it is.
+    pub fn performance(&mut self) -> Result<Performance, Failure> {
+        let seeds = self.effort.seeds.clone();
+        self.run_before(seeds.iter().map(|seed| (0, *seed)))?;
+        let ramp = self.ramp(0);
+        let runs = seeds.iter().map(|seed| &self.before[&(0, *seed)]);
+        let (mut bytes, mut latency, mut transfers, mut span) = (0u64, 0.0, 0u64, Time::ZERO);
+        for run in runs {
+            let counted = || run.transfers.iter().filter(|transfer| transfer.end > ramp);
+            bytes += counted().map(|transfer| transfer.bytes).sum::<u64>();
+            latency += counted().map(|transfer| transfer.latency.as_ns_f64()).sum::<f64>();
+            transfers += counted().count() as u64;
+            span += run.transfers.last().map_or(Time::ZERO, |last| last.end.saturating_sub(ramp));
+        }
+        Ok(Performance {
+            throughput_bytes_per_s: bytes as f64 / span.as_seconds_f64().max(f64::MIN_POSITIVE),
+            latency_mean_ns: latency / transfers.max(1) as f64,
+            transfers,
+        })
+    }
+
+    fn ramp(&self, longer: u32) -> Time {
+        let ramp = self.effort.ramp.as_ps().saturating_mul(LONGER.pow(longer));
+        Time::ps(ramp).min(self.end.saturating_sub(self.effort.runtime)).max(self.effort.ramp)
+    }
+
+    fn affords(&self, wanted: &[(usize, u32, u64)]) -> bool {
+        let each = self.before.values().map(|run| run.events).max().unwrap_or(0);
+        let times = |longer: &u32| LONGER.pow(*longer);
+        wanted.iter().map(|(_, longer, _)| each.saturating_mul(times(longer))).sum::<u64>() <= self.events_left
+    }
+
+    /// Runs the setting as it is where that has not been done.
+    fn run_before(&mut self, wanted: impl Iterator<Item = (u32, u64)>) -> Result<(), Failure> {
+        let missing: std::collections::BTreeSet<_> = wanted.filter(|key| !self.before.contains_key(key)).collect();
+        let missing: Vec<_> = missing.into_iter().collect();
+        let one = |(longer, seed): &(u32, u64)| self.run(self.setting, *longer, *seed);
+        let runs: Vec<Run> = missing.par_iter().map(one).collect::<Result<_, Failure>>()?;
+        self.before.extend(missing.into_iter().zip(runs));
+        Ok(())
+    }
+
+    fn run(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let runtime = self.ramp(longer) + self.effort.runtime;
+        let shorter = |job: &Job| Job { runtime: Some(runtime), ramp_time: Time::ZERO, ..job.clone() };
+        let jobs: Vec<Job> = setting.jobs.iter().map(shorter).collect();
+        let options = Options { seed, ..Options::default() };
+        let outcome = run::run(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
+        let mut transfers = kept.take();
+        transfers.sort_by_key(|transfer: &Transfer| transfer.end);
+        Ok(Run { transfers, events: outcome.counts.events })
+    }
+}
+
+/// What is known of a change.
+#[derive(Default)]
+struct Tried {
+    /// What each piece of each seed gave: both sides' time, and both sides' latencies.
+    pieces: Vec<Piece>,
+    seeds: usize,
+    longer: u32,
+    gain: Option<Gain>,
+    refused: bool,
+    /// It said enough.
+    done: bool,
+}
+
+/// The same requests before and after.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// Time a byte, before and after.
+    time: [f64; 2],
+    /// Latencies, added up.
+    latency: [f64; 2],
+    /// Whether it is of the later half.
+    later: bool,
+}
+
+impl Tried {
+    /// Ramps and seeds that it is to be run with next.
+    fn wanted(&self, first_seed: u64) -> impl Iterator<Item = (u32, u64)> + use<> {
+        let most = SEEDS.iter().copied().find(|seeds| *seeds > self.seeds).unwrap_or(self.seeds);
+        let (longer, from, over) = (self.longer, self.seeds, self.done || self.refused);
+        (from..most).filter(move |_| !over).map(move |number| (longer, first_seed + number as u64))
+    }
+
+    fn judge(&mut self) {
+        if self.done || self.pieces.is_empty() {
+            return;
+        }
+        let gain = gain(self.pieces.iter());
+        let [early, late] = [false, true].map(|half| self::gain(self.pieces.iter().filter(move |p| p.later == half)));
+        let apart = (early.throughput.mean - late.throughput.mean).abs();
+        let blur = early.throughput.half_width.hypot(late.throughput.half_width);
+        if apart > blur + HALVES && self.longer < LONGER_MAX {
+            // Something still moves.
+            *self = Tried { longer: self.longer + 1, gain: Some(gain), ..Tried::default() };
+            return;
+        }
+        self.done = gain.throughput.is_narrow() || self.seeds >= SEEDS[SEEDS.len() - 1];
+        self.gain = Some(gain);
+    }
+}
+
+/// The pieces of one seed; none where too few requests ended.
+fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
+    let (before, after) = (&before.transfers, &after.transfers);
+    let warm = before.partition_point(|transfer| transfer.end <= ramp);
+    let count = before.len().min(after.len()).saturating_sub(warm);
+    let pieces = PIECES.min(count);
+    let of = |transfers: &[Transfer], from: usize, until: usize| {
+        let start = from.checked_sub(1).map_or(Time::ZERO, |last| transfers[last].end);
+        let counted = &transfers[from..until];
+        let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();
+        let span = (counted[counted.len() - 1].end.saturating_sub(start)).as_ps() as f64;
+        let latency: f64 = counted.iter().map(|transfer| transfer.latency.as_ps() as f64).sum();
+        (span / bytes.max(1) as f64, latency)
+    };
+    let one = |piece: usize| {
+        let (from, until) = (warm + count * piece / pieces, warm + count * (piece + 1) / pieces);
+        let (is, was) = (of(after, from, until), of(before, from, until));
+        Piece { time: [was.0, is.0], latency: [was.1, is.1], later: 2 * piece >= pieces }
+    };
+    (0..pieces).map(one).collect()
+}
+
+/// The gain over some pieces: of their sums; its interval from how they differ.
+fn gain<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone) -> Gain {
+    let shift = |of: fn(&Piece) -> [f64; 2]| {
+        let n = pieces.clone().count() as f64;
+        let sum = |side: usize| pieces.clone().map(|piece| of(piece)[side]).sum::<f64>();
+        let (before, after) = (sum(0), sum(1));
+        if n < 1.0 || after <= 0.0 {
+            return Shift::NONE;
+        }
+        let ratio = before / after;
+        // Of a ratio of sums, by its linear part.
+        let squares: f64 = pieces.clone().map(|piece| (of(piece)[0] - ratio * of(piece)[1]).powi(2)).sum();
+        let error = (squares / (n * (n - 1.0).max(1.0))).sqrt() / (after / n);
+        let error = if error < 1e-9 { 0.0 } else { error };
+        Shift { mean: ratio - 1.0, half_width: student(n as usize - 1) * error }
+    };
+    Gain { throughput: shift(|piece| piece.time), latency: shift(|piece| piece.latency) }
+}
+
+/// Student's t of a two-sided 95 % interval.
+fn student(freedom: usize) -> f64 {
+    const FIRST: [f64; 8] = [f64::INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365];
+    match freedom {
+        0..=7 => FIRST[freedom],
+        8..=14 => 2.306,
+        15..=29 => 2.131,
+        _ => 2.045,
+    }
+}
+
+/// What all jobs of a run got together; nothing where no transfer ended.
+pub fn performance(outcome: &Outcome) -> Option<Performance> {
+    let figures = outcome.jobs.iter().filter_map(crate::fio_json::Figures::of);
+    let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
+    let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let transfers: u64 = got().map(|got| got.count).sum();
+    let latencies: f64 = got().map(|got| got.latency_ns.mean() * got.count as f64).sum();
+    (transfers > 0).then(|| Performance {
+        throughput_bytes_per_s,
+        latency_mean_ns: latencies / transfers as f64,
+        transfers,
+    })
+}

@@ -1,0 +1,418 @@
+//! Lives: where the latency of a request went, from its issue to its completion, request by request.
+//!
+//! Processes say for which requests they work ([`Errand`](hopscope_kernel::Errand)); from their records the life of each
+//! request is put together when it ends: service at a hop, and waits with the hop that was waited for and what that was
+//! doing meanwhile. The stages of a request add up to its latency, to the picosecond. Only what requests in flight may
+//! still need is kept.
+//!
+//! What lanes did is told apart, too: for requests within their lives, for requests before their issue or after their
+//! completion, and for nobody (destaging, reading ahead). Work for several requests at once counts for each in part.
+
+mod shares;
+mod traces;
+mod walk;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
+
+use crate::account::{Entry, Names, Use};
+pub use shares::Shares;
+use shares::Sharing;
+use traces::Traces;
+pub use walk::StageKind;
+use walk::{Place, UNSAID, Walk, is_busy};
+
+/// A class of latencies is the mean of the ranks within this share of it.
+const RANKS: f64 = 0.005;
+/// So many requests make a 99th percentile.
+pub const FOR_P99: usize = 2_000;
+/// Records between two looks at what can be forgotten.
+const FORGET_EVERY: usize = 1 << 16;
+
+/// How many lives are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Enough {
+    /// Requests, at least, whatever they cost.
+    pub at_least: usize,
+    /// So many times what is in flight, at least.
+    pub times_in_flight: usize,
+    /// Requests, unless there are more records than follow.
+    pub requests: usize,
+    /// Spans that may be looked at for those.
+    pub spans: u64,
+}
+
+impl Enough {
+    /// Every request of the run.
+    pub const ALL: Enough = Enough { at_least: usize::MAX, times_in_flight: 0, requests: usize::MAX, spans: u64::MAX };
+    /// Enough to speak for the others.
+    pub const FOR_AN_ACCOUNT: Enough =
+        Enough { at_least: 200, times_in_flight: 10, requests: FOR_P99, spans: 4_000_000 };
+}
+
+/// A stretch of requests' lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// The part.
+    pub part: String,
+    /// Its lane.
+    pub lane: String,
+    /// Service, or a wait for that hop.
+    pub kind: StageKind,
+    /// Of service the phase, of a wait its reason.
+    pub phase: String,
+    /// Of a wait, what the hop was doing meanwhile; empty elsewhere.
+    pub behind: String,
+    /// How long, over all requests of the class.
+    pub time: Time,
+}
+
+/// A class of latencies and where it went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Requests in the class.
+    pub count: u64,
+    /// Their latencies, added up.
+    pub sum: Time,
+    /// Where they went, the largest first. They add up to `sum`.
+    pub stages: Vec<Stage>,
+}
+
+impl Split {
+    /// The mean latency.
+    pub fn mean(&self) -> Time {
+        Time::ps(self.sum.as_ps() / self.count.max(1))
+    }
+
+    /// What the hops were doing that the latencies went into, whether for the request or for others: the largest first.
+    /// They add up to `sum`.
+    pub fn phases(&self) -> Vec<Entry> {
+        let mut phases: Vec<Entry> = Vec::new();
+        for stage in &self.stages {
+            let phase = if stage.behind.is_empty() { &stage.phase } else { &stage.behind };
+            match phases.iter_mut().find(|known| (&known.lane, &known.phase) == (&stage.lane, phase)) {
+                Some(known) => known.time += stage.time,
+                None => {
+                    let class = if stage.kind == StageKind::Wait { Use::Waiting } else { Use::Protocol };
+                    let (part, lane, phase) = (stage.part.clone(), stage.lane.clone(), phase.clone());
+                    phases.push(Entry { class, cause: String::new(), part, lane, phase, time: stage.time });
+                }
+            }
+        }
+        phases.sort_by(|a, b| (b.time, &a.lane, &a.phase).cmp(&(a.time, &b.lane, &b.phase)));
+        phases
+    }
+
+    /// With lanes that are alike as one.
+    fn alike(&self, names: &Names) -> Split {
+        let named = self.stages.iter().map(|stage| Stage {
+            part: names.part_of(&stage.lane).to_string(),
+            lane: names.of(&stage.lane).to_string(),
+            ..stage.clone()
+        });
+        Split { stages: added_up(named), ..self.clone() }
+    }
+}
+
+/// Stages that say the same, added up; the largest first.
+fn added_up(stages: impl Iterator<Item = Stage>) -> Vec<Stage> {
+    let mut sums: BTreeMap<(String, String, StageKind, String), Stage> = BTreeMap::new();
+    for stage in stages {
+        let key = (stage.lane.clone(), stage.phase.clone(), stage.kind, stage.behind.clone());
+        match sums.get_mut(&key) {
+            Some(known) => known.time += stage.time,
+            None => _ = sums.insert(key, stage),
+        }
+    }
+    let mut stages: Vec<Stage> = sums.into_values().collect();
+    stages.sort_by_key(|stage| std::cmp::Reverse(stage.time));
+    stages
+}
+
+impl Latency {
+    /// With lanes that are alike as one.
+    pub fn alike(&self, names: &Names) -> Latency {
+        let p99 = self.p99.as_ref().map(|split| split.alike(names));
+        Latency { mean: self.mean.alike(names), median: self.median.alike(names), p99, ..*self }
+    }
+}
+
+/// Latencies of the requests that ended within the window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// All of them.
+    pub mean: Split,
+    /// Those within half a percent of the median's rank.
+    pub median: Split,
+    /// Those within half a percent of the 99th percentile's rank; nothing where there are too few requests.
+    pub p99: Option<Split>,
+    /// When the first of them ended, or the window began; and when the last of them ended.
+    pub from: Time,
+    /// The end.
+    pub until: Time,
+    /// Most requests in flight at once.
+    pub in_flight: usize,
+}
+
+/// Collects lives. A handle: clones see the same requests.
+#[derive(Clone)]
+pub struct Lives(Rc<RefCell<Book>>);
+
+struct Book {
+    sim: Sim,
+    from: Time,
+    enough: Enough,
+    clocks: Vec<Option<Time>>,
+    traces: Traces,
+    sharing: Sharing,
+    /// Requests that are under way, and when they were first taken up.
+    open: HashMap<u32, Open>,
+    in_flight: usize,
+    in_flight_max: usize,
+    places: HashMap<Key, u16>,
+    stages: Vec<Place>,
+    ended: Vec<Ended>,
+    spans: u64,
+    since_forgotten: usize,
+    /// Lanes that worked, or that delays were owed to.
+    at_work: Vec<bool>,
+    until: Time,
+}
+
+struct Open {
+    begun: Time,
+    issued: Option<Time>,
+}
+
+/// A request that has ended.
+struct Ended {
+    latency: Time,
+    /// Stage and time.
+    stages: Box<[(u16, Time)]>,
+}
+
+/// What tells stages apart: lane, kind, phase and what was behind it.
+type Key = (u16, StageKind, usize, usize);
+
+fn key(place: &Place) -> Key {
+    let address = |label: &'static Label| std::ptr::from_ref(label) as usize;
+    (place.lane, place.kind, address(place.phase), place.behind.map_or(0, address))
+}
+
+impl Lives {
+    /// Keeps the lives of requests that end after `from` in a run in `sim`, until there are enough.
+    pub fn new(sim: &Sim, from: Time, enough: Enough) -> Lives {
+        Lives(Rc::new(RefCell::new(Book {
+            sim: sim.clone(),
+            from,
+            enough,
+            clocks: Vec::new(),
+            traces: Traces::default(),
+            sharing: Sharing::default(),
+            open: HashMap::new(),
+            in_flight: 0,
+            in_flight_max: 0,
+            places: HashMap::new(),
+            stages: Vec::new(),
+            ended: Vec::new(),
+            spans: 0,
+            since_forgotten: 0,
+            at_work: Vec::new(),
+            until: from,
+        })))
+    }
+
+    /// Whether there are as many as asked for.
+    pub fn are_enough(&self) -> bool {
+        self.0.borrow().are_enough()
+    }
+
+    /// Requests that have ended.
+    pub fn count(&self) -> usize {
+        self.0.borrow().ended.len()
+    }
+
+    /// What became of the latencies; nothing where no request has ended.
+    pub fn latency(&self) -> Option<Latency> {
+        self.0.borrow_mut().latency()
+    }
+
+    /// Of each lane, by number, whether it worked, or a delay was owed to it.
+    pub fn at_work(&self) -> Vec<bool> {
+        self.0.borrow().at_work.clone()
+    }
+
+    /// Whom each lane worked for, by number, over all that was observed.
+    pub fn shares(&self) -> Vec<Shares> {
+        self.0.borrow().sharing.shares()
+    }
+
+    /// Time of lives for which no process says what it was at: a defect of a part. Who, and how long.
+    pub fn unsaid(&self) -> Vec<(String, Time)> {
+        let latency = self.latency();
+        let stages = latency.iter().flat_map(|latency| &latency.mean.stages);
+        let unsaid = stages.filter(|stage| [&stage.phase, &stage.behind].contains(&&UNSAID.name.to_string()));
+        unsaid.map(|stage| (stage.lane.clone(), stage.time)).collect()
+    }
+}
+
+impl Book {
+    fn are_enough(&self) -> bool {
+        let Enough { at_least, times_in_flight, requests, spans } = self.enough;
+        let count = self.ended.len();
+        count >= at_least
+            && count >= self.in_flight_max.saturating_mul(times_in_flight)
+            && (count >= requests || self.spans >= spans)
+    }
+
+    fn begin(&mut self) {
+        if self.clocks.is_empty() {
+            self.clocks = self.sim.lanes().into_iter().map(|lane| lane.1).collect();
+            self.traces = Traces::new(self.sim.processes().len(), self.clocks.len());
+            self.sharing = Sharing::new(self.clocks.len());
+            self.at_work = vec![false; self.clocks.len()];
+        }
+    }
+
+    fn take_up(&mut self, record: &Record, too: bool) {
+        let request = record.request();
+        if request != 0 {
+            self.open.entry(request).or_insert(Open { begun: record.at - record.span, issued: None });
+        }
+        self.traces.take_up(record, too);
+    }
+
+    fn issue(&mut self, record: &Record) {
+        if let Some(open) = self.open.get_mut(&record.request()) {
+            open.issued = Some(record.at);
+            self.sharing.issued(record.request(), record.at);
+            self.in_flight += 1;
+            self.in_flight_max = self.in_flight_max.max(self.in_flight);
+        }
+    }
+
+    /// The request that `who` works for has ended.
+    fn end(&mut self, who: u16, at: Time, asked: Time) {
+        let Some(request) = self.traces.members(who).first().map(|member| member.request) else { return };
+        let Some(Open { issued: Some(issued), .. }) = self.open.remove(&request) else { return };
+        self.in_flight -= 1;
+        self.sharing.ended(request, at);
+        if at <= self.from || self.are_enough() {
+            return;
+        }
+        // What the job says of its request counts: a replay's begins when it is due.
+        let issued = issued.min(asked);
+        let Book { traces, places, stages, .. } = self;
+        let mut life: Vec<(u16, Time)> = Vec::new();
+        let each = |place: Place, time: Time| {
+            let stage = *places.entry(key(&place)).or_insert_with(|| {
+                stages.push(place);
+                stages.len() as u16 - 1
+            });
+            match life.iter_mut().find(|(known, _)| *known == stage) {
+                Some((_, sum)) => *sum += time,
+                None => life.push((stage, time)),
+            }
+        };
+        Walk { traces, request, issued, each }.back(who, at);
+        let sum = life.iter().fold(Time::ZERO, |sum, stage| sum + stage.1);
+        assert!(sum == at - issued, "the stages of a request add up to its latency");
+        self.ended.push(Ended { latency: at - issued, stages: life.into_boxed_slice() });
+        self.until = at;
+    }
+
+    /// Nothing before the first request under way was taken up is asked for any more.
+    fn forget(&mut self, now: Time) {
+        let oldest = self.open.values().map(|open| open.begun).min().unwrap_or(now);
+        self.traces.forget(oldest);
+        self.sharing.forget(oldest);
+        self.since_forgotten = 0;
+    }
+
+    fn latency(&mut self) -> Option<Latency> {
+        if self.ended.is_empty() {
+            return None;
+        }
+        self.ended.sort_by_key(|request| request.latency);
+        let names = (self.sim.lanes(), self.sim.processes());
+        let split = |requests: &[Ended]| {
+            let mut sums = vec![Time::ZERO; self.stages.len()];
+            requests
+                .iter()
+                .flat_map(|request| &request.stages[..])
+                .for_each(|(stage, time)| sums[*stage as usize] += *time);
+            let named = self.stages.iter().zip(sums).filter(|(_, time)| *time > Time::ZERO);
+            let named = named.map(|(place, time)| {
+                let lane = match names.0.get(usize::from(place.lane)) {
+                    Some((lane, _)) => lane.clone(),
+                    None => names.1[usize::from(u16::MAX - place.lane)].clone(),
+                };
+                let part = lane.split('.').next().unwrap_or(&lane).to_string();
+                let behind = place.behind.map_or("", |label| label.name).to_string();
+                Stage { part, lane, kind: place.kind, phase: place.phase.name.to_string(), behind, time }
+            });
+            let stages = added_up(named);
+            let sum = requests.iter().fold(Time::ZERO, |sum, request| sum + request.latency);
+            Split { count: requests.len() as u64, sum, stages }
+        };
+        let around = |rank: f64| {
+            let (last, n) = (self.ended.len() - 1, self.ended.len() as f64);
+            let low = (((rank - RANKS) * n).floor().max(0.0) as usize).min(last);
+            let high = (((rank + RANKS) * n).ceil() as usize).clamp(low + 1, last + 1);
+            split(&self.ended[low..high])
+        };
+        let p99 = (self.ended.len() >= FOR_P99).then(|| around(0.99));
+        let (mean, median) = (split(&self.ended), around(0.5));
+        Some(Latency { mean, median, p99, from: self.from, until: self.until, in_flight: self.in_flight_max })
+    }
+}
+
+impl Observer for Lives {
+    fn wants_phases(&self) -> bool {
+        !self.are_enough()
+    }
+
+    fn records(&mut self, batch: &[Record]) {
+        let mut book = self.0.borrow_mut();
+        let book = &mut *book;
+        book.begin();
+        let mut at = 0;
+        let mut now = Time::ZERO;
+        while let Some(record) = batch.get(at) {
+            let next = at + 1 + if record.kind == Kind::TrainHead { usize::from(record.phases) } else { 0 };
+            match record.kind {
+                Kind::TakeUp => book.take_up(record, false),
+                Kind::TakeUpToo => book.take_up(record, true),
+                Kind::Issue => book.issue(record),
+                Kind::Transfer => {
+                    now = record.at + record.span;
+                    book.end(record.who, now, record.at);
+                }
+                Kind::Mark => {}
+                _ => {
+                    let Book { clocks, traces, sharing, spans, at_work, .. } = &mut *book;
+                    expand(
+                        &batch[at..next],
+                        |lane| clocks[usize::from(lane)],
+                        |span| {
+                            if matches!(span.kind, Kind::Phase | Kind::Delay) && is_busy(span.label) {
+                                at_work[usize::from(span.lane)] = true;
+                            }
+                            traces.enter(&span);
+                            sharing.enter(&span, traces.members(span.who));
+                            *spans += 1;
+                        },
+                    );
+                }
+            }
+            book.since_forgotten += 1;
+            at = next;
+        }
+        if book.since_forgotten > FORGET_EVERY {
+            book.forget(now);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The walk: a request's own life, from its completion back to its issue.
+//!
+//! It goes from process to process as the errand was passed on, backwards. Where the process that had it worked, that is
+//! service; where it waited for a lane, whatever was on the lane kept it; where it waited for something that another
+//! process did for the same request, that one's way is the request's (of parallel pieces the last one decides); where it
+//! stood in line, whatever the process did that took it up; service again where it did another piece of the request.
+
+use hopscope_kernel::{Class, Label, Time};
+
+use super::traces::{Act, Traces, What};
+
+/// From the moment at which a request was passed on until it was taken up.
+pub(super) static IN_LINE: Label = Label::reason("in line");
+/// No process says what it was at: a part that spends time without a name.
+pub(super) static UNSAID: Label = Label::reason("unsaid");
+
+/// What a stretch of a life was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StageKind {
+    /// A hop worked for this request.
+    Service,
+    /// A hop worked for this request and for others at once.
+    Shared,
+    /// The request waited for a hop.
+    Wait,
+}
+
+/// Where a stretch of a life was spent, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The lane; above all lanes, a process that has none.
+    pub(super) lane: u16,
+    pub(super) kind: StageKind,
+    /// Of service the phase, of a wait its reason.
+    pub(super) phase: &'static Label,
+    /// What the hop that was waited for was doing.
+    pub(super) behind: Option<&'static Label>,
+}
+
+/// Waits that lead to waits, at most.
+const DEPTH_MAX: usize = 256;
+/// Steps back that take no time, at most.
+const STEPS_MAX: usize = 1_000;
+
+/// Walks back through the traces; `each` is told every stretch, the last one first. They add up to the life.
+pub(super) struct Walk<'a, F: FnMut(Place, Time)> {
+    pub(super) traces: &'a Traces,
+    pub(super) request: u32,
+    pub(super) issued: Time,
+    pub(super) each: F,
+}
+
+impl<F: FnMut(Place, Time)> Walk<'_, F> {
+    /// From `at` on, when process `who` had the request.
+    pub(super) fn back(&mut self, who: u16, at: Time) {
+        let (mut who, mut at) = (who, at);
+        let mut turn = self.traces.process(who).turn_for(self.request, at, u64::MAX);
+        let mut steps = 0;
+        while at > self.issued {
+            let before = at;
+            let Some((number, member, began)) = turn.and_then(|number| {
+                let turn = self.traces.process(who).turn(number)?;
+                Some((number, turn.member(self.request)?, turn.at))
+            }) else {
+                return self.unsaid(who, self.issued, at);
+            };
+            if at <= began {
+                self.in_line(who, member.since.max(self.issued), at);
+                at = at.min(member.since);
+                // Whoever passes it on to itself had it in an earlier turn.
+                let below = if member.by == who { number } else { u64::MAX };
+                who = member.by;
+                turn = self.traces.process(who).turn_for(self.request, at, below);
+            } else {
+                let act = self.traces.process(who).act_before(at, Some(number)).filter(|act| act.end > began);
+                let end = act.map_or(began, |act| act.end);
+                if end < at {
+                    self.unsaid(who, end.max(self.issued), at);
+                    at = end;
+                }
+                if let Some(act) = act {
+                    match self.child(&act) {
+                        Some((child, of)) => (who, turn) = (child, Some(of)),
+                        None => {
+                            self.act(&act, number, who);
+                            at = act.start;
+                        }
+                    }
+                }
+            }
+            steps = if at < before { 0 } else { steps + 1 };
+            if steps > STEPS_MAX {
+                return self.unsaid(who, self.issued, at);
+            }
+        }
+    }
+
+    /// Who ended a wait at a queue, where that one worked for the same request.
+    fn child(&self, act: &Act) -> Option<(u16, u64)> {
+        let What::QueueWait(by) = act.what else { return None };
+        self.traces.process(by).turn_at(self.request, act.end).map(|turn| (by, turn))
+    }
+
+    /// What the process that had the request was at.
+    fn act(&mut self, act: &Act, turn: u64, who: u16) {
+        let (from, until) = (act.start.max(self.issued), act.end);
+        match act.what {
+            What::Work | What::Through => {
+                let kind = self.works(who, turn).unwrap_or(StageKind::Service);
+                self.say(Place { lane: act.lane, kind, phase: act.label, behind: None }, until.saturating_sub(from));
+            }
+            What::LaneWait => self.at_lane(act.lane, act.label, act.label, from, until),
+            What::QueueWait(by) => self.behind(by, act.label, from, until, 0),
+        }
+    }
+
+    /// Whether a process worked for the request in that turn, and for others at once.
+    fn works(&self, who: u16, turn: u64) -> Option<StageKind> {
+        let turn = self.traces.process(who).turn(turn).filter(|turn| turn.member(self.request).is_some())?;
+        Some(if turn.members.len() > 1 { StageKind::Shared } else { StageKind::Service })
+    }
+
+    /// The request stood in line until `who` took it up.
+    fn in_line(&mut self, who: u16, from: Time, until: Time) {
+        if from < until {
+            self.behind(who, &IN_LINE, from, until, 0);
+        }
+    }
+
+    /// A wait for a lane: what the lane was in meanwhile, which is service where that was for this request; where it was
+    /// free, why it could not be had.
+    fn at_lane(&mut self, lane: u16, reason: &'static Label, free: &'static Label, from: Time, until: Time) {
+        let mut at = from;
+        let wait = |behind| Place { lane, kind: StageKind::Wait, phase: reason, behind: Some(behind) };
+        for interval in self.traces.phases(lane, from, until) {
+            if interval.start > at {
+                (self.each)(wait(free), interval.start - at);
+            }
+            let place = match self.works(interval.who, interval.turn).filter(|_| is_busy(interval.phase)) {
+                Some(kind) => Place { lane, kind, phase: interval.phase, behind: None },
+                None => wait(interval.phase),
+            };
+            (self.each)(place, interval.end.saturating_sub(interval.start.max(at)));
+            at = at.max(interval.end);
+        }
+        if until > at {
+            (self.each)(wait(free), until - at);
+        }
+    }
+
+    /// A wait for what `who` was at.
+    fn behind(&mut self, who: u16, reason: &'static Label, from: Time, until: Time, depth: usize) {
+        let mut at = until;
+        while at > from {
+            let Some(act) = self.traces.process(who).act_before(at, None).filter(|act| act.end > from) else { break };
+            if act.end < at {
+                self.unsaid_behind(who, reason, at - act.end);
+                at = act.end;
+            }
+            let start = act.start.max(from);
+            match act.what {
+                What::Work | What::Through => {
+                    let place = match self.works(who, act.turn) {
+                        // Another piece of the same request.
+                        Some(kind) => Place { lane: act.lane, kind, phase: act.label, behind: None },
+                        None => {
+                            let (kind, behind) = (StageKind::Wait, Some(act.label));
+                            Place { lane: act.lane, kind, phase: reason, behind }
+                        }
+                    };
+                    self.say(place, at - start);
+                }
+                What::LaneWait => self.at_lane(act.lane, reason, act.label, start, at),
+                What::QueueWait(by) if depth < DEPTH_MAX => self.behind(by, reason, start, at, depth + 1),
+                What::QueueWait(_) => {
+                    let (lane, kind, behind) = (u16::MAX - who, StageKind::Wait, Some(act.label));
+                    self.say(Place { lane, kind, phase: reason, behind }, at - start);
+                }
+            }
+            at = start;
+        }
+        if at > from {
+            self.unsaid_behind(who, reason, at - from);
+        }
+    }
+
+    fn unsaid_behind(&mut self, who: u16, reason: &'static Label, time: Time) {
+        let (lane, kind, behind) = (u16::MAX - who, StageKind::Wait, Some(&UNSAID));
+        self.say(Place { lane, kind, phase: reason, behind }, time);
+    }
+
+    fn unsaid(&mut self, who: u16, from: Time, until: Time) {
+        let (lane, kind) = (u16::MAX - who, StageKind::Wait);
+        self.say(Place { lane, kind, phase: &UNSAID, behind: None }, until.saturating_sub(from));
+    }
+
+    fn say(&mut self, place: Place, time: Time) {
+        if time > Time::ZERO {
+            (self.each)(place, time);
+        }
+    }
+}
+
+/// Whether a lane that is in this phase is at work.
+pub(super) fn is_busy(phase: &Label) -> bool {
+    matches!(phase.class, Class::Payload | Class::Through | Class::Protocol)
+}
