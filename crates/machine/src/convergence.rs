@@ -304,6 +304,11 @@ impl Watch<'_> {
         };
         let mut moving: Vec<&levels::Drift> = drifts.iter().filter(|d| share(d) > MOVES_MAX * self.share).collect();
         moving.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        let half_width = window.relative_half_width;
+        if moving.first().is_some_and(|most| half_width > self.share && share(most) < half_width) {
+            // What moves less than the mean is known to may as well be chance.
+            return Ok((half_width, None));
+        }
         let said = |drift: &levels::Drift| {
             let (name, unit) = levels.names[drift.level].clone();
             let lasts = self.outlasts(drift, unit, &window);
@@ -314,10 +319,10 @@ impl Watch<'_> {
         if let Some(moves) = moving.find(|moves| !matches!(moves, Unsettled::Level { lasts: Some(_), .. })) {
             return Err(moves);
         }
-        if window.relative_half_width.is_infinite() || window.trend.abs() > MOVES_MAX * self.share {
+        if half_width.is_infinite() || window.trend.abs() > MOVES_MAX * self.share {
             return Err(Unsettled::Rate(window.trend));
         }
-        Ok((window.relative_half_width, empties))
+        Ok((half_width, empties))
     }
 
     /// How long a store lasts that empties, where that is longer than the run may take.
