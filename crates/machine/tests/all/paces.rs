@@ -3,7 +3,7 @@
 
 mod adapters;
 mod ide;
-mod nvme;
+pub mod nvme;
 
 use std::cell::RefCell;
 use std::rc::Rc;
