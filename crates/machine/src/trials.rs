@@ -12,14 +12,19 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Observer, Record, Time};
+use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
 use crate::blueprint::Blueprint;
+use crate::explain::Explained;
 use crate::job_file::Job;
 use crate::run::{self, Failure, Options, Outcome};
 
-/// Before a trial counts, what is in flight has been replaced so many times.
+/// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
+/// from hop to hop, and that takes longer.
 const TURNS: u64 = 12;
+const TURNS_WHERE_FULL: u64 = 64;
+const FULL: f64 = 0.8;
 /// Requests before a trial counts, at least.
 const RAMP_REQUESTS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
@@ -154,9 +159,10 @@ impl Observer for Keeper {
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 impl<'a> Trials<'a> {
-    /// Trials of a setting of which a run gave `outcome`: what they need follows from its rate and its warm-up. Nothing
-    /// where too few transfers ended to say anything.
-    pub fn new(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Option<Trials<'a>> {
+    /// Trials of a setting of which a run was explained: what they need follows from its rate, its warm-up and from how
+    /// full its hops are. Nothing where too few transfers ended to say anything.
+    pub fn new(setting: &'a Setting, seed: u64, explained: &Explained) -> Option<Trials<'a>> {
+        let outcome = &explained.outcome;
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
         if transfers < REQUESTS_MIN || outcome.measured == Time::ZERO {
@@ -167,9 +173,13 @@ impl<'a> Trials<'a> {
             (outcome.counts.events + outcome.counts.bursts_in_trains / 8) * each / outcome.simulated.as_ps().max(1);
         let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
-        let requests = REQUESTS[usize::from(!draws)].min(most);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        let turns = Time::ps(each.saturating_mul((TURNS * depth).max(RAMP_REQUESTS_MIN)));
+        let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
+        let turns = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let before = (turns * depth).max(RAMP_REQUESTS_MIN);
+        // After a long ramp it costs little to count for longer.
+        let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
+        let turns = Time::ps(each.saturating_mul(before));
         let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
         let end = outcome.simulated;
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);

@@ -141,7 +141,7 @@ pub fn diagnose(
     explained: &Explained,
     progress: Progress<'_>,
 ) -> Result<Option<Diagnosis>, Failure> {
-    let Some(mut trials) = Trials::new(setting, seed, &explained.outcome) else { return Ok(None) };
+    let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
     let profile = profile::of(&mut trials, setting, explained, progress)?;
     let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
     let helps = profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= profile::HELPS);
@@ -167,7 +167,7 @@ pub fn diagnose(
 
 /// The hop that leads the profile of a run that was explained.
 pub fn leading(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<HopGain>, Failure> {
-    let Some(mut trials) = Trials::new(setting, seed, &explained.outcome) else { return Ok(None) };
+    let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
     Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.into_iter().next())
 }
 

@@ -187,7 +187,7 @@ pub fn upgrades(
     base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Upgrades, Failure> {
-    let effort = Trials::new(setting, options.seed, &base.outcome).ok_or_else(too_few)?.effort().clone();
+    let effort = Trials::new(setting, options.seed, base).ok_or_else(too_few)?.effort().clone();
     let (mut candidates, mut do_not_fit) = (Vec::new(), Vec::new());
     for name in library.upgrades().map(String::from).collect::<Vec<_>>() {
         let Some(text) = library.upgrade(&name).cloned() else { continue };

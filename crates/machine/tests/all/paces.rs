@@ -34,7 +34,7 @@ pub struct Recorded {
 
 pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let (sim, spans) = (Sim::new(), Spans::default());
-    let options = Options { seed: 7, trains, until: None };
+    let options = Options { seed: 7, trains, ..Options::default() };
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
     let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|lane| lane.1).collect();
     let mut all = Vec::new();
