@@ -11,6 +11,8 @@ pub const SUCCESS: u8 = 0;
 pub const BAD_INPUT: u8 = 2;
 /// Hopscope itself is wrong.
 pub const DEFECT: u8 = 70;
+/// Somebody interrupted: the answer is a part of what was asked for. Shells say 128 and the number of the signal.
+pub const INTERRUPTED: u8 = 130;
 
 /// What a command has to say.
 #[derive(Default)]

@@ -5,14 +5,11 @@ use std::path::PathBuf;
 use hopscope_kernel::Pace;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::hops;
-use hopscope_machine::job_file::{self, Job, JobFile};
+use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problem, Problems, Sources};
 
 use crate::answer::Refusal;
-
-/// Half a per cent.
-const UNTIL: f64 = 0.005;
 
 /// Where parts, systems, jobs and upgrades come from.
 #[derive(clap::Args)]
@@ -138,14 +135,6 @@ fn pace(assignment: &str) -> Result<(&str, Pace), Problem> {
         let help = "write HOP=TIMES, from 0.001 to 1000, such as cpu=2, pci=1.05 or link.up=21/20";
         Problem::nowhere(format!("`{assignment}` is no pace")).help(help)
     })
-}
-
-/// When a run stops that nobody says the end of: what `--until` is by itself. Nothing where the jobs end by themselves.
-pub fn until(jobs: &[Job]) -> Option<f64> {
-    let ends = |job: &Job| {
-        job.runtime.is_some() || (!job.time_based && (job.size_bytes.is_some() || job.size_percent.is_some()))
-    };
-    (!jobs.iter().any(ends)).then_some(UNTIL)
 }
 
 /// A share such as 0.5% or 0.005.

@@ -3,6 +3,7 @@
 mod answer;
 mod commands;
 mod inputs;
+mod interrupts;
 mod listing;
 mod measured;
 mod outputs;
@@ -30,7 +31,7 @@ Examples:
   hopscope run piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
   hopscope check my-disk.toml my-machine.toml my-jobs.fio
 
-Exit codes: 0 done, 2 wrong input, 70 a defect of hopscope itself.";
+Exit codes: 0 done, 2 wrong input, 70 a defect of hopscope itself, 130 interrupted.";
 
 fn main() -> ExitCode {
     let code = panics::guarded(|| {

@@ -111,6 +111,11 @@ impl LaneState {
         !held && self.waiters.is_empty() && !self.arbitrating && self.train.is_none()
     }
 
+    /// How many wait.
+    pub(crate) fn waiters(&self) -> usize {
+        self.waiters.len()
+    }
+
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, &'static Label)> + '_ {
         self.waiters.iter().map(|w| (w.task, w.reason))
     }

@@ -10,6 +10,9 @@ use std::task::Poll;
 use crate::record::{Kind, Label, Record};
 use crate::sim::{Sim, Waiting};
 
+/// No process has this number.
+const NOBODY: u32 = u32::MAX;
+
 struct State<T> {
     items: VecDeque<T>,
     capacity: usize,
@@ -67,6 +70,19 @@ impl<T> Waiting for RefCell<State<T>> {
         drop(items);
     }
 
+    fn items(&self) -> usize {
+        self.borrow().items.len()
+    }
+
+    fn is_of_places(&self) -> bool {
+        size_of::<T>() == 0
+    }
+
+    fn taker(&self) -> Option<u32> {
+        let state = self.borrow();
+        Some(state.taken_by).filter(|taker| state.capacity > 1 && *taker != NOBODY)
+    }
+
     fn waiting(&self) -> Vec<(u32, &'static Label)> {
         let state = self.borrow();
         state.takers.0.iter().chain(state.putters.0.iter()).map(|e| (e.3, e.4)).collect()
@@ -104,7 +120,7 @@ impl<T: 'static> Queue<T> {
     pub fn new(sim: &Sim, capacity: usize) -> Queue<T> {
         assert!(capacity > 0, "a queue holds at least one item");
         let (takers, putters) = (Line::default(), Line::default());
-        let state = State { items: VecDeque::new(), capacity, takers, putters, put_by: 0, taken_by: 0 };
+        let state = State { items: VecDeque::new(), capacity, takers, putters, put_by: 0, taken_by: NOBODY };
         let state = Rc::new(RefCell::new(state));
         sim.shared.add_queue(state.clone());
         Queue { sim: sim.clone(), state }

@@ -11,6 +11,7 @@ use crate::Time;
 use crate::errand::Errand;
 use crate::events::{Due, Event, Events};
 use crate::lane::{Lane, LaneState, Rate};
+use crate::level::Held;
 use crate::pace::Pace;
 use crate::record::{Kind, Label, Observer, Record};
 use crate::train::TrainState;
@@ -105,13 +106,19 @@ pub(crate) struct Shared {
     /// Those that start with the next run.
     new_processes: RefCell<Vec<Process>>,
     observer: RefCell<Option<Box<dyn Observer>>>,
-    queues: RefCell<Vec<Rc<dyn Waiting>>>,
+    pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
+    pub(crate) held: RefCell<Vec<Held>>,
 }
 
-/// A queue can say who waits at it, for the report of a deadlock.
+/// A queue can say who waits at it, for the report of a deadlock, and how long it is.
 pub(crate) trait Waiting {
     /// Drops what is in the queue.
     fn empty(&self);
+    fn items(&self) -> usize;
+    /// Whether it holds nothing but the right to something.
+    fn is_of_places(&self) -> bool;
+    /// Who took from it last; nobody where it has one place, and is a bell rather than a queue.
+    fn taker(&self) -> Option<u32>;
     fn waiting(&self) -> Vec<(u32, &'static Label)>;
 }
 
@@ -315,6 +322,7 @@ impl Sim {
                 new_processes: RefCell::new(Vec::new()),
                 observer: RefCell::new(None),
                 queues: RefCell::new(Vec::new()),
+                held: RefCell::new(Vec::new()),
             }),
         }
     }
@@ -499,6 +507,7 @@ impl Sim {
         for queue in queues {
             queue.empty();
         }
+        drop(std::mem::take(&mut *self.shared.held.borrow_mut()));
         self.flush();
     }
 
@@ -510,6 +519,10 @@ impl Sim {
         (core.interrupted, core.stopped, core.livelock) = (false, false, false);
         (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
         let started = processes.len();
+        let all_ranked = core.ranks.len() == names.len() && core.lanes.last().is_none_or(|lane| lane.class > 0);
+        if all_ranked && started == names.len() {
+            return;
+        }
         processes.append(&mut self.shared.new_processes.borrow_mut());
         processes.resize_with(names.len(), || None);
         let mut order: Vec<usize> = (0..names.len()).collect();

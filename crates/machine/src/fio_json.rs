@@ -25,14 +25,15 @@ pub struct Run<'a> {
     pub wall: Option<Duration>,
 }
 
-/// What one job got, as fio defines it: from the end of the ramp to the end of the job's last transfer.
+/// What one job got, as fio defines it: from the end of the ramp to the end of the job's last transfer. Of a run that was
+/// to converge, from the end of warm-up on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Bytes moved.
     pub bytes: u64,
     /// Transfers ended.
     pub count: u64,
-    /// From the end of the ramp to the end of the last transfer.
+    /// From there to the end of the last transfer.
     pub span: Time,
     /// Bytes per second.
     pub bytes_per_second: f64,
@@ -75,9 +76,8 @@ pub fn report(run: &Run<'_>) -> Value {
             "seed": run.seed,
             "options_without_effect": run.jobs.without_effect,
             "ended": run.outcome.stop.word(),
-            "after_warm_up": {
+            "interval": {
                 "from_seconds": run.outcome.rate.warm_up.as_seconds_f64(),
-                "bw_bytes": run.outcome.rate.bytes_per_second,
                 "relative_half_width_95": finite(run.outcome.rate.relative_half_width),
             },
         },
@@ -94,6 +94,9 @@ pub fn report(run: &Run<'_>) -> Value {
     }
     if !run.jobs.notes.is_empty() {
         report["hopscope"]["notes"] = json!(run.jobs.notes);
+    }
+    if let Some(unsettled) = run.outcome.stages.last().and_then(|stage| stage.unsettled.as_ref()) {
+        report["hopscope"]["not_converged"] = json!(unsettled.words());
     }
     if let Some(wall) = run.wall {
         let counts = run.outcome.counts;

@@ -2,6 +2,7 @@
 
 pub mod blueprint;
 pub mod check;
+pub mod convergence;
 pub mod diagnosis;
 pub mod explain;
 pub mod explain_json;

@@ -1,5 +1,7 @@
 //! Runs jobs on a machine.
 
+use std::sync::atomic::AtomicBool;
+
 use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
@@ -7,6 +9,7 @@ use hopscope_parts::protocols::storage::{READ, Storage, WRITE};
 use hopscope_parts::workload::{self, Order, Running, Sizes};
 
 use crate::blueprint::Blueprint;
+use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance};
 use crate::job_distributions::Distribution;
 use crate::job_file::{Job, Rw};
 use crate::nearest::did_you_mean;
@@ -14,13 +17,13 @@ use crate::problem::{Problem, Problems};
 
 /// Simulated time after which a run without an end of its own is stopped.
 pub const LIMIT: Time = Time::ms(60_000);
+/// The same where it is to converge: the arm of a disk takes minutes.
+const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
 /// Most requests in flight: of a job, and of all of them.
 const DEPTH_MAX: u64 = 1_024;
 const DEPTHS_MAX: u64 = 4_096;
-/// Convergence is looked at in steps of simulated time, each longer by a quarter than the one before.
-const FIRST_LOOK: Time = Time::ms(40);
 
 /// Names of jobs' processes start with it; no part has such a name.
 pub(crate) const JOB: &str = "job ";
@@ -32,13 +35,16 @@ pub struct Options {
     pub seed: u64,
     /// Whether regular bursts are booked as trains. Results are the same, to the bit.
     pub trains: bool,
-    /// Stop when the 95 % interval of the throughput is narrower than this share either way.
+    /// Stop when everything has come to rest and the 95 % interval of the throughput is narrower than this share either
+    /// way. Jobs that have no end of their own stop at [`UNTIL`] where nothing is said.
     pub until: Option<f64>,
+    /// Stop when this is true.
+    pub interrupted: Option<&'static AtomicBool>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, trains: true, until: None }
+        Options { seed: 1, trains: true, until: None, interrupted: None }
     }
 }
 
@@ -51,8 +57,12 @@ pub enum Stop {
     Runtime,
     /// The mean was known as well as asked for.
     Converged,
-    /// The jobs had no end; the limit of simulated time was reached.
+    /// The same but for a store, such as spare blocks, that empties for longer than the run may take.
+    Drifting,
+    /// The jobs had no end; the limit of simulated time, or of requests, was reached.
     Limit,
+    /// Somebody did not want to wait for more.
+    Interrupted,
 }
 
 impl Stop {
@@ -62,7 +72,9 @@ impl Stop {
             Stop::Finished => "finished",
             Stop::Runtime => "runtime",
             Stop::Converged => "converged",
+            Stop::Drifting => "drifting",
             Stop::Limit => "limit",
+            Stop::Interrupted => "interrupted",
         }
     }
 }
@@ -80,7 +92,7 @@ pub struct JobOutcome {
     pub block_bytes: u64,
     /// Requests in flight.
     pub iodepth: u64,
-    /// Where its figures begin: the end of its ramp time.
+    /// Where its figures begin: the end of its ramp time, or of warm-up where the run was to converge.
     pub from: Time,
     /// What it got from there on; nothing where no transfer ended.
     pub got: Option<JobTransfers>,
@@ -97,7 +109,7 @@ fn both(sides: &[Option<JobTransfers>; 2]) -> Option<JobTransfers> {
 }
 
 /// Jobs that ran at the same time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Stage {
     /// When they began.
     pub start: Time,
@@ -105,10 +117,14 @@ pub struct Stage {
     pub from: Time,
     /// When they were stopped, or done.
     pub end: Time,
-    /// All of them together.
+    /// All of them together, of the time that their figures are of.
     pub rate: Rate,
     /// Why they stopped.
     pub stop: Stop,
+    /// Why the mean is not known as well as it was to be; nothing where it is, or where nobody asked.
+    pub unsettled: Option<Unsettled>,
+    /// When it was known to [`UNTIL`], where the jobs went on.
+    pub settled: Option<Time>,
 }
 
 /// What a run gave.
@@ -122,7 +138,7 @@ pub struct Outcome {
     pub rate: Rate,
     /// Simulated time.
     pub simulated: Time,
-    /// Simulated time that counts: after the ramps.
+    /// Simulated time that counts: after the ramps, or after warm-up where the run was to converge.
     pub measured: Time,
     /// Why it stopped: the last stage, where there are several.
     pub stop: Stop,
@@ -227,31 +243,42 @@ pub fn run_in(
         let of_stage = |job: &Job| job.stage == number;
         let ramp = jobs.iter().filter(|job| of_stage(job)).map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
         let runtime = jobs.iter().filter(|job| of_stage(job)).map(|job| job.runtime).max().flatten();
+        let in_flight = jobs.iter().filter(|job| of_stage(job)).map(|job| job.iodepth).sum();
         let now: Vec<&Running> = jobs.iter().zip(&running).filter(|(job, _)| of_stage(job)).map(|(_, it)| it).collect();
         let from = start + ramp;
-        transfers.restart(from);
+        let until = options.until.or_else(|| jobs.iter().filter(|job| of_stage(job)).any(is_endless).then_some(UNTIL));
+        transfers.restart(from, until.is_some());
         for running in &now {
             running.begin();
             if number < last {
                 running.stop_at_end();
             }
         }
-        let end = from.saturating_add(runtime.unwrap_or(LIMIT)).min(from + LIMIT * 60);
-        let stop = advance(sim, &transfers, &now, Span { from, end, has_runtime: runtime.is_some() }, options.until)?;
+        let limit = if until.is_some() { LIMIT_TO_CONVERGE } else { LIMIT };
+        let end = from.saturating_add(runtime.unwrap_or(limit)).min(from + LIMIT * 60);
+        let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
+        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn };
+        let ends = Ends { until, interrupted: options.interrupted };
+        let all_ended = || now.iter().all(|running| running.has_ended());
+        let Ending { stop, unsettled, settled } = advance(sim, &transfers, &span, ends, all_ended)?;
+        let rate = transfers.rate();
         for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
         {
             let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
             let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
-            (outcome.from, outcome.got, outcome.sides) = (from, both(&sides), sides);
+            (outcome.from, outcome.got, outcome.sides) = (rate.warm_up, both(&sides), sides);
         }
-        stages.push(Stage { start, from, end: sim.now(), rate: transfers.rate(), stop });
+        stages.push(Stage { start, from, end: sim.now(), rate, stop, unsettled, settled });
+        if stop == Stop::Interrupted {
+            break;
+        }
         if number < last {
             drain(sim, &now)?;
         }
     }
     sim.tear_down();
-    let measured = stages.iter().fold(Time::ZERO, |sum, stage| sum + stage.end.saturating_sub(stage.from));
-    let Some(Stage { rate, stop, end: simulated, .. }) = stages.last().copied() else {
+    let measured = stages.iter().fold(Time::ZERO, |sum, stage| sum + stage.end.saturating_sub(stage.rate.warm_up));
+    let Some((rate, stop, simulated)) = stages.last().map(|stage| (stage.rate, stage.stop, stage.end)) else {
         return Err(Failure::Defect("a run without a stage".to_string()));
     };
     Ok(Outcome { jobs: outcomes, stages, rate, simulated, measured, stop, counts: sim.counts() })
@@ -297,43 +324,15 @@ fn process_name(index: usize, job: &Job) -> String {
     format!("{JOB}{index:03} {}", job.name)
 }
 
-/// What of a stage is simulated.
-struct Span {
-    /// The end of the ramp.
-    from: Time,
-    end: Time,
-    has_runtime: bool,
+/// Whether a job goes on for ever: nothing says how long it runs, or how much it moves.
+pub fn is_endless(job: &Job) -> bool {
+    job.runtime.is_none() && job.size_bytes.is_none() && job.size_percent.is_none()
 }
 
-/// Runs until the end, or until the mean is known well enough.
-fn advance(
-    sim: &Sim,
-    transfers: &Transfers,
-    running: &[&Running],
-    span: Span,
-    until: Option<f64>,
-) -> Result<Stop, Failure> {
-    let Span { from, end, has_runtime } = span;
-    let all_ended = || running.iter().all(|running| running.has_ended());
-    let mut look = if until.is_some() { from + FIRST_LOOK } else { end };
-    loop {
-        match sim.run(look.min(end)) {
-            Ended::Finished => return Ok(Stop::Finished),
-            Ended::Stopped if all_ended() => return Ok(Stop::Finished),
-            Ended::Stopped => continue,
-            // The parts wait for the next request, which never comes.
-            Ended::Deadlock(_) if all_ended() => return Ok(Stop::Finished),
-            Ended::Deadlock(lines) => return Err(defect("everybody waits for somebody", sim, &lines)),
-            Ended::Livelock(lines) => return Err(defect("time stands still", sim, &lines)),
-            Ended::Limit if sim.now() >= end => return Ok(if has_runtime { Stop::Runtime } else { Stop::Limit }),
-            Ended::Limit => {}
-        }
-        let rate = transfers.rate();
-        if until.is_some_and(|share| rate.relative_half_width <= share) {
-            return Ok(Stop::Converged);
-        }
-        look += Time::ps((look - from).as_ps() / 4);
-    }
+/// Whether chance decides anything about its requests.
+fn is_drawn(job: &Job) -> bool {
+    let sizes_vary = job.block_bytes_min < job.block_bytes_max || job.write_blocks.is_some();
+    job.rw.is_random() || job.rw.sides() == [true, true] || sizes_vary || !job.splits.iter().all(Vec::is_empty)
 }
 
 /// Lets jobs end that have been stopped: what is in flight ends, nothing more is issued.
@@ -351,7 +350,7 @@ fn drain(sim: &Sim, running: &[&Running]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn defect(what: &str, sim: &Sim, lines: &[String]) -> Failure {
+pub(crate) fn defect(what: &str, sim: &Sim, lines: &[String]) -> Failure {
     Failure::Defect(format!("at {}: {what}\n  {}", sim.now(), lines.join("\n  ")))
 }
 

@@ -173,11 +173,13 @@ impl<'a> Trials<'a> {
             (outcome.counts.events + outcome.counts.bursts_in_trains / 8) * each / outcome.simulated.as_ps().max(1);
         let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
-        let requests = REQUESTS[usize::from(!draws)].min(most);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
         let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
         let turns = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
-        let turns = Time::ps(each.saturating_mul((turns * depth).max(RAMP_REQUESTS_MIN)));
+        let before = (turns * depth).max(RAMP_REQUESTS_MIN);
+        // After a long ramp it costs little to count for longer.
+        let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
+        let turns = Time::ps(each.saturating_mul(before));
         let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
         let end = outcome.simulated;
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);

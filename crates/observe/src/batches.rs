@@ -1,17 +1,27 @@
-//! A rate from batches: warm-up cut by MSER, an interval for the mean, constant memory.
+//! A rate from batches: warm-up, whether it has come to rest, and an interval for its mean, in constant memory.
 //!
-//! Completions are grouped into batches of equally many; when there are too many batches, neighbours join.
+//! Completions are grouped into batches of equally many; when there are too many batches, neighbours join. An interval
+//! takes batches as draws that do not depend on each other, so neighbours are joined further until they do not.
 
 use hopscope_kernel::Time;
 
 /// Batches kept, at most; half as many after neighbours have joined.
-const BATCHES_MAX: usize = 128;
-/// Below this many batches after warm-up an interval says nothing.
+pub(crate) const BATCHES_MAX: usize = 128;
+/// A window begins at a multiple of so many batches.
+pub(crate) const STEP: usize = 4;
+/// Below this many batches in a window an interval says nothing.
 const BATCHES_MIN: usize = 24;
+/// Joined until they do not depend on each other, there must be so many left.
+const JOINED_MIN: usize = 8;
+/// Two-sided, of a normal distribution: 95 %.
+const Z: f64 = 1.96;
+/// One-sided, 95 %: neighbours that are alike by more than that over the root of their number depend on each other.
+const ALIKE: f64 = 1.645;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     bytes: u64,
+    count: u64,
     end: Time,
 }
 
@@ -21,109 +31,281 @@ pub struct Batches {
     start: Time,
     batches: Vec<Batch>,
     /// Completions of a batch.
-    size: u32,
-    filling: u32,
-    bytes: u64,
+    size: u64,
+    /// The batch that is being filled.
+    filling: Batch,
+}
+
+/// What became of the batches with a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grew {
+    /// It went into the last one.
+    No,
+    /// It filled one.
+    ByOne,
+    /// It filled one, and then neighbours were joined.
+    AndJoined,
 }
 
 /// A rate with the half-width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Bytes per second after warm-up.
+    /// Bytes per second from then on.
     pub bytes_per_second: f64,
-    /// Half-width of the interval over the mean; infinite where there are too few batches.
+    /// Half-width of the interval over the mean; infinite where there are too few batches, or where they depend on
+    /// each other however many are joined.
     pub relative_half_width: f64,
-    /// When warm-up had ended.
+    /// Since when it counts: warm-up had ended.
     pub warm_up: Time,
+}
+
+/// What the batches of a window say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Its first batch.
+    pub first: usize,
+    /// When it begins.
+    pub from: Time,
+    /// Requests that ended in it.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Half-width of the 95 % interval of the mean over the mean.
+    pub relative_half_width: f64,
+    /// How much the rate changes from begin to end, over its mean, by the straight line that fits best; zero where
+    /// that could as well be chance.
+    pub trend: f64,
 }
 
 impl Batches {
     /// Nothing yet; what ends before `start` does not count.
     pub fn new(start: Time) -> Batches {
-        Batches { start, batches: Vec::with_capacity(BATCHES_MAX), size: 1, filling: 0, bytes: 0 }
+        let batches = Vec::with_capacity(BATCHES_MAX);
+        Batches { start, batches, size: 1, filling: Batch::default() }
     }
 
     /// `bytes` were completed at `at`; completions come in order of time.
-    pub fn completed(&mut self, at: Time, bytes: u64) {
-        self.bytes += bytes;
-        self.filling += 1;
-        if self.filling < self.size {
-            return;
+    pub(crate) fn completed(&mut self, at: Time, bytes: u64) -> Grew {
+        let filling = &mut self.filling;
+        *filling = Batch { bytes: filling.bytes + bytes, count: filling.count + 1, end: at };
+        if filling.count < self.size {
+            return Grew::No;
         }
-        self.batches.push(Batch { bytes: self.bytes, end: at });
-        (self.filling, self.bytes) = (0, 0);
-        if self.batches.len() == BATCHES_MAX {
-            for i in 0..BATCHES_MAX / 2 {
-                let (a, b) = (self.batches[2 * i], self.batches[2 * i + 1]);
-                self.batches[i] = Batch { bytes: a.bytes + b.bytes, end: b.end };
-            }
-            self.batches.truncate(BATCHES_MAX / 2);
-            self.size *= 2;
+        self.batches.push(std::mem::take(filling));
+        if self.batches.len() < BATCHES_MAX {
+            return Grew::ByOne;
+        }
+        for i in 0..BATCHES_MAX / 2 {
+            self.batches[i] = joined(&self.batches[2 * i..2 * i + 2]);
+        }
+        self.batches.truncate(BATCHES_MAX / 2);
+        self.size *= 2;
+        Grew::AndJoined
+    }
+
+    /// Whole batches.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Requests that have ended.
+    pub fn count(&self) -> u64 {
+        self.batches.len() as u64 * self.size + self.filling.count
+    }
+
+    /// When a batch begins.
+    fn begin(&self, batch: usize) -> Time {
+        batch.checked_sub(1).map_or(self.start, |before| self.batches[before].end)
+    }
+
+    /// The rate from a batch on, up to the last completion.
+    pub fn rate_from(&self, first: usize) -> Rate {
+        let all = joined(&self.batches[first..]);
+        let end = if self.filling.count > 0 { self.filling.end } else { all.end };
+        let elapsed = end.saturating_sub(self.begin(first)).as_seconds_f64();
+        let bytes = (all.bytes + self.filling.bytes) as f64;
+        let bytes_per_second = if elapsed > 0.0 { bytes / elapsed } else { 0.0 };
+        Rate {
+            bytes_per_second,
+            relative_half_width: self.window(first).relative_half_width,
+            warm_up: self.begin(first),
         }
     }
 
-    /// The rate so far.
-    pub fn rate(&self) -> Rate {
-        let spans: Vec<f64> = (0..self.batches.len())
-            .map(|i| {
-                let from = if i == 0 { self.start } else { self.batches[i - 1].end };
-                (self.batches[i].end - from).as_seconds_f64() / self.batches[i].bytes as f64
-            })
-            .collect();
-        let cut = warm_up(&spans);
-        let kept = &spans[cut..];
-        let from = if cut == 0 { self.start } else { self.batches[cut - 1].end };
-        let bytes: u64 = self.batches[cut..].iter().map(|b| b.bytes).sum();
-        let elapsed = self.batches.last().map_or(0.0, |b| (b.end - from).as_seconds_f64());
-        let bytes_per_second = if elapsed > 0.0 { bytes as f64 / elapsed } else { 0.0 };
-        let relative_half_width = if kept.len() < BATCHES_MIN {
-            f64::INFINITY
-        } else {
-            let n = kept.len() as f64;
-            let mean = kept.iter().sum::<f64>() / n;
-            let variance = kept.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (n - 1.0);
-            // Student's t for the smallest number of batches.
-            2.07 * (variance / n).sqrt() / mean
+    /// The first batch after warm-up, by MSER: from where on the standard error of the mean is least, or so small a share
+    /// of the mean that nothing is gained by leaving more away. A multiple of the step, not beyond the half.
+    pub fn warm_up(&self, small: f64) -> usize {
+        let (mut sum, mut squares, mut least, mut first) = (0.0, 0.0, f64::INFINITY, 0);
+        for i in (0..self.batches.len()).rev() {
+            let value = self.span(i) / self.batches[i].bytes.max(1) as f64;
+            (sum, squares) = (sum + value, squares + value * value);
+            let n = (self.batches.len() - i) as f64;
+            let error = (squares - sum * sum / n) / (n * n);
+            least = if i <= self.batches.len() / 2 { error.min(least) } else { least };
+            if i <= self.batches.len() / 2 && error <= least.max((small * sum / n).powi(2)) {
+                first = i;
+            }
+        }
+        first.next_multiple_of(STEP).min(self.batches.len() / 2 / STEP * STEP)
+    }
+
+    /// First batches of windows that may be looked at: from `first` to the half.
+    pub fn windows_from(&self, first: usize) -> impl Iterator<Item = usize> {
+        (first..=self.batches.len() / 2).step_by(STEP)
+    }
+
+    /// What the batches from one on say.
+    pub fn window(&self, first: usize) -> Window {
+        let kept = &self.batches[first..];
+        let all = joined(kept);
+        let mut window = Window {
+            first,
+            from: self.begin(first),
+            count: all.count,
+            bytes: all.bytes,
+            relative_half_width: f64::INFINITY,
+            trend: 0.0,
         };
-        Rate { bytes_per_second, relative_half_width, warm_up: from }
+        if kept.len() < BATCHES_MIN || all.bytes == 0 {
+            return window;
+        }
+        let per_byte = all.end.saturating_sub(window.from).as_seconds_f64() / all.bytes as f64;
+        let mut together = 1;
+        while kept.len() / together >= JOINED_MIN {
+            let off = self.off_the_mean(first, together, per_byte);
+            if !depend_on_each_other(&off) {
+                let n = off.len() as f64;
+                let variance = off.iter().map(|one| one * one).sum::<f64>() / (n - 1.0);
+                window.relative_half_width = student(n - 1.0) * (variance / n).sqrt();
+                // Time per byte grows where the rate falls.
+                window.trend = -trend(&off);
+                return window;
+            }
+            (together, window.trend) = (2 * together, -trend(&off));
+        }
+        window
+    }
+
+    /// By how much batches, so many together, take more time for their bytes than the mean, over the mean of a batch.
+    fn off_the_mean(&self, first: usize, together: usize, per_byte: f64) -> Vec<f64> {
+        // The last ones count in any case: what is left over is at the beginning.
+        let skipped = (self.batches.len() - first) % together;
+        let groups = (first + skipped..self.batches.len()).step_by(together);
+        let off = groups.map(|at| {
+            let group = joined(&self.batches[at..at + together]);
+            let expected = group.bytes as f64 * per_byte;
+            (group.end.saturating_sub(self.begin(at)).as_seconds_f64() - expected, expected)
+        });
+        let off: Vec<(f64, f64)> = off.collect();
+        let mean = off.iter().map(|one| one.1).sum::<f64>() / off.len() as f64;
+        off.into_iter().map(|one| one.0 / mean).collect()
+    }
+
+    fn span(&self, batch: usize) -> f64 {
+        (self.batches[batch].end - self.begin(batch)).as_seconds_f64()
     }
 }
 
-/// MSER: the cut, in the first half, after which the standard error is least.
-fn warm_up(values: &[f64]) -> usize {
-    let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
-    for (i, v) in values.iter().enumerate().rev() {
-        (sum, squares) = (sum + v, squares + v * v);
-        let n = (values.len() - i) as f64;
-        let error = (squares - sum * sum / n) / (n * n);
-        if i <= values.len() / 2 && error <= best.0 {
-            best = (error, i);
-        }
-    }
-    best.1
+fn joined(batches: &[Batch]) -> Batch {
+    batches.iter().fold(Batch::default(), |sum, batch| Batch {
+        bytes: sum.bytes + batch.bytes,
+        count: sum.count + batch.count,
+        end: batch.end,
+    })
+}
+
+/// Whether neighbours are alike, more than chance makes them.
+fn depend_on_each_other(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    // Spans are whole picoseconds: what is below a millionth of a batch is their rounding.
+    squares / n > 1e-12 && products / squares > ALIKE / n.sqrt()
+}
+
+/// Change over all values by the straight line that fits best; zero where that could as well be chance.
+fn trend(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let (mean, middle) = (values.iter().sum::<f64>() / n, (n - 1.0) / 2.0);
+    let away = |at: usize| at as f64 - middle;
+    let spread: f64 = (0..values.len()).map(|at| away(at) * away(at)).sum();
+    let slope = values.iter().enumerate().map(|(at, v)| away(at) * (v - mean)).sum::<f64>() / spread;
+    let rest: f64 = values.iter().enumerate().map(|(at, v)| (v - mean - slope * away(at)).powi(2)).sum();
+    let error = (rest / (n - 2.0) / spread).sqrt();
+    if slope.abs() > student(n - 2.0) * error { slope * n } else { 0.0 }
+}
+
+/// Student's t, two-sided 95 %, by the first terms of its expansion about the normal distribution: right to a hundredth
+/// from six degrees of freedom on.
+fn student(freedom: f64) -> f64 {
+    let (one, two) = ((Z.powi(3) + Z) / 4.0, (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0);
+    Z + one / freedom + two / (freedom * freedom)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_steady_rate_has_no_width_and_a_slow_start_is_cut() {
-        let mut batches = Batches::new(Time::ZERO);
-        let mut now = Time::ms(50);
-        for _ in 0..1_000 {
-            now += Time::ms(1);
+    /// Values of a chain in which each keeps a share of the one before, from a generator of its own.
+    fn chain(seed: u64, keeps: f64) -> impl FnMut() -> f64 {
+        let (mut state, mut value) = (seed.wrapping_mul(2) | 1, 0.0);
+        move || {
+            let mut even = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 11) as f64 / (1u64 << 53) as f64
+            };
+            let normal = (0..12).map(|_| even()).sum::<f64>() - 6.0;
+            value = keeps * value + (1.0 - keeps * keeps).sqrt() * normal;
+            value
+        }
+    }
+
+    fn filled(count: usize, mut span: impl FnMut(usize) -> f64) -> Batches {
+        let (mut batches, mut now) = (Batches::new(Time::ZERO), Time::ZERO);
+        for number in 0..count {
+            now += Time::ps((span(number) * 1e9) as u64);
             batches.completed(now, 1_000);
         }
-        let rate = batches.rate();
+        batches
+    }
+
+    #[test]
+    fn a_steady_rate_has_no_width_and_a_slow_start_is_cut() {
+        let batches = filled(1_000, |number| if number == 0 { 50.0 } else { 1.0 });
+        let rate = batches.rate_from(batches.warm_up(1e-5));
         assert!((rate.bytes_per_second - 1e6).abs() < 1.0, "{rate:?}");
         assert!(rate.relative_half_width < 1e-6 && rate.warm_up >= Time::ms(50));
+        assert_eq!(batches.count(), 1_000);
+        let whole = batches.rate_from(0);
+        assert!((whole.bytes_per_second - 1e9 / 1_049.0).abs() < 1.0, "{whole:?}");
     }
 
     #[test]
     fn few_completions_say_nothing() {
-        let mut batches = Batches::new(Time::ZERO);
-        batches.completed(Time::ms(1), 512);
-        assert!(batches.rate().relative_half_width.is_infinite());
+        let batches = filled(20, |_| 1.0);
+        assert!(batches.rate_from(0).relative_half_width.is_infinite());
+    }
+
+    #[test]
+    fn a_rate_that_changes_has_a_trend_and_one_that_varies_has_none() {
+        let falling = filled(5_000, |number| 1.0 + number as f64 / 50_000.0).window(0);
+        assert!((-0.11..-0.08).contains(&falling.trend), "{falling:?}");
+        let mut next = chain(7, 0.0);
+        let varying = filled(5_000, |_| 1.0 + 0.1 * next()).window(0);
+        assert!(varying.trend == 0.0 && varying.relative_half_width < 0.005, "{varying:?}");
+    }
+
+    #[test]
+    fn the_interval_has_the_mean_nine_times_in_ten_also_where_neighbours_are_alike() {
+        for keeps in [0.0, 0.9, 0.99] {
+            let within = (0..200).filter(|seed| {
+                let mut next = chain(*seed, keeps);
+                let rate = filled(20_000, |_| (1.0 + 0.2 * next()).max(0.0)).rate_from(0);
+                (rate.bytes_per_second / 1e6 - 1.0).abs() <= rate.relative_half_width
+            });
+            let within = within.count();
+            assert!(within >= 180, "where each keeps {keeps} of the one before: {within} of 200");
+        }
     }
 }

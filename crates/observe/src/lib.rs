@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod batches;
+pub mod levels;
 pub mod lives;
 pub mod phases;
 pub mod transfers;

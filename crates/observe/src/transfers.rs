@@ -1,13 +1,13 @@
 //! Transfers: what jobs got, and how long they waited for it.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hdrhistogram::Histogram;
 use hopscope_kernel::{Kind, Label, Observer, Record, Time};
 
-use crate::Batches;
+use crate::batches::{Batches, Grew, Rate, STEP};
 
 /// What one job got from one device, in one direction.
 #[derive(Clone, Debug)]
@@ -38,37 +38,127 @@ impl JobTransfers {
     }
 }
 
+/// What one process got in one direction.
+type Key = (u16, &'static Label);
+
+/// What was got in so many batches that a window may begin before or after them. Latencies as pairs of a value of the
+/// histogram and how often it occurred.
+#[derive(Default)]
+struct Segment(BTreeMap<Key, Closed>);
+
+struct Closed {
+    count: u64,
+    bytes: u64,
+    latency_ns: Vec<(u64, u64)>,
+    last_end: Time,
+}
+
+impl Closed {
+    fn of(got: &JobTransfers) -> Closed {
+        let JobTransfers { count, bytes, latency_ns, last_end } = got;
+        let seen = latency_ns.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()));
+        Closed { count: *count, bytes: *bytes, latency_ns: seen.collect(), last_end: *last_end }
+    }
+
+    fn join(&mut self, later: &Closed) {
+        let mut both = JobTransfers::new();
+        self.add_to(&mut both);
+        later.add_to(&mut both);
+        *self = Closed::of(&both);
+    }
+
+    fn add_to(&self, got: &mut JobTransfers) {
+        got.count += self.count;
+        got.bytes += self.bytes;
+        got.last_end = got.last_end.max(self.last_end);
+        for (value, times) in &self.latency_ns {
+            // An automatically growing histogram takes any value.
+            let _ = got.latency_ns.record_n(*value, *times);
+        }
+    }
+}
+
 /// Folds transfer records. A handle: clones see the same figures.
 #[derive(Clone)]
 pub struct Transfers(Rc<RefCell<Folded>>);
 
 struct Folded {
     ramp: Time,
-    jobs: BTreeMap<(u16, &'static Label), JobTransfers>,
+    /// Since the last segment.
+    jobs: BTreeMap<Key, JobTransfers>,
     all: Batches,
+    /// What was got before, where a window may begin later than the figures.
+    segments: Option<Vec<Segment>>,
+    /// The first batch that counts.
+    first: usize,
 }
 
 impl Transfers {
     /// Counts transfers that end after `ramp`.
     pub fn new(ramp: Time) -> Transfers {
-        let all = Batches::new(ramp);
-        Transfers(Rc::new(RefCell::new(Folded { ramp, jobs: BTreeMap::new(), all })))
+        let (jobs, all) = (BTreeMap::new(), Batches::new(ramp));
+        Transfers(Rc::new(RefCell::new(Folded { ramp, jobs, all, segments: None, first: 0 })))
     }
 
-    /// Begins anew with what ends after `from`. What processes have got stays.
-    pub fn restart(&self, from: Time) {
+    /// Begins anew with what ends after `from`; with `windows`, where its figures begin may be said afterwards.
+    pub fn restart(&self, from: Time, windows: bool) {
+        let (jobs, all) = (BTreeMap::new(), Batches::new(from));
+        *self.0.borrow_mut() = Folded { ramp: from, jobs, all, segments: windows.then(Vec::new), first: 0 };
+    }
+
+    /// Only what ended in the window that begins with this batch counts. Without windows everything does.
+    pub fn begin_with(&self, batch: usize) {
         let mut folded = self.0.borrow_mut();
-        (folded.ramp, folded.all) = (from, Batches::new(from));
+        if folded.segments.is_some() {
+            folded.first = batch;
+        }
+    }
+
+    /// Batches of all jobs together.
+    pub fn batches(&self) -> Ref<'_, Batches> {
+        Ref::map(self.0.borrow(), |folded| &folded.all)
     }
 
     /// What a process has got, by direction.
     pub fn of(&self, process: u16, label: &'static Label) -> Option<JobTransfers> {
-        self.0.borrow().jobs.get(&(process, label)).cloned()
+        let folded = self.0.borrow();
+        let key = (process, label);
+        let before = folded.segments.iter().flatten().skip(folded.first / STEP).filter_map(|s| s.0.get(&key));
+        let mut got = folded.jobs.get(&key).cloned().unwrap_or_else(JobTransfers::new);
+        before.for_each(|closed| closed.add_to(&mut got));
+        Some(got).filter(|got| got.count > 0)
     }
 
     /// The rate of all jobs together.
-    pub fn rate(&self) -> crate::batches::Rate {
-        self.0.borrow().all.rate()
+    pub fn rate(&self) -> Rate {
+        let folded = self.0.borrow();
+        folded.all.rate_from(folded.first)
+    }
+}
+
+impl Folded {
+    /// A batch has been filled.
+    fn grew(&mut self, grew: Grew) {
+        let Some(segments) = &mut self.segments else { return };
+        if grew == Grew::AndJoined || self.all.len().is_multiple_of(STEP) {
+            let used = self.jobs.iter_mut().filter(|(_, got)| got.count > 0);
+            let closed = used.map(|(key, got)| {
+                let closed = Closed::of(got);
+                (got.count, got.bytes) = (0, 0);
+                got.latency_ns.reset();
+                (*key, closed)
+            });
+            segments.push(Segment(closed.collect()));
+        }
+        if grew == Grew::AndJoined {
+            let mut both = std::mem::take(segments).into_iter();
+            while let Some(Segment(mut first)) = both.next() {
+                for (key, second) in both.next().into_iter().flat_map(|segment| segment.0) {
+                    first.entry(key).and_modify(|first| first.join(&second)).or_insert(second);
+                }
+                segments.push(Segment(first));
+            }
+        }
     }
 }
 
@@ -92,7 +182,49 @@ impl Observer for Transfers {
             // An automatically growing histogram takes any value.
             let _ = job.latency_ns.record(record.span.as_ps() / 1_000);
             job.last_end = end;
-            folded.all.completed(end, bytes);
+            let grew = folded.all.completed(end, bytes);
+            if grew != Grew::No {
+                folded.grew(grew);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static READ: Label = Label::payload("read");
+
+    fn record(number: u64) -> Record {
+        let span = Time::ns(1_000 + number * number % 9_973);
+        let (at, lane, count) = (Time::us(10 * number) - span, 0, 512);
+        Record { at, span, label: &READ, lane, who: (number % 3) as u16, count, kind: Kind::Transfer, phases: 0 }
+    }
+
+    #[test]
+    fn figures_of_a_window_are_those_of_the_transfers_that_ended_in_it() {
+        let records: Vec<Record> = (1_000..8_000).map(record).collect();
+        let (mut windows, mut whole) = (Transfers::new(Time::ZERO), Transfers::new(Time::ZERO));
+        windows.restart(Time::us(10_000), true);
+        whole.restart(Time::us(10_000), false);
+        windows.records(&records);
+        whole.records(&records);
+        let same = |a: &Transfers, b: &Transfers| {
+            for who in 0..3 {
+                let (a, b) = (a.of(who, &READ).unwrap(), b.of(who, &READ).unwrap());
+                assert_eq!((a.count, a.bytes, a.last_end, a.latency_ns), (b.count, b.bytes, b.last_end, b.latency_ns));
+            }
+        };
+        same(&windows, &whole);
+        let first = 4 * STEP;
+        windows.begin_with(first);
+        let from = windows.rate().warm_up;
+        let mut late = Transfers::new(from);
+        late.records(&records);
+        same(&windows, &late);
+        assert_eq!(windows.rate().bytes_per_second, late.rate().bytes_per_second);
+        whole.begin_with(first);
+        assert_eq!(whole.rate().warm_up, Time::us(10_000), "without windows everything counts");
     }
 }

@@ -79,8 +79,7 @@ impl Args {
             Err(problems) => return Err(Refusal::Input(problems, sources)),
         };
         doing(format!("explaining {} with seed {}", self.work.system(), self.seed));
-        let options =
-            Options { seed: self.seed, until: self.until.or_else(|| inputs::until(jobs)), ..Options::default() };
+        let options = Options { seed: self.seed, until: self.until, ..Options::default() };
         let progress = Progress::of(end(&read.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let explained = explain::explain(&read.blueprint, jobs, options, EXTENT, watcher);

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use hopscope_kernel::Time;
+use hopscope_machine::convergence::UNTIL;
 use hopscope_machine::fio_json::{self, Figures};
 use hopscope_machine::job_file::{Job, JobFile};
 use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stage, Stop};
 use hopscope_observe::JobTransfers;
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, INTERRUPTED, Refusal};
 use crate::inputs::{self, Work};
+use crate::interrupts;
 use crate::panics::doing;
 use crate::progress::Progress;
 use crate::tables::{bold, digits, rate, size, span};
@@ -27,6 +29,9 @@ offset, percentage_random, ramp_time, random_distribution, randseed, runtime, rw
 size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. What changes nothing here
 is accepted and listed; what would change the answer and is not modelled is an error.";
 
+/// So many events take about a second, or more. (What is said depends on no clock.)
+const LONG: u64 = 5_000_000;
+
 /// Run a job on a machine: what does this workload get?
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -39,7 +44,8 @@ pub struct Args {
     /// Decides every random choice
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Stop when the 95 % interval of the throughput is narrower than this either way, such as 0.5%
+    /// Stop when everything has come to rest and the 95 % interval of the throughput is narrower than this either way.
+    /// Where the job has neither runtime nor size: 0.5%
     #[arg(long, value_name = "SHARE", value_parser = inputs::share)]
     until: Option<f64>,
     /// Simulate regular bursts one by one (slower, the same results)
@@ -56,7 +62,8 @@ impl Args {
         doing(format!("reading {}", self.work.system()));
         let (read, sources) = self.work.read()?;
         doing(format!("running {} with seed {}", self.work.system(), self.seed));
-        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until };
+        let interrupted = Some(interrupts::noticed());
+        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted };
         let progress = Progress::of(end(&read.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let started = Instant::now();
@@ -67,12 +74,14 @@ impl Args {
         let wall = self.timing.then(|| started.elapsed());
         drop(progress);
         doing("writing the answer");
-        if self.json {
+        let answer = if self.json {
             let jobs = &read.jobs;
             let run = fio_json::Run { jobs, outcome: &outcome, seed: self.seed, wall };
-            return Ok(Answer::json(&fio_json::report(&run)));
-        }
-        Ok(Answer::text(report(&read.jobs, &outcome, self.seed, wall)))
+            Answer::json(&fio_json::report(&run))
+        } else {
+            Answer::text(report(&read.jobs, &outcome, self.seed, wall))
+        };
+        Ok(if outcome.stop == Stop::Interrupted { Answer { code: INTERRUPTED, ..answer } } else { answer })
     }
 }
 
@@ -88,6 +97,11 @@ pub fn end(jobs: &JobFile) -> Option<Time> {
 
 fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) -> String {
     let mut lines = Vec::new();
+    if outcome.stop == Stop::Interrupted {
+        let end = seconds(outcome.simulated);
+        lines.push(bold(&format!("Partial: interrupted after {end} s simulated. What is known so far:")));
+        lines.push(String::new());
+    }
     if let ([_, _, ..], [_]) = (&outcome.jobs[..], &outcome.stages[..]) {
         let figures: Vec<Figures> = outcome.jobs.iter().filter_map(Figures::of).collect();
         let (bytes, iops) = figures.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.bytes_per_second, sum.1 + f.iops));
@@ -109,6 +123,7 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
     }
     let (end, why) = (seconds(outcome.simulated), why(outcome.stop));
     lines.push(format!("The run ended after {end} s simulated (seed {seed}): {why}."));
+    lines.extend(outcome.stages.iter().filter_map(|stage| advice(stage, outcome.counts.events)));
     lines.extend(jobs.said());
     if let Some(wall) = wall {
         let counts = outcome.counts;
@@ -175,7 +190,9 @@ fn why(stop: Stop) -> &'static str {
         Stop::Finished => "its jobs were done",
         Stop::Runtime => "its runtime was over",
         Stop::Converged => "its mean was known as well as asked for",
-        Stop::Limit => "its jobs have no end (give a runtime, a size, or --until 0.5%)",
+        Stop::Drifting => "its mean was known as well as asked for, for now",
+        Stop::Limit => "its jobs have no end, and that is the limit",
+        Stop::Interrupted => "it was interrupted",
     }
 }
 
@@ -185,13 +202,28 @@ fn seconds(time: Time) -> String {
 
 fn interval(stage: &Stage) -> String {
     let known = stage.rate;
-    if !known.relative_half_width.is_finite() {
-        return "95 % interval: too few transfers to give one".to_string();
-    }
-    let percent = digits(known.relative_half_width * 100.0);
     let warm_up = match known.warm_up.saturating_sub(stage.from) {
-        Time::ZERO => "no warm-up seen".to_string(),
-        time => format!("the first {} s left away as warm-up", seconds(time)),
+        Time::ZERO => String::new(),
+        time => format!(" (the first {} s left away as warm-up)", seconds(time)),
     };
-    format!("95 % interval: {} ±{percent} % ({warm_up})", rate(known.bytes_per_second))
+    if known.relative_half_width.is_finite() {
+        let percent = digits(known.relative_half_width * 100.0);
+        format!("95 % interval: ±{percent} %{warm_up}")
+    } else {
+        format!("95 % interval: none, from too few transfers, or ones that still changed{warm_up}")
+    }
+}
+
+/// What to know of how a stage ended, besides.
+fn advice(stage: &Stage, events: u64) -> Option<String> {
+    if let Some(unsettled) = &stage.unsettled {
+        let what = if stage.stop == Stop::Drifting { "But" } else { "It did not converge:" };
+        return Some(format!("{what} {}.", unsettled.words()));
+    }
+    let (took, needed) = (stage.end - stage.start, stage.settled? - stage.start);
+    let saved = stage.stop == Stop::Runtime && events >= LONG && needed.as_ps() <= took.as_ps() / 2;
+    let half_width = UNTIL * 100.0;
+    saved.then(|| {
+        format!("Its mean was known to {half_width} % after {} s: --until {half_width}% ends there.", seconds(needed))
+    })
 }

@@ -14,7 +14,7 @@ use hopscope_pages::whatif::{self as pages, Outlook};
 use hopscope_parts::parameters::Place;
 
 use crate::answer::{Answer, Refusal};
-use crate::inputs::{self, Work};
+use crate::inputs::Work;
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
@@ -91,8 +91,7 @@ impl Args {
             steps.at(news.done, news.of, news.what);
         };
         let system = self.work.system();
-        let until = inputs::until(&setting.jobs);
-        let options = Options { seed: self.seed, until, ..Options::default() };
+        let options = Options { seed: self.seed, ..Options::default() };
         let answer = if changes.is_empty() {
             whatif::base(&setting, options).and_then(|base| {
                 let upgrades = whatif::upgrades(&setting, &library, &mut sources, options, &base, &progress)?;

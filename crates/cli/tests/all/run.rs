@@ -44,7 +44,7 @@ fn json_has_the_shape_of_fio() {
     assert_eq!(read["clat_ns"]["N"], read["total_ios"]);
     assert_eq!((&job["write"]["io_bytes"], &job["trim"]["total_ios"]), (&0.into(), &0.into()));
     let own = &report["hopscope"];
-    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "after_warm_up"]);
+    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "interval"]);
     assert_eq!((&own["ended"], &own["simulated_seconds"]), (&"runtime".into(), &1.0.into()));
     assert_eq!(own["options_without_effect"], serde_json::json!(["direct"]));
 }
@@ -95,7 +95,57 @@ fn a_job_with_an_end_finishes_and_one_that_converges_stops() {
     let converged = hopscope(&["run", "piix4e-one-disk", "--rw=read", "--bs=64k", "--until", "5%", "--json"]);
     let converged: Value = serde_json::from_str(&converged.out).unwrap();
     assert_eq!(converged["hopscope"]["ended"], "converged");
-    assert!(converged["hopscope"]["after_warm_up"]["relative_half_width_95"].as_f64().unwrap() <= 0.05);
+    assert!(converged["hopscope"]["interval"]["relative_half_width_95"].as_f64().unwrap() <= 0.05);
+}
+
+#[test]
+fn a_job_without_an_end_stops_at_half_a_per_cent_with_one_rate() {
+    let job = ["run", "nvme-desktop", "--rw=randread", "--bs=4k", "--iodepth=32"];
+    let text = hopscope(&job);
+    assert!(text.code == 0 && text.out.contains("its mean was known as well as asked for."), "{text:?}");
+    assert_eq!(text.out.matches(" MB/s").count(), 1, "{text:?}");
+    let report: Value = serde_json::from_str(&hopscope(&[&job[..], &["--json"]].concat()).out).unwrap();
+    let (own, read) = (&report["hopscope"], &report["jobs"][0]["read"]);
+    assert_eq!((&own["ended"], &own["not_converged"]), (&"converged".into(), &Value::Null));
+    assert!(own["interval"]["relative_half_width_95"].as_f64().unwrap() <= 0.005);
+    let window_s = own["simulated_seconds"].as_f64().unwrap() - own["interval"]["from_seconds"].as_f64().unwrap();
+    let bytes = read["io_bytes"].as_f64().unwrap();
+    assert!((bytes / window_s / read["bw_bytes"].as_f64().unwrap() - 1.0).abs() < 2e-3, "{report}");
+    assert_eq!((bytes, &read["clat_ns"]["N"]), (read["total_ios"].as_f64().unwrap() * 4_096.0, &read["total_ios"]));
+    let drifting = hopscope(&["run", "sata-ssd", "--rw=write", "--bs=1m", "--json"]);
+    let drifting: Value = serde_json::from_str(&drifting.out).unwrap();
+    let why = drifting["hopscope"]["not_converged"].as_str().unwrap();
+    assert!(drifting["hopscope"]["ended"] == "drifting" && why.starts_with("the spare blocks of ssd went"), "{why}");
+}
+
+#[test]
+fn a_long_runtime_says_what_until_would_have_saved() {
+    let of = |runtime: &str| hopscope(&["run", "piix4e-one-disk", "--rw=write", "--bs=64k", "--time_based", runtime]);
+    let (long, short) = (of("--runtime=120"), of("--runtime=20"));
+    assert!(long.out.contains("--until 0.5% ends there") && !short.out.contains("--until"), "{long:?} {short:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_prints_what_is_known_so_far() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+    let interrupted = |more: &[&str]| {
+        let job = ["run", "nvme-desktop", "--rw=randread", "--bs=4k", "--iodepth=32", "--runtime=600"];
+        let mut command = command(&[&job[..], more].concat());
+        let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        let pid = running.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        ran(running.wait_with_output().unwrap())
+    };
+    let text = interrupted(&[]);
+    assert!(text.code == 130 && text.out.starts_with("Partial: interrupted after "), "{text:?}");
+    assert!(text.out.contains("it was interrupted.") && text.out.contains("\njob: "), "{text:?}");
+    let json = interrupted(&["--json"]);
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((json.code, &report["hopscope"]["ended"]), (130, &"interrupted".into()));
+    assert!(report["jobs"][0]["read"]["total_ios"].as_u64().unwrap() > 1_000, "{report}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use hopscope_machine::trials::Setting;
 use hopscope_observe::account::{Account, Entry, Extent, Use};
 
 fn account(drawn: &Drawn, seed: u64, trains: bool) -> Account {
-    let options = Options { seed, trains, until: None };
+    let options = Options { seed, trains, ..Options::default() };
     let explained = explain(&drawn.blueprint, &drawn.jobs, options, Extent::ALL, None);
     let explained = explained.unwrap_or_else(|failure| panic!("seed {seed} {}: {failure:?}", drawn.words));
     if let Some(latency) = &explained.latency {

@@ -100,11 +100,11 @@ fn lives_on_adapters() {
     for system in ["nic-two-sockets", "gpu-server"] {
         for (job, runtime) in [
             ("--rw=read --bs=16k", "1ms"),
-            ("--rw=read --bs=2m --iodepth=4", "5ms"),
-            ("--rw=write --bs=64k --iodepth=8", "1ms"),
-            ("--rw=randwrite --bs=512 --iodepth=32", "1ms"),
-            ("--rw=rw --bs=4k --iodepth=256", "4ms"),
-            ("--rw=rw --bs=64k --iodepth=4 --numjobs=3", "2ms"),
+            ("--rw=read --bs=1m --iodepth=4", "2ms"),
+            ("--rw=write --bs=64k --iodepth=8", "500us"),
+            ("--rw=randwrite --bs=512 --iodepth=32", "300us"),
+            ("--rw=rw --bs=4k --iodepth=256", "2ms"),
+            ("--rw=rw --bs=64k --iodepth=4 --numjobs=3", "500us"),
         ] {
             let job = format!("{job} --runtime={runtime} --time_based");
             let moved = ["data", "completion data"].map(|phase| lives(system, &job).service_ns(phase));
@@ -121,7 +121,7 @@ fn lives_on_adapters() {
             "--rw=write --bs=16k --iodepth=256",
             "--rw=rw --bs=512 --iodepth=4 --numjobs=3",
         ] {
-            lives(system, &format!("{job} --runtime=200us --time_based"));
+            lives(system, &format!("{job} --runtime=60us --time_based"));
         }
     }
 }
@@ -130,7 +130,7 @@ fn lives_on_adapters() {
 fn lives_on_sata() {
     storage("sata-ssd", "20ms");
     for depth in [1, 4, 32, 256] {
-        let lived = lives("sata-ssd", &format!("--rw=randread --bs=4k --iodepth={depth} --runtime=20ms --time_based"));
+        let lived = lives("sata-ssd", &format!("--rw=randread --bs=4k --iodepth={depth} --runtime=5ms --time_based"));
         for phase in ["array read", "data", "decode", "command processing"] {
             let each = lived.service_ns(phase);
             assert!(each > 0.0, "at depth {depth}: {each} ns of {phase}\n{}", table(&lived.latency));
@@ -138,12 +138,12 @@ fn lives_on_sata() {
     }
     for job in [
         "--rw=read --bs=64k --numjobs=2 --iodepth=8",
-        "--rw=read --bs=4m --iodepth=2",
+        "--rw=read --bs=1m --iodepth=2",
         "--rw=read --bs=16k",
-        "--rw=randwrite --bs=4m --iodepth=4",
+        "--rw=randwrite --bs=1m --iodepth=4",
         "--rw=randrw --bs=4k --iodepth=256 --numjobs=2",
     ] {
-        lives("sata-ssd", &format!("{job} --runtime=100ms --time_based"));
+        lives("sata-ssd", &format!("{job} --runtime=20ms --time_based"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod account;
+mod convergence;
 mod drivers;
 mod fio_results;
 mod flash;

@@ -1,6 +1,7 @@
 //! What a pace is: with every lane at half its pace, and the workload's own times doubled, a run records the same spans
 //! with every time doubled. A span that a part forgot to ask its lane for shows at once, by name.
 
+mod adapters;
 mod ide;
 pub mod nvme;
 
@@ -33,7 +34,7 @@ pub struct Recorded {
 
 pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let (sim, spans) = (Sim::new(), Spans::default());
-    let options = Options { seed: 7, trains, until: None };
+    let options = Options { seed: 7, trains, ..Options::default() };
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
     let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|lane| lane.1).collect();
     let mut all = Vec::new();

@@ -247,7 +247,8 @@ fn the_account_of_every_shipped_array_adds_up() {
             (3, "--rw=write --bs=64k --size=1g --iodepth=2 --runtime=40ms --time_based"),
         ] {
             let (blueprint, jobs) = machine(system, &[], options);
-            let explained = explain(&blueprint, &jobs, Options { seed, trains: true, until: None }, Extent::ALL, None);
+            let explained =
+                explain(&blueprint, &jobs, Options { seed, trains: true, ..Options::default() }, Extent::ALL, None);
             let account = match explained {
                 Ok(explained) => explained.account,
                 Err(Failure::Input(problems)) => panic!("{system} {options}: {problems}"),

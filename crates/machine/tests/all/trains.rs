@@ -17,7 +17,7 @@ fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() 
         let Drawn { blueprint, jobs, words } = drawn;
         let run = |trains: bool| {
             let (sim, phases) = (Sim::new(), Phases::default());
-            let options = Options { seed, trains, until: None };
+            let options = Options { seed, trains, ..Options::default() };
             let outcome = run_in(sim.clone(), &blueprint, &jobs, options, Some(Box::new(phases.clone())));
             let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
             let lanes = sim.lanes().into_iter().map(|(name, _)| {

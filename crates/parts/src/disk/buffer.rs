@@ -106,6 +106,11 @@ impl Buffer {
         }
     }
 
+    /// Sectors that wait for the media.
+    pub(super) fn unwritten_sectors(&self) -> u64 {
+        self.dirty.iter().map(|block| block.sectors).sum()
+    }
+
     /// The next block for the media.
     pub(super) fn next_dirty(&mut self) -> Option<Dirty> {
         self.being_written = self.dirty.pop_front();
@@ -142,6 +147,7 @@ mod tests {
         buffer.write(0, 60);
         assert!(buffer.joins(60, 40) && !buffer.joins(60, 41) && !buffer.joins(61, 4));
         buffer.write(60, 40);
+        assert_eq!(buffer.unwritten_sectors(), 100);
         assert_eq!(buffer.next_dirty(), Some(Dirty { lba: 0, sectors: 100 }));
     }
 

@@ -176,6 +176,9 @@ impl Disk {
         });
         let drive: Rc<dyn IdeDrive> = disk.clone();
         cable.attach(position, name, Rc::downgrade(&drive));
+        let held = disk.clone();
+        let unwritten = move || held.buffer.borrow().unwritten_sectors() * u64::from(SECTOR_BYTES);
+        sim.level(&format!("what {name} has to write to its media"), unwritten);
         let running = disk.clone();
         sim.process(&format!("{name}.firmware"), async move { running.run_firmware().await });
         let running = disk.clone();

@@ -64,6 +64,12 @@ impl Buffer {
         }
     }
 
+    /// Bytes of the stripes that are being filled, wait or are being programmed.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let stripes = self.stripes.borrow();
+        stripes.iter().map(|stripe| stripe.units.len() as u64).sum::<u64>() * u64::from(UNIT_BYTES)
+    }
+
     /// Whether a unit is here.
     pub(super) fn holds(&self, unit: u64) -> bool {
         let present = self.present.borrow();

@@ -122,6 +122,10 @@ impl Flash {
             readers: Readers::new(sim),
             spec,
         });
+        let held = flash.clone();
+        sim.level(&format!("the write buffer of {name}"), move || held.buffer.held_bytes());
+        let held = flash.clone();
+        sim.level(&format!("the spare blocks of {name}"), move || held.translation.borrow().spare_bytes());
         for (number, name) in names.into_iter().enumerate() {
             let running = flash.clone();
             sim.process(&name, async move { running.run_die(number).await });

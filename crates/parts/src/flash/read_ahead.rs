@@ -81,6 +81,10 @@ impl ReadAhead {
             next_run: Cell::new(0),
             spec,
         });
+        let held = ahead.clone();
+        let segments = move || held.places.iter().filter(|place| place.segment.get() > 0).count() as u64;
+        let segment_bytes = u64::from(ahead.spec.segment_bytes);
+        sim.level(&format!("what {name} has read ahead"), move || segments() * segment_bytes);
         for number in 0..ahead.spec.segments {
             let running = ahead.clone();
             sim.process(&format!("{name}.ahead{number}"), async move { running.run().await });

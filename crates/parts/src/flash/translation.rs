@@ -168,6 +168,14 @@ impl Translation {
         self.written = Written::default();
     }
 
+    /// Bytes that can be written before collection falls behind: blocks that are free or open, and what the collection
+    /// under way has gained so far of the block that it will free.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        let gained = |victim: &Victim| (victim.copied + victim.written.min(victim.gain)).min(self.block_units);
+        let of = |map: &DieMap| map.room(self.block_units) + map.victim.as_ref().map_or(0, gained);
+        self.dies.iter().map(of).sum::<u64>() * u64::from(UNIT_BYTES)
+    }
+
     /// A unit is accepted: whether it goes on with a run of addresses.
     pub(super) fn accept(&mut self, unit: u64) -> Entry {
         let near = |end: &u64| unit.abs_diff(*end) <= self.run_reach;

@@ -117,7 +117,7 @@ pub(super) fn chain(direction: Direction, block_bytes: u64, depth: u64) -> Resul
 
 /// MB/s of all jobs. Nothing of this is random: one run.
 pub(super) fn rate(machine: &Blueprint, jobs: &[Job], trains: bool) -> Result<f64, Failure> {
-    let outcome = run::run(machine, jobs, Options { seed: 1, trains, until: None }, None)?;
+    let outcome = run::run(machine, jobs, Options { seed: 1, trains, ..Options::default() }, None)?;
     let figures = outcome.jobs.iter().filter_map(Figures::of);
     Ok(figures.map(|figures| figures.bytes_per_second).sum::<f64>() / 1e6)
 }

@@ -1,8 +1,10 @@
 //! Lives on NVM Express drives whose numbers are not the shipped ones: what each path of driver, controller and flash
 //! does for a request is in its life, and what it waits for is a hop.
 
-use hopscope_kernel::Time;
-use hopscope_observe::lives::{Stage, StageKind};
+use hopscope_kernel::{Sim, Time};
+use hopscope_machine::run::{Options, run_in};
+use hopscope_observe::Lives;
+use hopscope_observe::lives::{Enough, Stage, StageKind};
 
 use super::{Lived, of, table};
 use crate::paces::nvme::changed;
@@ -96,4 +98,18 @@ fn address_translation_is_in_the_life_of_whose_address_it_is() {
         lived(&["root.iommu.entries=8entries", "root.iommu.walkers=1walkers"], "--rw=randrw --bs=16k --iodepth=16");
     assert!(lived.service_ns("page table walk") > 300.0, "{}", table(&lived.latency));
     assert!(lived.waits_ns("page table walk") > 300.0, "{}", table(&lived.latency));
+}
+
+#[test]
+fn lives_are_the_same_packet_by_packet() {
+    for options in ["--rw=randrw --bs=16k --iodepth=16", "--rw=read --bs=128k --iodepth=4"] {
+        let (blueprint, jobs) = changed("nvme-desktop", &[], options);
+        let latency = |trains| {
+            let (sim, options) = (Sim::new(), Options { trains, ..Options::default() });
+            let lives = Lives::new(&sim, Time::ZERO, Enough::ALL);
+            run_in(sim, &blueprint, &jobs, options, Some(Box::new(lives.clone()))).expect("it runs");
+            lives.latency().expect("requests ended").mean
+        };
+        assert_eq!(latency(true), latency(false), "{options}");
+    }
 }

@@ -158,6 +158,8 @@ pub struct Ahci {
     spec: Spec,
     port: Rc<Port>,
     ports: Vec<SataPort>,
+    /// What a read of a register takes is owed to it.
+    registers: Lane,
     accesses: Queue<Access>,
     /// Wakes whoever sends interrupt messages.
     news: Queue<()>,
@@ -175,6 +177,7 @@ impl Ahci {
             name: name.to_string(),
             port,
             ports,
+            registers: sim.lane(&format!("{name}.registers"), None),
             accesses: Queue::new(sim, ACCESSES_MAX),
             news: Queue::new(sim, 1),
             interrupts: Queue::new(sim, 1),
@@ -226,7 +229,7 @@ impl Ahci {
 
     /// The processor reads a register; ends when it has the answer.
     pub async fn read(&self) {
-        self.port.register_read(self.spec.register).await;
+        self.port.register_read(&self.registers, self.spec.register).await;
     }
 
     /// Whether a port has something to tell: its bit of IS.

@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use hopscope_kernel::{Label, Queue, Sim, Time, join};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time, join};
 
 use super::path::{LINKS_MAX, Path};
 use super::{Buffers, Link, UpstreamPort, payload, rate, width};
@@ -312,12 +312,12 @@ impl Port {
         self.down.arrive_after(left, left + self.down.flight()).await;
     }
 
-    /// A read of the processor from a register of the device, which takes `access` to answer by its data. Ends when the answer has
-    /// arrived at the root complex.
-    pub async fn register_read(&self, access: Time) {
+    /// A read of the processor from a register of the device, which takes `access` to answer: a delay that is owed to
+    /// `registers`. Ends when the answer has arrived at the root complex.
+    pub async fn register_read(&self, registers: &Lane, access: Time) {
         let arrival = self.down.carry(&Packets::request(self.header_bytes)).await;
         self.down.arrive(arrival).await;
-        self.down.last().lane().delay(&REGISTER, self.down.last().lane().paced(access)).await;
+        registers.delay(&REGISTER, registers.paced(access)).await;
         let packets = Packets::cut(Flow::Completion, HEADER_3DW, &REGISTER, 0, 4, self.payload_max);
         let arrival = self.up.carry(&packets).await;
         self.up.arrive(arrival).await;

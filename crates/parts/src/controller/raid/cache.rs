@@ -50,6 +50,8 @@ pub struct Cache {
     youngest: [u32; 2],
     /// Lines with sectors that the drives do not have, or are just getting.
     unwritten: usize,
+    /// Those sectors.
+    unwritten_sectors: u64,
 }
 
 /// Marks of `count` sectors from `first` on.
@@ -68,6 +70,7 @@ impl Cache {
             oldest: [NONE; 2],
             youngest: [NONE; 2],
             unwritten: 0,
+            unwritten_sectors: 0,
         }
     }
 
@@ -182,6 +185,7 @@ impl Cache {
         marks.valid |= sectors;
         if dirty {
             let clean = marks.dirty == 0 && !marks.destaging;
+            self.unwritten_sectors += u64::from((sectors & !marks.dirty).count_ones());
             marks.dirty |= sectors;
             self.unwritten += usize::from(clean);
             self.remove(TO_WRITE, at);
@@ -199,6 +203,7 @@ impl Cache {
     /// They are there.
     pub fn destaged(&mut self, at: u32) {
         let marks = &mut self.lines[at as usize].marks;
+        self.unwritten_sectors -= u64::from(marks.going.count_ones());
         (marks.going, marks.destaging) = (0, false);
         self.unwritten -= usize::from(marks.dirty == 0);
     }
@@ -206,6 +211,16 @@ impl Cache {
     /// Lines with sectors that the drives do not have.
     pub fn unwritten(&self) -> usize {
         self.unwritten
+    }
+
+    /// Bytes that the drives do not have.
+    pub fn unwritten_bytes(&self) -> u64 {
+        self.unwritten_sectors * SECTOR_BYTES
+    }
+
+    /// Lines that have held something: a line that has to go makes room for another.
+    pub fn taken(&self) -> usize {
+        self.lines.len()
     }
 
     /// The line to write that was written longest ago and that nobody is writing.
@@ -322,9 +337,10 @@ mod tests {
         cache.written(lines[0], mask(4, 8), true);
         cache.destaged(lines[0]);
         assert_eq!((cache.unwritten(), cache.marks(lines[0]).dirty), (1, mask(4, 8)), "written again meanwhile");
+        assert_eq!(cache.unwritten_bytes(), 8 * SECTOR_BYTES);
         cache.destage(lines[0]);
         cache.destaged(lines[0]);
-        assert_eq!(cache.unwritten(), 0);
+        assert_eq!((cache.unwritten(), cache.unwritten_bytes()), (0, 0));
     }
 
     #[test]

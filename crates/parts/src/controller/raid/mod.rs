@@ -186,6 +186,11 @@ impl BlockCard for Raid {
         if self.array.set(array).is_err() {
             return Err(("the adapter has a driver already".into(), "one driver an adapter".into()));
         }
+        let (unwritten, taken) = (self.clone(), self.clone());
+        let held = move || unwritten.cache.borrow().unwritten_bytes();
+        self.sim.level(&format!("what {} has to write to its drives", self.name), held);
+        let held = move || taken.cache.borrow().taken() as u64 * taken.spec.line_bytes;
+        self.sim.level(&format!("the cache of {}", self.name), held);
         array::start(&self);
         contexts::start(&self);
         read_ahead::start(&self);

@@ -144,6 +144,11 @@ impl Buffer {
         Some(index)
     }
 
+    /// Sectors that wait for the media.
+    pub(super) fn unwritten_sectors(&self) -> u64 {
+        self.cache.iter().map(|waiting| waiting.sectors).sum()
+    }
+
     /// These sectors are on the media.
     pub(super) fn release(&mut self, index: usize, sectors: u64) {
         self.cache[index].sectors -= sectors;

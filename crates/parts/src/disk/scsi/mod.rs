@@ -119,6 +119,9 @@ impl ScsiDisk {
         });
         let target: Rc<dyn Target> = disk.clone();
         bus.attach(id, name, Rc::downgrade(&target))?;
+        let held = disk.clone();
+        let unwritten = move || held.buffer.borrow().unwritten_sectors() * u64::from(BLOCK_BYTES);
+        sim.level(&format!("what {name} has to write to its media"), unwritten);
         let running = disk.clone();
         sim.process(&format!("{name}.firmware"), async move { running.run_firmware().await });
         let running = disk.clone();
