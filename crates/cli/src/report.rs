@@ -25,10 +25,10 @@ pub struct Texts<'a> {
 /// Losses below this share of the time are counted, not listed.
 const LISTED: f64 = 0.005;
 /// Stages that are shown as bars.
-const BARS: usize = 6;
+const BARS: usize = 5;
 /// Columns of a bar, and of what is beside it.
-const BAR: usize = 20;
-const BESIDE_BAR: usize = 30;
+const BAR: usize = 14;
+const BESIDE_BAR: usize = 20;
 
 /// The report of a run that was explained.
 pub fn explained(
@@ -121,9 +121,8 @@ fn bars(latency: &Latency) -> String {
         let share = time.as_ps() as f64 / all;
         let filled = ((share * BAR as f64).round() as usize).min(BAR);
         let bar = if waits { "░" } else { "█" }.repeat(filled);
-        let room = width().saturating_sub(BAR + BESIDE_BAR).max(24);
-        let name = shortened(name, room);
-        format!("  {name:<room$} {:>9} {:>4.0} % {bar}\n", span(mean_ns(time)), 100.0 * share).replace(" \n", "\n")
+        let name = shortened(name, width().saturating_sub(BAR + BESIDE_BAR).max(24));
+        format!("  {:>9} {:>3.0} % {bar:<BAR$} {name}\n", span(mean_ns(time)), 100.0 * share)
     };
     let mut out: String = stages[..shown].iter().map(|(name, waits, time)| line(name, *waits, *time)).collect();
     let rest = stages[shown..].iter().fold(Time::ZERO, |sum, stage| sum + stage.2);

@@ -30,7 +30,7 @@ const RAMP_REQUESTS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
 const REQUESTS: [u64; 2] = [1_200, 400];
 /// Long requests are many events; so many are enough for what a trial of one seed counts.
-const EVENTS_OF_ONE: u64 = 1_500_000;
+const EVENTS_OF_ONE: u64 = 500_000;
 /// Fewer requests say nothing.
 const REQUESTS_MIN: u64 = 32;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
@@ -175,7 +175,8 @@ impl<'a> Trials<'a> {
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
         let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
-        let turns = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let affordable = (most / depth.max(1)).clamp(TURNS, TURNS_WHERE_FULL);
+        let turns = if fullest >= FULL { affordable } else { TURNS };
         let before = (turns * depth).max(RAMP_REQUESTS_MIN);
         // After a long ramp it costs little to count for longer.
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);

@@ -7,11 +7,15 @@ use hopscope_parts::parameters::{Basis, Value};
 
 use super::{Headline, HopGain, Remedy, Rests, with_jobs};
 use crate::blueprint::{Blueprint, numbers_of};
+use crate::quantity;
 use crate::run::Failure;
 use crate::trials::{Gain, Progress, Setting, Trials};
+use crate::whatif::amount::times;
 
 /// Remedies that are shown.
 const REMEDIES: usize = 3;
+/// Sets of numbers that are looked at further.
+const OPEN: usize = 4;
 /// A hop's numbers are looked at where twice its pace gains at least this share of what the leading hop gains.
 const WORTH: f64 = 0.25;
 /// A number that gains less than this is no remedy.
@@ -24,8 +28,9 @@ const HOPS: usize = 3;
 /// A number of parts that are alike: its paths, one a part, and what is written there.
 struct Number {
     paths: Vec<String>,
-    key: String,
     written: String,
+    /// The same twice as good.
+    better: String,
 }
 
 /// What helps most: numbers of the leading hops' parts twice as good, and more requests in flight.
@@ -109,11 +114,9 @@ fn numbers(blueprint: &Blueprint, parts: &[String]) -> Vec<Number> {
     let mut numbers: BTreeMap<(String, String), Number> = BTreeMap::new();
     for part in blueprint.parts().iter().filter(|part| parts.contains(&part.name)) {
         for (key, entry) in numbers_of(&part.parameters) {
+            let Some(better) = better(&entry.written, &entry.value) else { continue };
             let path = format!("{}.{key}", part.name);
-            if faster(&mut blueprint.clone(), &path, 2).is_none() {
-                continue;
-            }
-            let new = || Number { paths: Vec::new(), key: key.clone(), written: entry.written.clone() };
+            let new = || Number { paths: Vec::new(), written: entry.written.clone(), better };
             numbers.entry((part.uses.clone(), key.clone())).or_insert_with(new).paths.push(path);
         }
     }
@@ -145,48 +148,48 @@ fn best_of(
                 }
             }
         }
-        // The most promising only: two thirds of what is gained comes from few numbers.
+        // The most promising only.
         further.sort_by(|a, b| b.0.total_cmp(&a.0));
-        open = further.into_iter().map(|(_, numbers)| numbers).take(2 * REMEDIES).collect();
+        open = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
     }
     Ok(best)
 }
 
 impl Number {
     fn remedy(&self, gain: Gain) -> Remedy {
-        let part = self.paths[0].split('.').next().unwrap_or_default();
-        let many = if self.paths.len() > 1 {
-            format!(" and of the {} others alike", self.paths.len() - 1)
-        } else {
-            String::new()
-        };
-        let change = format!("{part}.{} twice as good{many}", self.key);
+        let others = self.paths.len() - 1;
+        let alike = if others > 0 { format!(", and for the {others} others alike") } else { String::new() };
+        let change = format!("--set {}={}{alike}", self.paths[0], self.better.replace(' ', ""));
         Remedy { change, instead_of: self.written.clone(), gain }
     }
 }
 
-/// The setting with these numbers twice as good; those that a part refuses stay.
+/// The setting with these numbers twice as good.
 fn halved(setting: &Setting, numbers: &[Number]) -> Setting {
     let mut changed = setting.clone();
-    for path in numbers.iter().flat_map(|number| &number.paths) {
-        let _ = faster(&mut changed.blueprint, path, 2);
+    for number in numbers {
+        for path in &number.paths {
+            // It is there, and of the same kind.
+            let _ = changed.blueprint.assign(path, &number.better, None);
+        }
     }
     changed
 }
 
-/// Makes a number so many times as good; nothing where the number has no such sense.
-fn faster(machine: &mut Blueprint, path: &str, times: u64) -> Option<()> {
-    let entry = machine.entry_mut(path).ok()?;
-    let value = match &entry.value {
-        Value::Time(time) => Value::Time(Time::ps(time.as_ps() / times)),
-        Value::Period(period) => Value::Period(Time::ps((period.as_ps() / times).max(1))),
-        Value::Clocks(clocks) => Value::Clocks(clocks / times),
-        Value::Rate(rate) => Value::Rate(rate.checked_mul(times)?),
-        Value::Bytes(_) | Value::Count(_) | Value::Share(_) | Value::Text(_) | Value::Rows(_) => return None,
+/// What is written, twice as good; nothing where a number has no such sense.
+fn better(written: &str, value: &Value) -> Option<String> {
+    let is_better = |text: &String| {
+        let half = |is: u64, was: u64| is < was && is <= was / 2 + 1;
+        match (quantity::parse(text), value) {
+            (Ok(Value::Time(is)), Value::Time(was)) | (Ok(Value::Period(is)), Value::Period(was)) => {
+                half(is.as_ps(), was.as_ps())
+            }
+            (Ok(Value::Clocks(is)), Value::Clocks(was)) => half(is, *was),
+            (Ok(Value::Rate(is)), Value::Rate(was)) => is > *was,
+            _ => false,
+        }
     };
-    let changes = value != entry.value;
-    entry.value = value;
-    changes.then_some(())
+    [0.5, 2.0].into_iter().filter_map(|factor| times(written, factor)).find(is_better)
 }
 
 /// What the answer rests on: the numbers of the leading hops' parts, and what it would be were the assumed ones otherwise.
@@ -238,6 +241,15 @@ pub(super) fn rests(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn twice_as_good_is_half_a_time_and_twice_a_rate_or_frequency() {
+        let of = |written: &str| better(written, &quantity::parse(written).expect("a quantity"));
+        assert_eq!(of("32 us").as_deref(), Some("16 us"));
+        assert_eq!(of("1200 MB/s").as_deref(), Some("2400 MB/s"));
+        assert_eq!((of("33 MHz").as_deref(), of("5400 rpm").as_deref()), (Some("66 MHz"), Some("10800 rpm")));
+        assert_eq!((of("13 clocks").is_some(), of("0 ns"), of("4 KiB")), (true, None, None));
+    }
 
     #[test]
     fn a_star_stands_for_a_number() {

@@ -74,7 +74,7 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
             first.hop
         ),
         Headline::Mixed if lead.is_a_gain() => format!(
-            "Limited by {} most, {gains}; the fullest hop is {}, at work {} of the time.{longest}",
+            "Limited by {} most, {gains}; the fullest hop is {}, at work {} of the time.",
             first.hop,
             fullest.hop,
             share(fullest.busy)

@@ -21,7 +21,7 @@ pub(super) fn amount(value: &Value) -> f64 {
 
 /// The quantity `written`, times a factor; what is counted becomes another whole number if it can. Nothing where
 /// that is no quantity.
-pub(super) fn times(written: &str, factor: f64) -> Option<String> {
+pub(crate) fn times(written: &str, factor: f64) -> Option<String> {
     let written = written.trim();
     let end = written.find(|c: char| !(c.is_ascii_digit() || c == '_' || c == '.')).unwrap_or(written.len());
     let number: f64 = written[..end].replace('_', "").parse().ok()?;

@@ -6,7 +6,7 @@
 //! - `comparison`: given changes, before and after, with both accounts.
 //! - `json`: all of it as one JSON object.
 
-mod amount;
+pub(crate) mod amount;
 mod change;
 mod comparison;
 pub mod json;

@@ -1,6 +1,7 @@
 //! Lives of requests: stages add up to the latency, none is left unsaid, and what a request needed is in its life, also
 //! with many in flight.
 
+mod adapters;
 mod ide;
 mod nvme;
 
@@ -100,7 +101,7 @@ fn lives_on_adapters() {
     for system in ["nic-two-sockets", "gpu-server"] {
         for (job, runtime) in [
             ("--rw=read --bs=16k", "1ms"),
-            ("--rw=read --bs=1m --iodepth=4", "2ms"),
+            ("--rw=read --bs=512k --iodepth=4", "800us"),
             ("--rw=write --bs=64k --iodepth=8", "500us"),
             ("--rw=randwrite --bs=512 --iodepth=32", "300us"),
             ("--rw=rw --bs=4k --iodepth=256", "2ms"),

@@ -1,7 +1,7 @@
 //! What a pace is: with every lane at half its pace, and the workload's own times doubled, a run records the same spans
 //! with every time doubled. A span that a part forgot to ask its lane for shows at once, by name.
 
-mod adapters;
+pub mod adapters;
 mod ide;
 pub mod nvme;
 

@@ -50,7 +50,7 @@ impl Enough {
     pub const ALL: Enough = Enough { at_least: usize::MAX, times_in_flight: 0, requests: usize::MAX, spans: u64::MAX };
     /// Enough to speak for the others.
     pub const FOR_AN_ACCOUNT: Enough =
-        Enough { at_least: 200, times_in_flight: 10, requests: FOR_P99, spans: 4_000_000 };
+        Enough { at_least: 200, times_in_flight: 10, requests: FOR_P99, spans: 1_500_000 };
 }
 
 /// A stretch of requests' lives.

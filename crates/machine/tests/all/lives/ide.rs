@@ -27,7 +27,7 @@ fn a_read_contains_its_seek_and_its_media_read_at_every_depth() {
         let two = TWO_DISKS.contains(&system);
         for depth in DEPTHS {
             let on_both = if two { " --name=a --filename=disk --name=b --filename=disk2" } else { "" };
-            let job = format!("--rw=randread --bs=4k --iodepth={depth} --time_based --runtime=5s{on_both}");
+            let job = format!("--rw=randread --bs=4k --iodepth={depth} --time_based --runtime=3s{on_both}");
             let lived = lives(system, &job);
             let words = format!("{system} at depth {depth}\n{}", table(&lived.latency));
             // Eight sectors of three hundred or so, 9 ms a seek, half a revolution of 11 ms.

@@ -12,7 +12,7 @@ const GPU: &str = "gpu-server";
 const SATA: &str = "sata-ssd";
 const BENCH: &str = "pcie-bench-sandy-bridge";
 
-fn changed(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
+pub fn changed(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
     let (mut blueprint, jobs) = read_as(system, ("", ""), &format!("{options} --time_based"));
     for change in changes {
         assert!(blueprint.set(change).is_ok(), "{change}");
@@ -21,7 +21,7 @@ fn changed(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job
 }
 
 /// Interrupts, moderated by time and by count, and completions that are gathered.
-const INTERRUPTS: [&str; 7] = [
+pub const INTERRUPTS: [&str; 7] = [
     "driver.completions=interrupt",
     "driver.interrupt=1 us",
     "nic.tx.moderation.count=8 packets",
