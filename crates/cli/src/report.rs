@@ -215,7 +215,10 @@ fn lane_lines(account: &Account, lane: &LaneAccount) -> String {
     };
     let mut out = match &lane.capacity {
         Some(capacity) => {
-            let head = format!("\n{}: {} MB/s, {}", lane.lane, digits(capacity.bytes_per_second / 1e6), capacity.how);
+            // A rate that is given as such is said once.
+            let is_rate = capacity.how.split(' ').count() == 2;
+            let how = if is_rate { String::new() } else { format!(", {}", capacity.how) };
+            let head = format!("\n{}: {} MB/s{how}", lane.lane, digits(capacity.bytes_per_second / 1e6));
             format!("{}\n", bold(&head)) + &line("", "capacity", 1.0)
         }
         None => format!("\n{}\n", bold(&lane.lane)),

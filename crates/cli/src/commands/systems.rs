@@ -76,16 +76,14 @@ impl Args {
                 "choices": choices_json(&chosen),
             })));
         }
-        let mut out = bold(&system.title) + "\n";
-        if let Some(study) = &system.study {
-            out += &format!("study {study}; ");
-        }
+        let mut out = bold(wrapped(&system.title, "").trim_end()) + "\n";
+        let study = system.study.as_ref().map_or(String::new(), |study| format!("study {study}; "));
         let devices = alike(devices.iter().map(String::as_str), |device| uses(&system, device));
         let devices: Vec<String> = devices.iter().map(|names| together(names)).collect();
-        let said =
-            format!("devices: {} (a job without filename= is for {})", devices.join(", "), system.default_target);
+        let (devices, target) = (devices.join(", "), &system.default_target);
+        let said = format!("{study}devices: {devices} (a job without filename= is for {target})");
         out += &(wrapped(&said, "") + "\n");
-        out += &table(&["part", "is", "plugged into"], 1, part_rows(&system));
+        out += &table(&["part", "is", "plugged into"], 2, part_rows(&system));
         let links = system.links();
         if !links.is_empty() {
             let header = ["link", "trained to", "port", "slot", "device", "payload"];
@@ -142,13 +140,24 @@ fn summary(system: &Blueprint, numbers: &[(String, &Entry)], chosen: &[(String, 
         counted.expect("there are four bases").1 += 1;
     }
     let counts = counts.iter().filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
-    let said = format!("numbers: {}, {} (--numbers lists them)", numbers.len(), counts.collect::<Vec<_>>().join(", "));
-    let value = |path| chosen.iter().find(|(known, _)| known == path).map_or("", |(_, entry)| &entry.written);
+    let said = format!("{} numbers: {} (--numbers lists them)", numbers.len(), counts.collect::<Vec<_>>().join(", "));
+    wrapped(&said, "") + &choice_rows(system, chosen)
+}
+
+/// Choices, those of parts that are alike and chose alike as one row.
+fn choice_rows(system: &Blueprint, chosen: &[(String, &Entry)]) -> String {
+    let value = |path: &str| chosen.iter().find(|(known, _)| known == path).map_or("", |(_, entry)| &entry.written);
     let groups = alike(chosen.iter().map(|(path, _)| path.as_str()), |path| (uses(system, path), value(path)));
-    let rows: Vec<Vec<String>> =
-        groups.iter().map(|paths| vec![together(paths), value(paths[0]).to_string()]).collect();
-    let choices = if rows.is_empty() { String::new() } else { format!("\n{}", table(&["choice", "value"], 1, rows)) };
-    wrapped(&said, "") + &choices
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for paths in groups {
+        let (parts, keys): (Vec<&str>, Vec<&str>) = paths.iter().filter_map(|path| path.split_once('.')).unzip();
+        let (parts, choice) = (together(&parts), format!("{}={}", together(&keys), value(paths[0])));
+        match rows.iter_mut().find(|row| row[0] == parts) {
+            Some(row) => row[1] += &format!(", {choice}"),
+            None => rows.push(vec![parts, choice]),
+        }
+    }
+    if rows.is_empty() { String::new() } else { format!("\n{}", table(&["part", "choices"], 1, rows)) }
 }
 
 /// A rate and a width, as `lspci` writes them.

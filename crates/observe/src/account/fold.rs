@@ -196,11 +196,16 @@ fn how(bytes: u64, per: Time) -> String {
     }
     let rate = bytes as f64 / per.as_seconds_f64();
     let (rate, unit) = match rate {
+        rate if rate >= 1e12 => (rate / 1e12, "TB/s"),
         rate if rate >= 1e9 => (rate / 1e9, "GB/s"),
         rate if rate >= 1e6 => (rate / 1e6, "MB/s"),
         rate => (rate / 1e3, "kB/s"),
     };
-    let decimals = if rate >= 100.0 { 1 } else { 2 };
+    let decimals = match rate {
+        rate if rate >= 100.0 => 1,
+        rate if rate >= 10.0 => 2,
+        _ => 3,
+    };
     format!("{rate:.decimals$} {unit}")
 }
 
@@ -235,5 +240,6 @@ mod tests {
         assert_eq!(how(133_333_333, Time::ms(1_000)), "133.3 MB/s");
         assert_eq!(how(512, Time::us(13)), "39.38 MB/s");
         assert_eq!(how(1, Time::us(2)), "500.0 kB/s");
+        assert_eq!(how(2_000_000_000_000, Time::ms(1_000)), "2.000 TB/s");
     }
 }
