@@ -2,10 +2,13 @@
 
 use hopscope_machine::measured::{Beside, Ceiling, Comparison, Row};
 
-use crate::tables::{bold, digits, span, wrapped};
+use crate::tables::{bold, digits, shortened, span, width, wrapped};
 
 /// Jobs, direction by direction, that are listed one by one.
 const LISTED: usize = 8;
+/// Columns of the figures of a ceiling; and the least for the name before them.
+const FIGURES: usize = 56;
+const NAME: usize = 18;
 
 /// What stands directly under the headline of a report: what makes the measurement another thing than the simulation,
 /// and how far apart they are.
@@ -36,8 +39,8 @@ fn figures(comparison: &Comparison) -> String {
     let several = comparison.rows.len() > 1;
     if comparison.rows.len() <= LISTED {
         for Row { measured, side, throughput, iops, latency_ns, .. } in &comparison.rows {
-            let name: String = measured.chars().take(60).collect();
-            out += &format!("{name}: {side}\n");
+            let room = width().saturating_sub(side.len() + 2);
+            out += &format!("{}: {side}\n", shortened(measured, room));
             out += &line("throughput", throughput, mb);
             out += &line("IOPS", iops, digits);
             out += &line("mean latency", latency_ns, span);
@@ -68,18 +71,21 @@ fn ceilings(comparison: &Comparison) -> String {
     let got = comparison.throughput.measured.unwrap_or(0.0);
     let together = if comparison.rows.len() > 1 { ", all jobs together" } else { "" };
     let mut out = format!("\n{}\n", bold(&format!("What each hop could carry of this workload{together}")));
-    out += &format!("  {:<20}{:>9}{:>17}{:>15}{:>15}\n", "", "busy", "at this size", "at all", "measured");
-    for hop in &comparison.ceilings {
+    let hops = comparison.ceilings_alike();
+    let longest = hops.iter().map(|hop| hop.lane.chars().count()).max().unwrap_or(0);
+    let room = longest.min(width().saturating_sub(FIGURES + 2)).max(NAME);
+    out += &format!("  {:<room$}{:>9}{:>17}{:>15}{:>15}\n", "", "busy", "at this size", "at all", "measured");
+    for hop in &hops {
         let Ceiling { lane, busy_share, at_this_size, capacity, .. } = hop;
-        let name: String = lane.chars().take(20).collect();
+        let name = shortened(lane, room);
         let busy = format!("{:.1} %", 100.0 * busy_share);
         let at_this_size = at_this_size.map_or("not waited for".to_string(), mb);
         let capacity = capacity.map_or(String::new(), mb);
         let share = hop.lowest().map_or(String::new(), |limit| format!("{:.1} %", 100.0 * got / limit));
-        let line = format!("  {name:<20}{busy:>9}{at_this_size:>17}{capacity:>15}{share:>15}");
+        let line = format!("  {name:<room$}{busy:>9}{at_this_size:>17}{capacity:>15}{share:>15}");
         out += &(line.trim_end().to_string() + "\n");
     }
-    if comparison.ceilings.iter().any(|hop| hop.at_this_size.is_none()) {
+    if hops.iter().any(|hop| hop.at_this_size.is_none()) {
         out += &wrapped(
             "not waited for: no request's way goes through this hop, so that it may be busy and limit nothing",
             "  ",

@@ -73,9 +73,6 @@ pub fn explained(
     for lane in &account.lanes {
         out += &lane_lines(account, lane);
     }
-    if !account.path.is_empty() {
-        out += &path_lines(account);
-    }
     out + &latency.map_or(String::new(), |latency| latency_lines(&latency))
 }
 
@@ -215,7 +212,10 @@ fn lane_lines(account: &Account, lane: &LaneAccount) -> String {
     };
     let mut out = match &lane.capacity {
         Some(capacity) => {
-            let head = format!("\n{}: {} MB/s, {}", lane.lane, digits(capacity.bytes_per_second / 1e6), capacity.how);
+            // A rate that is given as such is said once.
+            let is_rate = capacity.how.split(' ').count() == 2;
+            let how = if is_rate { String::new() } else { format!(", {}", capacity.how) };
+            let head = format!("\n{}: {} MB/s{how}", lane.lane, digits(capacity.bytes_per_second / 1e6));
             format!("{}\n", bold(&head)) + &line("", "capacity", 1.0)
         }
         None => format!("\n{}\n", bold(&lane.lane)),
@@ -239,19 +239,6 @@ fn lane_lines(account: &Account, lane: &LaneAccount) -> String {
             lane.entries.iter().filter(|e| e.class == Use::Payload).map(|e| e.phase.as_str()).collect();
         let what = if lane.capacity.is_some() { "delivered" } else { "bytes of the user" };
         out += &line("", &format!("{what} ({})", phases.join(", ")), payload.as_ps() as f64 / whole);
-    }
-    out
-}
-
-fn path_lines(account: &Account) -> String {
-    let whole = account.path.iter().fold(Time::ZERO, |sum, entry| sum + entry.time).as_ps() as f64;
-    let mut out = format!("\n{}\n", bold("The critical path: what had to end before anything else could go on"));
-    let shown = |entry: &&Entry| entry.time.as_ps() as f64 / whole >= LISTED;
-    for entry in account.path.iter().filter(shown) {
-        let what = format!("{}: {}", entry.lane, entry.phase);
-        let room = width().saturating_sub(24).max(24);
-        let what = shortened(&what, room);
-        out += &format!("  {what:<room$} {:>7.2} %\n", 100.0 * entry.time.as_ps() as f64 / whole);
     }
     out
 }

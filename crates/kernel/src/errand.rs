@@ -76,6 +76,9 @@ impl Sim {
     /// The current process works for all of these requests from now on; for nobody where there are none. Of neighbours
     /// that belong to one request the last counts.
     pub fn take_up_all(&self, errands: impl IntoIterator<Item = Errand>) {
+        if !self.shared.core.borrow().observed() {
+            return;
+        }
         self.take_up(Errand::NOBODY);
         let mut before = Errand::NOBODY;
         for errand in errands {

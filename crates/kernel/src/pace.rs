@@ -31,6 +31,7 @@ impl Pace {
     }
 
     /// Whether it changes nothing.
+    #[inline]
     pub const fn is_one(self) -> bool {
         self.times == self.over
     }

@@ -280,7 +280,7 @@ impl Blueprint {
     pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
         let known: Vec<String> = self.numbers().into_iter().chain(self.choices()).map(|(path, _)| path).collect();
         let missing = || {
-            let help = format!("{} (`hopscope systems NAME` lists all of them)", did_you_mean(path, &known));
+            let help = format!("{} (`hopscope systems NAME --numbers` lists all of them)", did_you_mean(path, &known));
             Problem::nowhere(format!("there is no number `{path}`")).help(help)
         };
         let (part, key) = path.split_once('.').ok_or_else(missing)?;

@@ -36,8 +36,9 @@ const WARM_UP_MIN: f64 = 0.05;
 const FIRST: Time = Time::us(1);
 /// A level may change by this part of the share that is asked for, and so may the rate.
 const MOVES_MAX: f64 = 0.5;
-/// Jobs without an end end after so many requests, too.
-const REQUESTS_MAX: u64 = 1_000_000;
+/// Jobs without an end end after so many requests, and so many bytes, too.
+const REQUESTS_MAX: f64 = 1e6;
+const BYTES_MAX: f64 = 8e9;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
@@ -155,7 +156,7 @@ pub(crate) fn advance(
             Some(Stop::Converged) => settled = Some(sim.now()),
             _ => {}
         }
-        if !span.has_runtime && transfers.batches().count() >= REQUESTS_MAX {
+        if !span.has_runtime && of_the_limit(&transfers.batches()) >= 1.0 {
             break Stop::Limit;
         }
     };
@@ -166,6 +167,15 @@ pub(crate) fn advance(
     transfers.begin_with(window.unwrap_or(0));
     let stop = if stop == Stop::Limit && unsettled.is_none() { Stop::Converged } else { stop };
     Ok(Ending { stop, unsettled, settled })
+}
+
+/// How much of what jobs without an end may do is done.
+fn of_the_limit(batches: &Batches) -> f64 {
+    share_of_the_limit(batches.count(), batches.bytes())
+}
+
+fn share_of_the_limit(requests: u64, bytes: u64) -> f64 {
+    (requests as f64 / REQUESTS_MAX).max(bytes as f64 / BYTES_MAX)
 }
 
 /// Runs in slices between which somebody may interrupt; the same to the bit as in one go.
@@ -185,7 +195,7 @@ impl Slices {
             let (end, before) = (until.min(sim.now().saturating_add(self.length)), sim.counts().events);
             let ended = sim.run(end);
             match sim.counts().events - before {
-                events if events < EVENTS_MIN => self.length = self.length.saturating_add(self.length),
+                events if events < EVENTS_MIN && end < until => self.length = self.length.saturating_add(self.length),
                 events if events > EVENTS_MAX => self.length = Time::ps(self.length.as_ps() / 2 + 1),
                 _ => {}
             }
@@ -332,8 +342,9 @@ impl Watch<'_> {
         }
         let (now, times) = (self.sim.now(), drift.to / drift.change());
         let lasts = Time::ps(((now - window.from).as_ps() as f64 * times) as u64);
-        let requests = times * window.count as f64 + self.transfers.batches().count() as f64;
-        let outlasts = now.saturating_add(lasts) > self.end || !self.has_runtime && requests > REQUESTS_MAX as f64;
+        let done = of_the_limit(&self.transfers.batches());
+        let share = done + times * share_of_the_limit(window.count, window.bytes);
+        let outlasts = now.saturating_add(lasts) > self.end || !self.has_runtime && share > 1.0;
         outlasts.then_some(lasts)
     }
 }

@@ -34,7 +34,6 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
             "throughput_if_worse_and_better": diagnosis.rests.moves,
             "study": diagnosis.rests.study,
         })),
-        "critical_path": account.path.iter().map(entry).collect::<Vec<_>>(),
         "latency": explained.latency.as_ref().map(|latency| {
             let mut mean = split(&latency.mean);
             mean["median"] = split(&latency.median);

@@ -3,6 +3,8 @@
 //! Lanes are alike where their names differ in nothing but numbers and their parts have the same data: the channels of a
 //! drive, the drives of a server. A hop of several lanes is named with a star for each number: `drive*.channel*`.
 
+use std::collections::BTreeSet;
+
 use hopscope_kernel::{Pace, Sim};
 
 use crate::blueprint::Part;
@@ -76,8 +78,8 @@ pub fn pace(text: &str) -> Option<Pace> {
     Pace::new(times, over).filter(|pace| (0.001..=1000.0).contains(&pace.as_f64()))
 }
 
-/// The name with a star for every number.
-fn starred(name: &str) -> String {
+/// The name with a star for every number. Names that are alike have it in common.
+pub fn starred(name: &str) -> String {
     let mut starred = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -98,6 +100,30 @@ fn common(names: &[&str]) -> String {
             if pieces.iter().all(|pieces| pieces[at] == first) { first } else { "*" }
         })
         .collect()
+}
+
+/// Several names that differ only in numbers, as one: `drive0..7`, `link0..2,4..7`.
+pub fn together(names: &[&str]) -> String {
+    let pieces: Vec<Vec<&str>> = names.iter().map(|name| pieces(name)).collect();
+    let Some(first) = pieces.first() else { return String::new() };
+    (0..first.len()).map(|at| ranges(&pieces.iter().map(|pieces| pieces[at]).collect::<Vec<_>>())).collect()
+}
+
+/// The numbers at one place of several names, those that follow each other as a range; words are the same in all.
+fn ranges(pieces: &[&str]) -> String {
+    let numbers: Option<BTreeSet<u64>> = pieces.iter().map(|piece| piece.parse().ok()).collect();
+    let Some(numbers) = numbers.filter(|_| pieces.iter().any(|piece| piece != &pieces[0])) else {
+        return pieces[0].to_string();
+    };
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let word = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}..{last}") };
+    ranges.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
 /// A name cut into numbers and what is between them.
@@ -122,6 +148,19 @@ mod tests {
         assert_eq!(common(&["drive0.channel0", "drive0.channel1"]), "drive0.channel*");
         assert_eq!(common(&["drive0.channel0", "drive10.channel1"]), "drive*.channel*");
         assert_eq!(starred("drive10.channel1.die0"), "drive*.channel*.die*");
+    }
+
+    #[test]
+    fn names_that_differ_in_numbers_are_written_together() {
+        assert_eq!(together(&["drive"]), "drive");
+        assert_eq!(together(&["drive7"]), "drive7");
+        assert_eq!(together(&["drive9", "drive10", "drive11"]), "drive9..11");
+        assert_eq!(together(&["link4", "link0", "link1", "link2", "link5"]), "link0..2,4..5");
+        assert_eq!(together(&["scsi0.id0", "scsi1.id0", "scsi0.id1", "scsi1.id1"]), "scsi0..1.id0..1");
+        assert_eq!(together(&["pci2.slot0", "pci2.slot3"]), "pci2.slot0,3");
+        // Longer than any number.
+        assert_eq!(together(&["a99999999999999999999", "a99999999999999999999"]), "a99999999999999999999");
+        assert_eq!(together(&[]), "");
     }
 
     #[test]

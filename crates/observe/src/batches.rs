@@ -113,6 +113,11 @@ impl Batches {
         self.batches.len() as u64 * self.size + self.filling.count
     }
 
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        joined(&self.batches).bytes + self.filling.bytes
+    }
+
     /// When a batch begins.
     fn begin(&self, batch: usize) -> Time {
         batch.checked_sub(1).map_or(self.start, |before| self.batches[before].end)

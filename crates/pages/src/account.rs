@@ -1,4 +1,4 @@
-//! The loss account in figures: every lane at a glance, lane by lane, over time; the critical path; latencies.
+//! The loss account in figures: every lane at a glance, lane by lane, over time; latencies.
 
 use hopscope_kernel::Time;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
@@ -296,59 +296,6 @@ pub fn utilisation(account: &Account) -> Figure {
         behind: Behind::Table(table),
         width_min: 760,
     }
-}
-
-/// The critical path as a cascade; nothing where no request ended.
-pub fn path(account: &Account) -> Option<Figure> {
-    let all = whole(&account.path);
-    if all == Time::ZERO {
-        return None;
-    }
-    let entries: Vec<&Entry> = account.path.iter().collect();
-    let (own, small) = split_path(&entries, all);
-    let step = |name: String, about: String, class: &'static str, time: Time| Step {
-        name,
-        about,
-        class,
-        amount: 100.0 * share(time, all),
-        figure: format!("{:.2} %", 100.0 * share(time, all)),
-        share: span(time),
-    };
-    let mut steps: Vec<Step> = own
-        .iter()
-        .map(|entry| step(words(entry).0, format!("at {}", entry.lane), style(entry.class), entry.time))
-        .collect();
-    if !small.is_empty() {
-        let time = small.iter().fold(Time::ZERO, |sum, entry| sum + entry.time);
-        steps.push(step(format!("{} smaller ones", small.len()), "see the table".into(), "idle", time));
-    }
-    let first = step("the whole path".into(), "back from the last completion".into(), "whole", all);
-    let named: Vec<String> = steps.iter().take(3).map(|s| format!("{} {}: {}", s.name, s.about, s.figure)).collect();
-    let drawing = waterfall::draw(&Waterfall {
-        title: "The critical path".into(),
-        description: format!("The largest: {}.", named.join("; ")),
-        whole: first,
-        steps,
-        left: None,
-        unit: "% of path",
-    });
-    Some(Figure {
-        id: "path".into(),
-        drawing,
-        caption: String::new(),
-        kind: Kind::Marks,
-        data: account.path.iter().map(entry_json).collect(),
-        behind: Behind::Table(entry_table("path-table", "The critical path", &account.path, None)),
-        width_min: 340,
-    })
-}
-
-fn split_path<'a>(entries: &[&'a Entry], all: Time) -> (Vec<&'a Entry>, Vec<&'a Entry>) {
-    let mut sorted = entries.to_vec();
-    sorted.sort_by_key(|entry| std::cmp::Reverse(entry.time));
-    let own = sorted.iter().take(2 * BARS_MAX).filter(|entry| share(entry.time, all) >= OWN_BAR).count();
-    let small = sorted.split_off(own);
-    (sorted, small)
 }
 
 /// Where a request's time went: all of them, those about the median, those about the 99th percentile.

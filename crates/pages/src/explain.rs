@@ -56,7 +56,7 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     let leading = diagnosis.and_then(Diagnosis::leading);
     let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
     sections.extend(diagnosis.map(profile));
-    sections.extend(path_section(account, limiting));
+    sections.extend(limiting_section(account, limiting));
     sections.push(losses(account, limiting));
     if let Some(latency) = &explained.latency_alike() {
         let figure = account::latency(latency);
@@ -144,14 +144,11 @@ fn profile(diagnosis: &Diagnosis) -> Section {
     Section::new("profile", "What limits, as trials confirm it").words(words).block(Block::Table(table))
 }
 
-/// The critical path, and beside it the hop that most of it goes through.
-fn path_section(account: &Account, limiting: Option<&LaneAccount>) -> Option<Section> {
-    let words = "The account of a hop says what it did. The critical path is what had to end before anything else could go \
-                 on: to make the run faster, something on it has to become faster.";
-    let mut figures = vec![account::path(account)?];
-    figures.extend(limiting.map(|lane| account::lane(account, lane)));
-    let title = if limiting.is_some() { "The critical path, and the bottleneck" } else { "The critical path" };
-    Some(Section::new("critical-path", title).words(words).block(Block::Figures(figures, 2)))
+/// The account of the hop that gains most.
+fn limiting_section(account: &Account, limiting: Option<&LaneAccount>) -> Option<Section> {
+    let words = "What it did, and what it waited for. What it would gain is in the table above.";
+    let figure = account::lane(account, limiting?);
+    Some(Section::new("limiting", "The hop that limits most").words(words).block(Block::Figures(vec![figure], 2)))
 }
 
 /// A waterfall for each hop, those that carry bytes at a rate of their own first.

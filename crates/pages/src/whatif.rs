@@ -339,10 +339,6 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     let glance = "Every hop at a glance: before, and after.";
     let overviews = both(&|account| Some(account::overview(account)));
     sections.push(Section::new("glance", "Every hop").words(glance).block(Block::Figures(overviews, 1)));
-    let paths = both(&|account| account::path(account));
-    if !paths.is_empty() {
-        sections.push(Section::new("critical-path", "The critical path").block(Block::Figures(paths, 2)));
-    }
     let mut hops = Section::new("losses", "Where the rest went, hop by hop");
     for name in lane_names(accounts.each_ref()) {
         let figures = both(&|account| {

@@ -1,29 +1,35 @@
 //! `hopscope systems`: which machines are there?
 
 use hopscope_machine::blueprint::{Blueprint, Part};
+use hopscope_machine::hops::{starred, together};
 use hopscope_machine::library::TextOf;
 use hopscope_machine::problem::Problems;
 use hopscope_machine::system_file;
 use hopscope_parts::bus::pcie::Training;
+use hopscope_parts::parameters::Entry;
 use serde_json::{Map, json};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{self, Data, reading};
 use crate::listing::list;
-use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table};
+use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
   hopscope systems
   hopscope systems piix4e-one-disk
+  hopscope systems piix4e-one-disk --numbers
   hopscope systems my-machine.toml --json";
 
-/// List the machines there are, or show the parts, the wires and every number of one
+/// List the machines there are, or show the parts, the wires and the numbers of one
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A system, or a system file; all of them if there is none
     name: Option<String>,
+    /// Every number and every choice, and why it is what it is
+    #[arg(long, requires = "name")]
+    numbers: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -70,27 +76,88 @@ impl Args {
                 "choices": choices_json(&chosen),
             })));
         }
-        let mut out = bold(&system.title) + "\n";
-        if let Some(study) = &system.study {
-            out += &format!("study {study}; ");
-        }
-        out +=
-            &format!("devices: {} (a job without filename= is for {})\n\n", devices.join(", "), system.default_target);
-        out += &table(&["part", "is", "plugged into"], 1, rows(&system));
-        let links: Vec<_> = system.links().iter().map(link_row).collect();
+        let mut out = bold(wrapped(&system.title, "").trim_end()) + "\n";
+        let study = system.study.as_ref().map_or(String::new(), |study| format!("study {study}; "));
+        let devices = alike(devices.iter().map(String::as_str), |device| uses(&system, device));
+        let devices: Vec<String> = devices.iter().map(|names| together(names)).collect();
+        let (devices, target) = (devices.join(", "), &system.default_target);
+        let said = format!("{study}devices: {devices} (a job without filename= is for {target})");
+        out += &(wrapped(&said, "") + "\n");
+        out += &table(&["part", "is", "plugged into"], 2, part_rows(&system));
+        let links = system.links();
         if !links.is_empty() {
-            out += &format!("\n{}", table(&["link", "trained to", "port", "slot", "device", "payload"], 1, links));
+            let header = ["link", "trained to", "port", "slot", "device", "payload"];
+            out += &format!("\n{}", table(&header, 1, link_rows(&system, &links)));
         }
-        out += &format!("\n{}{}", numbers(&all), choices(&chosen));
+        out += "\n";
+        out += &if self.numbers { numbers(&all) + &choices(&chosen) } else { summary(&system, &all, &chosen) };
         Ok(Answer::text(out))
     }
 }
 
-fn rows(system: &Blueprint) -> impl Iterator<Item = Vec<String>> {
-    system.parts().iter().map(|part| {
-        let wires: Vec<String> = part.plugs().map(|(plug, port)| format!("{plug} {port}")).collect();
-        vec![part.name.clone(), part.uses.clone(), wires.join(", ")]
-    })
+/// The part file of the part that a path begins with.
+fn uses<'a>(system: &'a Blueprint, path: &str) -> &'a str {
+    let part = path.split('.').next().unwrap_or(path);
+    system.parts().iter().find(|known| known.name == part).map_or("", |part| &part.uses)
+}
+
+/// Names that differ only in numbers, where `what` is the same of them, in the order of the first ones.
+fn alike<'a, K: PartialEq>(names: impl Iterator<Item = &'a str>, what: impl Fn(&'a str) -> K) -> Vec<Vec<&'a str>> {
+    let mut groups: Vec<((String, K), Vec<&str>)> = Vec::new();
+    for name in names {
+        let key = (starred(name), what(name));
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((key, vec![name])),
+        }
+    }
+    groups.into_iter().map(|(_, names)| names).collect()
+}
+
+/// Parts that are alike, and plugged in alike, as one row.
+fn part_rows(system: &Blueprint) -> Vec<Vec<String>> {
+    let part = |name: &str| system.parts().iter().find(|part| part.name == name).expect("the name is a part's");
+    let shape = |name| (&part(name).uses, part(name).plugs().map(|(_, port)| starred(&port)).collect::<Vec<_>>());
+    let groups = alike(system.parts().iter().map(|part| part.name.as_str()), shape);
+    let row = |names: &Vec<&str>| {
+        let first = part(names[0]);
+        let wires = first.plugs().enumerate().map(|(at, (plug, _))| {
+            let ports: Vec<String> = names.iter().filter_map(|name| Some(part(name).plugs().nth(at)?.1)).collect();
+            format!("{plug} {}", together(&ports.iter().map(String::as_str).collect::<Vec<_>>()))
+        });
+        let wires = wires.collect::<Vec<_>>().join(", ");
+        let count = if names.len() > 1 { format!("{} x ", names.len()) } else { String::new() };
+        vec![together(names), format!("{count}{}", first.uses), wires]
+    };
+    groups.iter().map(row).collect()
+}
+
+/// How many numbers there are by basis, and the choices, those of alike parts as one row.
+fn summary(system: &Blueprint, numbers: &[(String, &Entry)], chosen: &[(String, &Entry)]) -> String {
+    let mut counts: Vec<(&str, usize)> = ["source", "measured", "fitted", "assumed"].map(|word| (word, 0)).to_vec();
+    for (_, entry) in numbers {
+        let counted = counts.iter_mut().find(|(word, _)| *word == entry.basis.word());
+        counted.expect("there are four bases").1 += 1;
+    }
+    let counts = counts.iter().filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
+    let said = format!("{} numbers: {} (--numbers lists them)", numbers.len(), counts.collect::<Vec<_>>().join(", "));
+    wrapped(&said, "") + &choice_rows(system, chosen)
+}
+
+/// Choices, those of parts that are alike and chose alike as one row.
+fn choice_rows(system: &Blueprint, chosen: &[(String, &Entry)]) -> String {
+    let value = |path: &str| chosen.iter().find(|(known, _)| known == path).map_or("", |(_, entry)| &entry.written);
+    let groups = alike(chosen.iter().map(|(path, _)| path.as_str()), |path| (uses(system, path), value(path)));
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for paths in groups {
+        let (parts, keys): (Vec<&str>, Vec<&str>) = paths.iter().filter_map(|path| path.split_once('.')).unzip();
+        let (parts, choice) = (together(&parts), format!("{}={}", together(&keys), value(paths[0])));
+        match rows.iter_mut().find(|row| row[0] == parts) {
+            Some(row) => row[1] += &format!(", {choice}"),
+            None => rows.push(vec![parts, choice]),
+        }
+    }
+    if rows.is_empty() { String::new() } else { format!("\n{}", table(&["part", "choices"], 1, rows)) }
 }
 
 /// A rate and a width, as `lspci` writes them.
@@ -98,11 +165,20 @@ fn speed((bytes_per_second, lanes): (u64, u64)) -> String {
     format!("{} GT/s x{lanes}", bytes_per_second as f64 * 8e-9)
 }
 
-fn link_row((name, training): &(String, Training)) -> Vec<String> {
+/// Links that are alike, and trained alike, as one row.
+fn link_rows(system: &Blueprint, links: &[(String, Training)]) -> Vec<Vec<String>> {
+    let cells = |name: &str| -> Vec<String> {
+        links.iter().find(|(known, _)| known == name).map_or(Vec::new(), |(_, training)| link_cells(training))
+    };
+    let groups = alike(links.iter().map(|(name, _)| name.as_str()), |name| (uses(system, name), cells(name)));
+    groups.iter().map(|names| [vec![together(names)], cells(names[0])].concat()).collect()
+}
+
+fn link_cells(training: &Training) -> Vec<String> {
     let low = if training.is_low() { " (low)" } else { "" };
     let Training { trained, port, slot, device, payload_max, .. } = *training;
     let trained = format!("{}{low}", speed(trained));
-    vec![name.clone(), trained, speed(port), speed(slot), speed(device), format!("{payload_max} B")]
+    vec![trained, speed(port), speed(slot), speed(device), format!("{payload_max} B")]
 }
 
 fn link_json((name, training): &(String, Training)) -> serde_json::Value {

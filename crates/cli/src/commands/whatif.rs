@@ -301,8 +301,6 @@ fn comparison(compared: &Comparison) -> String {
     let alike = [&compared.before, &compared.after].map(|side| side.explained.alike());
     let accounts = alike.each_ref();
     out += &format!("\n{}\n{}", bold("Lanes, shares of the time"), lanes(accounts));
-    let paths = accounts.map(|account| account.path.iter().map(|entry| (String::new(), entry)).collect());
-    out += &format!("\n{}\n{}", bold("The critical path, share of the time"), entries(paths, accounts));
     let losses = accounts.map(|account| losses(account).collect());
     out + &format!("\n{}\n{}", bold("The largest losses of lanes, share of the time"), entries(losses, accounts))
 }

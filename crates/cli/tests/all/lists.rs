@@ -46,12 +46,37 @@ fn every_system_in_the_list_can_be_shown_and_run() {
             }
         }
         let plain = text(&["systems", name]);
-        assert!(plain.contains(numbers[0]["name"].as_str().unwrap()), "{plain}");
+        assert!(plain.contains(&format!("\n{} numbers: ", numbers.len())), "{plain}");
+        assert!(plain.lines().count() <= 40 && plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
+        let all = text(&["systems", name, "--numbers"]);
+        assert!(all.contains(numbers[0]["name"].as_str().unwrap()), "{all}");
         for command in ["run", "explain"] {
             let ran = hopscope(&[command, name, "--rw=read", "--bs=64k", "--runtime=50ms"]);
             assert_eq!(ran.code, 0, "{ran:?}");
         }
     }
+}
+
+#[test]
+fn parts_and_links_that_are_alike_are_one_row() {
+    let plain = text(&["systems", "nvme-server"]);
+    let row = |begin: &str| plain.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{plain}"));
+    assert!(row("drive0..7 ").contains(" 8 x drive/enterprise-gen5-3.84tb "), "{plain}");
+    assert!(row("drive0..7 ").ends_with(" at link0..7.device"), "{plain}");
+    assert!(row("driver0..7 ").contains(" 8 x driver/linux-io-uring "), "{plain}");
+    assert!(row("driver8 ").contains(" driver/cuda "), "{plain}");
+    assert!(row("link0..7 ").contains(" 32 GT/s x4 ") && row("link8 ").contains(" 32 GT/s x16 "), "{plain}");
+    assert!(plain.contains("\ndrive0..7   flash.state=fresh, pcie.ordering=relaxed\n"), "{plain}");
+    // What is not alike in its training stands by itself.
+    let text_of = include_str!("../../../../data/systems/nvme-server.toml");
+    let link = "[part.link3]\nuse   = \"bus/pcie-link\"\nat    = \"switch.port3\"\nwidth = { value = \"4 lanes\"";
+    assert!(text_of.contains(link), "the link that is made narrower");
+    let folder = tempfile::TempDir::new().unwrap();
+    let low = folder.path().join("low.toml");
+    std::fs::write(&low, text_of.replace(link, &link.replace("4 lanes", "2 lanes"))).unwrap();
+    let plain = text(&["systems", low.to_str().unwrap()]);
+    assert!(plain.contains("\nlink0..2,4..7  32 GT/s x4 ") && plain.contains("\nlink3 "), "{plain}");
+    assert!(plain.contains("32 GT/s x2 (low)"), "{plain}");
 }
 
 #[test]

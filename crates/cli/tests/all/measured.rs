@@ -220,3 +220,17 @@ fn a_job_that_polls_is_run_with_a_driver_that_does_and_psync_at_depth_one() {
     assert!(polls.contains("hipri: driver polls, as driver/linux-io-uring-polled"), "{polls}");
     assert_ne!(waits.lines().next(), polls.lines().next());
 }
+
+#[test]
+fn the_ceilings_have_one_row_for_lanes_that_are_alike() {
+    let job = ["nvme-desktop", "--rw=randread", "--bs=4k", "--iodepth=4", "--runtime=1ms"];
+    let result = answered(&[&["run"], &job[..], &["--json"]].concat());
+    let (_folder, paths) = files(&[("result.json", &result)]);
+    let text = answered(&[&["explain"], &job[..], &["--measured", &paths[0]]].concat());
+    let (_, ceilings) = text.split_once("What each hop could carry of this workload").expect("the ceilings are there");
+    assert!(ceilings.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let named = |name: &str| ceilings.lines().filter(|line| line.split_whitespace().next() == Some(name)).count();
+    assert_eq!((named("drive.channel*"), named("drive.channel0"), named("drive.channel1")), (1, 0, 0), "{text}");
+    assert!(ceilings.lines().any(|line| line.contains("*.plane*")), "{text}");
+    assert!(!text.contains("the critical path"), "{text}");
+}

@@ -112,7 +112,7 @@ fn a_job_without_an_end_stops_at_half_a_per_cent_with_one_rate() {
     let bytes = read["io_bytes"].as_f64().unwrap();
     assert!((bytes / window_s / read["bw_bytes"].as_f64().unwrap() - 1.0).abs() < 2e-3, "{report}");
     assert_eq!((bytes, &read["clat_ns"]["N"]), (read["total_ios"].as_f64().unwrap() * 4_096.0, &read["total_ios"]));
-    let drifting = hopscope(&["run", "sata-ssd", "--rw=write", "--bs=1m", "--json"]);
+    let drifting = hopscope(&["run", "sata-ssd", "--rw=write", "--bs=16k", "--json"]);
     let drifting: Value = serde_json::from_str(&drifting.out).unwrap();
     let why = drifting["hopscope"]["not_converged"].as_str().unwrap();
     assert!(drifting["hopscope"]["ended"] == "drifting" && why.starts_with("the spare blocks of ssd went"), "{why}");

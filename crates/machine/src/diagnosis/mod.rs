@@ -13,6 +13,7 @@ mod remedies;
 mod words;
 
 use crate::explain::Explained;
+use crate::hops::Hop;
 use crate::job_file::Job;
 use crate::run::Failure;
 use crate::trials::{Effort, Gain, Progress, Setting, Shift, Trials};
@@ -169,6 +170,18 @@ pub fn diagnose(
 pub fn leading(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<HopGain>, Failure> {
     let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
     Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.into_iter().next())
+}
+
+/// Of the hops of a changed setting that were at work before it was changed, or were not there, the one that gains most.
+pub fn leading_among(
+    trials: &Trials<'_>,
+    changed: &Setting,
+    before: &Explained,
+) -> Result<Option<(Hop, Gain)>, Failure> {
+    let was_there = |hop: &Hop| before.names.is_known(&hop.name);
+    let worked = |hop: &Hop| before.hops.iter().any(|known| known.name == hop.name);
+    let hops: Vec<Hop> = changed.blueprint.hops().into_iter().filter(|hop| worked(hop) || !was_there(hop)).collect();
+    profile::best_of(&mut trials.of_another(changed), changed, hops)
 }
 
 /// Of what requests went through themselves, the longest.

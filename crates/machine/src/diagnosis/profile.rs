@@ -4,6 +4,7 @@ use hopscope_kernel::{Pace, Time};
 
 use super::{GAIN_MIN, HopGain, Together, with_jobs};
 use crate::explain::Explained;
+use crate::hops::Hop;
 use crate::run::Failure;
 use crate::trials::{Gain, Progress, Setting, Shift, Trials};
 
@@ -73,6 +74,18 @@ pub(super) fn of(
         key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)).then_with(|| a.hop.cmp(&b.hop))
     });
     Ok(profile)
+}
+
+/// Of some hops the one that gains most at twice its pace.
+pub(super) fn best_of(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    hops: Vec<Hop>,
+) -> Result<Option<(Hop, Gain)>, Failure> {
+    let settings: Vec<Setting> = hops.iter().map(|hop| paced(setting, &[&hop.name], TWICE)).collect();
+    let gains = trials.gains(&settings, &|_, _| {})?;
+    let tried = hops.into_iter().zip(gains).filter_map(|(hop, gain)| Some((hop, gain?)));
+    Ok(tried.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
 }
 
 /// What the jobs gain where they do not think; nothing where they do not think as it is.

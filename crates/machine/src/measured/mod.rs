@@ -12,9 +12,6 @@ pub(crate) mod inferred;
 pub mod json;
 mod words;
 
-use hopscope_observe::account::Account;
-use hopscope_observe::lives::Latency;
-
 use self::file::{Got, Measured, MeasuredJob, SIDES};
 use crate::explain::Explained;
 use crate::fio_json::{Figures, six_decimals};
@@ -104,6 +101,8 @@ pub struct Ceiling {
     pub part: String,
     /// Its lane.
     pub lane: String,
+    /// The name that it stands under with those that are alike.
+    pub hop: String,
     /// Share of the time in which it is busy.
     pub busy_share: f64,
     /// Bytes per second of the workload at which it would be busy all the time; nothing where no request waits for it.
@@ -223,7 +222,7 @@ pub fn compare(file: &str, measured: &Measured, pairing: &Pairing, jobs: &[Job],
         simulated: rows.iter().filter_map(|row| of(row).simulated).reduce(|a, b| a + b),
     };
     let (throughput, iops) = (sum(|row| row.throughput), sum(|row| row.iops));
-    let ceilings = ceilings(&explained.account, explained.latency.as_ref(), explained.throughput());
+    let ceilings = ceilings(explained);
     let got = throughput.measured.unwrap_or(0.0);
     let limits = || ceilings.iter().enumerate().filter_map(|(index, hop)| Some((index, hop.lowest()?)));
     let is_exceeded = |limit: f64| got > limit * (1.0 + TOLERANCE);
@@ -291,7 +290,28 @@ fn as_fio_has_it(job: &JobOutcome, side: usize) -> Option<Got> {
     })
 }
 
-fn ceilings(account: &Account, latency: Option<&Latency>, throughput: f64) -> Vec<Ceiling> {
+impl Comparison {
+    /// The ceilings with lanes that are alike as one, for readers: what the fullest of them allows.
+    pub fn ceilings_alike(&self) -> Vec<Ceiling> {
+        let lower = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
+        let mut alike: Vec<Ceiling> = Vec::new();
+        for lane in &self.ceilings {
+            match alike.iter_mut().find(|known| known.hop == lane.hop) {
+                Some(known) => {
+                    known.busy_share = known.busy_share.max(lane.busy_share);
+                    known.at_this_size = lower(known.at_this_size, lane.at_this_size);
+                    known.capacity = lower(known.capacity, lane.capacity);
+                }
+                None => alike.push(Ceiling { lane: lane.hop.clone(), ..lane.clone() }),
+            }
+        }
+        alike
+    }
+}
+
+fn ceilings(explained: &Explained) -> Vec<Ceiling> {
+    let Explained { account, latency, names, .. } = explained;
+    let throughput = explained.throughput();
     let is_waited_for = |lane: &str| {
         let stages = latency.iter().flat_map(|latency| &latency.mean.stages);
         let stages = stages.map(|stage| stage.lane.as_str());
@@ -306,6 +326,7 @@ fn ceilings(account: &Account, latency: Option<&Latency>, throughput: f64) -> Ve
         Ceiling {
             part: lane.part.clone(),
             lane: lane.lane.clone(),
+            hop: names.of(&lane.lane).to_string(),
             busy_share,
             at_this_size: is_asked.then(|| throughput / busy_share),
             capacity: match capacity {

@@ -8,7 +8,11 @@ impl Comparison {
         let Some(got) = self.throughput.measured else {
             return vec!["The result says of no transfer how fast it was.".to_string()];
         };
-        let mut lines: Vec<String> = self.exceeded.iter().map(|index| exceeds(got, &self.ceilings[*index])).collect();
+        // Of lanes that are alike, the first speaks for the others.
+        let exceeded: Vec<&Ceiling> = self.exceeded.iter().map(|index| &self.ceilings[*index]).collect();
+        let is_first = |at: usize| exceeded[..at].iter().all(|other| other.hop != exceeded[at].hop);
+        let first = (0..exceeded.len()).filter(|at| is_first(*at));
+        let mut lines: Vec<String> = first.map(|at| exceeds(got, exceeded[at])).collect();
         if let Some((hop, limit)) = self.nearest.and_then(|index| self.ceilings.get(index)).zip(self.limit()) {
             let (lane, tolerance) = (&hop.lane, percent(TOLERANCE));
             let (got_words, limit_words) = (rate(got), rate(limit));
@@ -24,8 +28,7 @@ impl Comparison {
             } else if self.exceeded.is_empty() {
                 lines.push(format!(
                     "The measured {got_words} sit at no hop's ceiling (within {tolerance}); the nearest above is that of \
-                     {lane}, {limit_words}, {above}. If the model is right, hops wait for each other there: the critical \
-                     path says for what."
+                     {lane}, {limit_words}, {above}. If the model is right, hops wait for each other there."
                 ));
             }
         }

@@ -20,6 +20,7 @@ use crate::explain::{EXTENT, Explained, explain};
 use crate::problem::Problem;
 use crate::run::{Failure, Options};
 
+use crate::trials::Trials;
 pub use crate::trials::{Effort, Performance, Setting, Shift};
 pub use change::{Change, Changed, apply};
 pub use comparison::compare;
@@ -128,15 +129,26 @@ pub struct Limit {
     pub lane: String,
     /// What twice its pace gains.
     pub gain: Shift,
-    /// How much of the time it works.
-    pub busy: f64,
+    /// How much of the time it works, where an account says so.
+    pub busy: Option<f64>,
 }
 
 impl Limit {
     /// What limits a setting of which that run was explained; nothing where too few requests ended.
     pub fn of(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<Limit>, Failure> {
         let leading = diagnosis::leading(setting, seed, explained)?;
-        Ok(leading.map(|hop| Limit { part: hop.part, lane: hop.hop, gain: hop.doubled.throughput, busy: hop.busy }))
+        Ok(leading.map(|hop| Limit {
+            busy: Some(hop.busy),
+            part: hop.part,
+            lane: hop.hop,
+            gain: hop.doubled.throughput,
+        }))
+    }
+
+    /// What limits a setting that was changed: of the hops that were at work before, and those that are new.
+    fn among(trials: &Trials<'_>, changed: &Setting, before: &Explained) -> Result<Option<Limit>, Failure> {
+        let leading = diagnosis::leading_among(trials, changed, before)?;
+        Ok(leading.map(|(hop, gain)| Limit { part: hop.part, lane: hop.name, gain: gain.throughput, busy: None }))
     }
 }
 

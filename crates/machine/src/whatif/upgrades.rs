@@ -1,12 +1,11 @@
 //! Upgrades as data, `data/upgrades/<name>.toml`: what they are for, what they change, and what they buy.
 
 use hopscope_parts::parameters::{Basis, Place};
-use rayon::prelude::*;
 use toml::de::{DeTable, DeValue};
 
 use super::amount::amount;
 use super::change::{Change, Changed, apply};
-use super::{Limit, News, Progress, Setting, Upgrade, Upgrades, base as run_base, too_few};
+use super::{Limit, News, Performance, Progress, Setting, Upgrade, Upgrades, too_few};
 use crate::blueprint::Blueprint;
 use crate::explain::Explained;
 use crate::job_file;
@@ -16,7 +15,7 @@ use crate::problem::{Problem, Problems, Sources, place};
 use crate::quantity;
 use crate::rewiring::NOT_THERE;
 use crate::run::{Failure, Options};
-use crate::trials::{Trials, performance};
+use crate::trials::{Gain, Trials, performance};
 
 /// The key that tells an upgrade file from others.
 pub(crate) const APPLIES_TO: &str = "applies_to";
@@ -200,21 +199,29 @@ pub fn upgrades(
     }
     let before = performance(&base.outcome).ok_or_else(too_few)?;
     let limit = Limit::of(setting, options.seed, base)?;
-    let done = std::sync::atomic::AtomicUsize::new(0);
-    let one = |candidate: &Candidate| {
-        let after = run_base(&candidate.changed.setting, options)?;
-        let performance = performance(&after.outcome).ok_or_else(too_few)?;
-        let next_limit = Limit::of(&candidate.changed.setting, options.seed, &after)?;
+    let mut trials = Trials::new(setting, options.seed, base).ok_or_else(too_few)?;
+    let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.changed.setting.clone()).collect();
+    let count = settings.len();
+    let said = |done, of| progress(News { done, of, what: "upgrades tried", throughput: None });
+    let gains = trials.gains(&settings, &said)?;
+    let one = |(candidate, gain): (Candidate, Option<Gain>)| -> Result<Option<Upgrade>, Failure> {
         let Candidate { name, file, changed } = candidate;
-        let gain = performance.throughput_bytes_per_s / before.throughput_bytes_per_s - 1.0;
-        let latency = performance.latency_mean_ns / before.latency_mean_ns - 1.0;
-        let done = 1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        progress(News { done, of: candidates.len(), what: &file.title, throughput: Some(gain) });
-        let (name, title, basis) = (name.clone(), file.title.clone(), file.basis.clone());
-        let (changes, also_on) = (changed.words.clone(), changed.also_on.clone());
-        Ok(Upgrade { name, title, basis, changes, also_on, performance, gain, latency, next_limit })
+        let Some(gain) = gain else { return Ok(None) };
+        let next_limit = Limit::among(&trials.of_another(&changed.setting), &changed.setting, base)?;
+        let longer = 1.0 / (1.0 + gain.latency.mean);
+        let performance = Performance {
+            throughput_bytes_per_s: before.throughput_bytes_per_s * (1.0 + gain.throughput.mean),
+            latency_mean_ns: before.latency_mean_ns * longer,
+            transfers: before.transfers,
+        };
+        progress(News { done: count, of: count, what: &file.title, throughput: Some(gain.throughput.mean) });
+        let Changed { words: changes, also_on, .. } = changed;
+        let (gain, latency) = (gain.throughput.mean, longer - 1.0);
+        let UpgradeFile { title, basis, .. } = file;
+        Ok(Some(Upgrade { name, title, basis, changes, also_on, performance, gain, latency, next_limit }))
     };
-    let mut upgrades: Vec<Upgrade> = candidates.par_iter().map(one).collect::<Result<_, Failure>>()?;
+    let tried: Vec<Option<Upgrade>> = candidates.into_iter().zip(gains).map(one).collect::<Result<_, Failure>>()?;
+    let mut upgrades: Vec<Upgrade> = tried.into_iter().flatten().collect();
     upgrades.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| a.name.cmp(&b.name)));
     Ok(Upgrades { before, limit, upgrades, do_not_fit, effort })
 }

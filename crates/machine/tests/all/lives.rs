@@ -5,13 +5,53 @@ mod adapters;
 mod ide;
 mod nvme;
 
-use hopscope_kernel::{Sim, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Time, expand};
 use hopscope_machine::library::Library;
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::Lives;
 use hopscope_observe::lives::{Enough, Latency, Shares, StageKind};
 
 use crate::random_machines::{self, Drawn};
+
+/// All that lanes did, added up without a look at whom it was for.
+#[derive(Clone, Default)]
+struct Work(Rc<RefCell<Vec<Record>>>);
+
+impl Work {
+    /// What lanes did for requests within their lives, outside, and for nobody is all that they did.
+    fn is_shared_out(&self, sim: &Sim, lives: &Lives, words: &str) {
+        let (lanes, mut worked) = (sim.lanes(), vec![Time::ZERO; sim.lanes().len()]);
+        let clock = |lane: u16| lanes[usize::from(lane)].1;
+        expand(&self.0.borrow(), clock, |span| {
+            let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
+            if span.kind == Kind::Phase && works {
+                worked[usize::from(span.lane)] += span.span;
+            }
+        });
+        for ((shares, worked), (lane, _)) in lives.shares().iter().zip(&worked).zip(&lanes) {
+            let Shares { in_life, outside, housekeeping } = *shares;
+            assert_eq!(in_life + outside + housekeeping, *worked, "{words}: {lane}");
+        }
+    }
+}
+
+impl Observer for Work {
+    fn records(&mut self, batch: &[Record]) {
+        self.0.borrow_mut().extend(batch);
+    }
+}
+
+struct Both(Lives, Work);
+
+impl Observer for Both {
+    fn records(&mut self, batch: &[Record]) {
+        self.0.records(batch);
+        self.1.records(batch);
+    }
+}
 
 pub struct Lived {
     pub latency: Latency,
@@ -30,7 +70,9 @@ fn lives(system: &str, options: &str) -> Lived {
 pub fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
     let sim = Sim::new();
     let lives = Lives::new(&sim, Time::ZERO, Enough::ALL);
-    let outcome = run_in(sim.clone(), blueprint, jobs, Options::default(), Some(Box::new(lives.clone())));
+    let work = Work::default();
+    let both = Both(lives.clone(), work.clone());
+    let outcome = run_in(sim.clone(), blueprint, jobs, Options::default(), Some(Box::new(both)));
     let outcome = outcome.unwrap_or_else(|failure| panic!("{words}: {failure:?}"));
     let latency = lives.latency().unwrap_or_else(|| panic!("{words}: no request ended"));
     if !lives.unsaid().is_empty() {
@@ -45,6 +87,7 @@ pub fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
     let (count, sum) =
         got().fold((0, 0.0), |(count, sum), got| (count + got.count, sum + got.latency_ns.mean() * got.count as f64));
     assert_eq!(count, latency.mean.count, "{words}: every request that the run counted has a life");
+    work.is_shared_out(&sim, &lives, words);
     let shares = sim.lanes().into_iter().map(|lane| lane.0).zip(lives.shares()).collect();
     Lived { latency, shares, mean_ns: sum / count as f64 }
 }

@@ -29,6 +29,11 @@ impl Names {
         name.split('.').next().unwrap_or(name)
     }
 
+    /// Whether lanes stand under this name.
+    pub fn is_known(&self, name: &str) -> bool {
+        self.0.values().any(|known| known == name)
+    }
+
     /// How many lanes stand under a name.
     pub fn count(&self, name: &str) -> usize {
         self.0.values().filter(|known| *known == name).count().max(1)

@@ -87,7 +87,7 @@ impl Fold<'_> {
         entries.sort_by(|a, b| (a.class, b.time, &a.lane, &a.phase, &a.cause).cmp(&order(b, a.time)));
         let capacity = rate.map(|Rate { bytes, per, .. }| Capacity {
             bytes_per_second: bytes as f64 / per.as_seconds_f64(),
-            how: format!("{bytes} bytes every {per}"),
+            how: how(bytes, per),
         });
         let (part, lane, busy) = (line.part().to_string(), line.name.clone(), self.busy(line));
         Ok(LaneAccount { lane, part, capacity, entries, busy })
@@ -188,6 +188,27 @@ fn order(entry: &Entry, other: Time) -> (Use, Time, &String, &String, &String) {
     (entry.class, other, &entry.lane, &entry.phase, &entry.cause)
 }
 
+/// What a capacity follows from: a width and the time of each step. Where a rate is given as such, its time stands for no
+/// step, and the rate says more.
+fn how(bytes: u64, per: Time) -> String {
+    if per < Time::us(1) {
+        return format!("{bytes} bytes every {per}");
+    }
+    let rate = bytes as f64 / per.as_seconds_f64();
+    let (rate, unit) = match rate {
+        rate if rate >= 1e12 => (rate / 1e12, "TB/s"),
+        rate if rate >= 1e9 => (rate / 1e9, "GB/s"),
+        rate if rate >= 1e6 => (rate / 1e6, "MB/s"),
+        rate => (rate / 1e3, "kB/s"),
+    };
+    let decimals = match rate {
+        rate if rate >= 100.0 => 1,
+        rate if rate >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{rate:.decimals$} {unit}")
+}
+
 /// The fastest at which the lane moved bytes, or could have.
 fn best_rate(rates: &[Rate], own: &Bill) -> Option<Rate> {
     let faster = |a: &&Rate, b: &&Rate| {
@@ -204,5 +225,21 @@ impl Account {
         let entries = self.lanes.iter().flat_map(|lane| &lane.entries).chain(&self.path);
         let nameless = entries.filter(|entry| entry.phase == UNATTRIBUTED.name);
         nameless.map(|entry| (entry.part.clone(), entry.time)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_follows_from_a_step_or_is_a_rate() {
+        assert_eq!(how(4, Time::ps(29_851)), "4 bytes every 29.851 ns");
+        assert_eq!(how(512, Time::ps(999_999)), "512 bytes every 999.999 ns");
+        assert_eq!(how(60_000_000_000, Time::ms(1_000)), "60.00 GB/s");
+        assert_eq!(how(133_333_333, Time::ms(1_000)), "133.3 MB/s");
+        assert_eq!(how(512, Time::us(13)), "39.38 MB/s");
+        assert_eq!(how(1, Time::us(2)), "500.0 kB/s");
+        assert_eq!(how(2_000_000_000_000, Time::ms(1_000)), "2.000 TB/s");
     }
 }

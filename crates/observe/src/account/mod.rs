@@ -67,7 +67,7 @@ pub struct Entry {
 pub struct Capacity {
     /// Bytes per second, if it did nothing but move bytes of the user.
     pub bytes_per_second: f64,
-    /// How that follows: "4 bytes every 29.851 ns".
+    /// How that follows: "4 bytes every 29.851 ns"; or, where it is a rate that is given as such, "60.00 GB/s".
     pub how: String,
 }
 
