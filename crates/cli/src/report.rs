@@ -47,7 +47,7 @@ pub fn explained(
     match diagnosis {
         Some(diagnosis) => {
             out += &wrapped(&diagnosis.why, "");
-            out += &latency.as_ref().map_or(String::new(), |latency| bars(latency));
+            out += &latency.as_ref().map_or(String::new(), bars);
             out += &remedies(diagnosis);
             if !diagnosis.then.is_empty() {
                 out += &wrapped(&diagnosis.then, "");
@@ -56,7 +56,7 @@ pub fn explained(
         }
         None => {
             out += "Too few requests ended in the measured time to say what limits them.\n";
-            out += &latency.as_ref().map_or(String::new(), |latency| bars(latency));
+            out += &latency.as_ref().map_or(String::new(), bars);
         }
     }
     out.extend(texts.said.iter().map(|line| wrapped(line, "")));

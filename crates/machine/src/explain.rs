@@ -64,7 +64,7 @@ pub fn observe(
 ) -> Result<Explained, Failure> {
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    let warm = if outcome.rate.relative_half_width.is_finite() { outcome.rate.warm_up } else { Time::ZERO };
+    let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
     let from = ramp.saturating_add(Time::ps(runtime.as_ps() / 10)).max(warm);
     let sim = Sim::new();
     let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));

@@ -119,6 +119,8 @@ pub struct Stage {
     pub end: Time,
     /// All of them together, of the time that their figures are of.
     pub rate: Rate,
+    /// When warm-up was over, also where it counts in the figures because the jobs have a runtime.
+    pub warm_up: Time,
     /// Why they stopped.
     pub stop: Stop,
     /// Why the mean is not known as well as it was to be; nothing where it is, or where nobody asked.
@@ -262,13 +264,14 @@ pub fn run_in(
         let all_ended = || now.iter().all(|running| running.has_ended());
         let Ending { stop, unsettled, settled } = advance(sim, &transfers, &span, ends, all_ended)?;
         let rate = transfers.rate();
+        let warm_up = transfers.batches().warmed_up().max(rate.warm_up);
         for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
         {
             let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
             let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
             (outcome.from, outcome.got, outcome.sides) = (rate.warm_up, both(&sides), sides);
         }
-        stages.push(Stage { start, from, end: sim.now(), rate, stop, unsettled, settled });
+        stages.push(Stage { start, from, end: sim.now(), rate, warm_up, stop, unsettled, settled });
         if stop == Stop::Interrupted {
             break;
         }

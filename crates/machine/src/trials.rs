@@ -31,8 +31,9 @@ const RAMP_REQUESTS_MIN: u64 = 100;
 const REQUESTS: [u64; 2] = [1_200, 400];
 /// Long requests are many events; so many are enough for what a trial of one seed counts.
 const EVENTS_OF_ONE: u64 = 500_000;
-/// Fewer requests say nothing.
+/// However long requests are, so many are counted, if the run has as many; fewer than the other say nothing.
 const REQUESTS_MIN: u64 = 32;
+const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
 const SEEDS: [usize; 4] = [1, 2, 4, 8];
 /// What a trial counts is compared in so many pieces a seed.
@@ -165,7 +166,7 @@ impl<'a> Trials<'a> {
         let outcome = &explained.outcome;
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
-        if transfers < REQUESTS_MIN || outcome.measured == Time::ZERO {
+        if transfers < REQUESTS_TO_SAY_ANYTHING || outcome.measured == Time::ZERO {
             return None;
         }
         let each = outcome.measured.as_ps() / transfers;
@@ -383,6 +384,9 @@ fn gain<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone) -> Gain {
             return Shift::NONE;
         }
         let ratio = before / after;
+        if n < 2.0 {
+            return Shift { mean: ratio - 1.0, half_width: f64::INFINITY };
+        }
         // Of a ratio of sums, by its linear part.
         let squares: f64 = pieces.clone().map(|piece| (of(piece)[0] - ratio * of(piece)[1]).powi(2)).sum();
         let error = (squares / (n * (n - 1.0).max(1.0))).sqrt() / (after / n);

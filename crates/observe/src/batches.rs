@@ -154,6 +154,11 @@ impl Batches {
         first.next_multiple_of(STEP).min(self.batches.len() / 2 / STEP * STEP)
     }
 
+    /// When warm-up is over as far as batches show; at once where there are too few of them.
+    pub fn warmed_up(&self) -> Time {
+        if self.batches.len() < BATCHES_MIN { self.start } else { self.begin(self.warm_up(0.0)) }
+    }
+
     /// First batches of windows that may be looked at: from `first` to the half.
     pub fn windows_from(&self, first: usize) -> impl Iterator<Item = usize> {
         (first..=self.batches.len() / 2).step_by(STEP)

@@ -188,10 +188,10 @@ fn what_limits_is_what_helps_when_it_is_made_faster() {
     let random = ["--rw=randread", "--bs=4k", "--size=32m", "--time_based", "--runtime=2"];
     let found = find("piix4e-one-disk", &random);
     assert_eq!(leading(&found), "disk.arm", "{found:?}");
-    assert!(found.remedies[0].change.starts_with("disk.rotation"), "{:?}", found.remedies);
+    assert!(found.remedies[0].change.starts_with("--set disk.rotation="), "{:?}", found.remedies);
     let read = [&["--rw=read", "--bs=64k", "--iodepth=2"], &SINGLE_BLOCK[..]].concat();
     let found = find("piix4e-one-disk", &read);
     assert_eq!(leading(&found), "cable", "{found:?}");
-    assert!(found.remedies[0].change.starts_with("cable.ultra_dma.rows[2].word"), "{:?}", found.remedies);
+    assert!(found.remedies[0].change.starts_with("--set cable.ultra_dma.rows[2].word="), "{:?}", found.remedies);
     assert_eq!(found.next.map(|next| next.0).as_deref(), Some("pci"));
 }

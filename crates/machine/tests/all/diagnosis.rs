@@ -61,8 +61,8 @@ fn what_is_named_is_what_gives_most_at_every_depth() {
         let planes = "drive.channel*.die*.plane*";
         assert_eq!(found.profile[0].hop == planes, depth < 256, "depth {depth}: {}", found.why);
     }
-    is_confirmed("piix4e-one-disk", "--rw=write --bs=64k --size=64k --time_based");
-    is_confirmed("piix4e-one-disk", "--rw=randread --bs=4k --size=32m --time_based");
+    is_confirmed("piix4e-one-disk", "--rw=write --bs=64k --size=64k --time_based --runtime=300ms");
+    is_confirmed("piix4e-one-disk", "--rw=randread --bs=4k --size=32m --time_based --runtime=30");
     is_confirmed("sata-ssd", "--rw=randread --bs=4k --iodepth=32");
 }
 

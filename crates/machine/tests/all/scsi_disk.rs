@@ -17,7 +17,8 @@ const RANDOM: &str = "--rw=randread --bs=16k --iodepth=1 --runtime=2";
 const DEEP: &str = "--rw=randread --bs=16k --iodepth=16 --runtime=2";
 const IN_ORDER: &str = "--rw=read --bs=64k --iodepth=2 --runtime=1";
 const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --runtime=500ms";
-const WRITES: &str = "--rw=write --bs=64k --iodepth=2 --runtime=1";
+/// From when the write cache is full.
+const WRITES: &str = "--rw=write --bs=64k --iodepth=2 --ramp_time=100ms --runtime=1";
 const RANDOM_WRITES: &str = "--rw=randwrite --bs=16k --iodepth=1 --runtime=2";
 const MIXED: &str = "[global]\nbs=4k\nsize=64k\nruntime=1\ntime_based\n[reads]\nrw=randread\n[writes]\nrw=randwrite\n";
 
