@@ -136,8 +136,9 @@ fn remedies(diagnosis: &Diagnosis) -> String {
     }
     let mut out = "To try, each simulated:\n".to_string();
     for remedy in &diagnosis.remedies {
-        let gain = 100.0 * remedy.gain.throughput.mean;
-        out += &wrapped(&format!("{gain:+.1} %  {} (now {})", remedy.change, remedy.instead_of), "  ");
+        let gain = remedy.gain.throughput.mean;
+        let gain = if gain < 9.0 { format!("{:+.1} %", 100.0 * gain) } else { format!("{:.0} times", 1.0 + gain) };
+        out += &wrapped(&format!("{gain}: {} (now {})", remedy.change, remedy.instead_of), "  ");
     }
     out
 }
@@ -147,13 +148,18 @@ fn rests(blueprint: &Blueprint, diagnosis: &Diagnosis) -> String {
     let rests = &diagnosis.rests;
     let numbers = blueprint.numbers();
     let fitted = numbers.iter().filter(|(_, entry)| matches!(entry.basis, Basis::Fitted(_))).count();
+    let count = if rests.numbers == 1 { "1 number".to_string() } else { format!("{} numbers", rests.numbers) };
     let mut text = match rests.assumed {
-        0 => format!("It rests on {} numbers of what limits, none of them assumed", rests.numbers),
-        assumed => format!("It rests on {} numbers of what limits, {assumed} of them assumed", rests.numbers),
+        0 => format!("It rests on {count} of what limits, none of them assumed"),
+        assumed => format!("It rests on {count} of what limits, {assumed} of them assumed"),
     };
     if let Some([worse, better]) = rests.moves {
         let percent = |gain: f64| format!("{:+.1} %", 100.0 * gain + 0.0);
-        text += &format!(": a tenth worse or better, they move it by {} or {}", percent(worse), percent(better));
+        text += &if worse.abs().max(better.abs()) < 0.0005 {
+            ": a tenth worse or better, they do not move it".to_string()
+        } else {
+            format!(": a tenth worse or better, they move it by {} or {}", percent(worse), percent(better))
+        };
     }
     text + &match &rests.study {
         Some(study) => {

@@ -90,7 +90,9 @@ pub fn choices(choices: &[(String, &Entry)]) -> String {
 pub fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = vec![String::new()];
     let (kept, words) = text.split_at(text.len() - text.trim_start().len());
-    for word in words.split_whitespace() {
+    // A figure keeps its per cent sign.
+    let words = words.replace(" %", "\u{a0}%");
+    for word in words.split([' ', '\n']).filter(|word| !word.is_empty()) {
         let line = lines.last_mut().expect("there is a line");
         if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width() {
             lines.push(word.to_string());
@@ -99,7 +101,8 @@ pub fn wrapped(text: &str, indent: &str) -> String {
             *line += word;
         }
     }
-    kept.to_string() + &lines.iter().map(|line| format!("{indent}{line}\n")).collect::<String>()
+    let lines = lines.iter().map(|line| format!("{indent}{line}\n").replace('\u{a0}', " "));
+    kept.to_string() + &lines.collect::<String>()
 }
 
 /// Nanoseconds with the unit that suits them.

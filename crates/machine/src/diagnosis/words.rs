@@ -6,6 +6,8 @@ use crate::trials::Gain;
 /// A hop is full from this share of the time on, and near that from the other.
 const FULL: f64 = 0.85;
 const NEAR: f64 = 0.6;
+/// What limits next gains at least this.
+const NEXT_MIN: f64 = 0.01;
 
 /// Which of the four.
 pub(super) fn headline(profile: &[HopGain], together: &[Together], without_thinking: Option<&Gain>) -> Headline {
@@ -101,10 +103,10 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
 /// What limits next.
 pub(super) fn then(diagnosis: &Diagnosis) -> String {
     match &diagnosis.next {
-        Some((hop, gain)) if gain.throughput.is_a_gain() => {
+        Some((hop, gain)) if gain.throughput.is_a_gain() && gain.throughput.mean >= NEXT_MIN => {
             format!("Once that is faster, {hop} limits next: {} at twice its pace then.", percent(gain.throughput.mean))
         }
-        Some(_) => "Once that is faster, no hop gains anything by itself.".to_string(),
+        Some(_) => "Once that is faster, no hop gains as much as 1 % by itself.".to_string(),
         None => String::new(),
     }
 }
