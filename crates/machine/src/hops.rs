@@ -56,7 +56,7 @@ pub fn find(name: &str, parts: &[Part], sim: &Sim) -> Result<Hop, Problem> {
         return Ok(Hop { name: name.to_string(), part, lanes: vec![number as u16] });
     }
     let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
-    let help = format!("{} (hops: {})", did_you_mean(name, &names), names.join(", "));
+    let help = did_you_mean(name, &names);
     Err(Problem::nowhere(format!("there is no hop `{name}`")).help(help))
 }
 
