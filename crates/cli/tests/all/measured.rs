@@ -171,7 +171,7 @@ fn what_makes_a_measurement_incomparable_stands_directly_under_the_headline() {
     let (_, under) = text.split_once("beside the simulation (").unwrap();
     let under = flowing(under.split_once('\n').unwrap().1);
     let first = "Not comparable as it is: direct 0 measured, 1 simulated: the host's page cache stood between the job \
-                 and the device, and is not simulated. Not comparable as it is: filename=/tmp/x measured: a file system";
+                 and the device, and is not simulated. Not comparable as it is: filename=/srv/x measured: a file system";
     assert!(under.starts_with(first), "{under}");
     assert!(under.contains("the page cache and the file system may explain it."), "{under}");
     assert!(!under.contains("nothing in the model says why"), "{under}");
@@ -186,7 +186,7 @@ fn what_fio_leaves_out_of_its_result_is_inferred_and_said() {
     let (_folder, paths) = files(&[("time.json", FIO_TIME_BASED), ("numjobs.json", FIO_NUMJOBS)]);
     let ran = answered(&["run", SYSTEM, &paths[0]]);
     assert!(ran.contains("`a` moved more than its size: taken as time_based"), "{ran}");
-    assert!(ran.contains("filename=/tmp/x (the system's default device)"), "{ran}");
+    assert!(ran.contains("filename=/srv/x (the system's default device)"), "{ran}");
     let ran = answered(&["run", SYSTEM, &paths[1]]);
     assert!(ran.starts_with("all 4 jobs: ") && ran.contains("taken as 4 jobs with group_reporting"), "{ran}");
     let json: Value = serde_json::from_str(&answered(&["run", SYSTEM, &paths[1], "--json"])).unwrap();

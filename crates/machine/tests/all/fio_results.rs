@@ -154,12 +154,12 @@ fn what_fio_leaves_out_is_said() {
 #[test]
 fn files_of_the_machine_that_was_measured_stand_for_the_default_device() {
     for (name, files) in [
-        ("time-based.json", &["filename=/tmp/x (the system's default device)"][..]),
+        ("time-based.json", &["filename=/srv/x (the system's default device)"][..]),
         ("psync-depth.json", &["filename=x (the system's default device)"]),
         ("directory.json", &["directory=/tmp (the system's default device)"]),
         (
             "files.json",
-            &["filename=/tmp/x (the system's default device)", "filename=/tmp/y (the system's default device)"],
+            &["filename=/srv/x (the system's default device)", "filename=/srv/y (the system's default device)"],
         ),
     ] {
         let (library, mut sources, mut blueprint) = machine("nvme-desktop");
@@ -174,13 +174,13 @@ fn files_of_the_machine_that_was_measured_stand_for_the_default_device() {
     let mut read = with_sources("result.json", &part, job_file::read).unwrap();
     read.settle(&mut blueprint, &library, &mut sources).unwrap();
     assert_eq!(read.jobs[0].targets, ["drive3"], "a part of the system");
-    let several = text("time-based.json").replace("/tmp/x", "/tmp/x:/tmp/y");
+    let several = text("time-based.json").replace("/srv/x", "/srv/x:/srv/y");
     let read = with_sources("result.json", &several, job_file::read).unwrap();
     assert!(read.without_effect.iter().any(|option| option.contains("(2 files: ")), "{read:?}");
 }
 
 const FILE: &str =
-    "filename=/tmp/x measured: a file system stood between the job and the device, and is not simulated.";
+    "filename=/srv/x measured: a file system stood between the job and the device, and is not simulated.";
 
 #[test]
 fn what_makes_a_measurement_incomparable_stands_first() {
@@ -189,7 +189,7 @@ fn what_makes_a_measurement_incomparable_stands_first() {
         let why = "the host's page cache stood between the job and the device, and is not simulated.";
         not(&format!("direct {given} measured, 1 simulated: {why}"))
     };
-    let relative = not(FILE).replace("=/tmp/x", "=x");
+    let relative = not(FILE).replace("=/srv/x", "=x");
     let depth = "this engine has one request under way, whatever iodepth says.";
     let random = |depth: &'static str| vec!["--rw=randread", depth];
     for (name, asked, lines) in [
@@ -236,9 +236,9 @@ fn what_makes_a_measurement_incomparable_stands_first() {
         (
             "files.json",
             vec!["--name=one", "--rw=randread", "--name=two", "--rw=read"],
-            vec![not(FILE).replace("filename=/tmp/x measured", "several files measured (2 jobs)")],
+            vec![not(FILE).replace("filename=/srv/x measured", "several files measured (2 jobs)")],
         ),
-        ("io_uring.json", random("--iodepth=16"), vec![not(FILE).replace("filename=/tmp/x", "a file of fio's own")]),
+        ("io_uring.json", random("--iodepth=16"), vec![not(FILE).replace("filename=/srv/x", "a file of fio's own")]),
     ] {
         // In the order of fio: what jobs share is before the first name.
         let asked = if asked[0].starts_with("--name") { [&SHORT[..], &asked].concat() } else { asked };
