@@ -34,11 +34,6 @@ impl Names {
         self.0.values().any(|known| known == name)
     }
 
-    /// How many lanes stand under a name.
-    pub fn count(&self, name: &str) -> usize {
-        self.0.values().filter(|known| *known == name).count().max(1)
-    }
-
     /// Entries that say the same of lanes that are alike, added up; the largest first within each class.
     fn together(&self, entries: &[Entry]) -> Vec<Entry> {
         let mut sums: Vec<Entry> = Vec::new();

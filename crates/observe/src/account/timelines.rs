@@ -32,8 +32,8 @@ impl LaneLine {
 }
 
 /// What a process was at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
     /// It occupied a lane, or was delayed.
     Work,
     /// It occupied a lane whose bytes move at the pace of another.

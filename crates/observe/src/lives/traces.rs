@@ -5,18 +5,7 @@ use std::collections::VecDeque;
 
 use hopscope_kernel::{Class, Kind, Label, Record, Span, Time};
 
-/// What a process was at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// It occupied a lane, or was delayed.
-    Work,
-    /// It occupied a lane whose bytes move at the pace of another.
-    Through,
-    /// It waited for a lane.
-    LaneWait,
-    /// It waited at a queue, until that process ended the wait.
-    QueueWait(u16),
-}
+use crate::account::What;
 
 /// A process was at something.
 #[derive(Clone, Copy, Debug)]

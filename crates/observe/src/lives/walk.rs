@@ -7,7 +7,8 @@
 
 use hopscope_kernel::{Class, Label, Time};
 
-use super::traces::{Act, Traces, What};
+use super::traces::{Act, Traces};
+use crate::account::What;
 
 /// From the moment at which a request was passed on until it was taken up.
 pub(super) static IN_LINE: Label = Label::reason("in line");
