@@ -492,7 +492,7 @@ impl Sim {
         }
     }
 
-    /// Drops every process, which cancels whatever it waits for and ends its phases now.
+    /// Drops every process, which cancels whatever it waits for and ends its phases now, and then the observer.
     pub fn tear_down(&self) {
         let mut processes = std::mem::take(&mut *self.shared.processes.borrow_mut());
         processes.append(&mut self.shared.new_processes.borrow_mut());
@@ -509,6 +509,11 @@ impl Sim {
         }
         drop(std::mem::take(&mut *self.shared.held.borrow_mut()));
         self.flush();
+        // It may own a handle, too.
+        let observer = self.shared.observer.borrow_mut().take();
+        drop(observer);
+        let mut core = self.shared.core.borrow_mut();
+        (core.attended, core.observed) = (false, false);
     }
 
     fn start_processes(&self, until: Time) {

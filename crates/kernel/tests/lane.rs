@@ -280,6 +280,24 @@ fn tearing_down_ends_every_phase_now() {
     assert_eq!(seen.phases(&sim), [(0, 60)]);
 }
 
+/// Looks names up in the simulation that it observes, as whoever sums up does.
+struct Knowing {
+    _sim: Sim,
+    _alive: Rc<()>,
+}
+
+impl Observer for Knowing {
+    fn records(&mut self, _: &[Record]) {}
+}
+
+#[test]
+fn tearing_down_ends_what_an_observer_keeps() {
+    let (sim, alive) = (Sim::new(), Rc::new(()));
+    sim.observe(Box::new(Knowing { _sim: sim.clone(), _alive: alive.clone() }));
+    sim.tear_down();
+    assert_eq!(Rc::strong_count(&alive), 1, "the two do not keep each other");
+}
+
 #[test]
 fn a_race_cancels_the_loser() {
     let sim = Sim::new();
