@@ -2,6 +2,7 @@
 
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::convergence::UNTIL;
 use hopscope_machine::diagnosis::Diagnosis;
 use hopscope_machine::explain::Explained;
 use hopscope_machine::measured::Comparison;
@@ -24,6 +25,8 @@ pub struct Texts<'a> {
 
 /// Losses below this share of the time are counted, not listed.
 const LISTED: f64 = 0.005;
+/// Where the requests whose stages are shown took so much more or less than all of the run, that is said.
+const ANOTHER_MEAN: f64 = 0.02;
 /// Stages that are shown as bars.
 const BARS: usize = 5;
 /// Columns of a bar, and of what is beside it.
@@ -83,10 +86,19 @@ fn headline(explained: &Explained, latency: Option<&Latency>) -> String {
         return bold("no transfer ended in the measured time") + "\n";
     }
     let mut line = format!("{}, {} IOPS", rate(explained.throughput()), digits(iops));
-    if let Some(latency) = latency {
-        line += &format!(", latency {}", span(latency.mean.mean().as_ns_f64()));
+    let mean = explained.latency_mean_ns();
+    line += &format!(", latency {}", span(mean));
+    let wide = explained.outcome.rate.relative_half_width;
+    if wide > UNTIL && wide.is_finite() {
+        line += &format!(" (±{:.1} %)", 100.0 * wide);
     }
-    bold(&line) + "\n"
+    let mut out = bold(&line) + "\n";
+    let of_stages = latency.map(|latency| (latency.mean.count, latency.mean.mean().as_ns_f64()));
+    if let Some((requests, its)) = of_stages.filter(|(_, its)| (its / mean - 1.0).abs() > ANOTHER_MEAN) {
+        let words = format!("The stages below are those of {requests} requests, which took {} on average.", span(its));
+        out += &wrapped(&words, "");
+    }
+    out
 }
 
 /// What a stage is, in a few words.
@@ -136,8 +148,8 @@ fn remedies(diagnosis: &Diagnosis) -> String {
     }
     let mut out = "To try, each simulated:\n".to_string();
     for remedy in &diagnosis.remedies {
-        let gain = remedy.gain.throughput.mean;
-        let gain = if gain < 9.0 { format!("{:+.1} %", 100.0 * gain) } else { format!("{:.0} times", 1.0 + gain) };
+        let gain = remedy.gain.throughput;
+        let gain = if gain.mean < 9.0 { gain.words() } else { format!("{:.0} times", 1.0 + gain.mean) };
         out += &wrapped(&format!("{gain}: {} (now {})", remedy.change, remedy.instead_of), "  ");
     }
     out

@@ -25,6 +25,9 @@ pub const UNTIL: f64 = 0.005;
 /// Requests of a window, at least: where they are drawn, so many speak for the rare ones, too.
 const DRAWN_MIN: u64 = 2_000;
 const IN_ORDER_MIN: u64 = 500;
+/// Of long requests in order fewer do: so many bytes, and so many of them.
+const IN_ORDER_BYTES: u64 = 128 << 20;
+const LONG_MIN: u64 = 100;
 /// The same, times what is in flight.
 const TIMES_IN_FLIGHT: u64 = 10;
 /// Levels are sampled from this part of those requests on, and so often before twice the time is over.
@@ -39,6 +42,10 @@ const MOVES_MAX: f64 = 0.5;
 /// Jobs without an end end after so many requests, and so many bytes, too.
 const REQUESTS_MAX: f64 = 1e6;
 const BYTES_MAX: f64 = 8e9;
+/// Where nobody asked for a share, jobs that are costly to know may stop at so many times the usual one, after this part
+/// of that.
+const LOOSER: f64 = 2.0;
+const LOOSER_FROM: f64 = 0.25;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
@@ -104,12 +111,16 @@ pub(crate) struct Span {
     pub(crate) in_flight: u64,
     /// Whether any of them is drawn.
     pub(crate) drawn: bool,
+    /// Bytes of the longest.
+    pub(crate) longest: u64,
 }
 
 /// What ends a stage before its time.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) until: Option<f64>,
+    /// Whether somebody asked for that share.
+    pub(crate) asked: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
 }
 
@@ -132,7 +143,7 @@ pub(crate) fn advance(
     all_ended: impl Fn() -> bool,
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, length: FIRST };
-    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL));
+    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.asked);
     let mut settled = None;
     let stop = loop {
         let looks_on = ends.until.is_some() || settled.is_none();
@@ -211,7 +222,9 @@ struct Watch<'a> {
     sim: &'a Sim,
     transfers: &'a Transfers,
     from: Time,
+    /// Half-width over the mean at which it is known, and whether somebody asked for it.
     share: f64,
+    asked: bool,
     needed: u64,
     /// Known when the first sample is taken.
     levels: Option<Groups>,
@@ -229,14 +242,16 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, share: f64) -> Watch<'a> {
+    fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, share: f64, asked: bool) -> Watch<'a> {
         let next = span.from.saturating_add(FIRST);
+        let long = (IN_ORDER_BYTES / span.longest.max(1)).clamp(LONG_MIN, IN_ORDER_MIN);
         Watch {
             sim,
             transfers,
             from: span.from,
             share,
-            needed: if span.drawn { DRAWN_MIN } else { IN_ORDER_MIN }.max(TIMES_IN_FLIGHT * span.in_flight),
+            asked,
+            needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
             levels: None,
             samples: levels::Levels::default(),
             step: FIRST,
@@ -272,6 +287,9 @@ impl Watch<'_> {
             return None;
         }
         self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
+        if !self.asked && of_the_limit(&self.transfers.batches()) >= LOOSER_FROM {
+            self.share = LOOSER * UNTIL;
+        }
         let stop = match self.verdict() {
             (Some(_), None) => Some(Stop::Converged),
             (Some(_), Some(Unsettled::Level { .. })) => Some(Stop::Drifting),

@@ -16,6 +16,7 @@ use crate::hops::{Hop, hops};
 use crate::job_file::Job;
 use crate::problem::Problem;
 use crate::run::{Both, Failure, Options, Outcome, Stop, at_once, run, run_in};
+use crate::trials::performance;
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
@@ -121,6 +122,11 @@ impl Explained {
     /// Transfers per second of all jobs together, over the whole run.
     pub fn iops(&self) -> f64 {
         self.sum(|figures| figures.iops)
+    }
+
+    /// Mean latency of all jobs' transfers, over the whole run; zero where none ended.
+    pub fn latency_mean_ns(&self) -> f64 {
+        performance(&self.outcome).map_or(0.0, |got| got.latency_mean_ns)
     }
 
     /// The account with lanes that are alike as one.

@@ -259,8 +259,9 @@ pub fn run_in(
         let limit = if until.is_some() { LIMIT_TO_CONVERGE } else { LIMIT };
         let end = from.saturating_add(runtime.unwrap_or(limit)).min(from + LIMIT * 60);
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
-        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn };
-        let ends = Ends { until, interrupted: options.interrupted };
+        let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
+        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest };
+        let ends = Ends { until, asked: options.until.is_some(), interrupted: options.interrupted };
         let all_ended = || now.iter().all(|running| running.has_ended());
         let Ending { stop, unsettled, settled } = advance(sim, &transfers, &span, ends, all_ended)?;
         let rate = transfers.rate();

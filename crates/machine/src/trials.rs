@@ -24,15 +24,16 @@ use crate::run::{self, Failure, Options, Outcome};
 /// from hop to hop, and that takes longer.
 const TURNS: u64 = 12;
 const TURNS_WHERE_FULL: u64 = 64;
+const TURNS_MIN: u64 = 4;
 const FULL: f64 = 0.8;
 /// Requests before a trial counts, at least.
 const RAMP_REQUESTS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
 const REQUESTS: [u64; 2] = [1_200, 400];
-/// Long requests are many events; so many are enough for what a trial of one seed counts.
+/// Long requests are many events; so many are enough for what a trial of one seed counts, and as many before that.
 const EVENTS_OF_ONE: u64 = 500_000;
 /// However long requests are, so many are counted, if the run has as many; fewer than the other say nothing.
-const REQUESTS_MIN: u64 = 32;
+const REQUESTS_MIN: u64 = 16;
 const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
 const SEEDS: [usize; 4] = [1, 2, 4, 8];
@@ -76,8 +77,17 @@ impl Shift {
         (self.mean.abs() - self.half_width).max(0.0)
     }
 
-    fn is_narrow(self) -> bool {
+    /// Whether its interval is below a fifth of it, or below 0.3 points.
+    pub fn is_narrow(self) -> bool {
         self.half_width <= (self.mean.abs() * OF_GAIN).max(GAIN)
+    }
+
+    /// In words: `+12.3 %`, and `+12.3 % (±4.5)` where its interval is wide.
+    pub fn words(self) -> String {
+        // Minus nothing is nothing.
+        let percent = (1_000.0 * self.mean).round() / 10.0 + 0.0;
+        let wide = if self.is_narrow() { String::new() } else { format!(" (±{:.1})", 100.0 * self.half_width) };
+        format!("{percent:+.1} %{wide}")
     }
 }
 
@@ -176,9 +186,9 @@ impl<'a> Trials<'a> {
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
         let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
-        let affordable = (most / depth.max(1)).clamp(TURNS, TURNS_WHERE_FULL);
-        let turns = if fullest >= FULL { affordable } else { TURNS };
-        let before = (turns * depth).max(RAMP_REQUESTS_MIN);
+        let turns = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let turns = turns.min((most / depth.max(1)).max(if most > REQUESTS_MIN { TURNS } else { TURNS_MIN }));
+        let before = (turns * depth).max(RAMP_REQUESTS_MIN.min(most));
         // After a long ramp it costs little to count for longer.
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
         let turns = Time::ps(each.saturating_mul(before));

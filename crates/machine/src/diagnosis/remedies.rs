@@ -22,6 +22,9 @@ const WORTH: f64 = 0.25;
 const GAIN_MIN: f64 = 0.005;
 /// Most requests in flight that are tried.
 const DEPTH_MAX: u64 = 1_024;
+/// Numbers that help together: at most so many, and they gain at least this share of what all of them gain.
+const TOGETHER_MAX: usize = 4;
+const NEARLY: f64 = 0.8;
 /// Hops whose numbers are looked at.
 const HOPS: usize = 3;
 
@@ -55,7 +58,12 @@ pub(super) fn find(
         );
     }
     let numbers = numbers(&setting.blueprint, &parts);
-    let mut remedies = best_of(trials, setting, &numbers, progress)?;
+    let (mut remedies, all) = best_of(trials, setting, &numbers, progress)?;
+    if let Some(all) = all.filter(|all| all.throughput.is_a_gain())
+        && !remedies.iter().any(helps)
+    {
+        remedies.extend(together(trials, setting, &numbers, all, progress)?);
+    }
     let depth = setting.jobs.iter().map(|job| job.iodepth).max().unwrap_or(1);
     if headline != Headline::Capacity && setting.jobs.iter().all(|job| job.iodepth == depth) {
         // As many as would fill the fullest hop, if nothing else changed.
@@ -68,12 +76,16 @@ pub(super) fn find(
             remedies.extend(gain.map(|gain| Remedy { change, instead_of, gain }));
         }
     }
-    remedies.retain(|remedy| remedy.gain.throughput.mean >= GAIN_MIN && remedy.gain.throughput.is_a_gain());
+    remedies.retain(helps);
     remedies.sort_by(|a, b| {
         b.gain.throughput.mean.total_cmp(&a.gain.throughput.mean).then_with(|| a.change.cmp(&b.change))
     });
     remedies.truncate(REMEDIES);
     Ok(remedies)
+}
+
+fn helps(remedy: &Remedy) -> bool {
+    remedy.gain.throughput.mean >= GAIN_MIN && remedy.gain.throughput.is_a_gain()
 }
 
 /// The parts that a name with stars stands for, those that are plugged into them, and those that they are plugged into.
@@ -123,18 +135,20 @@ fn numbers(blueprint: &Blueprint, parts: &[String]) -> Vec<Number> {
     numbers.into_values().collect()
 }
 
-/// The best of some numbers, by halves: where all of them together change nothing, none of them is looked at.
+/// The best of some numbers, by halves: where all of them together change nothing, none of them is looked at. And what all
+/// of them together gain.
 fn best_of(
     trials: &mut Trials<'_>,
     setting: &Setting,
     numbers: &[Number],
     progress: Progress<'_>,
-) -> Result<Vec<Remedy>, Failure> {
-    let mut best: Vec<Remedy> = Vec::new();
+) -> Result<(Vec<Remedy>, Option<Gain>), Failure> {
+    let (mut best, mut all): (Vec<Remedy>, Option<Option<Gain>>) = (Vec::new(), None);
     let mut open: Vec<&[Number]> = if numbers.is_empty() { Vec::new() } else { vec![numbers] };
     while !open.is_empty() {
-        let settings: Vec<Setting> = open.iter().map(|numbers| halved(setting, numbers)).collect();
+        let settings: Vec<Setting> = open.iter().map(|numbers| halved(setting, *numbers)).collect();
         let gains = trials.gains(&settings, progress)?;
+        all.get_or_insert(gains[0]);
         let mut further: Vec<(f64, &[Number])> = Vec::new();
         for (numbers, gain) in open.into_iter().zip(gains) {
             // Where a part refuses some of them together, each half is looked at.
@@ -152,7 +166,44 @@ fn best_of(
         further.sort_by(|a, b| b.0.total_cmp(&a.0));
         open = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
     }
-    Ok(best)
+    Ok((best, all.flatten()))
+}
+
+/// Where no number helps by itself, but all of them do: the few that do it together. Pieces are left out as long as the
+/// rest gains nearly as much.
+fn together(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    numbers: &[Number],
+    all: Gain,
+    progress: Progress<'_>,
+) -> Result<Option<Remedy>, Failure> {
+    let (mut kept, mut gain): (Vec<&Number>, Gain) = (numbers.iter().collect(), all);
+    let mut pieces = 2;
+    while kept.len() > 2 {
+        let length = kept.len().div_ceil(pieces);
+        let without = |piece: usize| -> Vec<&Number> {
+            let left_out = piece * length..(piece + 1) * length;
+            (0..kept.len()).filter(|number| !left_out.contains(number)).map(|number| kept[number]).collect()
+        };
+        let rests: Vec<Vec<&Number>> = (0..kept.len().div_ceil(length)).map(without).collect();
+        let settings: Vec<Setting> = rests.iter().map(|rest| halved(setting, rest.iter().copied())).collect();
+        let gains = trials.gains(&settings, progress)?;
+        let enough = |gain: &Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
+        let best = rests.into_iter().zip(gains).filter_map(|(rest, gain)| Some((rest, gain.filter(enough)?)));
+        match best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)) {
+            Some((rest, of_rest)) => (kept, gain, pieces) = (rest, of_rest, (pieces - 1).max(2)),
+            None if length == 1 => break,
+            None => pieces = (2 * pieces).min(kept.len()),
+        }
+    }
+    if kept.len() > TOGETHER_MAX {
+        return Ok(None);
+    }
+    let each: Vec<Remedy> = kept.iter().map(|number| number.remedy(gain)).collect();
+    let change = each.iter().map(|one| one.change.as_str()).collect::<Vec<_>>().join(" with ");
+    let instead_of = each.iter().map(|one| one.instead_of.as_str()).collect::<Vec<_>>().join(", ");
+    Ok(Some(Remedy { change, instead_of, gain }))
 }
 
 impl Number {
@@ -165,7 +216,7 @@ impl Number {
 }
 
 /// The setting with these numbers twice as good.
-fn halved(setting: &Setting, numbers: &[Number]) -> Setting {
+fn halved<'n>(setting: &Setting, numbers: impl IntoIterator<Item = &'n Number>) -> Setting {
     let mut changed = setting.clone();
     for number in numbers {
         for path in &number.paths {

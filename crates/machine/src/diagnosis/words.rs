@@ -28,12 +28,6 @@ pub(super) fn headline(profile: &[HopGain], together: &[Together], without_think
     }
 }
 
-fn percent(gain: f64) -> String {
-    // Minus nothing is nothing.
-    let percent = (1_000.0 * gain).round() / 10.0 + 0.0;
-    format!("{percent:+.1} %")
-}
-
 fn share(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
@@ -42,17 +36,17 @@ fn share(share: f64) -> String {
 pub(super) fn why(diagnosis: &Diagnosis) -> String {
     let Some(first) = diagnosis.leading() else { return "Nothing is at work.".to_string() };
     let lead = first.doubled.throughput;
-    let gains = format!("twice as fast it gives {}", percent(lead.mean));
+    let gains = format!("twice as fast it gives {}", lead.words());
     let fullest = diagnosis.profile.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)).unwrap_or(first);
     let longest = diagnosis.longest.as_ref().map_or(String::new(), |(hop, phase, of)| {
         format!(" The longest stage of a request is `{phase}` at {hop}, {} of its latency.", share(*of))
     });
     match diagnosis.headline {
         Headline::Workload => {
-            let gain = diagnosis.without_thinking.map_or(0.0, |gain| gain.throughput.mean);
+            let gain = diagnosis.without_thinking.unwrap_or(Gain::NONE).throughput;
             format!(
                 "Limited by the workload: without its think time it would get {}; of the hops {} gains most, {gains}.",
-                percent(gain),
+                gain.words(),
                 first.hop
             )
         }
@@ -60,7 +54,7 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
             Some(pair) if pair.doubled.throughput.mean > lead.mean.max(GAIN_MIN) => format!(
                 "Limited by the capacity of {} together: none of them helps by itself, all of them twice as fast give {}.",
                 pair.hops.join(" and "),
-                percent(pair.doubled.throughput.mean)
+                pair.doubled.throughput.words()
             ),
             _ => format!(
                 "Limited by the capacity of {}: it is at work {} of the time, and {gains}.",
@@ -87,14 +81,14 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
                 format!(
                     ", and of pairs {} gain most, {}",
                     pair.hops.join(" and "),
-                    percent(pair.doubled.throughput.mean)
+                    pair.doubled.throughput.words()
                 )
             });
             format!(
                 "No hop limits by itself: of {} tried at twice their pace {} gains most, {}{pairs}.{longest}",
                 diagnosis.profile.len(),
                 first.hop,
-                percent(lead.mean)
+                lead.words()
             )
         }
     }
@@ -104,7 +98,7 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
 pub(super) fn then(diagnosis: &Diagnosis) -> String {
     match &diagnosis.next {
         Some((hop, gain)) if gain.throughput.is_a_gain() && gain.throughput.mean >= NEXT_MIN => {
-            format!("Once that is faster, {hop} limits next: {} at twice its pace then.", percent(gain.throughput.mean))
+            format!("Once that is faster, {hop} limits next: {} at twice its pace then.", gain.throughput.words())
         }
         Some(_) => "Once that is faster, no hop gains as much as 1 % by itself.".to_string(),
         None => String::new(),

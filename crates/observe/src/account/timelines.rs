@@ -239,12 +239,14 @@ fn track<'a>(tracks: &'a mut Vec<Track>, span: &Span) -> &'a mut Vec<Act> {
     &mut tracks[known].acts
 }
 
-/// A phase that its holder waits through says nothing of what it waits for: its other acts do.
+/// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
+/// itself has ended, which does several things at once: its other acts do.
 fn what(span: &Span) -> Option<What> {
     Some(match (span.kind, span.label.class) {
         (Kind::Phase, Class::Reason | Class::Workload) => return None,
         (Kind::Phase, Class::Through) => What::Through,
         (Kind::Phase | Kind::Delay, _) => What::Work,
+        (Kind::Wait, _) if span.by == span.who => return None,
         (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
         (Kind::Wait, _) => What::LaneWait,
         _ => return None,

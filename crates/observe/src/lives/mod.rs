@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Errand, Kind, Label, Observer, Record, Sim, Time, expand};
 
 use crate::account::{Entry, Names, Use};
 pub use shares::Shares;
@@ -43,14 +43,22 @@ pub struct Enough {
     pub requests: usize,
     /// Spans that may be looked at for those.
     pub spans: u64,
+    /// Spans that may be looked at for any number of them, once all that were in flight have been replaced.
+    pub spans_most: u64,
 }
 
 impl Enough {
     /// Every request of the run.
-    pub const ALL: Enough = Enough { at_least: usize::MAX, times_in_flight: 0, requests: usize::MAX, spans: u64::MAX };
+    pub const ALL: Enough = Enough {
+        at_least: usize::MAX,
+        times_in_flight: 0,
+        requests: usize::MAX,
+        spans: u64::MAX,
+        spans_most: u64::MAX,
+    };
     /// Enough to speak for the others.
     pub const FOR_AN_ACCOUNT: Enough =
-        Enough { at_least: 200, times_in_flight: 10, requests: FOR_P99, spans: 1_500_000 };
+        Enough { at_least: 200, times_in_flight: 10, requests: FOR_P99, spans: 1_500_000, spans_most: 6_000_000 };
 }
 
 /// A stretch of requests' lives.
@@ -170,6 +178,8 @@ struct Book {
     sharing: Sharing,
     /// Requests that are under way, and when they were first taken up.
     open: HashMap<u32, Open>,
+    /// The request that was made last.
+    newest: u32,
     in_flight: usize,
     in_flight_max: usize,
     places: HashMap<Key, u16>,
@@ -213,6 +223,7 @@ impl Lives {
             traces: Traces::default(),
             sharing: Sharing::default(),
             open: HashMap::new(),
+            newest: 0,
             in_flight: 0,
             in_flight_max: 0,
             places: HashMap::new(),
@@ -261,11 +272,11 @@ impl Lives {
 
 impl Book {
     fn are_enough(&self) -> bool {
-        let Enough { at_least, times_in_flight, requests, spans } = self.enough;
+        let Enough { at_least, times_in_flight, requests, spans, spans_most } = self.enough;
         let count = self.ended.len();
-        count >= at_least
-            && count >= self.in_flight_max.saturating_mul(times_in_flight)
-            && (count >= requests || self.spans >= spans)
+        let speak = count >= at_least && count >= self.in_flight_max.saturating_mul(times_in_flight);
+        let were_long = self.spans >= spans_most && count > self.in_flight_max;
+        were_long || speak && (count >= requests || self.spans >= spans)
     }
 
     fn begin(&mut self) {
@@ -279,8 +290,12 @@ impl Book {
 
     fn take_up(&mut self, record: &Record, too: bool) {
         let request = record.request();
-        if request != 0 {
-            self.open.entry(request).or_insert(Open { begun: record.at - record.span, issued: None });
+        // Requests are numbered as they are made, and taken up then; whoever works for an older one that is not open
+        // works for one that has ended.
+        let newer = (request + Errand::REQUESTS_MAX - self.newest) % Errand::REQUESTS_MAX;
+        if request != 0 && (1..Errand::REQUESTS_MAX / 2).contains(&newer) {
+            self.newest = request;
+            self.open.insert(request, Open { begun: record.at, issued: None });
         }
         self.traces.take_up(record, too);
     }
@@ -393,7 +408,7 @@ impl Observer for Lives {
                 }
                 Kind::Mark => {}
                 _ => {
-                    let Book { clocks, traces, sharing, spans, at_work, .. } = &mut *book;
+                    let Book { clocks, traces, sharing, spans, at_work, from, .. } = &mut *book;
                     expand(
                         &batch[at..next],
                         |lane| clocks[usize::from(lane)],
@@ -403,7 +418,7 @@ impl Observer for Lives {
                             }
                             traces.enter(&span);
                             sharing.enter(&span, traces.members(span.who));
-                            *spans += 1;
+                            *spans += u64::from(span.at >= *from);
                         },
                     );
                 }

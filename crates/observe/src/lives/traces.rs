@@ -1,7 +1,8 @@
 //! Traces: what processes were at lately, for whom, and what lanes were in. As much is kept as the lives of the requests
 //! in flight may still ask for.
 
-use std::collections::VecDeque;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, VecDeque};
 
 use hopscope_kernel::{Class, Kind, Label, Record, Span, Time};
 
@@ -17,6 +18,33 @@ pub(super) struct Act {
     pub(super) what: What,
     /// In which of the process's turns.
     pub(super) turn: u64,
+    /// Whether an act that ended later, or is further behind in the order, began before the end of this one.
+    covered: bool,
+}
+
+/// A stretch of acts that none other reaches into, up to the next one: what it was to whoever waited for it is found out
+/// once.
+pub(super) struct Chapter {
+    pub(super) start: Time,
+    pub(super) end: Time,
+    pub(super) summary: OnceCell<Summary>,
+}
+
+/// What a process was at over a chapter, for all those for whom it was not.
+pub(super) struct Summary {
+    /// Lanes, what they were in, and how long.
+    pub(super) sums: Vec<(u16, &'static Label, Time)>,
+    /// Those for whom it was service.
+    pub(super) served: BTreeSet<u32>,
+}
+
+impl Summary {
+    pub(super) fn add(&mut self, lane: u16, label: &'static Label, time: Time) {
+        match self.sums.iter_mut().find(|sum| sum.0 == lane && std::ptr::eq(sum.1, label)) {
+            Some(sum) => sum.2 += time,
+            None => self.sums.push((lane, label, time)),
+        }
+    }
 }
 
 /// A request that a process works for.
@@ -48,6 +76,10 @@ impl Turn {
 pub(super) struct Process {
     /// In order of their ends.
     acts: VecDeque<Act>,
+    /// In order, and with gaps where acts reach into each other.
+    chapters: VecDeque<Chapter>,
+    /// When the next chapter began, and how many acts it has.
+    chapter: (Time, usize),
     turns: VecDeque<Turn>,
     /// The number of the first turn that is kept.
     first_turn: u64,
@@ -103,6 +135,37 @@ impl Process {
         None
     }
 
+    fn enter(&mut self, mut act: Act) {
+        let later = self.acts.iter().rev().take_while(|other| other.end > act.end).count();
+        let place = self.acts.len() - later;
+        act.covered = self.acts.range(place..).any(|other| other.start < act.end);
+        let mut reached = self.acts.range_mut(..place).rev().take_while(|other| other.end > act.start).peekable();
+        if later > 0 || reached.peek().is_some() {
+            reached.for_each(|other| other.covered = true);
+            while let Some(reached) = self.chapters.back().filter(|chapter| chapter.end > act.start) {
+                self.chapter.0 = reached.start;
+                self.chapters.pop_back();
+            }
+            if act.start < self.chapter.0 {
+                // It reaches back behind all that is kept.
+                self.chapter = (self.acts.back().map_or(act.end, |last| last.end).max(act.end), 0);
+            }
+        } else if let Some(last) = self.acts.back().filter(|_| self.chapter.1 >= CHAPTER) {
+            let (start, end) = (self.chapter.0, last.end);
+            self.chapters.push_back(Chapter { start, end, summary: OnceCell::new() });
+            self.chapter = (end, 0);
+        }
+        self.chapter.1 += 1;
+        self.acts.insert(place, act);
+    }
+
+    /// Chapters within a stretch, the last one first.
+    pub(super) fn chapters(&self, from: Time, until: Time) -> impl Iterator<Item = &Chapter> {
+        let first = self.chapters.partition_point(|chapter| chapter.start < from);
+        let behind = self.chapters.partition_point(|chapter| chapter.end <= until).max(first);
+        self.chapters.range(first..behind).rev()
+    }
+
     fn works_for(&self, number: u64, request: u32) -> bool {
         self.turn(number).is_some_and(|turn| turn.member(request).is_some())
     }
@@ -114,7 +177,9 @@ impl Process {
         let of_turn = |act: &&Act| act.start < at && turn.is_none_or(|turn| act.turn == turn);
         let after = self.acts.partition_point(|act| act.end < at);
         // What ends at that instant or is still under way then.
-        let under_way = self.acts.range(after..).take(LOOKED_AT).filter(of_turn);
+        let mut goes_on = true;
+        let reaching = |act: &&Act| std::mem::replace(&mut goes_on, act.covered);
+        let under_way = self.acts.range(after..).take(LOOKED_AT).take_while(reaching).filter(of_turn);
         let rank = |act: &Act| match (act.what, act.end == at) {
             (What::LaneWait | What::QueueWait(_), true) => 5,
             (What::Work, true) => 4,
@@ -141,6 +206,8 @@ impl Process {
 
 /// Acts that are under way at an instant, at most, of one process.
 const LOOKED_AT: usize = 64;
+/// Acts of a chapter, at least.
+const CHAPTER: usize = 96;
 
 impl Traces {
     /// Nothing yet, of so many processes and lanes.
@@ -197,9 +264,7 @@ impl Traces {
         if let Some(turn) = process.turns.back_mut() {
             turn.begun = true;
         }
-        let after = process.acts.iter().rev().take_while(|act| act.end > end).count();
-        let act = Act { start, end, label: span.label, lane: span.lane, what, turn };
-        process.acts.insert(process.acts.len() - after, act);
+        process.enter(Act { start, end, label: span.label, lane: span.lane, what, turn, covered: false });
     }
 
     /// The phases of a lane within a stretch, in order.
@@ -220,6 +285,9 @@ impl Traces {
         for process in &mut self.processes {
             while process.acts.front().is_some_and(|act| act.end < at) {
                 process.acts.pop_front();
+            }
+            while process.chapters.front().is_some_and(|chapter| chapter.start < at) {
+                process.chapters.pop_front();
             }
             // A turn lasts until the next one.
             while process.turns.get(1).is_some_and(|next| next.at < at) {

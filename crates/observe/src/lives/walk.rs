@@ -5,9 +5,11 @@
 //! process did for the same request, that one's way is the request's (of parallel pieces the last one decides); where it
 //! stood in line, whatever the process did that took it up; service again where it did another piece of the request.
 
+use std::collections::BTreeSet;
+
 use hopscope_kernel::{Class, Label, Time};
 
-use super::traces::{Act, Traces};
+use super::traces::{Act, Chapter, Summary, Traces};
 use crate::account::What;
 
 /// From the moment at which a request was passed on until it was taken up.
@@ -110,8 +112,8 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
                 let kind = self.works(who, turn).unwrap_or(StageKind::Service);
                 self.say(Place { lane: act.lane, kind, phase: act.label, behind: None }, until.saturating_sub(from));
             }
-            What::LaneWait => self.at_lane(act.lane, act.label, act.label, from, until),
-            What::QueueWait(by) => self.behind(by, act.label, from, until, 0),
+            What::LaneWait => self.at_lane(act.lane, act.label, from, until),
+            What::QueueWait(by) => self.behind(by, act.label, from, until),
         }
     }
 
@@ -124,70 +126,38 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
     /// The request stood in line until `who` took it up.
     fn in_line(&mut self, who: u16, from: Time, until: Time) {
         if from < until {
-            self.behind(who, &IN_LINE, from, until, 0);
+            self.behind(who, &IN_LINE, from, until);
         }
     }
 
-    /// A wait for a lane: what the lane was in meanwhile, which is service where that was for this request; where it was
-    /// free, why it could not be had.
-    fn at_lane(&mut self, lane: u16, reason: &'static Label, free: &'static Label, from: Time, until: Time) {
-        let mut at = from;
-        let wait = |behind| Place { lane, kind: StageKind::Wait, phase: reason, behind: Some(behind) };
-        for interval in self.traces.phases(lane, from, until) {
-            if interval.start > at {
-                (self.each)(wait(free), interval.start - at);
-            }
-            let place = match self.works(interval.who, interval.turn).filter(|_| is_busy(interval.phase)) {
-                Some(kind) => Place { lane, kind, phase: interval.phase, behind: None },
-                None => wait(interval.phase),
-            };
-            (self.each)(place, interval.end.saturating_sub(interval.start.max(at)));
-            at = at.max(interval.end);
-        }
-        if until > at {
-            (self.each)(wait(free), until - at);
-        }
+    /// A wait for a lane, and where it was free, why it could not be had.
+    fn at_lane(&mut self, lane: u16, reason: &'static Label, from: Time, until: Time) {
+        let (traces, request) = (self.traces, self.request);
+        Back { traces, request, each: &mut |behind| self.waited(behind, reason) }
+            .at_lane(lane, reason, from, until);
     }
 
     /// A wait for what `who` was at.
-    fn behind(&mut self, who: u16, reason: &'static Label, from: Time, until: Time, depth: usize) {
-        let mut at = until;
-        while at > from {
-            let Some(act) = self.traces.process(who).act_before(at, None).filter(|act| act.end > from) else { break };
-            if act.end < at {
-                self.unsaid_behind(who, reason, at - act.end);
-                at = act.end;
-            }
-            let start = act.start.max(from);
-            match act.what {
-                What::Work | What::Through => {
-                    let place = match self.works(who, act.turn) {
-                        // Another piece of the same request.
-                        Some(kind) => Place { lane: act.lane, kind, phase: act.label, behind: None },
-                        None => {
-                            let (kind, behind) = (StageKind::Wait, Some(act.label));
-                            Place { lane: act.lane, kind, phase: reason, behind }
-                        }
-                    };
-                    self.say(place, at - start);
-                }
-                What::LaneWait => self.at_lane(act.lane, reason, act.label, start, at),
-                What::QueueWait(by) if depth < DEPTH_MAX => self.behind(by, reason, start, at, depth + 1),
-                What::QueueWait(_) => {
-                    let (lane, kind, behind) = (u16::MAX - who, StageKind::Wait, Some(act.label));
-                    self.say(Place { lane, kind, phase: reason, behind }, at - start);
-                }
-            }
-            at = start;
-        }
-        if at > from {
-            self.unsaid_behind(who, reason, at - from);
-        }
+    fn behind(&mut self, who: u16, reason: &'static Label, from: Time, until: Time) {
+        let (traces, request) = (self.traces, self.request);
+        Back { traces, request, each: &mut |behind| self.waited(behind, reason) }.at(who, from, until, 0);
     }
 
-    fn unsaid_behind(&mut self, who: u16, reason: &'static Label, time: Time) {
-        let (lane, kind, behind) = (u16::MAX - who, StageKind::Wait, Some(&UNSAID));
-        self.say(Place { lane, kind, phase: reason, behind }, time);
+    /// What was behind a wait: service where it was for this request, be it another piece of it.
+    fn waited(&mut self, behind: Behind, reason: &'static Label) {
+        let wait = |lane, label| Place { lane, kind: StageKind::Wait, phase: reason, behind: Some(label) };
+        match behind {
+            Behind::Was(lane, label, time, by) => {
+                let place = match by.and_then(|(who, turn)| self.works(who, turn)) {
+                    Some(kind) => Place { lane, kind, phase: label, behind: None },
+                    None => wait(lane, label),
+                };
+                self.say(place, time);
+            }
+            Behind::Chapter(summary) => {
+                summary.sums.iter().for_each(|(lane, label, time)| self.say(wait(*lane, label), *time));
+            }
+        }
     }
 
     fn unsaid(&mut self, who: u16, from: Time, until: Time) {
@@ -198,6 +168,103 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
     fn say(&mut self, place: Place, time: Time) {
         if time > Time::ZERO {
             (self.each)(place, time);
+        }
+    }
+}
+
+/// What was going on while somebody waited for it.
+enum Behind<'a> {
+    /// A lane was in a phase for so long; by which process, and in which of its turns.
+    Was(u16, &'static Label, Time, Option<(u16, u64)>),
+    /// A chapter of a process that did nothing for the request.
+    Chapter(&'a Summary),
+}
+
+/// Looks up what was behind a wait of a request, backwards; `each` is told what it finds.
+struct Back<'a> {
+    traces: &'a Traces,
+    request: u32,
+    each: &'a mut dyn FnMut(Behind),
+}
+
+impl Back<'_> {
+    /// What the lane was in; where it was free, `free`.
+    fn at_lane(&mut self, lane: u16, free: &'static Label, from: Time, until: Time) {
+        let mut at = from;
+        for interval in self.traces.phases(lane, from, until) {
+            if interval.start > at {
+                (self.each)(Behind::Was(lane, free, interval.start - at, None));
+            }
+            let by = is_busy(interval.phase).then_some((interval.who, interval.turn));
+            let time = interval.end.saturating_sub(interval.start.max(at));
+            (self.each)(Behind::Was(lane, interval.phase, time, by));
+            at = at.max(interval.end);
+        }
+        if until > at {
+            (self.each)(Behind::Was(lane, free, until - at, None));
+        }
+    }
+
+    /// What `who` was at, chapter by chapter.
+    fn at(&mut self, who: u16, from: Time, until: Time, depth: usize) {
+        let mut at = until;
+        for chapter in self.traces.process(who).chapters(from, until) {
+            self.act_by_act(who, chapter.end, at, depth);
+            let summary = self.summary(who, chapter, depth);
+            if summary.served.contains(&self.request) {
+                self.act_by_act(who, chapter.start, chapter.end, depth);
+            } else {
+                (self.each)(Behind::Chapter(summary));
+            }
+            at = chapter.start;
+        }
+        self.act_by_act(who, from, at, depth);
+    }
+
+    fn act_by_act(&mut self, who: u16, from: Time, until: Time, depth: usize) {
+        let mut at = until;
+        while at > from {
+            let Some(act) = self.traces.process(who).act_before(at, None).filter(|act| act.end > from) else { break };
+            self.unsaid(who, at - act.end);
+            let (start, end) = (act.start.max(from), act.end);
+            match act.what {
+                What::Work | What::Through => {
+                    (self.each)(Behind::Was(act.lane, act.label, end - start, Some((who, act.turn))));
+                }
+                What::LaneWait => self.at_lane(act.lane, act.label, start, end),
+                What::QueueWait(by) if depth < DEPTH_MAX => self.at(by, start, end, depth + 1),
+                What::QueueWait(_) => (self.each)(Behind::Was(u16::MAX - who, act.label, end - start, None)),
+            }
+            at = start;
+        }
+        self.unsaid(who, at - from);
+    }
+
+    /// What a chapter was to those for whom it was not.
+    fn summary<'c>(&self, who: u16, chapter: &'c Chapter, depth: usize) -> &'c Summary {
+        if let Some(known) = chapter.summary.get() {
+            return known;
+        }
+        let mut summary = Summary { sums: Vec::new(), served: BTreeSet::new() };
+        let mut each = |behind: Behind| match behind {
+            Behind::Was(lane, label, time, by) => {
+                summary.add(lane, label, time);
+                let turn = by.and_then(|(who, turn)| self.traces.process(who).turn(turn));
+                summary.served.extend(turn.into_iter().flat_map(|turn| &turn.members).map(|member| member.request));
+            }
+            Behind::Chapter(part) => {
+                part.sums.iter().for_each(|(lane, label, time)| summary.add(*lane, label, *time));
+                summary.served.extend(&part.served);
+            }
+        };
+        // As nobody's: requests are counted from one.
+        Back { traces: self.traces, request: 0, each: &mut each }.act_by_act(who, chapter.start, chapter.end, depth);
+        chapter.summary.get_or_init(|| summary)
+    }
+
+    fn unsaid(&mut self, who: u16, time: Time) {
+        if time > Time::ZERO {
+            (self.each)(Behind::Was(u16::MAX - who, &UNSAID, time, None));
         }
     }
 }
