@@ -78,11 +78,7 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
         Headline::Mixed => {
             let pair = diagnosis.together.first();
             let pairs = pair.map_or(String::new(), |pair| {
-                format!(
-                    ", and of pairs {} gain most, {}",
-                    pair.hops.join(" and "),
-                    pair.doubled.throughput.words()
-                )
+                format!(", and of pairs {} gain most, {}", pair.hops.join(" and "), pair.doubled.throughput.words())
             });
             format!(
                 "No hop limits by itself: of {} tried at twice their pace {} gains most, {}{pairs}.{longest}",

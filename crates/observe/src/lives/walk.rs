@@ -133,8 +133,7 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
     /// A wait for a lane, and where it was free, why it could not be had.
     fn at_lane(&mut self, lane: u16, reason: &'static Label, from: Time, until: Time) {
         let (traces, request) = (self.traces, self.request);
-        Back { traces, request, each: &mut |behind| self.waited(behind, reason) }
-            .at_lane(lane, reason, from, until);
+        Back { traces, request, each: &mut |behind| self.waited(behind, reason) }.at_lane(lane, reason, from, until);
     }
 
     /// A wait for what `who` was at.
