@@ -60,10 +60,14 @@ impl Pages {
     }
 }
 
-/// When what a record speaks of has ended.
-fn end(record: &Record) -> Time {
+/// When what a record speaks of has ended; of a train the last phase of its last burst, which may be longer than its
+/// pitch (a flight).
+fn end(record: &Record, phases: &[Record]) -> Time {
     match record.kind {
-        Kind::TrainHead => record.at + record.span * u64::from(record.count),
+        Kind::TrainHead => {
+            let burst = phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.span).max(record.span);
+            record.at + record.span * u64::from(record.count) + burst
+        }
         _ => record.at + record.span,
     }
 }
@@ -82,13 +86,15 @@ impl Observer for Ledger {
         let mut pages = self.0.borrow_mut();
         let pages = &mut *pages;
         let mut wanted = true;
-        for record in batch {
+        for (position, record) in batch.iter().enumerate() {
             // The phases of a train come and go with their head.
             if record.kind != Kind::TrainPhase {
                 if pages.is_full() {
                     return;
                 }
-                wanted = end(record) > pages.from && !says_only(record.kind);
+                let phases = if record.kind == Kind::TrainHead { usize::from(record.phases) } else { 0 };
+                let phases = &batch[position + 1..=position + phases];
+                wanted = end(record, phases) > pages.from && !says_only(record.kind);
                 pages.requests += usize::from(wanted && record.kind == Kind::Transfer);
             }
             if wanted {
