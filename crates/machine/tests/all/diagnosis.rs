@@ -106,3 +106,13 @@ fn the_same_question_has_the_same_diagnosis() {
     let job = "--rw=randread --bs=4k --iodepth=4 --runtime=4ms";
     assert_eq!(diagnosed("nvme-desktop", job).2, diagnosed("nvme-desktop", job).2);
 }
+
+#[test]
+fn numbers_that_help_together_only_are_found_together() {
+    // Link and drive hand over at one rate: either alone, twice as fast, only fills the other.
+    let (_, _, diagnosis) = diagnosed("nvme-desktop", "--rw=read --bs=128k --iodepth=8");
+    let best = diagnosis.remedies.first().expect("something helps");
+    let numbers = best.change.matches("--set").count();
+    assert!((2..=4).contains(&numbers) && best.gain.throughput.mean > 0.5, "{best:?}");
+    assert!(best.change.contains("link.rate") && best.change.contains("channel_rate"), "{best:?}");
+}

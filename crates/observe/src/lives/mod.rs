@@ -431,3 +431,44 @@ impl Observer for Lives {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hopscope_kernel::Queue;
+
+    use super::*;
+
+    static WORK: Label = Label::protocol("work");
+    static READ: Label = Label::mark("read");
+    static EMPTY: Label = Label::reason("nothing to do");
+
+    #[test]
+    fn whoever_works_for_what_has_ended_opens_nothing() {
+        let sim = Sim::new();
+        let lives = Lives::new(&sim, Time::ZERO, Enough::ALL);
+        sim.observe(Box::new(lives.clone()));
+        let (lane, after) = (sim.lane("arm", None), Queue::new(&sim, 64));
+        let (s, l, queue) = (sim.clone(), lane.clone(), after.clone());
+        sim.process("thread", async move {
+            for _ in 0..50 {
+                let errand = s.new_errand();
+                s.issued(errand);
+                let since = s.now();
+                l.delay(&WORK, Time::ns(3)).await;
+                s.transferred(&READ, since, 512);
+                assert!(queue.try_put(s.pass_on(errand)).is_ok());
+            }
+        });
+        let s = sim.clone();
+        sim.process("writes behind", async move {
+            loop {
+                let errand = after.take(&EMPTY).await;
+                s.take_up(errand);
+                lane.delay(&WORK, Time::ns(2)).await;
+            }
+        });
+        sim.run(Time::us(1));
+        sim.tear_down();
+        assert_eq!((lives.count(), lives.0.borrow().open.len()), (50, 0));
+    }
+}

@@ -272,3 +272,109 @@ impl Back<'_> {
 pub(super) fn is_busy(phase: &Label) -> bool {
     matches!(phase.class, Class::Payload | Class::Through | Class::Protocol)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use hopscope_kernel::{Kind, Record, Span};
+
+    use super::*;
+
+    static WORK: [Label; 3] = [Label::payload("data"), Label::protocol("address"), Label::protocol("firmware")];
+    static EMPTY: Label = Label::reason("nothing to do");
+    static BUSY: Label = Label::reason("busy");
+    static MARK: Label = Label::mark("errand");
+    const ACTS: u64 = 2_000;
+
+    /// The same numbers every time.
+    fn draw(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % below
+    }
+
+    fn take_up(who: u16, request: u32, at: Time) -> Record {
+        let (lane, phases) = (request as u16, (request >> 16) as u8);
+        Record { at, span: Time::ZERO, label: &MARK, lane, who, count: u16::MAX, kind: Kind::TakeUp, phases }
+    }
+
+    /// Two processes: the first works and waits for lanes and for the second one, for a request after the other; of its
+    /// acts some overlap, where `reach` allows.
+    fn traces(seed: u64, reach: u64) -> (Traces, Time) {
+        let mut state = seed;
+        let mut traces = Traces::new(2, 4);
+        let mut spans: Vec<(Time, Result<Span, Record>)> = Vec::new();
+        let (mut at, mut other) = (Time::ZERO, Time::ZERO);
+        for number in 0..ACTS {
+            if draw(&mut state, 20) == 0 {
+                spans.push((at, Err(take_up(0, 1 + draw(&mut state, 6) as u32, at))));
+            }
+            let length = Time::ps(1 + draw(&mut state, 50));
+            let start = at.saturating_sub(Time::ps(draw(&mut state, reach + 1)));
+            let (kind, lane, label, by) = match draw(&mut state, 6) {
+                0 => (Kind::Wait, 3, &BUSY, u16::MAX),
+                1 => (Kind::Wait, u16::MAX, &EMPTY, 1),
+                drawn => (Kind::Delay, drawn as u16 % 3, &WORK[drawn as usize % 3], u16::MAX),
+            };
+            let end = start + length;
+            spans.push((end, Ok(Span { lane, at: start, kind, who: 0, by, span: length, label })));
+            at = at.max(end) + Time::ps(draw(&mut state, 3));
+            while other < at {
+                let length = Time::ps(1 + draw(&mut state, 30));
+                let span =
+                    Span { lane: 3, at: other, kind: Kind::Phase, who: 1, by: u16::MAX, span: length, label: &WORK[0] };
+                spans.push((other, Err(take_up(1, 1 + number as u32 % 6, other))));
+                spans.push((other + length, Ok(span)));
+                other = other + length + Time::ps(draw(&mut state, 2));
+            }
+        }
+        spans.sort_by_key(|(end, _)| *end);
+        for (_, entered) in spans {
+            match entered {
+                Ok(span) => traces.enter(&span),
+                Err(record) => traces.take_up(&record, false),
+            }
+        }
+        (traces, at)
+    }
+
+    /// What was behind, by lane and label; chapters are of nobody that is asked for.
+    fn behind(traces: &Traces, request: u32, (from, until): (Time, Time), whole: bool) -> BTreeMap<(u16, String), u64> {
+        let mut sums: BTreeMap<(u16, String), u64> = BTreeMap::new();
+        let mut add = |lane: u16, label: &'static Label, time: Time, by: Option<(u16, u64)>| {
+            let member = |(who, turn)| traces.process(who).turn(turn)?.member(request);
+            let served = by.and_then(member).map_or("", |_| " for it");
+            *sums.entry((lane, format!("{}{served}", label.name))).or_default() += time.as_ps();
+        };
+        let mut each = |behind: Behind| match behind {
+            Behind::Was(lane, label, time, by) => add(lane, label, time, by),
+            Behind::Chapter(summary) => {
+                summary.sums.iter().for_each(|(lane, label, time)| add(*lane, label, *time, None))
+            }
+        };
+        let mut back = Back { traces, request, each: &mut each };
+        match whole {
+            true => back.at(0, from, until, 0),
+            false => back.act_by_act(0, from, until, DEPTH_MAX - 1),
+        }
+        sums
+    }
+
+    #[test]
+    fn chapters_say_what_their_acts_say() {
+        let mut chapters = 0;
+        for (seed, reach) in (0..40).zip([0, 0, 4, 40].into_iter().cycle()) {
+            let (traces, end) = traces(seed, reach);
+            chapters += traces.process(0).chapters(Time::ZERO, end).count();
+            for request in 1..=7 {
+                let stretch = (Time::ps(97 * seed), end.saturating_sub(Time::ps(61 * seed)));
+                let (by_chapters, by_acts) =
+                    (behind(&traces, request, stretch, true), behind(&traces, request, stretch, false));
+                assert_eq!(by_chapters, by_acts, "seed {seed}, request {request}");
+                let sum: u64 = by_chapters.values().sum();
+                assert_eq!(sum, (stretch.1 - stretch.0).as_ps(), "seed {seed}, request {request}");
+            }
+        }
+        assert!(chapters > 100, "{chapters} chapters");
+    }
+}
