@@ -7,7 +7,7 @@ use hopscope_machine::diagnosis::Diagnosis;
 use hopscope_machine::explain::Explained;
 use hopscope_machine::measured::Comparison;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
-use hopscope_observe::lives::{Latency, Split, Stage, StageKind};
+use hopscope_observe::lives::{Enough, Latency, Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
 
 use crate::measured as beside;
@@ -94,7 +94,10 @@ fn headline(explained: &Explained, latency: Option<&Latency>) -> String {
     }
     let mut out = bold(&line) + "\n";
     let of_stages = latency.map(|latency| (latency.mean.count, latency.mean.mean().as_ns_f64()));
-    if let Some((requests, its)) = of_stages.filter(|(_, its)| (its / mean - 1.0).abs() > ANOTHER_MEAN) {
+    let few = |requests: u64| requests < Enough::FOR_AN_ACCOUNT.at_least as u64;
+    if let Some((requests, its)) =
+        of_stages.filter(|(requests, its)| few(*requests) || (its / mean - 1.0).abs() > ANOTHER_MEAN)
+    {
         let words = format!("The stages below are those of {requests} requests, which took {} on average.", span(its));
         out += &wrapped(&words, "");
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hopscope_kernel::{Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
@@ -42,8 +43,8 @@ pub struct Part {
     pub uses: String,
     /// Its title.
     pub title: String,
-    /// Its numbers.
-    pub parameters: Parameters,
+    /// Its numbers; of machines that differ in a few, most are kept once.
+    pub parameters: Arc<Parameters>,
     pub(crate) kind: &'static Kind,
     /// The wires, as they are written.
     pub(crate) wires: Vec<Plug>,
@@ -190,7 +191,7 @@ impl Blueprint {
                 // What it is plugged into could not be built, which is the problem to report.
                 continue;
             }
-            let mut parameters = part.parameters.clone();
+            let mut parameters = Parameters::clone(&part.parameters);
             let context = Context { sim: &sim, name: &part.name, seed, plugs };
             match (part.kind.build)(context, &mut parameters) {
                 Ok(built) => {
@@ -286,8 +287,7 @@ impl Blueprint {
         let (part, key) = path.split_once('.').ok_or_else(missing)?;
         let part = self.parts.iter_mut().find(|p| p.name == part).ok_or_else(missing)?;
         let Some((table, rest)) = key.split_once('[') else {
-            return part
-                .parameters
+            return Arc::make_mut(&mut part.parameters)
                 .entries
                 .get_mut(key)
                 .filter(|e| !matches!(e.value, Value::Rows(_)))
@@ -295,7 +295,7 @@ impl Blueprint {
         };
         let (index, column) = rest.split_once("].").ok_or_else(missing)?;
         let index: usize = index.parse().map_err(|_| missing())?;
-        match part.parameters.entries.get_mut(table) {
+        match Arc::make_mut(&mut part.parameters).entries.get_mut(table) {
             Some(Entry { value: Value::Rows(rows), .. }) => {
                 rows.get_mut(index).and_then(|row| row.entries.get_mut(column)).ok_or_else(missing)
             }
@@ -331,7 +331,7 @@ pub fn check_part(library: &Library, sources: &mut Sources, file: u32) -> Result
         let system = sources.add(system.name, system.text);
         let Ok(mut blueprint) = Blueprint::read(library, sources, system) else { continue };
         let Some(part) = blueprint.parts.iter_mut().find(|part| part.kind.model == kind.model) else { continue };
-        part.parameters = read.parameters.clone();
+        part.parameters = Arc::new(read.parameters.clone());
         let mut problems = Problems::default();
         blueprint.build(Sim::new(), 0, &mut problems);
         problems.0.retain(|problem| problem.place.is_some_and(|place| place.file == file));
@@ -396,6 +396,7 @@ pub(crate) fn read_part(
         }
     }
     let (name, uses, title) = (declaration.name.clone(), uses.clone(), read.title);
+    let parameters = Arc::new(parameters);
     let (wires, place) = (declaration.plugs.clone(), declaration.place);
     problems.unless_empty(Part { name, uses, title, parameters, kind, wires, place, plugs: Vec::new() })
 }

@@ -3,6 +3,8 @@
 //! A part that is replaced takes its wires along and leaves its numbers: what the system file, or `--set`, says of
 //! the old device is not said of the new one. What they say of all other parts stays.
 
+use std::sync::Arc;
+
 use hopscope_parts::catalog::Protocol;
 use hopscope_parts::parameters::{Parameters, Place};
 
@@ -108,7 +110,7 @@ impl Blueprint {
         let Some(new) = self.parts.iter_mut().find(|part| part.name == name) else { return Ok(()) };
         for (key, entry) in old.parameters.entries.iter().filter(|(key, entry)| is_said(key, &entry.written)) {
             if new.parameters.entries.contains_key(key) {
-                new.parameters.entries.insert(key.clone(), entry.clone());
+                Arc::make_mut(&mut new.parameters).entries.insert(key.clone(), entry.clone());
             }
         }
         Ok(())

@@ -395,7 +395,7 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
         let mut pulled: BTreeMap<String, Pulled> = BTreeMap::new();
         let parts = stand.parts_of(kind);
         for (name, part) in parts {
-            let mut parameters = part.parameters.clone();
+            let mut parameters = Parameters::clone(&part.parameters);
             let asked = parameters.listen();
             match stand.build(kind, &mut parameters, &mut Vec::new(), None) {
                 Some(Ok(_)) => {}
@@ -507,9 +507,9 @@ impl Stand {
         let usable = |kind: &&&Kind| !above.contains(&kind.model) && without != Some(kind.model);
         for kind in KINDS.iter().filter(usable).collect::<Vec<_>>() {
             for (_, part) in self.parts_of(kind) {
-                let Ok(sockets) = (kind.sockets)(&mut part.parameters.clone()) else { continue };
+                let Ok(sockets) = (kind.sockets)(&mut Parameters::clone(&part.parameters)) else { continue };
                 let Some((name, _)) = sockets.into_iter().find(|(_, offered)| *offered == protocol) else { continue };
-                if let Some(Ok(built)) = self.build(kind, &mut part.parameters.clone(), above, without) {
+                if let Some(Ok(built)) = self.build(kind, &mut Parameters::clone(&part.parameters), above, without) {
                     return built.sockets.into_iter().find(|(offered, _)| *offered == name).map(|(_, socket)| socket);
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_parts::catalog::{Kind, Protocol, SocketList};
-use hopscope_parts::parameters::SpecError;
+use hopscope_parts::parameters::{Parameters, SpecError};
 
 use crate::blueprint::Part;
 use crate::nearest::did_you_mean;
@@ -83,7 +83,7 @@ pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
 
 /// Names and protocols of a part's sockets.
 pub(crate) fn sockets_of(part: &Part) -> Result<SocketList, SpecError> {
-    (part.kind.sockets)(&mut part.parameters.clone())
+    (part.kind.sockets)(&mut Parameters::clone(&part.parameters))
 }
 
 fn plugs_of(kind: &Kind) -> String {

@@ -74,7 +74,8 @@ fn figures(comparison: &Comparison) -> Table {
 
 fn ceilings(comparison: &Comparison) -> Table {
     let got = comparison.throughput.measured;
-    let rows = comparison.ceilings.iter().map(|hop| {
+    let hops = comparison.ceilings_alike();
+    let rows = hops.iter().map(|hop| {
         let Ceiling { lane, busy_share, at_this_size, capacity, .. } = hop;
         let speed = |value: &Option<f64>| value.map_or_else(Cell::empty, |value| Cell::figure(rate(value), value));
         let share = hop.lowest().zip(got).map(|(limit, got)| got / limit);

@@ -14,7 +14,7 @@ impl Comparison {
         let first = (0..exceeded.len()).filter(|at| is_first(*at));
         let mut lines: Vec<String> = first.map(|at| exceeds(got, exceeded[at])).collect();
         if let Some((hop, limit)) = self.nearest.and_then(|index| self.ceilings.get(index)).zip(self.limit()) {
-            let (lane, tolerance) = (&hop.lane, percent(TOLERANCE));
+            let (lane, tolerance) = (&hop.hop, percent(TOLERANCE));
             let (got_words, limit_words) = (rate(got), rate(limit));
             let above = match limit / got {
                 times if times >= 2.0 => format!("{} times as much", digits(times)),
@@ -108,7 +108,7 @@ impl Warning {
 }
 
 fn exceeds(got: f64, hop: &Ceiling) -> String {
-    let (lane, got_words) = (&hop.lane, rate(got));
+    let (lane, got_words) = (&hop.hop, rate(got));
     match (hop.capacity.filter(|capacity| got > *capacity), hop.at_this_size) {
         (Some(capacity), _) => format!(
             "The measured {got_words} are more than {lane} can carry at all, {}: the system described is not the one that \
