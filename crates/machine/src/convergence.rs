@@ -143,7 +143,7 @@ pub(crate) fn advance(
     all_ended: impl Fn() -> bool,
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, length: FIRST };
-    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.asked);
+    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.asked || ends.until.is_none());
     let mut settled = None;
     let stop = loop {
         let looks_on = ends.until.is_some() || settled.is_none();

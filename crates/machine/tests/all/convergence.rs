@@ -29,6 +29,17 @@ fn outcome((blueprint, jobs): &(Blueprint, Vec<Job>), options: Options) -> Outco
 }
 
 #[test]
+fn long_requests_in_order_need_not_be_many() {
+    let requests = |size: &str| {
+        let outcome = outcome(&machine("piix4e-one-disk", &[], &format!("--rw=read --bs={size}")), Options::default());
+        assert_eq!(outcome.stop, Stop::Converged, "{size}: {:?}", outcome.stages);
+        outcome.jobs[0].got.as_ref().expect("requests ended").count
+    };
+    let (short, long) = (requests("64k"), requests("1m"));
+    assert!(short >= 500 && (100..500).contains(&long), "{short} and {long}");
+}
+
+#[test]
 fn what_a_run_stops_at_is_the_mean_of_one_many_times_longer() {
     let steady = &["drive.flash.state=steady"][..];
     let cases = [
@@ -40,6 +51,8 @@ fn what_a_run_stops_at_is_the_mean_of_one_many_times_longer() {
         ("sata-ssd", &[], "--rw=read --bs=128k --iodepth=4", UNTIL, 5),
         ("piix4e-one-disk", &[], "--rw=randwrite --bs=4k", 0.01, 10),
         ("piix4e-one-disk", &[], "--rw=write --bs=64k", UNTIL, 10),
+        ("piix4e-one-disk", &[], "--rw=read --bs=1m", UNTIL, 10),
+        ("nvme-desktop", &[], "--rw=read --bs=1m --iodepth=4", UNTIL, 4),
         ("scsi-ultra160", &[], "--rw=randread --bs=8k --iodepth=8", 0.02, 10),
     ];
     let (mut off, mut runs) = (Vec::new(), 0);
