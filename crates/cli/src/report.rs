@@ -42,7 +42,7 @@ pub fn explained(
 ) -> String {
     let account = &explained.alike();
     let latency = explained.latency_alike();
-    let mut out = headline(explained, latency.as_ref());
+    let mut out = headline(explained);
     if let Some(compared) = texts.compared {
         out += &beside::head(compared);
         out.push('\n');
@@ -50,7 +50,7 @@ pub fn explained(
     match diagnosis {
         Some(diagnosis) => {
             out += &wrapped(&diagnosis.why, "");
-            out += &latency.as_ref().map_or(String::new(), bars);
+            out += &latency.as_ref().map_or(String::new(), |latency| whose_stages(explained, latency) + &bars(latency));
             out += &remedies(diagnosis);
             if !diagnosis.then.is_empty() {
                 out += &wrapped(&diagnosis.then, "");
@@ -80,7 +80,7 @@ pub fn explained(
 }
 
 /// What the jobs get.
-fn headline(explained: &Explained, latency: Option<&Latency>) -> String {
+fn headline(explained: &Explained) -> String {
     let iops = explained.iops();
     if iops == 0.0 {
         return bold("no transfer ended in the measured time") + "\n";
@@ -92,16 +92,18 @@ fn headline(explained: &Explained, latency: Option<&Latency>) -> String {
     if wide > UNTIL && wide.is_finite() {
         line += &format!(" (±{:.1} %)", 100.0 * wide);
     }
-    let mut out = bold(&line) + "\n";
-    let of_stages = latency.map(|latency| (latency.mean.count, latency.mean.mean().as_ns_f64()));
-    let few = |requests: u64| requests < Enough::FOR_AN_ACCOUNT.at_least as u64;
-    if let Some((requests, its)) =
-        of_stages.filter(|(requests, its)| few(*requests) || (its / mean - 1.0).abs() > ANOTHER_MEAN)
-    {
-        let words = format!("The stages below are those of {requests} requests, which took {} on average.", span(its));
-        out += &wrapped(&words, "");
+    bold(&line) + "\n"
+}
+
+/// Whose stages are shown, where they are not those of the whole run.
+fn whose_stages(explained: &Explained, latency: &Latency) -> String {
+    let (requests, its) = (latency.mean.count, latency.mean.mean().as_ns_f64());
+    let ended: u64 = explained.outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+    let few = requests < (Enough::FOR_AN_ACCOUNT.at_least as u64).min(ended / 2);
+    if !few && (its / explained.latency_mean_ns() - 1.0).abs() <= ANOTHER_MEAN {
+        return String::new();
     }
-    out
+    wrapped(&format!("The stages are those of {requests} requests, which took {} on average:", span(its)), "")
 }
 
 /// What a stage is, in a few words.
