@@ -81,13 +81,11 @@ pub fn explained(
 
 /// What the jobs get.
 fn headline(explained: &Explained) -> String {
-    let iops = explained.iops();
-    if iops == 0.0 {
+    let Some(got) = explained.performance() else {
         return bold("no transfer ended in the measured time") + "\n";
-    }
-    let mut line = format!("{}, {} IOPS", rate(explained.throughput()), digits(iops));
-    let mean = explained.latency_mean_ns();
-    line += &format!(", latency {}", span(mean));
+    };
+    let (throughput, iops) = (rate(got.throughput_bytes_per_s), digits(explained.iops()));
+    let mut line = format!("{throughput}, {iops} IOPS, latency {}", span(got.latency_mean_ns));
     let wide = explained.outcome.rate.relative_half_width;
     if wide > UNTIL && wide.is_finite() {
         line += &format!(" (±{:.1} %)", 100.0 * wide);
@@ -97,10 +95,10 @@ fn headline(explained: &Explained) -> String {
 
 /// Whose stages are shown, where they are not those of the whole run.
 fn whose_stages(explained: &Explained, latency: &Latency) -> String {
+    let Some(got) = explained.performance() else { return String::new() };
     let (requests, its) = (latency.mean.count, latency.mean.mean().as_ns_f64());
-    let ended: u64 = explained.outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
-    let few = requests < (Enough::FOR_AN_ACCOUNT.at_least as u64).min(ended / 2);
-    if !few && (its / explained.latency_mean_ns() - 1.0).abs() <= ANOTHER_MEAN {
+    let few = requests < (Enough::FOR_AN_ACCOUNT.at_least as u64).min(got.transfers / 2);
+    if !few && (its / got.latency_mean_ns - 1.0).abs() <= ANOTHER_MEAN {
         return String::new();
     }
     wrapped(&format!("The stages are those of {requests} requests, which took {} on average:", span(its)), "")

@@ -119,8 +119,8 @@ pub(crate) struct Span {
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) until: Option<f64>,
-    /// Whether somebody asked for that share.
-    pub(crate) asked: bool,
+    /// Whether nobody asked for that share, and a looser one does in the long run.
+    pub(crate) loosens: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn advance(
     all_ended: impl Fn() -> bool,
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, length: FIRST };
-    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.asked || ends.until.is_none());
+    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
     let mut settled = None;
     let stop = loop {
         let looks_on = ends.until.is_some() || settled.is_none();
@@ -222,9 +222,9 @@ struct Watch<'a> {
     sim: &'a Sim,
     transfers: &'a Transfers,
     from: Time,
-    /// Half-width over the mean at which it is known, and whether somebody asked for it.
+    /// Half-width over the mean at which it is known, and whether that loosens in the long run.
     share: f64,
-    asked: bool,
+    loosens: bool,
     needed: u64,
     /// Known when the first sample is taken.
     levels: Option<Groups>,
@@ -242,7 +242,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, share: f64, asked: bool) -> Watch<'a> {
+    fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, share: f64, loosens: bool) -> Watch<'a> {
         let next = span.from.saturating_add(FIRST);
         let long = (IN_ORDER_BYTES / span.longest.max(1)).clamp(LONG_MIN, IN_ORDER_MIN);
         Watch {
@@ -250,7 +250,7 @@ impl Watch<'_> {
             transfers,
             from: span.from,
             share,
-            asked,
+            loosens,
             needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
             levels: None,
             samples: levels::Levels::default(),
@@ -287,7 +287,7 @@ impl Watch<'_> {
             return None;
         }
         self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
-        if !self.asked && of_the_limit(&self.transfers.batches()) >= LOOSER_FROM {
+        if self.loosens && of_the_limit(&self.transfers.batches()) >= LOOSER_FROM {
             self.share = LOOSER * UNTIL;
         }
         let stop = match self.verdict() {

@@ -16,7 +16,7 @@ use crate::hops::{Hop, hops};
 use crate::job_file::Job;
 use crate::problem::Problem;
 use crate::run::{Both, Failure, Options, Outcome, Stop, at_once, run, run_in};
-use crate::trials::performance;
+use crate::trials::{Performance, performance};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
@@ -124,9 +124,9 @@ impl Explained {
         self.sum(|figures| figures.iops)
     }
 
-    /// Mean latency of all jobs' transfers, over the whole run; zero where none ended.
-    pub fn latency_mean_ns(&self) -> f64 {
-        performance(&self.outcome).map_or(0.0, |got| got.latency_mean_ns)
+    /// What all jobs got together, over the whole run; nothing where no transfer ended.
+    pub fn performance(&self) -> Option<Performance> {
+        performance(&self.outcome)
     }
 
     /// The account with lanes that are alike as one.

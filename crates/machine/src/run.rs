@@ -261,7 +261,8 @@ pub fn run_in(
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
         let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest };
-        let ends = Ends { until, asked: options.until.is_some(), interrupted: options.interrupted };
+        let loosens = options.until.is_none() && until.is_some();
+        let ends = Ends { until, loosens, interrupted: options.interrupted };
         let all_ended = || now.iter().all(|running| running.has_ended());
         let Ending { stop, unsettled, settled } = advance(sim, &transfers, &span, ends, all_ended)?;
         let rate = transfers.rate();

@@ -72,6 +72,13 @@ impl Shift {
     /// None at all.
     pub const NONE: Shift = Shift { mean: 0.0, half_width: 0.0 };
 
+    /// The same of a figure of which less is better: where a latency is half of what it was, the gain is 1, and the
+    /// latency changes by -0.5.
+    pub fn inverse(self) -> Shift {
+        let becomes = 1.0 / (1.0 + self.mean);
+        Shift { mean: becomes - 1.0, half_width: self.half_width * becomes * becomes }
+    }
+
     /// How large it is at least, either way; zero where its interval reaches zero.
     pub fn sure(self) -> f64 {
         (self.mean.abs() - self.half_width).max(0.0)
@@ -186,8 +193,9 @@ impl<'a> Trials<'a> {
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
         let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
-        let turns = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
-        let turns = turns.min((most / depth.max(1)).max(if most > REQUESTS_MIN { TURNS } else { TURNS_MIN }));
+        let wanted = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let at_least = if most > REQUESTS_MIN { TURNS } else { TURNS_MIN };
+        let turns = (most / depth.max(1)).max(at_least).min(wanted);
         let before = (turns * depth).max(RAMP_REQUESTS_MIN.min(most));
         // After a long ramp it costs little to count for longer.
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);

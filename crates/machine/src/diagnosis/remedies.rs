@@ -58,12 +58,7 @@ pub(super) fn find(
         );
     }
     let numbers = numbers(&setting.blueprint, &parts);
-    let (mut remedies, all) = best_of(trials, setting, &numbers, progress)?;
-    if let Some(all) = all.filter(|all| all.throughput.is_a_gain())
-        && !remedies.iter().any(helps)
-    {
-        remedies.extend(together(trials, setting, &numbers, all, progress)?);
-    }
+    let mut remedies = if numbers.is_empty() { Vec::new() } else { of_numbers(trials, setting, &numbers, progress)? };
     let depth = setting.jobs.iter().map(|job| job.iodepth).max().unwrap_or(1);
     if headline != Headline::Capacity && setting.jobs.iter().all(|job| job.iodepth == depth) {
         // As many as would fill the fullest hop, if nothing else changed.
@@ -135,22 +130,35 @@ fn numbers(blueprint: &Blueprint, parts: &[String]) -> Vec<Number> {
     numbers.into_values().collect()
 }
 
-/// The best of some numbers, by halves: where all of them together change nothing, none of them is looked at. And what all
-/// of them together gain.
-fn best_of(
+/// The best of some numbers; where none helps by itself, those that help together.
+fn of_numbers(
     trials: &mut Trials<'_>,
     setting: &Setting,
     numbers: &[Number],
     progress: Progress<'_>,
-) -> Result<(Vec<Remedy>, Option<Gain>), Failure> {
-    let (mut best, mut all): (Vec<Remedy>, Option<Option<Gain>>) = (Vec::new(), None);
-    let mut open: Vec<&[Number]> = if numbers.is_empty() { Vec::new() } else { vec![numbers] };
+) -> Result<Vec<Remedy>, Failure> {
+    let all = trials.gains(&[halved(setting, numbers)], progress)?[0];
+    let mut remedies = best_of(trials, setting, (numbers, all), progress)?;
+    if let Some(all) = all.filter(|all| all.throughput.is_a_gain())
+        && !remedies.iter().any(helps)
+    {
+        remedies.extend(together(trials, setting, numbers, all, progress)?);
+    }
+    Ok(remedies)
+}
+
+/// The best of some numbers that gain so much together, by halves: where together they change nothing, none of them is
+/// looked at.
+fn best_of(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    all: (&[Number], Option<Gain>),
+    progress: Progress<'_>,
+) -> Result<Vec<Remedy>, Failure> {
+    let (mut best, mut open) = (Vec::new(), vec![all]);
     while !open.is_empty() {
-        let settings: Vec<Setting> = open.iter().map(|numbers| halved(setting, *numbers)).collect();
-        let gains = trials.gains(&settings, progress)?;
-        all.get_or_insert(gains[0]);
         let mut further: Vec<(f64, &[Number])> = Vec::new();
-        for (numbers, gain) in open.into_iter().zip(gains) {
+        for (numbers, gain) in open {
             // Where a part refuses some of them together, each half is looked at.
             let most = gain.map_or(f64::INFINITY, |gain: Gain| gain.throughput.mean + gain.throughput.half_width);
             match numbers {
@@ -164,9 +172,11 @@ fn best_of(
         }
         // The most promising only.
         further.sort_by(|a, b| b.0.total_cmp(&a.0));
-        open = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
+        let halves: Vec<&[Number]> = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
+        let settings: Vec<Setting> = halves.iter().map(|numbers| halved(setting, *numbers)).collect();
+        open = halves.into_iter().zip(trials.gains(&settings, progress)?).collect();
     }
-    Ok((best, all.flatten()))
+    Ok(best)
 }
 
 /// Where no number helps by itself, but all of them do: the few that do it together. Pieces are left out as long as the

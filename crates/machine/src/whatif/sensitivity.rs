@@ -10,7 +10,7 @@ use crate::explain::Explained;
 use crate::job_file::Job;
 use crate::quantity;
 use crate::run::Failure;
-use crate::trials::{Gain, Shift, Trials};
+use crate::trials::{Gain, Trials};
 
 /// Numbers whose range is found out.
 const RANGES: usize = 6;
@@ -89,10 +89,7 @@ impl Bench<'_> {
         let mut gains = self.trials.gains(&possible, &steps)?.into_iter();
         let effect = |(turned, (_, text)): (&Option<Setting>, &(usize, String))| {
             let gain: Gain = turned.as_ref().and_then(|_| gains.next().flatten())?;
-            // Of a latency, less is better.
-            let longer = 1.0 / (1.0 + gain.latency.mean);
-            let latency = Shift { mean: longer - 1.0, half_width: gain.latency.half_width * longer * longer };
-            Some(Effect { changed_to: text.clone(), throughput: gain.throughput, latency })
+            Some(Effect { changed_to: text.clone(), throughput: gain.throughput, latency: gain.latency.inverse() })
         };
         Ok(turned.iter().zip(moves).map(effect).collect())
     }

@@ -208,15 +208,15 @@ pub fn upgrades(
         let Candidate { name, file, changed } = candidate;
         let Some(gain) = gain else { return Ok(None) };
         let next_limit = Limit::among(&trials.of_another(&changed.setting), &changed.setting, base)?;
-        let longer = 1.0 / (1.0 + gain.latency.mean);
+        let latency = gain.latency.inverse().mean;
         let performance = Performance {
             throughput_bytes_per_s: before.throughput_bytes_per_s * (1.0 + gain.throughput.mean),
-            latency_mean_ns: before.latency_mean_ns * longer,
+            latency_mean_ns: before.latency_mean_ns * (1.0 + latency),
             transfers: before.transfers,
         };
         progress(News { done: count, of: count, what: &file.title, throughput: Some(gain.throughput.mean) });
         let Changed { words: changes, also_on, .. } = changed;
-        let (gain, latency) = (gain.throughput.mean, longer - 1.0);
+        let gain = gain.throughput.mean;
         let UpgradeFile { title, basis, .. } = file;
         Ok(Some(Upgrade { name, title, basis, changes, also_on, performance, gain, latency, next_limit }))
     };

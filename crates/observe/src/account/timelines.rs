@@ -44,6 +44,22 @@ pub(crate) enum What {
     QueueWait(u16),
 }
 
+impl What {
+    /// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
+    /// itself has ended, which does several things at once: its other acts do.
+    pub(crate) fn of(span: &Span) -> Option<What> {
+        Some(match (span.kind, span.label.class) {
+            (Kind::Phase, Class::Reason | Class::Workload) => return None,
+            (Kind::Phase, Class::Through) => What::Through,
+            (Kind::Phase | Kind::Delay, _) => What::Work,
+            (Kind::Wait, _) if span.by == span.who => return None,
+            (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
+            (Kind::Wait, _) => What::LaneWait,
+            _ => return None,
+        })
+    }
+}
+
 /// A process was at something.
 #[derive(Clone, Copy)]
 pub(super) struct Act {
@@ -160,7 +176,7 @@ impl Timelines {
             let interval = Interval { start, end, phase: span.label, who };
             self.lanes[usize::from(span.lane)].intervals.push(interval);
         }
-        if let Some(what) = what(&span) {
+        if let Some(what) = What::of(&span) {
             let act = Act { start, end, label: span.label, lane: span.lane, what };
             track(&mut self.processes[usize::from(who)], &span).push(act);
         }
@@ -237,18 +253,4 @@ fn track<'a>(tracks: &'a mut Vec<Track>, span: &Span) -> &'a mut Vec<Act> {
         tracks.len() - 1
     });
     &mut tracks[known].acts
-}
-
-/// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
-/// itself has ended, which does several things at once: its other acts do.
-fn what(span: &Span) -> Option<What> {
-    Some(match (span.kind, span.label.class) {
-        (Kind::Phase, Class::Reason | Class::Workload) => return None,
-        (Kind::Phase, Class::Through) => What::Through,
-        (Kind::Phase | Kind::Delay, _) => What::Work,
-        (Kind::Wait, _) if span.by == span.who => return None,
-        (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
-        (Kind::Wait, _) => What::LaneWait,
-        _ => return None,
-    })
 }

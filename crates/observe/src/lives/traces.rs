@@ -260,7 +260,9 @@ impl Traces {
             let after = line.iter().rev().take_while(|interval| interval.end > end).count();
             line.insert(line.len() - after, Interval { start, end, phase: span.label, who: span.who, turn });
         }
-        let Some(what) = what(span) else { return };
+        // What a request waited for in line is said of the request, not of whoever takes it up.
+        let waited_in_line = span.kind == Kind::Wait && span.label.class == Class::Queued;
+        let Some(what) = What::of(span).filter(|_| !waited_in_line) else { return };
         if let Some(turn) = process.turns.back_mut() {
             turn.begun = true;
         }
@@ -296,19 +298,4 @@ impl Traces {
             }
         }
     }
-}
-
-/// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
-/// itself has ended, which does several things at once: its other acts do. What a request waited for in line is said of
-/// the request, not of whoever takes it up.
-fn what(span: &Span) -> Option<What> {
-    Some(match (span.kind, span.label.class) {
-        (Kind::Phase, Class::Reason | Class::Workload) | (Kind::Wait, Class::Queued) => return None,
-        (Kind::Phase, Class::Through) => What::Through,
-        (Kind::Phase | Kind::Delay, _) => What::Work,
-        (Kind::Wait, _) if span.by == span.who => return None,
-        (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
-        (Kind::Wait, _) => What::LaneWait,
-        _ => return None,
-    })
 }
