@@ -279,27 +279,25 @@ impl Blueprint {
 
     /// The number at a path.
     pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
-        let known: Vec<String> = self.numbers().into_iter().chain(self.choices()).map(|(path, _)| path).collect();
-        let missing = || {
+        if self.known_entry_mut(path).is_none() {
+            let known: Vec<String> = self.numbers().into_iter().chain(self.choices()).map(|(path, _)| path).collect();
             let help = format!("{} (`hopscope systems NAME --numbers` lists all of them)", did_you_mean(path, &known));
-            Problem::nowhere(format!("there is no number `{path}`")).help(help)
-        };
-        let (part, key) = path.split_once('.').ok_or_else(missing)?;
-        let part = self.parts.iter_mut().find(|p| p.name == part).ok_or_else(missing)?;
+            return Err(Problem::nowhere(format!("there is no number `{path}`")).help(help));
+        }
+        Ok(self.known_entry_mut(path).expect("it has just been there"))
+    }
+
+    fn known_entry_mut(&mut self, path: &str) -> Option<&mut Entry> {
+        let (part, key) = path.split_once('.')?;
+        let part = self.parts.iter_mut().find(|known| known.name == part)?;
+        let entries = &mut Arc::make_mut(&mut part.parameters).entries;
         let Some((table, rest)) = key.split_once('[') else {
-            return Arc::make_mut(&mut part.parameters)
-                .entries
-                .get_mut(key)
-                .filter(|e| !matches!(e.value, Value::Rows(_)))
-                .ok_or_else(missing);
+            return entries.get_mut(key).filter(|entry| !matches!(entry.value, Value::Rows(_)));
         };
-        let (index, column) = rest.split_once("].").ok_or_else(missing)?;
-        let index: usize = index.parse().map_err(|_| missing())?;
-        match Arc::make_mut(&mut part.parameters).entries.get_mut(table) {
-            Some(Entry { value: Value::Rows(rows), .. }) => {
-                rows.get_mut(index).and_then(|row| row.entries.get_mut(column)).ok_or_else(missing)
-            }
-            _ => Err(missing()),
+        let (index, column) = rest.split_once("].")?;
+        match &mut entries.get_mut(table)?.value {
+            Value::Rows(rows) => rows.get_mut(index.parse::<usize>().ok()?)?.entries.get_mut(column),
+            _ => None,
         }
     }
 }
