@@ -2,6 +2,8 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use anstyle::{Effects, Style};
+use hopscope_machine::harmless::{INSTEAD, harmless, is_harmless};
 use hopscope_machine::problem::{Problem, Problems, Sources};
 use hopscope_machine::run::Failure;
 
@@ -14,12 +16,18 @@ pub const DEFECT: u8 = 70;
 /// Somebody interrupted: the answer is a part of what was asked for. Shells say 128 and the number of the signal.
 pub const INTERRUPTED: u8 = 130;
 
+/// What is read first begins here. Two values that Unicode keeps for a program's own use, so no escape sequence stands
+/// in an answer before it is printed.
+pub const BOLD: char = '\u{fdd0}';
+/// Ends it.
+pub const PLAIN: char = '\u{fdd1}';
+
 /// What a command has to say.
 #[derive(Default)]
 pub struct Answer {
     /// For the reader, or the program that reads.
     pub out: String,
-    /// Besides: problems that did not keep the command from answering.
+    /// Besides: problems that did not keep the command from answering, as they go to the terminal.
     pub complaints: String,
     /// The exit code.
     pub code: u8,
@@ -33,8 +41,21 @@ impl Answer {
 
     /// One JSON object, and success.
     pub fn json(value: &serde_json::Value) -> Answer {
-        Answer::text(format!("{value:#}\n"))
+        Answer::text(json_text(value))
     }
+}
+
+/// An object as a text that a terminal shows as it is.
+pub fn json_text(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    // Such characters stand in strings only.
+    for letter in format!("{value:#}\n").chars() {
+        match letter {
+            letter if is_harmless(letter) => out.push(letter),
+            letter => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}")),
+        }
+    }
+    out
 }
 
 /// Why a command has no answer.
@@ -73,11 +94,12 @@ pub fn print(said: Result<Answer, Refusal>) -> u8 {
         Ok(Answer { out, complaints, code }) => (out, complaints, code),
         Err(Refusal::Input(problems, sources)) => (String::new(), problems.render(&sources, true), BAD_INPUT),
         Err(Refusal::Defect(what)) => {
+            let what = harmless(&what);
             (String::new(), format!("hopscope: this is a defect of hopscope, please report it: {what}\n"), DEFECT)
         }
     };
     // The streams take colours away where nobody sees them.
-    let written = write(&mut anstream::stdout(), &out);
+    let written = write(&mut anstream::stdout(), &styled(&out));
     let _ = write(&mut anstream::stderr(), &complaints);
     match written {
         Ok(()) => code,
@@ -90,6 +112,31 @@ pub fn print(said: Result<Answer, Refusal>) -> u8 {
     }
 }
 
+/// An answer for a terminal: what is bold becomes so, to the end of its line at most, and nothing of what is shown can
+/// steer the terminal.
+fn styled(out: &str) -> String {
+    let bold = Style::new().effects(Effects::BOLD);
+    let mut text = String::with_capacity(out.len());
+    let mut is_bold = false;
+    for letter in out.chars() {
+        match letter {
+            BOLD => {
+                is_bold = true;
+                text += &bold.render().to_string();
+            }
+            PLAIN | '\n' => {
+                if is_bold {
+                    text += &bold.render_reset().to_string();
+                }
+                is_bold = false;
+                text.extend((letter == '\n').then_some('\n'));
+            }
+            letter => text.push(if is_harmless(letter) { letter } else { INSTEAD }),
+        }
+    }
+    text
+}
+
 fn write(stream: &mut impl Write, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes())?;
     stream.flush()
@@ -100,4 +147,27 @@ pub fn usage(error: &clap::Error) -> u8 {
     // Whoever reads has perhaps read enough.
     let _ = error.print();
     if error.use_stderr() { BAD_INPUT } else { SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::bold;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_and_not_obeyed() {
+        let hostile = "a\u{1b}[2J\u{9b}31m\u{202e}b\r";
+        assert_eq!(styled(hostile), "a\u{fffd}[2J\u{fffd}31m\u{fffd}b\u{fffd}");
+        assert_eq!(styled(&format!("{}\nx", bold("first"))), "\u{1b}[1mfirst\u{1b}[0m\nx");
+        // An input that begins what is bold does not reach beyond its line.
+        assert_eq!(styled("\u{fdd0}x\ny"), "\u{1b}[1mx\u{1b}[0m\ny");
+    }
+
+    #[test]
+    fn json_says_the_same_without_characters_that_steer_a_terminal() {
+        let value = serde_json::json!({ "a\u{9b}": "\u{1b}\u{202e}é\n" });
+        let text = json_text(&value);
+        assert!(text.chars().all(is_harmless), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
 }

@@ -1,6 +1,6 @@
 //! What several commands are given: shipped data, a machine, a job.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hopscope_kernel::Pace;
 use hopscope_machine::blueprint::Blueprint;
@@ -10,6 +10,7 @@ use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problem, Problems, Sources};
 
 use crate::answer::Refusal;
+use crate::written::Inputs;
 
 /// Where parts, systems, jobs and upgrades come from.
 #[derive(clap::Args)]
@@ -23,6 +24,11 @@ impl Data {
     /// The shipped files and those of `--data`.
     pub fn library(&self) -> Result<Library, Problems> {
         Library::new(self.data.as_deref())
+    }
+
+    /// The folder, as long as it is not the shipped files alone.
+    pub fn folder(&self) -> Option<&Path> {
+        self.data.as_deref()
     }
 }
 
@@ -63,6 +69,12 @@ impl Work {
     /// The shipped files and those of `--data`.
     pub fn library(&self) -> Result<Library, Problems> {
         self.data.library()
+    }
+
+    /// What it reads, and `more`.
+    pub fn inputs(&self, more: Option<&Path>) -> Inputs {
+        let named = [Some(Path::new(&self.system)), self.job.as_ref().map(Path::new), more];
+        Inputs::of(named.into_iter().flatten()).with_data(self.data.folder())
     }
 
     /// The job as on the command line, with what was set of the machine.

@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod tables;
 mod words;
+mod written;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Mutex;
 
+use hopscope_machine::harmless::harmless;
+
 use crate::answer::DEFECT;
 
 static DOING: Mutex<String> = Mutex::new(String::new());
@@ -30,7 +32,7 @@ fn line(info: &PanicHookInfo<'_>, doing: &str) -> String {
     let what = text.unwrap_or("no message").replace('\n', " ");
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
     let doing = if doing.is_empty() { String::new() } else { format!(", while {doing}") };
-    format!("hopscope: this is a defect of hopscope, please report it: {what}{place}{doing}")
+    harmless(&format!("hopscope: this is a defect of hopscope, please report it: {what}{place}{doing}"))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use hopscope_kernel::{Observer, Record, Time};
+use hopscope_machine::harmless::harmless;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Runs shorter than this show nothing.
@@ -64,13 +65,13 @@ impl Steps {
         }
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
-        self.bar.set_message(what.to_string());
+        self.bar.set_message(harmless(what));
     }
 
     /// A result that is worth a line of its own before all of them are there; nothing where nobody looks.
     pub fn line(&self, text: &str) {
         if stderr().is_terminal() {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| eprintln!("{}", harmless(text)));
         }
     }
 }
@@ -108,7 +109,7 @@ impl Bytes {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position(bytes);
-        self.bar.set_message(what.to_string());
+        self.bar.set_message(harmless(what));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Figures and tables as people read them, as wide as the terminal.
 
-use anstyle::{Effects, Style};
+use crate::answer::{BOLD, PLAIN};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use hopscope_parts::parameters::Entry;
 use serde_json::{Value, json};
@@ -29,8 +29,7 @@ pub fn shortened(text: &str, room: usize) -> String {
 
 /// The line that is read first.
 pub fn bold(text: &str) -> String {
-    let style = Style::new().effects(Effects::BOLD);
-    format!("{style}{text}{style:#}")
+    format!("{BOLD}{text}{PLAIN}")
 }
 
 /// A table without lines, whose first columns, `kept` in number, are not broken.

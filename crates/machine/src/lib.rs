@@ -7,6 +7,7 @@ pub mod diagnosis;
 pub mod explain;
 pub mod explain_json;
 pub mod fio_json;
+pub mod harmless;
 pub mod hops;
 pub mod import;
 pub mod job_distributions;

@@ -16,6 +16,9 @@ static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../data");
 
 const MOST_FILES: usize = 10_000;
 
+/// The folders that a folder of data has.
+pub const SHELVES: [&str; 4] = ["parts", "systems", "jobs", "upgrades"];
+
 /// A text, and the name that errors show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOf {

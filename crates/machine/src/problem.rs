@@ -6,6 +6,8 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use hopscope_parts::parameters::{Place, SpecError};
 
+use crate::harmless::harmless;
+
 /// The texts that were read, in the order of the numbers that a [`Place`] holds.
 #[derive(Clone, Debug, Default)]
 pub struct Sources(Vec<Source>);
@@ -170,7 +172,11 @@ fn line_of(text: &str, place: &Place) -> (String, Range<usize>) {
     let line_end = line_start + text[line_start..line_end].trim_end_matches('\r').len();
     let start = start.min(line_end);
     let end = boundary(text, place.end as usize).clamp(start, line_end);
-    (text[line_start..line_end].to_string(), start - line_start..end - line_start)
+    // The renderer does not know every character that a terminal obeys; what stands for one may be longer.
+    let shown = |range: Range<usize>| harmless(&text[range]);
+    let (before, at, after) = (shown(line_start..start), shown(start..end), shown(end..line_end));
+    let caret = before.len()..before.len() + at.len();
+    (before + &at + &after, caret)
 }
 
 /// The start of the character that a byte offset is in; the end of the text for any offset beyond.
@@ -182,10 +188,10 @@ fn boundary(text: &str, offset: usize) -> usize {
     offset
 }
 
-/// A message may quote the input: cut, and without control characters, so that no input can garble a terminal.
+/// A message may quote the input: cut, in one line, and such that no input can garble a terminal.
 fn printable(message: &str) -> String {
     const LONGEST: usize = 300;
-    let mut out: String = message.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut out = harmless(&message.chars().take(LONGEST).collect::<String>()).replace('\n', "\u{fffd}");
     if message.chars().nth(LONGEST).is_some() {
         out.push('…');
     }
@@ -195,6 +201,7 @@ fn printable(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harmless::is_harmless;
     use proptest::prelude::*;
 
     fn shown(text: &str, span: Range<usize>) -> String {
@@ -218,6 +225,16 @@ mod tests {
   = help: write ms
 "
         );
+    }
+
+    #[test]
+    fn nothing_in_a_text_or_a_message_steers_a_terminal() {
+        let hostile = "a\u{1b}[2J\u{9b}31m\u{8}\r\u{202e}\u{2066}\u{2028}\u{7f}\u{feff}b";
+        let mut sources = Sources::default();
+        let file = sources.add(hostile, format!("{hostile} = {hostile}\n"));
+        let problem = Problem::at(place(file, 3..9), hostile).label(hostile).help(hostile);
+        let out = Problems::from(problem).render(&sources, false);
+        assert!(out.chars().all(is_harmless), "{out:?}");
     }
 
     #[test]

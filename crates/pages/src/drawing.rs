@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use hopscope_machine::harmless::{INSTEAD, is_harmless};
+
 use crate::palette;
 use crate::wording::width_px;
 
@@ -31,9 +33,7 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // No version of XML has the other control characters, written in whatever way.
-            letter if letter.is_control() && !matches!(letter, '\n' | '\t') => out.push('\u{fffd}'),
-            letter => out.push(letter),
+            letter => out.push(if is_harmless(letter) { letter } else { INSTEAD }),
         }
     }
     out

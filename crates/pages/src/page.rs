@@ -1,5 +1,6 @@
 //! A page: chapters of sections of figures, tables and words; written as one HTML file, SVG files and CSV files.
 
+use hopscope_machine::harmless::harmless;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
@@ -157,7 +158,7 @@ impl Page {
             "patterns": PATTERNS,
         });
         let template = environment.template_from_str(TEMPLATE).expect("the template ships with the program");
-        template.render(Serde(&view)).expect("the template asks for what is there")
+        harmless(&template.render(Serde(&view)).expect("the template asks for what is there"))
     }
 
     /// Every figure alone: name and SVG.

@@ -1,5 +1,6 @@
 //! Tables: for readers, and as CSV for programs.
 
+use hopscope_machine::harmless::harmless;
 use serde::Serialize;
 
 /// A table for programs.
@@ -14,15 +15,24 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// As text.
+    /// As text that neither a terminal nor a spreadsheet obeys.
     pub fn text(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for row in std::iter::once(&self.header).chain(&self.rows) {
-            writer.write_record(row).expect("rows are as long as the header, and memory takes what is written");
+            let cells = row.iter().map(|cell| disarmed(cell));
+            writer.write_record(cells).expect("rows are as long as the header, and memory takes what is written");
         }
         let bytes = writer.into_inner().expect("memory takes what is written");
         String::from_utf8(bytes).expect("text goes in, so text comes out")
     }
+}
+
+/// A cell that no spreadsheet takes for a formula: text that begins like one has a quotation mark before it, as
+/// spreadsheets write it themselves. Figures may begin with a sign.
+fn disarmed(cell: &str) -> String {
+    let text = harmless(cell);
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t']) && text.parse::<f64>().is_err();
+    if is_formula { format!("'{text}") } else { text }
 }
 
 /// How something looks, besides what it says.
@@ -140,6 +150,18 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_that_begins_like_a_formula_is_text_and_a_figure_keeps_its_sign() {
+        let cells = ["=cmd|' /C calc'!A0", "+1+1", "-0.5", "-2+3", "@SUM(A1)", "\t=1", "a\u{1b}[2Jb\u{202e}"];
+        let rows = vec![cells.iter().map(|cell| cell.to_string()).collect()];
+        let header = (0..cells.len()).map(|column| column.to_string()).collect();
+        let text = Csv { name: "t".into(), header, rows }.text();
+        let row = csv::Reader::from_reader(text.as_bytes()).records().next().unwrap().unwrap();
+        let read: Vec<&str> = row.iter().collect();
+        let shown = ["'=cmd|' /C calc'!A0", "'+1+1", "-0.5", "'-2+3", "'@SUM(A1)", "'\t=1", "a\u{fffd}[2Jb\u{fffd}"];
+        assert_eq!(read, shown);
+    }
 
     #[test]
     fn what_is_written_as_csv_is_read_back() {

@@ -8,7 +8,7 @@ use hopscope_machine::problem::{Problem, Problems, Sources};
 use hopscope_machine::text_file;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, BAD_INPUT, Refusal, SUCCESS};
+use crate::answer::{Answer, BAD_INPUT, Refusal, SUCCESS, json_text};
 use crate::inputs::Data;
 use crate::panics::doing;
 
@@ -57,7 +57,7 @@ impl Args {
             }
         }
         if self.json {
-            answer.out = format!("{:#}\n", json!({ "ok": answer.code == SUCCESS, "files": reports }));
+            answer.out = json_text(&json!({ "ok": answer.code == SUCCESS, "files": reports }));
         }
         Ok(answer)
     }

@@ -68,6 +68,8 @@ impl Args {
     /// Runs the job and accounts for it.
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("reading {}", self.work.system()));
+        let inputs = self.work.inputs(self.measured.as_deref());
+        self.outputs.spare(&inputs)?;
         let (read, mut sources) = self.work.read()?;
         let jobs = &read.jobs.jobs;
         let result = match self.measured.as_deref().map(|path| result(&mut sources, path)).transpose() {
@@ -111,7 +113,7 @@ impl Args {
             let texts = Texts { compared: compared.as_ref(), said: &read.jobs.said(), hops: self.hops };
             Answer::text(report::explained(&read.blueprint, &explained, diagnosis.as_ref(), &texts))
         };
-        Ok(self.outputs.write(answer, || {
+        Ok(self.outputs.write(answer, &inputs, || {
             let (system, job) = (self.work.system(), self.work.job());
             let subject = Subject {
                 system,

@@ -1,14 +1,15 @@
 //! `hopscope import`: can I use what another program knows of my drive?
 
-use std::fs;
 use std::path::PathBuf;
 
+use hopscope_machine::harmless::harmless;
 use hopscope_machine::import::disksim;
 use hopscope_machine::part_file;
 use hopscope_machine::problem::{Problem, Sources};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::reading;
+use crate::written::{self, Inputs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,12 +59,11 @@ impl Disksim {
         if let Err(problems) = part_file::read(&written, file) {
             return Err(Refusal::Defect(format!("an imported part cannot be read: {problems}")));
         }
-        let complaints: String = import.notes.iter().map(|note| format!("note: {note}\n")).collect();
+        let complaints: String = import.notes.iter().map(|note| format!("note: {}\n", harmless(note))).collect();
         let out = match &self.output {
             None => import.part,
             Some(path) => {
-                fs::write(path, &import.part)
-                    .map_err(|error| Problem::nowhere(format!("cannot write `{}`: {error}", path.display())))?;
+                written::file(path, &import.part, &Inputs::of(&self.files)).map_err(Problem::nowhere)?;
                 format!("{} is written\n", path.display())
             }
         };

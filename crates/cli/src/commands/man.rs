@@ -11,6 +11,7 @@ use hopscope_machine::problem::Problem;
 
 use crate::Cli;
 use crate::answer::{Answer, Refusal};
+use crate::written::{self, Inputs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +51,7 @@ fn write(cli: &Command, folder: &Path) -> Result<String, Problem> {
     let mut written = String::new();
     for command in std::iter::once(cli).chain(cli.get_subcommands()) {
         let path = folder.join(Man::new(command.clone()).get_filename());
-        fs::write(&path, page(command)).map_err(|error| refused(&path, error))?;
+        written::file(&path, &page(command), &Inputs::default()).map_err(Problem::nowhere)?;
         written += &format!("{}\n", path.display());
     }
     Ok(written)

@@ -17,6 +17,7 @@ use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Bytes;
 use crate::tables::{bold, digits, rate, size, span};
+use crate::written::Inputs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,6 +96,8 @@ fn only(text: &str) -> Result<Only, String> {
 impl Args {
     /// Reads, replays, reports.
     pub fn run(self) -> Result<Answer, Refusal> {
+        let read = Inputs::of([&self.trace, &self.system]).with_data(self.data.folder());
+        self.outputs.spare(&read)?;
         let (blueprint, mut sources) = inputs::reading(|sources| {
             let mut blueprint = inputs::system(&self.data.library()?, sources, &self.system)?;
             for assignment in &self.set {
@@ -134,7 +137,7 @@ impl Args {
             replayed: &replayed,
         };
         let command = format!("hopscope replay {} {}", self.trace, self.system);
-        answer = self.outputs.write(answer, || replay_page::page(&subject, &command));
+        answer = self.outputs.write(answer, &read, || replay_page::page(&subject, &command));
         if let Some(problem) = replayed.problem {
             let problem = problem.with_its_line(&mut sources);
             answer.complaints += &Problems::from(problem).render(&sources, true);

@@ -14,6 +14,7 @@ use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
 use crate::tables::{bold, close_table, digits, table};
+use crate::written::Inputs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +51,8 @@ impl Args {
     /// Runs the studies.
     pub fn run(self) -> Result<Answer, Refusal> {
         let studies = super::studies::named(&self.studies)?;
+        let inputs = Inputs::default().with_data(self.data.folder());
+        self.outputs.spare(&inputs)?;
         let (mut reports, mut pictures) = (Vec::new(), Vec::new());
         for study in &studies {
             let (report, shown) = self.reproduce(study)?;
@@ -60,7 +63,7 @@ impl Args {
         let code = u8::from(self.strict && missed);
         let answer =
             if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
-        Ok(self.outputs.write(Answer { code, ..answer }, || {
+        Ok(self.outputs.write(Answer { code, ..answer }, &inputs, || {
             let studied = |((study, report), pictures)| Studied { report, pictures, source: Study::source(study) };
             let studied: Vec<Studied> = studies.iter().copied().zip(&reports).zip(&pictures).map(studied).collect();
             study::page(&studied, &self.command())

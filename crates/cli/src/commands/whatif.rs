@@ -75,6 +75,8 @@ impl Args {
     /// Runs the machine as it is and as it could be.
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("reading {}", self.work.system()));
+        let inputs = self.work.inputs(None);
+        self.outputs.spare(&inputs)?;
         let (library, (read, mut sources)) = (self.work.library()?, self.work.read()?);
         let said = read.jobs.said();
         let setting = Setting { blueprint: read.blueprint, jobs: read.jobs.jobs };
@@ -102,7 +104,7 @@ impl Args {
                     Answer::text(outlook(system, &upgrades, &numbers, self.all))
                 };
                 let (upgrades, sensitivities) = (&upgrades, &numbers);
-                Ok(self.outputs.write(answer, || {
+                Ok(self.outputs.write(answer, &inputs, || {
                     let blueprint = &setting.blueprint;
                     let outlook = Outlook { system, job: &self.work.job(), blueprint, upgrades, sensitivities };
                     pages::outlook(&outlook, &self.command())
@@ -116,7 +118,7 @@ impl Args {
                     Answer::text(comparison(&compared))
                 };
                 let job = self.work.job();
-                self.outputs.write(answer, || pages::comparison((system, &job), &compared, &self.command()))
+                self.outputs.write(answer, &inputs, || pages::comparison((system, &job), &compared, &self.command()))
             })
         };
         drop(steps);
