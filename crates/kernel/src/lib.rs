@@ -50,7 +50,7 @@ pub use lane::{Acquire, Grant, HandedOver, Lane, Rate, Yielding};
 pub use level::{Level, Levels, Unit};
 pub use pace::Pace;
 pub use queue::Queue;
-pub use record::{Class, Kind, Label, Observer, Record, Span, expand};
+pub use record::{Class, Kind, Label, MOST, Observer, Record, Span, expand};
 pub use sim::{Counts, Ended, Sim};
 pub use time::Time;
 pub use train::{Burst, Car, CarState, Journey, Lead, UnderWay, led};

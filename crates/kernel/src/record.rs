@@ -95,6 +95,10 @@ pub enum Kind {
     TrainPhase,
 }
 
+/// So many lanes, and so many processes, can a record tell apart: it numbers them in 16 bits, and one value says that
+/// none is concerned.
+pub const MOST: usize = u16::MAX as usize;
+
 /// One observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {

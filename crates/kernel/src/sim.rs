@@ -13,7 +13,7 @@ use crate::events::{Due, Event, Events};
 use crate::lane::{Lane, LaneState, Rate};
 use crate::level::Held;
 use crate::pace::Pace;
-use crate::record::{Kind, Label, Observer, Record};
+use crate::record::{Kind, Label, MOST, Observer, Record};
 use crate::train::TrainState;
 
 /// Records are handed to the observer in batches of at most this many, in one reused buffer.
@@ -359,6 +359,11 @@ impl Sim {
         core.lanes[usize::from(lane)].set_pace(pace);
     }
 
+    /// Lanes and processes so far. Records tell apart [`MOST`] of each; more do not run.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.shared.core.borrow().lanes.len(), self.shared.names.borrow().len())
+    }
+
     /// A new process: it starts when the run starts, in order of the names.
     pub fn process(&self, name: &str, future: impl Future<Output = ()> + 'static) {
         self.shared.names.borrow_mut().push(name.to_string());
@@ -432,6 +437,11 @@ impl Sim {
     pub fn run(&self, until: Time) -> Ended {
         let shared = &*self.shared;
         let until = until.max(self.now());
+        let (lanes, processes) = self.sizes();
+        assert!(
+            lanes <= MOST && processes <= MOST,
+            "{lanes} lanes and {processes} processes are too many to tell apart"
+        );
         self.start_processes(until);
         let processes = &mut *shared.processes.borrow_mut();
         let mut context = Context::from_waker(Waker::noop());

@@ -1,10 +1,12 @@
 //! A machine on paper: every part with its numbers and its wires, checked, ready to be built any number of times.
 
+mod part_check;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hopscope_kernel::{Pace, Sim};
+use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
@@ -18,6 +20,8 @@ use crate::problem::{Problem, Problems, Sources};
 use crate::quantity;
 use crate::system_file::{self, PartDeclaration, Plug};
 use crate::wiring::wire;
+
+pub use part_check::check_part;
 
 /// A machine that can be built.
 #[derive(Clone)]
@@ -53,6 +57,9 @@ pub struct Part {
     /// The part and the socket it is plugged into, in the order of the kind's plugs.
     pub(crate) plugs: Vec<(String, String)>,
 }
+
+/// Lanes and processes of a machine. Records tell a few more apart: jobs join.
+const MOST_OF_MACHINE: usize = MOST - 535;
 
 /// A built machine, at time zero.
 pub struct Machine {
@@ -196,6 +203,10 @@ impl Blueprint {
             match (part.kind.build)(context, &mut parameters) {
                 Ok(built) => {
                     refuse_unknown(part, &parameters, problems);
+                    if let Some(problem) = too_many(part, &sim) {
+                        problems.0.push(problem);
+                        break;
+                    }
                     volumes.extend(built.volumes);
                     at_last.extend(built.volumes_at_last);
                     let owned = |(name, socket)| ((part.name.clone(), name), socket);
@@ -315,33 +326,6 @@ pub fn choices_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
     choices.map(|(key, entry)| (key.clone(), entry)).collect()
 }
 
-/// What is wrong with the part file that `sources` keeps under the number `file`.
-///
-/// A part is built in a machine, so it takes the place of a part of its model in the systems of the library. It is
-/// right if one of them takes it.
-pub fn check_part(library: &Library, sources: &mut Sources, file: u32) -> Result<(), Problems> {
-    let read = part_file::read(sources, file)?;
-    let kind = kind_of(&read.model, file)?;
-    (kind.sockets)(&mut read.parameters.clone()).map_err(|error| Problems::from(Problem::from(error)))?;
-    let systems: Vec<_> = library.systems().filter_map(|name| library.system(name).cloned()).collect();
-    let mut refused = Ok(());
-    for system in systems {
-        let system = sources.add(system.name, system.text);
-        let Ok(mut blueprint) = Blueprint::read(library, sources, system) else { continue };
-        let Some(part) = blueprint.parts.iter_mut().find(|part| part.kind.model == kind.model) else { continue };
-        part.parameters = Arc::new(read.parameters.clone());
-        let mut problems = Problems::default();
-        blueprint.build(Sim::new(), 0, &mut problems);
-        problems.0.retain(|problem| problem.place.is_some_and(|place| place.file == file));
-        match problems.unless_empty(()) {
-            Ok(()) => return Ok(()),
-            Err(problems) if refused.is_ok() => refused = Err(problems),
-            Err(_) => {}
-        }
-    }
-    refused
-}
-
 fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
     catalog::kind(model).ok_or_else(|| {
         let models: Vec<&str> = catalog::KINDS.iter().map(|kind| kind.model).collect();
@@ -397,6 +381,18 @@ pub(crate) fn read_part(
     let parameters = Arc::new(parameters);
     let (wires, place) = (declaration.plugs.clone(), declaration.place);
     problems.unless_empty(Part { name, uses, title, parameters, kind, wires, place, plugs: Vec::new() })
+}
+
+/// The machine has grown beyond what a run can tell apart, with this part.
+fn too_many(part: &Part, sim: &Sim) -> Option<Problem> {
+    let (lanes, processes) = sim.sizes();
+    let (count, what) = if lanes > MOST_OF_MACHINE { (lanes, "lanes") } else { (processes, "processes") };
+    (count > MOST_OF_MACHINE).then(|| {
+        let title =
+            format!("with `{}` the machine has {count} {what}, and at most {MOST_OF_MACHINE} are possible", part.name);
+        let help = "have fewer parts by `count`, or parts with fewer commands, transfers or tags at once";
+        Problem::at(part.place, title).help(help)
+    })
 }
 
 fn refuse_unknown(part: &Part, parameters: &Parameters, problems: &mut Problems) {

@@ -97,9 +97,7 @@ pub(crate) fn at_least_one(option: &str, number: u64) -> Result<u64, Refusal> {
 pub(crate) fn plain(option: &str, value: &str) -> Result<u64, Refusal> {
     match number(value) {
         Some((number, "")) => Ok(number),
-        _ => {
-            Err(refusal(option, "is not a number that can be", "expected a whole number, not negative, without a unit"))
-        }
+        _ => Err(no_number(option, value, "is not a number", "expected a whole number, not negative, without a unit")),
     }
 }
 
@@ -107,8 +105,7 @@ pub(crate) fn plain(option: &str, value: &str) -> Result<u64, Refusal> {
 /// (HOWTO.rst, "Parameter types", int). Of `Ki` its manual says 1000 and its code makes 1024.
 pub(crate) fn bytes(option: &str, value: &str) -> Result<u64, Refusal> {
     let expected = "expected bytes, such as 4096, 64k, 1m or 10g";
-    let (number, unit) =
-        number(value).ok_or_else(|| refusal(option, "is not an amount of data that can be", expected))?;
+    let (number, unit) = number(value).ok_or_else(|| no_number(option, value, "is not an amount of data", expected))?;
     let unit = unit.to_ascii_lowercase();
     let (prefix, base) = match unit.as_bytes() {
         [] | [b'b'] => (0, 1),
@@ -152,7 +149,7 @@ pub(crate) fn time_in_us(option: &str, value: &str) -> Result<Time, Refusal> {
 }
 
 fn time_in(option: &str, value: &str, plain_us: u64, expected: &str) -> Result<Time, Refusal> {
-    let (number, unit) = number(value).ok_or_else(|| refusal(option, "is not a time that can be", expected))?;
+    let (number, unit) = number(value).ok_or_else(|| no_number(option, value, "is not a time", expected))?;
     let us = match unit.to_ascii_lowercase().as_str() {
         "us" | "usec" => 1,
         "ms" | "msec" => 1_000,
@@ -167,12 +164,24 @@ fn time_in(option: &str, value: &str, plain_us: u64, expected: &str) -> Result<T
     ps.map(Time::ps).ok_or_else(|| refusal(option, "is longer than 213 days", expected))
 }
 
+/// Why a text has no number: digits that are there are too many.
+fn no_number(option: &str, value: &str, otherwise: &str, expected: &str) -> Refusal {
+    let (digits, ..) = digits_of(value);
+    refusal(option, if digits.is_empty() { otherwise } else { "is too large" }, expected)
+}
+
 /// A whole number, decimal or `0x…`, and what follows it.
 pub(crate) fn number(text: &str) -> Option<(u64, &str)> {
+    let (digits, radix, rest) = digits_of(text);
+    Some((u64::from_str_radix(digits, radix).ok()?, rest.trim_start()))
+}
+
+/// The digits that a text begins with, their radix, and what follows.
+fn digits_of(text: &str) -> (&str, u32, &str) {
     let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
-    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-    Some((u64::from_str_radix(&digits[..end], radix).ok()?, digits[end..].trim_start()))
+    let (digits, rest) = digits.split_at(digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len()));
+    (digits, radix, rest)
 }

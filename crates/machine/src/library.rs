@@ -15,6 +15,7 @@ use crate::text_file;
 static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../data");
 
 const MOST_FILES: usize = 10_000;
+const MOST_BYTES: usize = 256 << 20;
 
 /// The folders that a folder of data has.
 pub const SHELVES: [&str; 4] = ["parts", "systems", "jobs", "upgrades"];
@@ -110,7 +111,7 @@ impl Library {
 
     fn add_folder(&mut self, root: &Path) -> Result<(), Problems> {
         let mut problems = Problems::default();
-        let mut files = 0;
+        let (mut files, mut bytes) = (0, 0);
         // parts/<role>/<model>.toml is the deepest path, so links in a circle end here.
         let mut folders = vec![(String::new(), 0)];
         while let Some((folder, depth)) = folders.pop() {
@@ -134,8 +135,14 @@ impl Library {
                 if path.is_dir() && depth < 2 {
                     folders.push((inside, depth + 1));
                 } else if place_in_library(&inside).is_some() {
-                    match text_file::read(&path) {
+                    match text_file::read_regular(&path) {
                         Ok(text) => {
+                            bytes += text.len();
+                            if bytes > MOST_BYTES {
+                                let most = MOST_BYTES >> 20;
+                                let title = format!("there are more than {most} MiB of files in `{}`", root.display());
+                                return Err(Problem::nowhere(title).help("is it the right folder?").into());
+                            }
                             self.add(&inside, || TextOf { name: path.display().to_string(), text: text.into() })
                         }
                         Err(problem) => problems.0.push(problem),

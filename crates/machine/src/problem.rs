@@ -102,6 +102,9 @@ impl From<SpecError> for Problem {
     }
 }
 
+/// So many problems are shown; of the others it is said how many there are.
+pub const MOST_SHOWN: usize = 50;
+
 /// Everything that is wrong, in the order of the text. Never empty where it is an `Err`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
@@ -125,7 +128,7 @@ impl Problems {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let mut out = String::new();
         for (shown, problem) in self.0.iter().enumerate() {
-            if out.len() > ENOUGH_BYTES {
+            if shown == MOST_SHOWN || out.len() > ENOUGH_BYTES {
                 out.push_str(&format!("… and {} more problems\n", self.0.len() - shown));
                 break;
             }

@@ -23,6 +23,16 @@ pub fn read_result(path: &Path) -> Result<String, Problem> {
     read_up_to(path, MOST_BYTES_OF_RESULT)
 }
 
+/// Reads a text as [`read`] does, of a file that somebody has put into a folder: a pipe there would have the reader wait
+/// for ever, and a device is no text.
+pub fn read_regular(path: &Path) -> Result<String, Problem> {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if !metadata.is_file() {
+        return Err(Problem::nowhere(format!("`{}` is not a file", path.display())).help("is it the right folder?"));
+    }
+    read(path)
+}
+
 fn read_up_to(path: &Path, most_bytes: u64) -> Result<String, Problem> {
     let shown = path.display();
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
@@ -41,11 +51,13 @@ fn read_up_to(path: &Path, most_bytes: u64) -> Result<String, Problem> {
     if bytes.len() as u64 > most_bytes {
         return Err(too_large());
     }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Problem::nowhere(format!("`{shown}` is not a UTF-8 text: byte {at} is not part of a character"))
             .help("is it the right file?")
-    })
+    })?;
+    // Some editors begin a text with a byte order mark.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
@@ -96,7 +108,10 @@ mod tests {
         assert!(refusal(&folder.join("huge.toml")).contains("larger than 1 MiB"));
         let huge = read_result(&folder.join("huge.toml")).expect_err("larger than any result");
         assert!(huge.title.contains("larger than 64 MiB"), "{}", huge.title);
+        fs::write(folder.join("marked.toml"), "\u{feff}title = \"Bench\"").unwrap();
+        assert_eq!(read(&folder.join("marked.toml")).unwrap(), "title = \"Bench\"");
         if cfg!(unix) {
+            assert!(read_regular(Path::new("/dev/zero")).is_err_and(|problem| problem.title.contains("not a file")));
             assert!(refusal(Path::new("/dev/zero")).contains("larger than 1 MiB"));
         }
         fs::remove_dir_all(&folder).unwrap();

@@ -1,13 +1,13 @@
 //! The wires of a machine: every plug in a socket of its protocol, and an order in which the parts can be built.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hopscope_parts::catalog::{Kind, Protocol, SocketList};
 use hopscope_parts::parameters::{Parameters, SpecError};
 
 use crate::blueprint::Part;
 use crate::nearest::did_you_mean;
-use crate::problem::{Problem, Problems};
+use crate::problem::{MOST_SHOWN, Problem, Problems};
 
 /// Checks every wire and puts the parts into an order in which they can be built.
 pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
@@ -20,6 +20,7 @@ pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
         }
     }
     problems = problems.unless_empty(Problems::default())?;
+    let offered = Offered::of(&offered);
     let mut used: BTreeMap<String, String> = BTreeMap::new();
     for part in &mut parts {
         part.plugs.clear();
@@ -37,8 +38,13 @@ pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
                     .push(problem.help(format!("write {key} = \"part.port\", where the port is {}", protocol.name())));
                 continue;
             };
-            match find_socket(&offered, &plug.target, *protocol) {
-                Err((title, help)) => problems.0.push(Problem::at(plug.place, title).help(help)),
+            match offered.find(&plug.target, *protocol) {
+                // The nearest name is looked up for those that are shown.
+                Err(title) if problems.0.len() >= MOST_SHOWN => problems.0.push(Problem::at(plug.place, title)),
+                Err(title) => {
+                    let help = offered.help(&plug.target, *protocol);
+                    problems.0.push(Problem::at(plug.place, title).help(help));
+                }
                 Ok((target, socket)) => {
                     let taken = used.insert(plug.target.clone(), part.name.clone());
                     if let Some(other) = taken.filter(|_| !protocol.shared()) {
@@ -60,25 +66,45 @@ pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
             }
         }
     }
-    problems = problems.unless_empty(Problems::default())?;
-    let mut ordered: Vec<Part> = Vec::with_capacity(parts.len());
-    let mut built = BTreeSet::new();
-    while !parts.is_empty() {
-        let hardware_left = parts.iter().any(|part| !part.kind.software);
-        let ready = parts.iter().position(|part| {
-            part.plugs.iter().all(|(target, _)| built.contains(target)) && !(part.kind.software && hardware_left)
-        });
-        let Some(index) = ready else {
-            for part in &parts {
-                problems.0.push(Problem::at(part.place, format!("`{}` is part of a circle of wires", part.name)));
-            }
-            return Err(problems);
-        };
-        let part = parts.remove(index);
-        built.insert(part.name.clone());
-        ordered.push(part);
+    problems.unless_empty(())?;
+    in_order(parts)
+}
+
+/// An order in which every part comes after those that it is plugged into; hardware first, else as in the file.
+fn in_order(parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
+    let numbers: HashMap<&str, usize> =
+        parts.iter().enumerate().map(|(number, part)| (part.name.as_str(), number)).collect();
+    let mut awaited_by: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
+    let mut awaits: Vec<usize> = parts.iter().map(|part| part.plugs.len()).collect();
+    for (number, part) in parts.iter().enumerate() {
+        for (target, _) in &part.plugs {
+            awaited_by[numbers[target.as_str()]].push(number);
+        }
     }
-    Ok(ordered)
+    let key = |number: usize| (parts[number].kind.software, number);
+    let mut ready: BTreeSet<(bool, usize)> = (0..parts.len()).filter(|&n| awaits[n] == 0).map(key).collect();
+    let mut hardware_left = parts.iter().filter(|part| !part.kind.software).count();
+    let mut order = Vec::with_capacity(parts.len());
+    while let Some(&(software, number)) = ready.first()
+        && !(software && hardware_left > 0)
+    {
+        ready.pop_first();
+        hardware_left -= usize::from(!software);
+        order.push(number);
+        for &waiting in &awaited_by[number] {
+            awaits[waiting] -= 1;
+            if awaits[waiting] == 0 {
+                ready.insert(key(waiting));
+            }
+        }
+    }
+    let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
+    let ordered = order.into_iter().filter_map(|number| parts[number].take()).collect();
+    let mut problems = Problems::default();
+    for part in parts.into_iter().flatten() {
+        problems.0.push(Problem::at(part.place, format!("`{}` is part of a circle of wires", part.name)));
+    }
+    problems.unless_empty(ordered)
 }
 
 /// Names and protocols of a part's sockets.
@@ -91,25 +117,35 @@ fn plugs_of(kind: &Kind) -> String {
     if keys.is_empty() { "it has none".to_string() } else { format!("it has {}", keys.join(" and ")) }
 }
 
-/// The part and socket that `target` names; or what is wrong with it and what would be right.
-fn find_socket(
-    offered: &BTreeMap<String, Vec<(String, Protocol)>>,
-    target: &str,
-    protocol: Protocol,
-) -> Result<(String, String), (String, String)> {
-    let all =
-        || offered.iter().flat_map(|(part, sockets)| sockets.iter().map(move |(s, p)| (format!("{part}.{s}"), *p)));
-    let fitting: Vec<String> = all().filter(|(_, p)| *p == protocol).map(|(name, _)| name).collect();
-    let found = all().find(|(name, _)| name == target);
-    match (found, target.split_once('.')) {
-        (Some((_, p)), Some((part, socket))) if p == protocol => Ok((part.to_string(), socket.to_string())),
-        (Some((_, p)), _) => {
-            let title = format!("`{target}` is {}, but {} is needed", p.name(), protocol.name());
-            Err((title, format!("ports that fit: {}", fitting.join(", "))))
+/// Every port of a machine.
+struct Offered(BTreeMap<String, Protocol>);
+
+impl Offered {
+    fn of(sockets: &BTreeMap<String, Vec<(String, Protocol)>>) -> Offered {
+        let all =
+            sockets.iter().flat_map(|(part, sockets)| sockets.iter().map(move |(s, p)| (format!("{part}.{s}"), *p)));
+        Offered(all.collect())
+    }
+
+    /// The part and socket that `target` names; or what is wrong with it.
+    fn find(&self, target: &str, protocol: Protocol) -> Result<(String, String), String> {
+        match (self.0.get(target), target.split_once('.')) {
+            (Some(p), Some((part, socket))) if *p == protocol => Ok((part.to_string(), socket.to_string())),
+            (Some(p), _) => Err(format!("`{target}` is {}, but {} is needed", p.name(), protocol.name())),
+            (None, _) => Err(format!("there is no port `{target}`")),
         }
-        _ => {
-            let help = format!("{} (ports that fit: {})", did_you_mean(target, &fitting), fitting.join(", "));
-            Err((format!("there is no port `{target}`"), help))
+    }
+
+    /// What would be right instead.
+    fn help(&self, target: &str, protocol: Protocol) -> String {
+        const MOST_NAMED: usize = 12;
+        let of_protocol = self.0.iter().filter(|(_, p)| **p == protocol);
+        let fitting: Vec<&str> = of_protocol.map(|(name, _)| name.as_str()).collect();
+        let named = fitting[..fitting.len().min(MOST_NAMED)].join(", ");
+        let more = if fitting.len() > MOST_NAMED { ", …" } else { "" };
+        if self.0.contains_key(target) {
+            return format!("ports that fit: {named}{more}");
         }
+        format!("{} (ports that fit: {named}{more})", did_you_mean(target, &fitting))
     }
 }

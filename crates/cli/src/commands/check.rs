@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hopscope_machine::check::{self, FileKind};
 use hopscope_machine::library::Library;
-use hopscope_machine::problem::{Problem, Problems, Sources};
+use hopscope_machine::problem::{MOST_SHOWN, Problem, Problems, Sources};
 use hopscope_machine::text_file;
 use serde_json::{Value, json};
 
@@ -72,9 +72,10 @@ fn check(library: &Library, sources: &mut Sources, name: &str) -> Result<FileKin
 fn report(name: &str, found: &Result<FileKind, Problems>, sources: &Sources) -> Value {
     let (kind, problems) = match found {
         Ok(kind) => (Some(kind.word()), Vec::new()),
-        Err(problems) => (None, problems.0.iter().map(|problem| problem_json(problem, sources)).collect()),
+        Err(found) => (None, found.0.iter().take(MOST_SHOWN).map(|problem| problem_json(problem, sources)).collect()),
     };
-    json!({ "file": name, "kind": kind, "ok": found.is_ok(), "problems": problems })
+    let count = found.as_ref().err().map_or(0, |found| found.0.len());
+    json!({ "file": name, "kind": kind, "ok": found.is_ok(), "problems_count": count, "problems": problems })
 }
 
 fn problem_json(problem: &Problem, sources: &Sources) -> Value {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod documents;
 mod explain;
+mod hostile;
 mod import;
 mod lists;
 mod measured;

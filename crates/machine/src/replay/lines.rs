@@ -165,7 +165,17 @@ impl Lines {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(self.nowhere(format!("cannot be read: {error}"), "")),
             }
+            self.pass_byte_order_mark();
             return Ok(moved);
+        }
+    }
+
+    /// Some editors begin a text with one.
+    fn pass_byte_order_mark(&mut self) {
+        const MARK: &[u8] = "\u{feff}".as_bytes();
+        let at_beginning = self.passed == 0 && self.next == 0 && self.number == 0;
+        if at_beginning && self.buffer[..self.filled].starts_with(MARK) {
+            self.next = MARK.len();
         }
     }
 
@@ -232,6 +242,15 @@ mod tests {
             assert_eq!(lines(text, at_a_time), expected, "{at_a_time}");
         }
         assert_eq!(lines("", 5), []);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        for at_a_time in [1, 2, 1_000] {
+            assert_eq!(lines("\u{feff}one\ntwo", at_a_time), [(1, "one".to_string()), (2, "two".to_string())]);
+        }
+        let mut lines = Lines::new(Box::new(Drops("\u{feff}a b\n".as_bytes().to_vec(), 2)), "trace".into());
+        assert_eq!(lines.sample().unwrap(), b"a b\n");
     }
 
     #[test]

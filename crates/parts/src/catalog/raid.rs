@@ -62,7 +62,7 @@ pub static BLOCK_CARD_DRIVER: Kind = Kind {
             unreachable!("plugs are checked")
         };
         let started = card.clone().start();
-        if !started.map_err(|(problem, help)| p.error("queue_depth", problem, help))? {
+        if !started.map_err(|(problem, help)| p.error("controls", problem, help))? {
             return Ok(Built::default());
         }
         let volumes = driver::raid::install(context.sim, context.name, spec, processor, card.clone());
