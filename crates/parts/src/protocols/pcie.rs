@@ -117,10 +117,7 @@ impl Packets {
 
     /// How many.
     pub fn count(&self) -> u32 {
-        self.wholes
-            + u32::from(self.first_bytes > 0)
-            + u32::from(self.last_bytes > 0)
-            + u32::from(self.apart_bytes > 0)
+        self.wholes + u32::from(self.first_bytes > 0) + u32::from(self.last_bytes > 0) + u32::from(self.apart_bytes > 0)
     }
 
     /// Whether all have the same length.

@@ -147,12 +147,7 @@ impl Port {
     }
 
     /// The same for a device whose completions take a while to be taken in.
-    pub fn with_intake(
-        sim: &Sim,
-        spec: &PortSpec,
-        link: &Link,
-        intake: Option<Intake>,
-    ) -> Result<Rc<Port>, String> {
+    pub fn with_intake(sim: &Sim, spec: &PortSpec, link: &Link, intake: Option<Intake>) -> Result<Rc<Port>, String> {
         let PortSpec { rate, width, payload_max, .. } = *spec;
         let payload_max = link.train(&UpstreamPort { rate, width, payload_max, buffers: Buffers::INFINITE })?;
         let (up, down) = (link.stages_up(), link.stages_down(Time::ZERO));
@@ -247,14 +242,7 @@ impl Port {
         self.read_into(None, address, bytes, data, home).await;
     }
 
-    async fn read_into(
-        &self,
-        intake: Option<&Intake>,
-        address: u64,
-        bytes: u32,
-        data: &'static Label,
-        home: Home,
-    ) {
+    async fn read_into(&self, intake: Option<&Intake>, address: u64, bytes: u32, data: &'static Label, home: Home) {
         let first = self.request_length(address, bytes);
         if first == bytes {
             self.tags.take(&NO_TAG).await;
