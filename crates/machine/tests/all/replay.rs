@@ -37,7 +37,7 @@ fn bench() -> Blueprint {
 }
 
 fn trace(text: &str, format: Option<Format>, only: Option<Only>) -> Trace {
-    Trace { name: "a.trace".into(), input: Box::new(Cursor::new(text.as_bytes().to_vec())), format, only }
+    Trace { name: "a.trace".into(), input: Box::new(Cursor::new(text.as_bytes().to_vec())), format, only, gaps: None }
 }
 
 fn options(seed: u64) -> Options {
@@ -224,7 +224,7 @@ proptest! {
             None => bytes.truncate(at),
         }
         let input = Box::new(Cursor::new(bytes));
-        let trace = Trace { name: "a.trace".into(), input, format: None, only: None };
+        let trace = Trace { name: "a.trace".into(), input, format: None, only: None, gaps: None };
         let mut sources = Sources::default();
         let problem = match replay(&bench(), trace, &options(1), Box::new(|_, _, _| {})) {
             Ok(replayed) => replayed.problem,

@@ -66,7 +66,14 @@ fn spec() -> Spec {
         ("buffer.segment".into(), Value::Count(64)),
         ("buffer.burst".into(), Value::Count(64)),
         ("buffer.read_ahead".into(), Value::Count(0)),
+        ("buffer.read_ahead_to".into(), Value::Text("sectors".into())),
+        ("buffer.read_ahead_after".into(), Value::Text("every read".into())),
         ("buffer.read_ahead_after_hit".into(), Value::Text("true".into())),
+        ("buffer.high_water".into(), Value::Share(0)),
+        ("buffer.low_water".into(), Value::Share(0)),
+        ("buffer.water_of".into(), Value::Text("request".into())),
+        ("overhead.read_completion".into(), Value::Time(Time::ZERO)),
+        ("overhead.write_completion".into(), Value::Time(Time::ZERO)),
         ("buffer.write_segments".into(), Value::Count(1)),
     ];
     values.extend(overheads([10, 20, 30, 40, 50, 60, 70, 80]));
