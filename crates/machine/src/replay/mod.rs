@@ -131,11 +131,10 @@ pub fn replay(blueprint: &Blueprint, trace: Trace, options: &Options, progress: 
     let gate = || Gate::new(limits, trace.only);
     // Whoever names the format says what the units are.
     let suspicion = if trace.format.is_none() { suspicious_unit(format, sample, gate()) } else { None };
-    let gaps = format.follows_completions().then(|| match (trace.gaps, gaps_of(whole)) {
-        (Some(gaps), _) => (gaps, Told::Asked),
-        (None, Some(gaps)) => (gaps, Told::Platter),
-        (None, None) => (Gaps::SinceLast, Told::Nothing),
-    });
+    let asked = || trace.gaps.map(|gaps| (gaps, Told::Asked));
+    let told = || gaps_of(whole).map(|gaps| (gaps, Told::Platter));
+    let follows = format.follows_completions();
+    let gaps = follows.then(|| asked().or_else(told).unwrap_or((Gaps::SinceLast, Told::Nothing)));
     let requests = Requests::new(format, gaps.map_or(Gaps::SinceLast, |(gaps, _)| gaps), gate(), sample);
     if gaps.is_none() && trace.gaps.is_some() {
         let problem = format!("a trace in the format {} has times, and no gaps", format.word());

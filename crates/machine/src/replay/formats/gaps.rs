@@ -93,16 +93,14 @@ pub(in crate::replay) fn of(sample: &[u8]) -> Option<Gaps> {
     let trials = (TURN_US.1 / TURN_US.0).ln() / TURN_STEP.ln() * (TRACK.1 / TRACK.0).ln() / TRACK_STEP.ln();
     let by_chance = (trials.ln() / near.len() as f64).sqrt();
     let tells = |one: f64, other: f64| one > 1.2 * by_chance && one > other + MARGIN;
-    match () {
-        () if tells(since, until) => Some(Gaps::SinceLast),
-        () if tells(until, since) => Some(Gaps::UntilNext),
-        () => None,
-    }
+    let readings = [(since, until, Gaps::SinceLast), (until, since, Gaps::UntilNext)];
+    readings.into_iter().find(|(one, other, _)| tells(*one, *other)).map(|(_, _, gaps)| gaps)
 }
 
 fn pairs(sample: &[u8]) -> (Vec<Pair>, Vec<Pair>) {
     let (mut near, mut far) = (Vec::new(), Vec::new());
-    let requests = sample.split(|byte| *byte == b'\n').filter_map(|line| validation::read(&Fields::by_blanks(line)).ok());
+    let requests =
+        sample.split(|byte| *byte == b'\n').filter_map(|line| validation::read(&Fields::by_blanks(line)).ok());
     let mut last = None;
     for request in requests {
         let us = |time: hopscope_kernel::Time| time.as_ns_f64() / 1e3;
@@ -116,8 +114,7 @@ fn pairs(sample: &[u8]) -> (Vec<Pair>, Vec<Pair>) {
             // A read of what follows may have been read ahead.
             let ahead = !request.writes && first >= first_before;
             let of_the_media = response_us > OF_THE_MEDIA_US && response_before_us > OF_THE_MEDIA_US;
-            let pair =
-                Pair { apart: apart as f64, interval_us: [gap_us + response_us, gap_before_us + response_us] };
+            let pair = Pair { apart: apart as f64, interval_us: [gap_us + response_us, gap_before_us + response_us] };
             if of_the_media && apart.abs() <= NEAR && !ahead && near.len() < PAIRS_MAX {
                 near.push(pair);
             } else if of_the_media && apart.abs() > FAR && far.len() < PAIRS_MAX {
@@ -203,7 +200,8 @@ mod tests {
     fn a_trace_that_says_nothing_of_the_platter_tells_nothing() {
         let cut: String = trace(Gaps::UntilNext, false).lines().take(20).map(|line| format!("{line}\n")).collect();
         assert_eq!(of(cut.as_bytes()), None, "too few");
-        let even: String = (0..600).map(|n| format!("W Hit {} 8 4000.0 {}.0\n", n * 8, 900 + n * 7_919 % 20_011)).collect();
+        let even: String =
+            (0..600).map(|n| format!("W Hit {} 8 4000.0 {}.0\n", n * 8, 900 + n * 7_919 % 20_011)).collect();
         assert_eq!(of(even.as_bytes()), None, "responses of a buffer");
         assert_eq!(of(b"not a trace\n"), None);
     }

@@ -55,6 +55,7 @@ fn spec() -> Spec {
         ("sectors".into(), Value::Count(3_000)),
         ("head_switch".into(), Value::Time(Time::us(500))),
         ("write_settle".into(), Value::Time(Time::us(100))),
+        ("read_settle".into(), Value::Time(Time::ZERO)),
         ("layout.heads".into(), Value::Text("forward".into())),
         ("layout.spare_group".into(), Value::Count(0)),
         ("seek.between".into(), Value::Text("straight line".into())),
