@@ -57,11 +57,11 @@ impl Reach {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
     /// Of a read's sectors, parts per million that are there.
-    high_ppm: u64,
+    pub(super) high_ppm: u64,
     /// Of a write's, that are not on the media yet.
-    low_ppm: u64,
+    pub(super) low_ppm: u64,
     /// Shares of the request, not of a segment.
-    of_request: bool,
+    pub(super) of_request: bool,
 }
 
 impl Marks {
