@@ -26,6 +26,7 @@ mod sata;
 mod schemas;
 mod scsi;
 mod scsi_disk;
+mod scsi_hosts;
 mod targets;
 mod trains;
 mod whatif;

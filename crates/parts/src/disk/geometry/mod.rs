@@ -29,7 +29,9 @@ pub struct Geometry {
     head_switch: Time,
     /// A seek under the same head takes no head switch, even where that is longer.
     keeps_head: bool,
+    /// What a write, and a read, settles longer than seek and head switch say.
     write_settle: Time,
+    read_settle: Time,
     phase: Time,
     arm: Arm,
 }
@@ -65,8 +67,19 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::drawn(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase, arm) = (false, Time::ZERO, Arm::default());
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
+        let (keeps_head, read_settle, phase, arm) = (false, Time::ZERO, Time::ZERO, Arm::default());
+        Ok(Geometry {
+            revolution,
+            layout,
+            sectors,
+            seek,
+            head_switch,
+            keeps_head,
+            write_settle,
+            read_settle,
+            phase,
+            arm,
+        })
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
@@ -76,8 +89,19 @@ impl Geometry {
         let sectors = capacity(p, held)?;
         let seek = SeekCurve::measured(p, layout.cylinders())?;
         let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase, arm) = (true, Time::ZERO, Arm::default());
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
+        let (keeps_head, read_settle, phase, arm) = (true, p.time("read_settle")?, Time::ZERO, Arm::default());
+        Ok(Geometry {
+            revolution,
+            layout,
+            sectors,
+            seek,
+            head_switch,
+            keeps_head,
+            write_settle,
+            read_settle,
+            phase,
+            arm,
+        })
     }
 
     /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.
@@ -106,8 +130,21 @@ impl Geometry {
         self.layout.place(lba)
     }
 
-    /// Time to move the arm and settle; nothing where cylinder and head stay.
+    /// Time to move the arm and settle to read; nothing where cylinder and head stay.
     pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
+        self.settled(self.moved(from, to), self.read_settle)
+    }
+
+    /// The same to write.
+    pub(super) fn write_move_time(&self, from: Place, to: Place) -> Time {
+        self.settled(self.moved(from, to), self.write_settle)
+    }
+
+    fn settled(&self, moved: Time, settle: Time) -> Time {
+        if moved > Time::ZERO { moved + self.arm.paced(settle) } else { moved }
+    }
+
+    fn moved(&self, from: Place, to: Place) -> Time {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
             0 => self.arm.paced(self.head_switch),
@@ -194,6 +231,7 @@ pub(super) mod tests {
             head_switch: Time::us(900),
             keeps_head: false,
             write_settle: Time::us(100),
+            read_settle: Time::ZERO,
             phase: Time::ZERO,
             arm: Arm::default(),
         }

@@ -75,6 +75,12 @@ pub struct ScsiDisk {
     fetched: Queue<u64>,
     /// The arm has a command.
     arm_works: Cell<bool>,
+    /// The sector behind the read that the arm has.
+    reads_up_to: Cell<Option<u64>>,
+    /// Sectors of the write that the arm has, which have come over the bus and are not on the media.
+    unwritten: Cell<u64>,
+    /// So few of those are left that the drive asks for more.
+    drained: Queue<()>,
     /// Writes that are not reported, and whose data came before the arm did.
     fetched_early: Cell<usize>,
     /// A write segment has room again.
@@ -111,8 +117,11 @@ impl ScsiDisk {
             jobs: Cell::new(0),
             work: Queue::new(sim, 1),
             transfers: Queue::new(sim, depth + spec.segments),
-            fetched: Queue::new(sim, 2),
+            fetched: Queue::new(sim, spec.segment_sectors.div_ceil(spec.burst_sectors) as usize + 1),
             arm_works: Cell::new(false),
+            reads_up_to: Cell::new(None),
+            unwritten: Cell::new(0),
+            drained: Queue::new(sim, 1),
             fetched_early: Cell::new(0),
             room: Queue::new(sim, 1),
             spec,
