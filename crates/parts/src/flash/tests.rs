@@ -8,7 +8,7 @@ use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
 use super::translation::{Step, Translation};
-use super::{Flash, Spec, State, UNIT_BYTES, Written};
+use super::{Flash, Spec, State, UNIT_BYTES, Written, single_bit};
 
 const KIB: u64 = 1 << 10;
 
@@ -33,6 +33,7 @@ fn spec() -> Spec {
         command: Time::ns(200),
         decode: Time::us(5),
         buffer_bytes: 1 << 20,
+            single_bit: single_bit::Spec::NONE,
     }
 }
 
