@@ -29,7 +29,7 @@ fn spec(state: State) -> Spec {
         command: Time::ns(200),
         decode: Time::us(5),
         buffer_bytes: 1 << 20,
-            single_bit: single_bit::Spec::NONE,
+        single_bit: single_bit::Spec::NONE,
     }
 }
 

@@ -24,6 +24,7 @@ mod sata;
 mod schemas;
 mod scsi;
 mod scsi_disk;
+mod solid_state;
 mod targets;
 mod trains;
 mod whatif;

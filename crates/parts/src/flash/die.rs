@@ -49,8 +49,7 @@ pub(super) struct Names {
     pub(super) program: &'static Label,
 }
 
-static OF_HOST: Names =
-    Names { read: &ARRAY_READ, out: &DATA_OUT, data_in: &DATA_IN, load: &LOAD, program: &PROGRAM };
+static OF_HOST: Names = Names { read: &ARRAY_READ, out: &DATA_OUT, data_in: &DATA_IN, load: &LOAD, program: &PROGRAM };
 static OF_COPIES: Names =
     Names { read: &COPY_READ, out: &COPY_OUT, data_in: &COPY_IN, load: &COPY_LOAD, program: &COPY_PROGRAM };
 

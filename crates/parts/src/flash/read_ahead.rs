@@ -277,7 +277,12 @@ mod tests {
     fn reads(segments: u64, list: Vec<(u64, u32)>) -> Vec<Time> {
         let sim = Sim::new();
         let flash = flash(&sim);
-        let ahead = ReadAhead::new(&sim, "ssd", Spec { segment_bytes: 16 << 10, segments: 2 * segments, ahead: segments }, &flash);
+        let ahead = ReadAhead::new(
+            &sim,
+            "ssd",
+            Spec { segment_bytes: 16 << 10, segments: 2 * segments, ahead: segments },
+            &flash,
+        );
         let (took, s) = (Rc::new(RefCell::new(Vec::new())), sim.clone());
         let times = took.clone();
         sim.process("reader", async move {

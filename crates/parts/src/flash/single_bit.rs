@@ -31,13 +31,8 @@ static FOLD_IN: Label = Label::protocol("data in of folding");
 static FOLD_LOAD: Label = Label::protocol("load page registers, folding");
 static FOLD_PROGRAM: Label = Label::protocol("program of folding");
 
-static OF_FOLDING: Names = Names {
-    read: &FOLD_READ,
-    out: &FOLD_OUT,
-    data_in: &FOLD_IN,
-    load: &FOLD_LOAD,
-    program: &FOLD_PROGRAM,
-};
+static OF_FOLDING: Names =
+    Names { read: &FOLD_READ, out: &FOLD_OUT, data_in: &FOLD_IN, load: &FOLD_LOAD, program: &FOLD_PROGRAM };
 
 /// The numbers of single-bit cells.
 #[derive(Clone, Debug, PartialEq)]
