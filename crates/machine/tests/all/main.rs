@@ -27,6 +27,7 @@ mod schemas;
 mod scsi;
 mod scsi_disk;
 mod scsi_hosts;
+mod solid_state;
 mod targets;
 mod trains;
 mod whatif;
