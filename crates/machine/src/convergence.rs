@@ -15,7 +15,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
-use hopscope_observe::batches::Window;
+use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
 use crate::run::{Failure, Stop, defect};
@@ -30,6 +30,11 @@ const IN_ORDER_BYTES: u64 = 128 << 20;
 const LONG_MIN: u64 = 100;
 /// The same, times what is in flight.
 const TIMES_IN_FLIGHT: u64 = 10;
+/// Where jobs pause, a window is so many times as long as the longest pause, at least.
+const TIMES_PAUSED: u64 = 24;
+/// Pauses cost nothing to simulate: jobs that pause may take longer by so many of them, up to this time.
+const PAUSES_MAX: u64 = 4 * DRAWN_MIN;
+const PAUSED_MAX: Time = Time::ms(30 * 86_400_000);
 /// Levels are sampled from this part of those requests on, and so often before twice the time is over.
 const SAMPLED_FROM: u64 = 4;
 const SAMPLES_AT_FIRST: u64 = 8;
@@ -55,6 +60,8 @@ const EVENTS_MAX: u64 = 100_000;
 pub enum Unsettled {
     /// Requests that ended, and how many had to.
     TooFew(u64, u64),
+    /// How long it was at rest, and how long it had to be for the pauses of its jobs.
+    TooShort(Time, Time),
     /// Something filled, emptied or moved.
     Level {
         /// In words, as the subject of a sentence.
@@ -79,6 +86,10 @@ impl Unsettled {
     pub fn words(&self) -> String {
         match self {
             Unsettled::TooFew(ended, needed) => format!("only {ended} requests ended, and {needed} are needed"),
+            Unsettled::TooShort(window, needed) => {
+                let [window, needed] = [window, needed].map(|time| time.as_seconds_f64());
+                format!("it was at rest for {window:.3} s, and {needed:.3} s are needed for the pauses of its jobs")
+            }
             Unsettled::Level { name, unit, from, to, lasts } => {
                 let (from, to) = match unit {
                     Unit::Items => (format!("{from:.0}"), format!("{to:.0}")),
@@ -113,6 +124,14 @@ pub(crate) struct Span {
     pub(crate) drawn: bool,
     /// Bytes of the longest.
     pub(crate) longest: u64,
+    /// The longest pause of a job; zero where none pauses.
+    pub(crate) pause: Time,
+}
+
+/// How much longer jobs may take to converge that pause so long after every so many requests.
+pub(crate) fn paused(pause: Time, every: u64) -> Time {
+    let pauses = PAUSES_MAX / every.max(1) + TIMES_IN_FLIGHT * TIMES_PAUSED;
+    Time::ps(pause.as_ps().saturating_mul(pauses)).min(PAUSED_MAX)
 }
 
 /// What ends a stage before its time.
@@ -131,6 +150,8 @@ pub(crate) struct Ending {
     pub(crate) unsettled: Option<Unsettled>,
     /// When it would have been known to [`UNTIL`].
     pub(crate) settled: Option<Time>,
+    /// Whether what counts is a window that had come to rest, and not everything up to the end.
+    pub(crate) window: bool,
 }
 
 /// Runs until the end, until the mean is known well enough, or until somebody interrupts. What counts in `transfers` is
@@ -172,12 +193,12 @@ pub(crate) fn advance(
         }
     };
     if ends.until.is_none() || stop == Stop::Finished {
-        return Ok(Ending { stop, unsettled: None, settled });
+        return Ok(Ending { stop, unsettled: None, settled, window: false });
     }
     let (window, unsettled) = watch.verdict();
-    transfers.begin_with(window.unwrap_or(0));
+    transfers.begin_with(window.unwrap_or(0), window.is_some() && span.pause > Time::ZERO);
     let stop = if stop == Stop::Limit && unsettled.is_none() { Stop::Converged } else { stop };
-    Ok(Ending { stop, unsettled, settled })
+    Ok(Ending { stop, unsettled, settled, window: window.is_some() })
 }
 
 /// How much of what jobs without an end may do is done.
@@ -226,6 +247,7 @@ struct Watch<'a> {
     share: f64,
     loosens: bool,
     needed: u64,
+    pause: Time,
     /// Known when the first sample is taken.
     levels: Option<Groups>,
     samples: levels::Levels,
@@ -252,6 +274,7 @@ impl Watch<'_> {
             share,
             loosens,
             needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
+            pause: span.pause,
             levels: None,
             samples: levels::Levels::default(),
             step: FIRST,
@@ -303,13 +326,19 @@ impl Watch<'_> {
     fn verdict(&self) -> (Option<usize>, Option<Unsettled>) {
         let batches = self.transfers.batches();
         let mut why = Unsettled::TooFew(batches.count(), self.needed);
-        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share)) {
+        // Between the first request and the last there is a pause less than requests, unless one comes before.
+        let earliest = if self.pause > Time::ZERO { STEP } else { 0 };
+        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share).max(earliest)) {
             match self.at_rest(&batches, first) {
                 Ok((half_width, _)) if half_width > self.share => {
                     return (Some(first), Some(Unsettled::Wide(half_width)));
                 }
                 Ok((_, empties)) => return (Some(first), empties),
                 Err(Unsettled::TooFew(..)) => break,
+                Err(short @ Unsettled::TooShort(..)) => {
+                    why = short;
+                    break;
+                }
                 Err(moves) => why = moves,
             }
         }
@@ -325,6 +354,10 @@ impl Watch<'_> {
         };
         if window.count < self.needed {
             return Err(too_few);
+        }
+        let (at_rest, paused) = (self.sim.now().saturating_sub(window.from), self.pause * TIMES_PAUSED);
+        if at_rest < paused {
+            return Err(Unsettled::TooShort(at_rest, paused));
         }
         let share = |drift: &levels::Drift| match levels.names[drift.level].1 {
             Unit::Items => drift.change() / window.count as f64,

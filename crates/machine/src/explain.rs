@@ -73,7 +73,7 @@ pub fn observe(
     let until = window_end(&outcome, jobs, from);
     let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
     let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
-    let options = Options { until: None, ..options };
+    let options = Options { until: None, cut: true, ..options };
     let observed = run_in(sim.clone(), blueprint, &shorter, options, Some(Box::new(both)))?;
     let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
         .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
@@ -116,12 +116,12 @@ fn over_too_soon(job: &Job, from: Time, ended: Time) -> Failure {
 impl Explained {
     /// What all jobs got together, bytes per second, over the whole run.
     pub fn throughput(&self) -> f64 {
-        self.sum(|figures| figures.bytes_per_second)
+        Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.bytes_per_second)
     }
 
     /// Transfers per second of all jobs together, over the whole run.
     pub fn iops(&self) -> f64 {
-        self.sum(|figures| figures.iops)
+        Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.iops)
     }
 
     /// What all jobs got together, over the whole run; nothing where no transfer ended.
@@ -143,11 +143,5 @@ impl Explained {
     pub fn busy_share(&self, hop: &str) -> f64 {
         let lanes = self.account.lanes.iter().filter(|lane| self.names.of(&lane.lane) == hop);
         lanes.map(|lane| lane.busy_share()).fold(0.0, f64::max)
-    }
-
-    fn sum(&self, of: impl Fn(Figures) -> f64) -> f64 {
-        let figures = self.outcome.jobs.iter().filter_map(Figures::of);
-        // The sum of nothing is zero, not minus zero.
-        figures.fold(0.0, |sum, figures| sum + of(figures))
     }
 }

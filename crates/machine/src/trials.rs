@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::blueprint::Blueprint;
 use crate::explain::Explained;
+use crate::fio_json::Figures;
 use crate::job_file::Job;
 use crate::run::{self, Failure, Options, Outcome};
 
@@ -47,6 +48,9 @@ const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
 const LONGER: u64 = 4;
 const LONGER_MAX: u32 = 2;
+/// A change for the worse is run for longer, so many times at once, up to this time: pauses cost no events.
+const SLOWER_MAX: usize = 64;
+const LONGEST: Time = Time::ms(30 * 86_400_000);
 /// Events of trials that are made again, all together.
 const EVENTS_AGAIN: u64 = 30_000_000;
 
@@ -158,6 +162,21 @@ struct Run {
     events: u64,
 }
 
+impl Run {
+    /// What counts after a ramp, and the transfer's end from which its time does: between ends there are as many pauses
+    /// of jobs as transfers.
+    fn after(&self, ramp: Time) -> (Time, &[Transfer]) {
+        let warm = self.warm(ramp).min(self.transfers.len());
+        let (before, counted) = self.transfers.split_at(warm);
+        (before.last().map_or(Time::ZERO, |last| last.end), counted)
+    }
+
+    /// So many transfers are not counted: those in the ramp, and the first in any case.
+    fn warm(&self, ramp: Time) -> usize {
+        self.transfers.partition_point(|transfer| transfer.end <= ramp).max(1)
+    }
+}
+
 /// Keeps every transfer of a run.
 struct Keeper(Rc<RefCell<Vec<Transfer>>>);
 
@@ -239,7 +258,7 @@ impl<'a> Trials<'a> {
             let runs: Vec<Option<Run>> = wanted
                 .par_iter()
                 .map(|(index, longer, seed)| {
-                    let run = self.run(&changes[*index], *longer, *seed);
+                    let run = self.run_for_as_many(&changes[*index], *longer, *seed);
                     progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), wanted.len());
                     match run {
                         // A part refuses what cannot be built, a device what it has no room for.
@@ -273,11 +292,11 @@ impl<'a> Trials<'a> {
         let runs = seeds.iter().map(|seed| &self.before[&(0, *seed)]);
         let (mut bytes, mut latency, mut transfers, mut span) = (0u64, 0.0, 0u64, Time::ZERO);
         for run in runs {
-            let counted = || run.transfers.iter().filter(|transfer| transfer.end > ramp);
-            bytes += counted().map(|transfer| transfer.bytes).sum::<u64>();
-            latency += counted().map(|transfer| transfer.latency.as_ns_f64()).sum::<f64>();
-            transfers += counted().count() as u64;
-            span += run.transfers.last().map_or(Time::ZERO, |last| last.end.saturating_sub(ramp));
+            let (start, counted) = run.after(ramp);
+            bytes += counted.iter().map(|transfer| transfer.bytes).sum::<u64>();
+            latency += counted.iter().map(|transfer| transfer.latency.as_ns_f64()).sum::<f64>();
+            transfers += counted.len() as u64;
+            span += counted.last().map_or(Time::ZERO, |last| last.end - start);
         }
         Ok(Performance {
             throughput_bytes_per_s: bytes as f64 / span.as_seconds_f64().max(f64::MIN_POSITIVE),
@@ -307,12 +326,32 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
+    /// Runs a changed setting; where fewer requests than half ended, again until as many did, or as many as say anything.
+    fn run_for_as_many(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        let (mut runtime, before) = (self.ramp(longer) + self.effort.runtime, &self.before[&(longer, seed)]);
+        let (asked, events) = (before.transfers.len(), before.events.saturating_mul(2).max(EVENTS_OF_ONE));
+        let mut spent = 0;
+        loop {
+            let run = self.run_for(setting, runtime, seed)?;
+            spent += run.events;
+            let ended = run.transfers.len();
+            if 2 * ended >= asked || spent > events || runtime >= LONGEST {
+                return Ok(run);
+            }
+            let times = (asked / ended.max(1)).clamp(2, SLOWER_MAX) as u64;
+            runtime = Time::ps(runtime.as_ps().saturating_mul(times)).min(LONGEST);
+        }
+    }
+
     fn run(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        self.run_for(setting, self.ramp(longer) + self.effort.runtime, seed)
+    }
+
+    fn run_for(&self, setting: &Setting, runtime: Time, seed: u64) -> Result<Run, Failure> {
         let kept = Rc::new(RefCell::new(Vec::new()));
-        let runtime = self.ramp(longer) + self.effort.runtime;
         let shorter = |job: &Job| Job { runtime: Some(runtime), ramp_time: Time::ZERO, ..job.clone() };
         let jobs: Vec<Job> = setting.jobs.iter().map(shorter).collect();
-        let options = Options { seed, ..Options::default() };
+        let options = Options { seed, cut: true, ..Options::default() };
         let outcome = run::run(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
         let mut transfers = kept.take();
         transfers.sort_by_key(|transfer: &Transfer| transfer.end);
@@ -372,13 +411,12 @@ impl Tried {
 
 /// The pieces of one seed; none where too few requests ended.
 fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
+    let warm = before.warm(ramp);
     let (before, after) = (&before.transfers, &after.transfers);
-    let warm = before.partition_point(|transfer| transfer.end <= ramp);
     let count = before.len().min(after.len()).saturating_sub(warm);
     let pieces = PIECES.min(count);
     let of = |transfers: &[Transfer], from: usize, until: usize| {
-        let start = from.checked_sub(1).map_or(Time::ZERO, |last| transfers[last].end);
-        let counted = &transfers[from..until];
+        let (start, counted) = (transfers[from - 1].end, &transfers[from..until]);
         let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();
         let span = (counted[counted.len() - 1].end.saturating_sub(start)).as_ps() as f64;
         let latency: f64 = counted.iter().map(|transfer| transfer.latency.as_ps() as f64).sum();
@@ -427,14 +465,12 @@ fn student(freedom: usize) -> f64 {
 
 /// What all jobs of a run got together; nothing where no transfer ended.
 pub fn performance(outcome: &Outcome) -> Option<Performance> {
-    let figures = outcome.jobs.iter().filter_map(crate::fio_json::Figures::of);
-    let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
-    let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
-    let transfers: u64 = got().map(|got| got.count).sum();
-    let latencies: f64 = got().map(|got| got.latency_ns.mean() * got.count as f64).sum();
-    (transfers > 0).then(|| Performance {
-        throughput_bytes_per_s,
-        latency_mean_ns: latencies / transfers as f64,
-        transfers,
+    let all = Figures::of_all(&outcome.jobs)?;
+    let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let latencies: f64 = got.map(|got| got.latency_ns.mean() * got.count as f64).sum();
+    Some(Performance {
+        throughput_bytes_per_s: all.bytes_per_second,
+        latency_mean_ns: latencies / all.count as f64,
+        transfers: all.count,
     })
 }

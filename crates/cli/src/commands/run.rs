@@ -63,7 +63,7 @@ impl Args {
         let (read, sources) = self.work.read()?;
         doing(format!("running {} with seed {}", self.work.system(), self.seed));
         let interrupted = Some(interrupts::noticed());
-        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted };
+        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted, cut: false };
         let progress = Progress::of(end(&read.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let started = Instant::now();
@@ -103,8 +103,7 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
         lines.push(String::new());
     }
     if let ([_, _, ..], [_]) = (&outcome.jobs[..], &outcome.stages[..]) {
-        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(Figures::of).collect();
-        let (bytes, iops) = figures.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.bytes_per_second, sum.1 + f.iops));
+        let (bytes, iops) = Figures::of_all(&outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
         lines.push(bold(&format!("all {} jobs: {}, {} IOPS", outcome.jobs.len(), rate(bytes), digits(iops))));
         lines.push(String::new());
     }
