@@ -32,7 +32,8 @@ const LONG_MIN: u64 = 100;
 const TIMES_IN_FLIGHT: u64 = 10;
 /// Where jobs pause, a window is so many times as long as the longest pause, at least.
 const TIMES_PAUSED: u64 = 24;
-/// Pauses cost nothing to simulate: jobs that pause may take longer by so many of them, up to this time.
+/// Pauses cost nothing to simulate: jobs that pause may take longer by so many of them to converge, and by all of them to
+/// move their size, up to this time.
 const PAUSES_MAX: u64 = 4 * DRAWN_MIN;
 const PAUSED_MAX: Time = Time::ms(30 * 86_400_000);
 /// Levels are sampled from this part of those requests on, and so often before twice the time is over.
@@ -128,10 +129,14 @@ pub(crate) struct Span {
     pub(crate) pause: Time,
 }
 
-/// How much longer jobs may take to converge that pause so long after every so many requests.
-pub(crate) fn paused(pause: Time, every: u64) -> Time {
-    let pauses = PAUSES_MAX / every.max(1) + TIMES_IN_FLIGHT * TIMES_PAUSED;
-    Time::ps(pause.as_ps().saturating_mul(pauses)).min(PAUSED_MAX)
+/// How much longer jobs may take for so many pauses.
+pub(crate) fn paused(pause: Time, times: u64) -> Time {
+    Time::ps(pause.as_ps().saturating_mul(times)).min(PAUSED_MAX)
+}
+
+/// So many pauses jobs may need to converge that pause after every so many requests.
+pub(crate) fn pauses_to_converge(every: u64) -> u64 {
+    PAUSES_MAX / every.max(1) + TIMES_IN_FLIGHT * TIMES_PAUSED
 }
 
 /// What ends a stage before its time.

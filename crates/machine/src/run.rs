@@ -6,11 +6,11 @@ use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
 use hopscope_parts::protocols::storage::{READ, WRITE};
-use hopscope_parts::workload::{self, Running};
+use hopscope_parts::workload::{self, Running, Sizes};
 
 use crate::asked;
 use crate::blueprint::Blueprint;
-use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused};
+use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused, pauses_to_converge};
 use crate::fio_json::Figures;
 use crate::job_file::{Job, Rw};
 use crate::nearest::did_you_mean;
@@ -60,7 +60,7 @@ pub enum Stop {
     Converged,
     /// The same but for a store, such as spare blocks, that empties for longer than the run may take.
     Drifting,
-    /// The jobs had no end; the limit of simulated time, or of requests, was reached.
+    /// The jobs had not ended; the limit of simulated time, or of requests, was reached.
     Limit,
     /// Somebody did not want to wait for more.
     Interrupted,
@@ -208,7 +208,7 @@ pub fn run_in(
     let mut problems = Problems::default();
     same_times(jobs, &mut problems);
     not_too_many(jobs, &mut problems);
-    let (mut outcomes, mut running) = (Vec::new(), Vec::new());
+    let (mut outcomes, mut running, mut thinks) = (Vec::new(), Vec::new(), Vec::new());
     for (index, job) in jobs.iter().enumerate() {
         let target = match &job.targets[..] {
             [] => blueprint.default_target.clone(),
@@ -228,6 +228,9 @@ pub fn run_in(
         match asked::of(job, &**volume, options.seed) {
             Ok(spec) => {
                 let name = process_name(index, job);
+                let smallest = spec.sizes.iter().map(Sizes::min).min().unwrap_or(1);
+                let requests = if spec.once { spec.size_bytes / u64::from(smallest) } else { 0 };
+                thinks.push(paused(job.think.time, requests / job.think.every));
                 running.push(workload::start(sim, &name, spec, volume.clone(), job.stage > 0));
             }
             Err(problem) => problems.0.push(problem),
@@ -264,7 +267,11 @@ pub fn run_in(
                 running.stop_at_end();
             }
         }
-        let limit = if until.is_some() { LIMIT_TO_CONVERGE + paused(pause, every) } else { LIMIT };
+        let all_pauses = jobs.iter().zip(&thinks).filter(|(job, _)| of_stage(job)).map(|(_, time)| *time).max();
+        let limit = match until {
+            Some(_) => LIMIT_TO_CONVERGE + paused(pause, pauses_to_converge(every)),
+            None => LIMIT + all_pauses.unwrap_or(Time::ZERO),
+        };
         let end = from.saturating_add(runtime.unwrap_or(limit));
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);

@@ -16,7 +16,7 @@ use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
 use crate::blueprint::Blueprint;
-use crate::explain::Explained;
+use crate::explain::{Explained, time_of};
 use crate::fio_json::Figures;
 use crate::job_file::Job;
 use crate::run::{self, Failure, Options, Outcome};
@@ -220,7 +220,7 @@ impl<'a> Trials<'a> {
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
         let turns = Time::ps(each.saturating_mul(before));
         let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-        let end = outcome.simulated;
+        let end = time_of(outcome, &setting.jobs);
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
         // Within what was run: a job that ends before knows no other state.
         let ramp = turns.max(outcome.rate.warm_up).max(asked).min(end.saturating_sub(runtime));

@@ -26,8 +26,9 @@ Examples:
 
 fio's options that a job may have: bs, bssplit, filename, iodepth, name, new_group, norandommap, numjobs,
 offset, percentage_random, ramp_time, random_distribution, randseed, runtime, rw, rwmixread, rwmixwrite,
-size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. What changes nothing here
-is accepted and listed; what would change the answer and is not modelled is an error.";
+size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. Of ioengine it
+matters whether it is synchronous, and hipri has the driver poll. What changes nothing here is accepted and
+listed; what would change the answer and is not modelled is an error.";
 
 /// So many events take about a second, or more. (What is said depends on no clock.)
 const LONG: u64 = 5_000_000;
@@ -190,7 +191,7 @@ fn why(stop: Stop) -> &'static str {
         Stop::Runtime => "its runtime was over",
         Stop::Converged => "its mean was known as well as asked for",
         Stop::Drifting => "its mean was known as well as asked for, for now",
-        Stop::Limit => "its jobs have no end, and that is the limit",
+        Stop::Limit => "its jobs go on, and that is the limit",
         Stop::Interrupted => "it was interrupted",
     }
 }

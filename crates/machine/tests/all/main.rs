@@ -18,6 +18,7 @@ mod pci_x;
 mod pcie;
 mod raid;
 mod random_machines;
+mod rates;
 mod readers;
 mod replay;
 mod sata;
