@@ -12,6 +12,8 @@
 //! The window begins where the batches say that warm-up is over, or later where something still moved, up to half of
 //! the run. All that decides is simulated time and what ended in it: whoever looks on changes nothing.
 
+mod unsettled;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
@@ -19,6 +21,7 @@ use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
 use crate::run::{Failure, Stop, defect};
+pub use unsettled::Unsettled;
 
 /// Half-width of the 95 % interval over the mean at which jobs stop that have no end of their own.
 pub const UNTIL: f64 = 0.005;
@@ -55,63 +58,6 @@ const LOOSER_FROM: f64 = 0.25;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
-
-/// Why the mean of a run is not known as well as was asked for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Unsettled {
-    /// Requests that ended, and how many had to.
-    TooFew(u64, u64),
-    /// How long it was at rest, and how long it had to be for the pauses of its jobs.
-    TooShort(Time, Time),
-    /// Something filled, emptied or moved.
-    Level {
-        /// In words, as the subject of a sentence.
-        name: String,
-        /// What it counts.
-        unit: Unit,
-        /// At the begin of the last half of the run.
-        from: f64,
-        /// At its end.
-        to: f64,
-        /// It empties, and does so for longer than the run may take.
-        lasts: Option<Time>,
-    },
-    /// The rate changed by this share of the mean over the last half of the run.
-    Rate(f64),
-    /// Half-width of its interval over the mean.
-    Wide(f64),
-}
-
-impl Unsettled {
-    /// As a sentence without its end.
-    pub fn words(&self) -> String {
-        match self {
-            Unsettled::TooFew(ended, needed) => format!("only {ended} requests ended, and {needed} are needed"),
-            Unsettled::TooShort(window, needed) => {
-                let [window, needed] = [window, needed].map(|time| time.as_seconds_f64());
-                format!("it was at rest for {window:.3} s, and {needed:.3} s are needed for the pauses of its jobs")
-            }
-            Unsettled::Level { name, unit, from, to, lasts } => {
-                let (from, to) = match unit {
-                    Unit::Items => (format!("{from:.0}"), format!("{to:.0}")),
-                    Unit::Bytes => (megabytes(*from), megabytes(*to)),
-                };
-                let lasts =
-                    lasts.map(|time| format!("; at that pace it lasts for {:.1} s more", time.as_seconds_f64()));
-                format!("{name} went from {from} to {to}{}", lasts.unwrap_or_default())
-            }
-            Unsettled::Rate(0.0) => "the rate came and went more slowly than the run could show".to_string(),
-            Unsettled::Rate(change) => {
-                format!("the rate changed by {:+.1} %", change * 100.0)
-            }
-            Unsettled::Wide(share) => format!("the interval is still ±{:.2} %", share * 100.0),
-        }
-    }
-}
-
-fn megabytes(bytes: f64) -> String {
-    format!("{:.1} MB", bytes / 1e6)
-}
 
 /// What of a stage is simulated.
 pub(crate) struct Span {
