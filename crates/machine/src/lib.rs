@@ -1,5 +1,6 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
 
+mod asked;
 pub mod blueprint;
 pub mod check;
 pub mod convergence;

@@ -1,4 +1,4 @@
-//! `hopscope fit`: what would a study's fitted numbers be, if they were fitted again?
+//! `hopscope fit`: what would those numbers of a study be that it lets move, if they were fitted again?
 
 use hopscope_studies::Wish;
 use serde_json::json;
@@ -14,7 +14,7 @@ Examples:
   hopscope fit piix4e
   hopscope fit piix4e --data my-data --json";
 
-/// Fit a study's parameters again and show what they would be
+/// Fit those parameters of a study again that it lets move, and show what they would be
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -107,7 +107,10 @@ fn what_a_run_prints_and_its_interval_are_of_one_window() {
 fn a_runtime_runs_out_and_is_counted_whole_unless_until_is_given() {
     let setting = machine("nvme-desktop", &[], "--rw=randread --bs=4k --iodepth=32 --runtime=100ms");
     let whole = outcome(&setting, Options::default());
-    assert_eq!((whole.stop, whole.simulated, whole.rate.warm_up), (Stop::Runtime, Time::ms(100), Time::ZERO));
+    assert_eq!((whole.stop, whole.rate.warm_up), (Stop::Runtime, Time::ZERO));
+    let last = whole.jobs[0].got.as_ref().map(|got| got.last_end);
+    assert_eq!((Some(whole.simulated), whole.measured), (last, whole.simulated), "what is in flight ends");
+    assert!(whole.simulated >= Time::ms(100) && whole.simulated < Time::ms(101), "{}", whole.simulated);
     assert_eq!(Figures::of(&whole.jobs[0]).unwrap().bytes_per_second, whole.rate.bytes_per_second);
     assert!(whole.stages[0].settled.is_some_and(|at| at < Time::ms(80)), "{:?}", whole.stages);
     let stopped = outcome(&setting, Options { until: Some(UNTIL), ..Options::default() });

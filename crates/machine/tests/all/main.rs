@@ -20,6 +20,7 @@ mod pcie;
 mod pcie_hosts;
 mod raid;
 mod random_machines;
+mod rates;
 mod readers;
 mod replay;
 mod sata;

@@ -145,14 +145,25 @@ fn a_wrong_system_is_not_valid() {
     assert_eq!(complaints(&schema, &format!("{SYSTEM}\n{own}")), Vec::<String>::new());
 }
 
-/// A known gap: the schema refuses a column that no part asks for, the reader does not.
 #[test]
-fn a_column_that_nobody_knows_is_left_to_the_schema() {
-    let text = changed(DISK, "track_skew = \"26 sectors\"", "track_skew = \"26 sectors\", wheels = \"4 heads\"");
-    assert!(!complaints(&schema("part"), &text).is_empty());
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let file = sources.add("mine.toml", text);
-    let gone = "its row in docs/DEVIATIONS.md can go";
-    assert!(blueprint::check_part(&library, &mut sources, file).is_ok(), "{gone}");
+fn a_column_of_a_table_that_its_part_does_not_ask_for_is_refused_with_its_line() {
+    let wheels = ("cylinder_skew = \"46 sectors\"", "cylinder_skew = \"46 sectors\", wheels = \"4 heads\"");
+    let tims = ("distance = \"4_168 cylinders\"", "distance = \"4_168 cylinders\", tims = \"2 ms\"");
+    for ((from, to), said) in [
+        (wheels, ["the rows of `zones.rows` have no `wheels` in `hard-disk`", "a row has cylinder_skew, cylinders"]),
+        (tims, ["the rows of `seek.rows` have no `tims` in `hard-disk`", "did you mean `time`?"]),
+    ] {
+        let text = changed(DISK, from, to);
+        assert!(!complaints(&schema("part"), &text).is_empty(), "the schema refuses it, too");
+        let line = text.lines().position(|line| line.contains(to)).expect("it was put in") + 1;
+        let library = Library::new(None).expect("the shipped files can be read");
+        let mut sources = Sources::default();
+        let file = sources.add("mine.toml", text);
+        let problems = blueprint::check_part(&library, &mut sources, file).expect_err("nobody knows that column");
+        let found = problems.render(&sources, false);
+        assert!(
+            said.iter().all(|said| found.contains(said)) && found.contains(&format!("mine.toml:{line}:")),
+            "{found}"
+        );
+    }
 }

@@ -146,7 +146,8 @@ fn bandwidth(setup: &Setup, row: &Row, effort: Effort) -> Result<Mean, Failure> 
 /// Median, ns, with one transfer in flight. Nothing of it is random but the address.
 fn latency(setup: &Setup, row: &Row, trains: bool) -> Result<Mean, Failure> {
     let jobs = [job(row, 1, "0us", "100us")?];
-    let outcome = run::run(machine(setup, row), &jobs, Options { seed: 1, trains, ..Options::default() }, None)?;
+    let options = Options { seed: 1, trains, cut: true, ..Options::default() };
+    let outcome = run::run(machine(setup, row), &jobs, options, None)?;
     let got = outcome.jobs.into_iter().find_map(|job| job.got);
     let median = got.map_or(0, |transfers| transfers.latency_ns.value_at_quantile(0.5));
     Ok(Mean { value: median as f64, half_width: 0.0 })

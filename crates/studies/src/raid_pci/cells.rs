@@ -95,7 +95,7 @@ pub(super) fn iops(setup: &Setup, machine: &str, text: &str, loaded: bool, effor
     let jobs = timed(text, loaded, setup.depth, RAMP_S, effort.runtime_s)?;
     let mut rates = Vec::new();
     for seed in 1..=effort.seeds {
-        let options = Options { seed, trains: effort.trains, ..Options::default() };
+        let options = Options { seed, trains: effort.trains, cut: true, ..Options::default() };
         let outcome = run::run(blueprint(setup, machine), &jobs, options, None)?;
         let ended = outcome.jobs.first().and_then(|job| job.got.as_ref()).map_or(0, |got| got.count);
         rates.push(ended as f64 / outcome.measured.as_seconds_f64());

@@ -12,7 +12,8 @@ use crate::shelf::{self, Claim};
 /// MB/s of the first job; or of the load beside it.
 fn rate(setup: &Setup, machine: &str, text: &str, depth: u64, last: bool, trains: bool) -> Result<f64, Failure> {
     let jobs = timed(text, last, depth, 1, 3)?;
-    let outcome = run::run(blueprint(setup, machine), &jobs, Options { seed: 1, trains, ..Options::default() }, None)?;
+    let options = Options { seed: 1, trains, cut: true, ..Options::default() };
+    let outcome = run::run(blueprint(setup, machine), &jobs, options, None)?;
     let job = if last { outcome.jobs.last() } else { outcome.jobs.first() };
     let bytes = job.and_then(|job| job.got.as_ref()).map_or(0, |got| got.bytes);
     Ok(bytes as f64 / outcome.measured.as_seconds_f64() / 1e6)

@@ -35,7 +35,7 @@ fn path_by_lane(account: &Account) -> Vec<(String, String, Time)> {
 /// A cell's critical path: the hop that has most of it, that hop's share, and that of the bus.
 fn path(setup: &Setup, row: &Row, wish: &Wish) -> Result<(String, f64, f64), Failure> {
     let jobs = timed(&setup.numbers.job(&row.benchmark), row.is_loaded(), setup.depth, RAMP_S, 1)?;
-    let options = Options { seed: 1, trains: wish.trains, ..Options::default() };
+    let options = Options { seed: 1, trains: wish.trains, cut: true, ..Options::default() };
     let explained = explain(blueprint(setup, &row.machine()), &jobs, options, EXTENT, None)?;
     let lanes = path_by_lane(&explained.account);
     let whole = lanes.iter().fold(Time::ZERO, |sum, lane| sum + lane.2).as_ps().max(1) as f64;
