@@ -22,7 +22,7 @@ const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
 /// Most requests in flight: of a job, and of all of them.
-const DEPTH_MAX: u64 = 1_024;
+pub(crate) const DEPTH_MAX: u64 = 1_024;
 const DEPTHS_MAX: u64 = 4_096;
 
 /// Names of jobs' processes start with it; no part has such a name.
