@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use hopscope_machine::blueprint;
-use hopscope_machine::data_sheet::{self, DataSheet, Figure, Held, Promise};
+use hopscope_machine::data_sheet::{self, DataSheet, Held, Promise};
 use hopscope_machine::library::{Library, TextOf};
 use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::part_file::{self, PartFile};
@@ -18,7 +18,7 @@ use crate::interrupts;
 use crate::listing::list;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, choices, choices_json, digits, numbers, numbers_json, size, span, table, wrapped};
+use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +39,9 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
+    /// Show what a drive's data sheet promises without running the drive against it
+    #[arg(long)]
+    no_run: bool,
     #[command(flatten)]
     data: Data,
 }
@@ -71,7 +74,10 @@ impl Args {
         let (part, mut sources) = reading(|sources| read(sources, &open(&library, name)?))?;
         doing(format!("running {name} against its data sheet"));
         let interrupted = interrupts::noticed();
-        let held = {
+        let rows = part.data_sheet.as_ref().map_or(0, |sheet| sheet.rows.len());
+        let held = if self.no_run {
+            Ok(vec![None; rows])
+        } else {
             let steps = Steps::new();
             let options = Options { interrupted: Some(interrupted), ..Options::default() };
             let at = |done: usize, of: usize| steps.at(done, of, "promises of its data sheet");
@@ -105,57 +111,63 @@ impl Args {
     }
 }
 
-/// What is promised beside what is simulated; then who promises it.
+/// What is promised beside what is simulated; then who promises it, and what else there is to say of a row.
 fn promises(sheet: &DataSheet, held: &[Option<Held>]) -> String {
     let mut bases: Vec<String> = Vec::new();
-    let mut notes = String::new();
+    let mut notes: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for (promise, held) in sheet.rows.iter().zip(held) {
         let basis = format!("{}: {}", promise.basis.word(), promise.basis.text());
-        let known = bases.iter().position(|known| *known == basis).unwrap_or(bases.len());
-        if known == bases.len() {
-            bases.push(basis);
+        let by = number_of(&mut bases, basis);
+        let mut request = promise.words();
+        if !promise.changed.is_empty() {
+            let number = number_of(&mut notes, format!("with {}", promise.changed.join(", ")));
+            request += &"*".repeat(number);
         }
-        let request = request(promise);
         let (simulated, error) = match held {
             None => ("-".to_string(), "-".to_string()),
             Some(held) => {
-                let error = (1_000.0 * held.error(promise)).round() / 10.0 + 0.0;
-                (amount(promise.figure, held.simulated), format!("{error:+.1} %"))
+                if let Some(why) = &held.unsettled {
+                    let number = number_of(&mut notes, format!("not as well known as the others: {why}"));
+                    request += &format!(" {}", "*".repeat(number));
+                }
+                (promise.figure.words(held.simulated), error_of(promise, held))
             }
         };
-        if let Some(why) = held.as_ref().and_then(|held| held.unsettled.as_ref()) {
-            notes += &wrapped(&format!("{request}: {why}."), "  ");
-        }
-        rows.push(vec![request, promise.written.clone(), simulated, error, (known + 1).to_string()]);
+        let promised = promise.figure.words(promise.figure.amount());
+        rows.push(vec![request, promised, simulated, error, by.to_string()]);
     }
-    let mut header = vec!["data sheet", "promised", "simulated", "error", "by"];
-    if bases.len() == 1 {
-        header.pop();
-        rows.iter_mut().for_each(|row| row.truncate(4));
-    }
-    let mut out = table(&header, header.len(), rows);
-    for (number, basis) in bases.iter().enumerate() {
-        let number = if bases.len() == 1 { String::new() } else { format!("{} ", number + 1) };
+    let is_one = bases.len() == 1;
+    let columns = ["data sheet", "promised", "simulated", "error", "by"];
+    let columns = &columns[..columns.len() - usize::from(is_one)];
+    rows.iter_mut().for_each(|row| row.truncate(columns.len()));
+    let mut out = table(columns, columns.len(), rows);
+    for (index, basis) in bases.iter().enumerate() {
+        let number = if is_one { String::new() } else { format!("{} ", index + 1) };
         out += &wrapped(&format!("{number}{basis}"), "  ");
     }
-    out += &wrapped(&format!("Simulated on {}.", sheet.on), "");
-    format!("{out}{notes}\n")
-}
-
-/// `randread 4 KiB, 32 deep`.
-fn request(promise: &Promise) -> String {
-    let Promise { job, changed, .. } = promise;
-    let changed: String = changed.iter().map(|change| format!(", {change}")).collect();
-    format!("{} {}, {} deep{changed}", job.rw.word(), size(job.block_bytes_min), job.iodepth)
-}
-
-fn amount(figure: Figure, amount: f64) -> String {
-    match figure {
-        Figure::BytesPerSecond(_) => format!("{} MB/s", digits(amount / 1e6)),
-        Figure::Iops(_) => format!("{} IOPS", digits(amount)),
-        Figure::LatencyNs(_) => span(amount),
+    for (index, note) in notes.iter().enumerate() {
+        out += &wrapped(&format!("{} {note}", "*".repeat(index + 1)), "  ");
     }
+    if held.iter().any(Option::is_some) {
+        out += &wrapped(&format!("Simulated on {}.", sheet.on), "");
+    }
+    format!("{out}\n")
+}
+
+/// The number of a text in a list, counted from one; it is added where it is not there.
+fn number_of(list: &mut Vec<String>, text: String) -> usize {
+    let index = list.iter().position(|known| *known == text).unwrap_or(list.len());
+    if index == list.len() {
+        list.push(text);
+    }
+    index + 1
+}
+
+fn error_of(promise: &Promise, held: &Held) -> String {
+    // Minus nothing is nothing.
+    let percent = (1_000.0 * held.error(promise)).round() / 10.0 + 0.0;
+    format!("{percent:+.1} %")
 }
 
 fn row(promise: &Promise, held: Option<&Held>) -> Value {

@@ -89,8 +89,8 @@ fn promise(reader: &mut TableReader, file: u32, row: &Spanned<DeValue<'_>>, shar
     }
     let job = job(reader, file, table, place);
     let (changed, changes) = changes(reader, table, "change", Change::assignment).into_iter().unzip();
-    let (figure, written, basis) = promised(reader, table.get("promised")?, shared)?;
-    Some(Promise { job: job?, figure, written, basis, changed, changes, place })
+    let (figure, basis) = promised(reader, table.get("promised")?, shared)?;
+    Some(Promise { job: job?, figure, basis, changed, changes, place })
 }
 
 /// What is asked of the drive: the options of a job, each written as quantities are here.
@@ -137,11 +137,7 @@ fn job(reader: &mut TableReader, file: u32, table: &DeTable<'_>, place: Place) -
 }
 
 /// The figure, as a text or as `{ value = …, source = … }`, and where it is from.
-fn promised(
-    reader: &mut TableReader,
-    value: &Spanned<DeValue<'_>>,
-    shared: Option<&Basis>,
-) -> Option<(Figure, String, Basis)> {
+fn promised(reader: &mut TableReader, value: &Spanned<DeValue<'_>>, shared: Option<&Basis>) -> Option<(Figure, Basis)> {
     let at = reader.place(value.span());
     let (value, own) = match value.get_ref() {
         DeValue::Table(table) => {
@@ -170,7 +166,7 @@ fn promised(
         )));
         return None;
     };
-    Some((figure, written, basis))
+    Some((figure, basis))
 }
 
 /// `7000 MB/s`, `22000 IOPS`, `45 us`; what was expected otherwise.

@@ -20,6 +20,7 @@
 mod file;
 mod runs;
 mod schema;
+mod words;
 
 use hopscope_parts::parameters::{Basis, Place};
 
@@ -53,8 +54,6 @@ pub struct Promise {
     pub job: Job,
     /// What it is to give.
     pub figure: Figure,
-    /// The same as it is written.
-    pub written: String,
     /// Which document promises it, or why it is taken for promised.
     pub basis: Basis,
     /// What is changed of the machine for this one, as it is written.

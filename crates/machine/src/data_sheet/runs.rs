@@ -15,8 +15,9 @@ use crate::problem::{Problem, Problems, Sources};
 use crate::run::{self, Failure, Options, Stop};
 use crate::whatif::{self, Setting};
 
-/// Where nobody asks for another share, the mean is to be known to this: data sheets round to about so much.
-const UNTIL: f64 = 0.01;
+/// Where nobody asks for another share, the mean is to be known to this: a data sheet's figures are rounded, and what
+/// misses by less than a tenth is no miss.
+const UNTIL: f64 = 0.03;
 
 /// What a drive does where its data sheet promises something.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +127,8 @@ fn held(setting: &Setting, promised: Figure, options: Options) -> Result<Option<
         Figure::Iops(_) => figures.iops,
         Figure::LatencyNs(_) => got.latency_ns.mean(),
     };
-    let unsettled = outcome.stages.first().and_then(|stage| stage.unsettled.as_ref()).map(|why| why.words());
+    let why = outcome.stages.first().and_then(|stage| stage.unsettled.as_ref());
+    // What a data sheet promises of a fresh drive is promised while its spare blocks last.
+    let unsettled = why.filter(|_| outcome.stop != Stop::Drifting).map(|why| why.words());
     Ok(Some(Held { simulated, interval: outcome.rate.relative_half_width, unsettled }))
 }
