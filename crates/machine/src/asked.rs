@@ -11,7 +11,7 @@ use crate::problem::Problem;
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
 /// Most requests in flight of a job.
-const DEPTH_MAX: u64 = 1_024;
+pub(crate) const DEPTH_MAX: u64 = 1_024;
 
 /// What the job asks of this device.
 pub(crate) fn of(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload::Spec, Problem> {

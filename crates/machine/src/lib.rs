@@ -4,6 +4,7 @@ mod asked;
 pub mod blueprint;
 pub mod check;
 pub mod convergence;
+pub mod data_sheet;
 pub mod diagnosis;
 pub mod explain;
 pub mod explain_json;

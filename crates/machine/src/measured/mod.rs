@@ -10,7 +10,7 @@ mod differences;
 pub mod file;
 pub(crate) mod inferred;
 pub mod json;
-mod words;
+pub(crate) mod words;
 
 use self::file::{Got, Measured, MeasuredJob, SIDES};
 use crate::explain::Explained;

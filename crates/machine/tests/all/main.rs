@@ -2,6 +2,7 @@
 
 mod account;
 mod convergence;
+mod data_sheets;
 mod diagnosis;
 mod drivers;
 mod fio_results;
