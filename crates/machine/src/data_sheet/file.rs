@@ -7,12 +7,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{DataSheet, Figure, Promise};
+use crate::asked::DEPTH_MAX;
 use crate::job_draft::Draft;
 use crate::job_file::Job;
 use crate::parameter_table::{QUANTITY_KEYS, TableReader};
 use crate::problem::Problem;
 use crate::quantity;
-use crate::asked::DEPTH_MAX;
 use crate::whatif::Change;
 
 const BASIS: &str = "basis";

@@ -4,10 +4,10 @@ use hopscope_parts::parameters::Quantity;
 use serde_json::{Value as Json, json};
 
 use super::file::{MOST_ROWS, ROW_KEYS};
+use crate::asked::DEPTH_MAX;
 use crate::job_file::Rw;
 use crate::library::Library;
 use crate::quantity;
-use crate::asked::DEPTH_MAX;
 use crate::schema::{bases, number_pattern};
 
 const RWS: [Rw; 6] = [Rw::Read, Rw::Write, Rw::RandRead, Rw::RandWrite, Rw::ReadWrite, Rw::RandReadWrite];
