@@ -302,12 +302,13 @@ mod tests {
             let rate = 20_480.0 / s.now().as_seconds_f64();
             assert!((540e6..580e6).contains(&rate), "{rate}");
         });
-        // At 3 Gb/s all of it takes twice as long.
+        // At 3 Gb/s double words take twice as long, and the turnaround does not.
         with_cable(375_000_000, (64, Time::ZERO), |s, cable| async move {
             cable.send_to_host(ToHost::Data(1_024), Errand::NOBODY).await;
             let dwords = |count: u64| Time::ps(count * 40_000 / 3);
             let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
-            assert_eq!(s.now(), burst + dwords(50) + dwords(4) + dwords(50));
+            let handshake = dwords(20) + Time::ns(200);
+            assert_eq!(s.now(), burst + handshake + dwords(4) + handshake);
         });
     }
 

@@ -144,6 +144,7 @@ impl Flash {
                 self.read_piece(unit * unit_bytes, UNIT_BYTES).await;
             }
             let stripe = self.buffer.open().await;
+            self.no_longer_in_register(unit);
             let entry = self.translation.borrow_mut().accept(unit);
             if self.buffer.put(stripe, entry) {
                 self.hand_over();

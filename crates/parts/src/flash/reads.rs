@@ -213,6 +213,14 @@ impl Flash {
         offset / u64::from(UNIT_BYTES) / units + 1
     }
 
+    /// A unit is written: nobody may join the page that it was in.
+    pub(super) fn no_longer_in_register(&self, unit: u64) {
+        let (die, page) = (&self.dies[self.die_of(unit)], self.page(unit * u64::from(UNIT_BYTES)));
+        if die.page.get() == page {
+            die.page.set(0);
+        }
+    }
+
     /// The die that a unit is read from.
     fn die_of(&self, unit: u64) -> usize {
         let dies = self.dies.len() as u64;
