@@ -280,12 +280,13 @@ pub fn run_in(
         let ends = Ends { until, loosens, interrupted: options.interrupted };
         let all_ended = || now.iter().all(|running| running.ended().is_some());
         let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
+        // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.
+        let mut rate = transfers.rate();
+        let warm_up = transfers.batches().warmed_up().max(rate.warm_up);
         let ends_as_in_fio = !window && !options.cut && stop != Stop::Interrupted;
         if ends_as_in_fio {
             end_all(sim, &now, pause)?;
         }
-        let mut rate = transfers.rate();
-        let warm_up = transfers.batches().warmed_up().max(rate.warm_up);
         for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
         {
             let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;

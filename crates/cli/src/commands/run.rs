@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Stop when everything has come to rest and the 95 % interval of the throughput is narrower than this either way.
-    /// Where the job has neither runtime nor size: 0.5%
+    /// Where the job has neither runtime nor size: 0.5%, or 1% where that takes long
     #[arg(long, value_name = "SHARE", value_parser = inputs::share)]
     until: Option<f64>,
     /// Simulate regular bursts one by one (slower, the same results)
