@@ -16,7 +16,8 @@ use hopscope_observe::account::Extent;
 const RANDOM: &str = "--rw=randread --bs=16k --iodepth=1 --runtime=2";
 const DEEP: &str = "--rw=randread --bs=16k --iodepth=16 --runtime=2";
 const IN_ORDER: &str = "--rw=read --bs=64k --iodepth=2 --runtime=1";
-const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --runtime=500ms";
+/// With pauses, in which the head gets ahead.
+const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --thinktime=300us --runtime=500ms";
 /// From when the write cache is full.
 const WRITES: &str = "--rw=write --bs=64k --iodepth=2 --ramp_time=100ms --runtime=1";
 const RANDOM_WRITES: &str = "--rw=randwrite --bs=16k --iodepth=1 --runtime=2";
@@ -246,8 +247,8 @@ fn a_wrong_file_is_refused_where_it_is_wrong() {
         ("tiny.model", "Number of cylinders = 21", "Number of cylinders = many", "no count", 3),
         ("tiny.model", "Block count = 3300,", "", "has no `Block count`", 1),
         ("tiny.model", "Block count = 3300,", "Block count = 0,", "without blocks", 4),
-        ("tiny.diskspecs", "read = 3,", "read = 5,", "no way to read on", 8),
-        ("tiny.diskspecs", "Made up = 7", "High (read) water mark = 1.5", "no share", 10),
+        ("tiny.diskspecs", "read = 3,", "read = 5,", "no way to read on", 9),
+        ("tiny.diskspecs", "Made up = 7", "High (read) water mark = 1.5", "no share", 12),
         ("tiny.model", "dm_layout_g1 {", "dm_layout_g9 {", "no layout that can be imported", 5),
         ("tiny.model", "scheme used = 9", "scheme used = 99", "no sparing scheme", 5),
         ("tiny.model", "mapping scheme = 0", "mapping scheme = 3", "no order of heads", 5),

@@ -11,8 +11,9 @@
 //! its last sector to be the last on the bus; longer ones come in several bursts. A write is reported when it is in a
 //! write segment, or on the media where none has room.
 //!
-//! The overheads are what DiskSim's authors measured: from the command to the first data or the first move of the arm,
-//! by hit or miss, and by what the command before was. A seek's time is the curve's, whatever the direction. Angles are
+//! The overheads are the drive's own: from the command to the first data or the first move of the arm, by hit or miss, and
+//! by what the command before was; and before the status. What continues a read that the arm has or will have is a hit.
+//! The drive comes back to the bus at its high water mark, and asks for more of a write at its low one. A seek's time is the curve's, whatever the direction. Angles are
 //! exact to a picosecond, and the angle at the start follows from the seed.
 //!
 //! Not modelled: remapped sectors (slipped ones are), reads that begin in the middle of their range (zero latency),
