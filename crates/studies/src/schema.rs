@@ -6,6 +6,7 @@ use hopscope_machine::schema::{DIALECT, Schema};
 use schemars::schema_for;
 use serde_json::{Value, json};
 
+use crate::fitting::WORKLOAD;
 use crate::study_file::StudyFile;
 
 /// The schema of this crate's files.
@@ -24,7 +25,8 @@ fn study(library: &Library, _: &mut Sources) -> Result<Value, Problems> {
     }
     let named = |names: Vec<&str>| json!({ "type": "string", "enum": names });
     schema["properties"]["systems"]["additionalProperties"] = named(library.systems().collect());
-    schema["$defs"]["Fit"]["properties"]["part"]["enum"] = named(library.parts().collect())["enum"].clone();
+    let parts = named(library.parts().chain([WORKLOAD]).collect());
+    schema["$defs"]["Fit"]["properties"]["part"]["enum"] = parts["enum"].clone();
     Ok(schema)
 }
 

@@ -166,7 +166,7 @@ fn tables_are_read_back_from_csv() {
     let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
     assert_eq!(rows.len(), report.tables[0].cells.len());
     for (row, cell) in rows.iter().zip(&report.tables[0].cells) {
-        assert_eq!(row[3].parse::<f64>().unwrap(), cell.published);
+        assert_eq!(row[3].parse::<f64>().unwrap(), cell.published.unwrap());
         assert_eq!(row[4].parse::<f64>().ok(), cell.simulated);
         assert_eq!(row[6].parse::<f64>().ok(), cell.error);
         assert_eq!(row[1], cell.key["size_kib"].to_string());
@@ -201,7 +201,7 @@ fn published_points_lie_where_their_values_are() {
         assert!((zero + (two - zero) * published / 2.0 - y).abs() < 0.02, "{published} is drawn at {y}");
     }
     let shapes = |class: &str| svg.matches(class).count();
-    // Three fitted cells are circles, three predicted ones diamonds; one of each in the legend.
+    // Three fitted cells are circles, three seen ones diamonds; one of each in the legend.
     assert_eq!((shapes("<circle class=\"point hollow"), shapes("<path class=\"point fill")), (3 + 1, 3));
 }
 

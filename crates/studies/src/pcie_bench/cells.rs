@@ -21,9 +21,9 @@ use crate::shelf;
 
 const LINK: &str = "bus/pcie-link";
 /// Transfers begin at lines of so many bytes.
-const LINE_BYTES: u64 = 64;
+pub(super) const LINE_BYTES: u64 = 64;
 /// The sizes at which the Sandy Bridge host's bandwidths are fitted.
-const FITTED_BYTES: [u64; 4] = [64, 256, 512, 2_048];
+pub(super) const FITTED_BYTES: [u64; 4] = [64, 256, 512, 2_048];
 /// Simulated time of a trace.
 const SPAN: Time = Time::us(40);
 
@@ -66,7 +66,7 @@ impl Row {
         match (allowed, commands) {
             (true, _) => CellBasis::Fitted,
             (false, true) => CellBasis::Input,
-            (false, false) => CellBasis::Predicted,
+            (false, false) => CellBasis::Seen,
         }
     }
 
