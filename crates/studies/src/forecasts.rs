@@ -43,8 +43,20 @@ pub(crate) fn settle(
 ) {
     let file = study_file::read(study);
     let lines = shelf::text_if_there(study, "forecast.csv").map_or(BTreeMap::new(), |text| read(study, text));
-    let label = |which: &Which, basis: &mut CellBasis, published: bool, simulated: Option<f64>, machine: &str| {
-        let forecast = judge(lines.get(which)?, &file, &which.0, published, simulated?, machine);
+    let digest = |machine: Option<&str>| machines.digest(&file, machine);
+    label(&file, &lines, digest, machine_of, tables, claims);
+}
+
+fn label(
+    file: &StudyFile,
+    lines: &BTreeMap<Which, Line>,
+    digest: impl Fn(Option<&str>) -> String,
+    machine_of: impl Fn(&str, &Map<String, Value>) -> Option<String>,
+    tables: &mut [Table],
+    claims: &mut [CheckedClaim],
+) {
+    let settled = |which: &Which, basis: &mut CellBasis, published: bool, simulated: Option<f64>, machine: &str| {
+        let forecast = judge(lines.get(which)?, file, &which.0, published, simulated?, machine);
         if *basis == CellBasis::Seen && forecast.stands && forecast.in_time {
             *basis = CellBasis::Predicted;
         }
@@ -53,21 +65,19 @@ pub(crate) fn settle(
     let mut digests: BTreeMap<Option<String>, String> = BTreeMap::new();
     for table in tables {
         for cell in &mut table.cells {
-            cell.repeats = repeated(&file, &table.id, &cell.key);
+            cell.repeats = repeated(file, &table.id, &cell.key);
             let machine = machine_of(&table.id, &cell.key);
-            let digest = |name: &Option<String>| machines.digest(&file, name.as_deref());
-            cell.machine = digests.entry(machine).or_insert_with_key(digest).clone();
+            cell.machine = digests.entry(machine).or_insert_with_key(|name| digest(name.as_deref())).clone();
             let which = (table.id.clone(), words(&cell.key));
-            let published = cell.published.is_some();
-            cell.forecast = label(&which, &mut cell.basis, published, cell.simulated, &cell.machine);
+            cell.forecast = settled(&which, &mut cell.basis, cell.published.is_some(), cell.simulated, &cell.machine);
         }
     }
-    let whole = machines.digest(&file, None);
+    let whole = digest(None);
     for claim in claims {
         claim.machine.clone_from(&whole);
         let which = (CLAIMS.to_string(), [(ID.to_string(), claim.id.clone())].into());
         let published = !claim.published.is_empty();
-        claim.forecast = label(&which, &mut claim.basis, published, Some(claim.simulated), &whole);
+        claim.forecast = settled(&which, &mut claim.basis, published, Some(claim.simulated), &whole);
     }
 }
 
@@ -176,4 +186,123 @@ pub fn file(report: &Report) -> (String, usize) {
     }
     let bytes = writer.into_inner().expect("memory takes everything");
     (String::from_utf8(bytes).expect("CSV of texts is text"), rows.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::report::{Cell, Summary};
+
+    const SEEN: &str = "2026-11-21 12:00 UTC";
+
+    /// A study whose table `rates` came into view at noon, with forecasts that were committed at some time; its table
+    /// `later` has no figures yet.
+    fn study(committed: Option<&str>) -> StudyFile {
+        let forecast =
+            committed.map_or(String::new(), |at| format!("[forecast]\ncommitted = \"{at}\"\ncommit = \"abcdef0\"\n"));
+        let text = format!(
+            "title = \"t\"\nfit = []\nablation = []\n[systems]\n[[published]]\ntables = [\"rates\"]\nsince = \"{SEEN}\"\n\
+             commit = \"abcdef1\"\n{forecast}[[repeat]]\ntable = \"rates\"\ncolumn = \"disk\"\nvalue = \"b\"\nof = \"a\"\n\
+             because = \"it is the same\"\n"
+        );
+        toml::from_str(&text).expect("a study")
+    }
+
+    fn cell(disk: &str, size: u64, published: Option<f64>, simulated: f64, basis: CellBasis) -> Cell {
+        let key = json!({ "disk": disk, "size": size }).as_object().cloned().expect("a key");
+        Cell::new(key, published, simulated, basis, 0.0)
+    }
+
+    fn table(id: &str, cells: Vec<Cell>) -> Table {
+        Table { id: id.into(), title: String::new(), unit: "MB/s".into(), cells }
+    }
+
+    const CSV: &str = "table,disk,size,simulated,unit,interval,machine\n\
+                       rates,a,2,10.50,MB/s,0.02,same\nrates,a,4,20.00,MB/s,0,other\nlater,c,2,7.000,MB/s,0,same\n";
+
+    /// Labels a table and its forecasts; `simulated` is what is simulated now of the cell that was forecast as 10.50.
+    fn labelled(committed: Option<&str>, simulated: f64, basis: CellBasis) -> Vec<Table> {
+        let mut tables = vec![
+            table(
+                "rates",
+                vec![
+                    cell("a", 2, Some(10.0), simulated, basis),
+                    cell("a", 4, Some(20.0), 20.0, CellBasis::Seen),
+                    cell("b", 2, Some(10.1), 10.5, CellBasis::Seen),
+                ],
+            ),
+            table("later", vec![cell("c", 2, None, 7.0, CellBasis::Seen), cell("c", 4, None, 7.0, CellBasis::Seen)]),
+        ];
+        label(&study(committed), &read("t", CSV), |_| "same".into(), |_, _| None, &mut tables, &mut []);
+        tables
+    }
+
+    #[test]
+    fn a_cell_is_predicted_where_a_forecast_was_first_and_stands() {
+        use CellBasis::{Fitted, Predicted, Seen};
+        let early = Some("2026-11-21 11:59 UTC");
+        for (committed, simulated, basis, expected) in [
+            (early, 10.5, Seen, Predicted),
+            (early, 10.504, Seen, Predicted),
+            (early, 10.496, Seen, Predicted),
+            (early, 10.506, Seen, Seen),
+            (early, 10.494, Seen, Seen),
+            (Some(SEEN), 10.5, Seen, Seen),
+            (Some("2026-11-22 08:00 UTC"), 10.5, Seen, Seen),
+            (None, 10.5, Seen, Seen),
+            (early, 10.5, Fitted, Fitted),
+        ] {
+            let tables = labelled(committed, simulated, basis);
+            assert_eq!(tables[0].cells[0].basis, expected, "{committed:?} {simulated}");
+            assert!(tables[0].cells[0].forecast.as_ref().is_some_and(|forecast| forecast.simulated == 10.5));
+        }
+    }
+
+    #[test]
+    fn other_numbers_with_the_same_result_are_said() {
+        let tables = labelled(Some("2026-11-20 00:00 UTC"), 10.5, CellBasis::Seen);
+        let same = |number: usize| tables[0].cells[number].forecast.as_ref().map(|forecast| forecast.same_machine);
+        assert_eq!((same(0), same(1), same(2)), (Some(true), Some(false), None));
+    }
+
+    #[test]
+    fn a_figure_that_is_not_published_is_awaited_and_can_be_forecast() {
+        let tables = labelled(None, 10.5, CellBasis::Seen);
+        let [forecast, other] = &tables[1].cells[..] else { panic!("two cells") };
+        assert_eq!((forecast.basis, other.basis), (CellBasis::Predicted, CellBasis::Seen));
+        assert_eq!((forecast.error, other.error), (None, None));
+        let summary = Summary::of(&tables[1].cells, 0);
+        assert_eq!((summary.cells, summary.awaited, summary.mean_abs_error), (0, 2, None));
+    }
+
+    #[test]
+    fn what_only_repeats_is_counted_once() {
+        let tables = labelled(None, 10.5, CellBasis::Seen);
+        assert_eq!(tables[0].cells[2].repeats.as_deref(), Some("a"));
+        let summary = Summary::of(&tables[0].cells, 0);
+        assert_eq!((summary.cells, summary.seen, summary.repeats), (2, 2, 1));
+        assert!(summary.mean_abs_error.is_some_and(|mean| (mean - 0.025).abs() < 1e-9), "{summary:?}");
+    }
+
+    #[test]
+    fn a_forecast_that_is_written_is_read_again() {
+        let (tables, summary) = (labelled(None, 10.5, CellBasis::Seen), Summary::default());
+        let (study, title) = ("t".to_string(), String::new());
+        let (alternatives, claims, parameters) = (Vec::new(), Vec::new(), Vec::new());
+        let (ablations, sensitivity) = (Vec::new(), Vec::new());
+        let report = Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary };
+        let (text, rows) = file(&report);
+        assert_eq!((rows, text.lines().next()), (2, Some("table,disk,size,simulated,unit,interval,machine")));
+        let lines = read("t", &text);
+        let which = ("later".to_string(), words(&report.tables[1].cells[1].key));
+        assert_eq!((lines[&which].simulated.as_str(), lines[&which].machine.as_str()), ("7.000", "same"));
+    }
+
+    #[test]
+    fn figures_are_printed_with_four_digits() {
+        let printed: Vec<String> = [0.0, 0.012345, 7.0, 98.765, 1_234.5, 123_456.7].map(printed).into();
+        assert_eq!(printed, ["0.000", "0.01235", "7.000", "98.77", "1234", "123457"]);
+    }
 }

@@ -224,3 +224,35 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Rows(rows) => format!("{} rows", rows.len()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_that_of_every_number_and_choice() {
+        let library = Library::new(None).expect("the shipped files can be read");
+        let machines = Machines::read("myrinet", &library, &mut Sources::default()).expect("machines");
+        let file = study_file::read("myrinet");
+        let digests = |machines: &Machines| {
+            let names: Vec<&String> = machines.0.keys().collect();
+            let first = machines.digest(&file, Some(names[0]));
+            (machines.digest(&file, None), first, machines.digest(&file, Some(names[1])))
+        };
+        let before = digests(&machines);
+        assert_eq!(digests(&machines.clone()), before);
+        assert_eq!(before.0.len(), 32);
+        assert_ne!(before.1, before.2, "machines differ");
+        // The last digit of a number that only the first of them has: a Melody with an AMD 8131 and its Opteron.
+        let mut changed = machines.clone();
+        changed
+            .set("bridge/amd-opteron-1600", "memory.latency", &Value::Time(hopscope_kernel::Time::ps(120_001)), "")
+            .expect("a number");
+        let after = digests(&changed);
+        assert!(after.0 != before.0 && after.1 != before.1);
+        let mut chosen = machines.clone();
+        let other = Value::Text("memory read line".into());
+        chosen.set("network/myricom-pcixd", "pci.read", &other, "").expect("a choice");
+        assert_ne!(digests(&chosen).0, before.0);
+    }
+}

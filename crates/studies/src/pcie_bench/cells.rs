@@ -247,4 +247,21 @@ mod tests {
             assert!(in_flight > 30.0 && in_flight <= 37.0, "{in_flight} with reads of {} bytes", alone.size_bytes);
         }
     }
+
+    #[test]
+    fn the_other_host_only_repeats_the_first() {
+        let rows: Vec<Row> = all().into_iter().filter(Row::is_bandwidth).collect();
+        let of = |host: &str| rows.iter().filter(move |row| row.host == host);
+        let apart: Vec<f64> = of(IVY_BRIDGE)
+            .map(|row| {
+                let same = of(SANDY_BRIDGE).find(|other| other.is(SANDY_BRIDGE, &row.op, row.size_bytes));
+                (row.value / same.expect("the same transfer").value - 1.0).abs()
+            })
+            .collect();
+        assert_eq!(apart.len(), 120);
+        let mean = apart.iter().sum::<f64>() / apart.len() as f64;
+        assert!((0.0025..0.0027).contains(&mean), "{mean}");
+        let file = crate::study_file::read(ID);
+        assert_eq!((file.repeat[0].value.as_str(), file.repeat[0].of.as_str()), (IVY_BRIDGE, SANDY_BRIDGE));
+    }
 }
