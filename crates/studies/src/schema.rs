@@ -62,7 +62,7 @@ mod tests {
             ("\"32 MiB\"", "\"32\"", "/numbers/random_span/value"),
             ("\"32 MiB\", fitted", "\"32 MiB\", fited", "/numbers/random_span"),
             ("[\"1 MiB\", \"128 MiB\"]", "[1, 128]", "/numbers/random_span/range/0"),
-            ("part = \"disk/", "part = \"dsk/", "/fit/0/part"),
+            ("part = \"disk/", "part = \"dsk/", "/fit/2/part"),
             ("keys = [", "kys = [", "/fit/0"),
             ("\"hold_acknowledge\", ", "", "/ablation/0/set/0"),
             ("depth = 1", "depth = \"1\"", "/ablation/15/depth"),

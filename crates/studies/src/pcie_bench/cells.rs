@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_other_host_only_repeats_the_first() {
         let rows: Vec<Row> = all().into_iter().filter(Row::is_bandwidth).collect();
-        let of = |host: &str| rows.iter().filter(move |row| row.host == host);
+        let of = |host: &'static str| rows.iter().filter(move |row| row.host == host);
         let apart: Vec<f64> = of(IVY_BRIDGE)
             .map(|row| {
                 let same = of(SANDY_BRIDGE).find(|other| other.is(SANDY_BRIDGE, &row.op, row.size_bytes));

@@ -256,6 +256,17 @@ struct TimelineRow {
     stated_duration_ns: Option<f64>,
 }
 
+/// What the report says of a 64-byte cycle of a write: its clocks, its time and that of the bubble in it, ns.
+pub(super) fn published_cycle() -> [f64; 3] {
+    let clocks: Vec<WriteRow> = shelf::rows(ID, "write_cycle.csv");
+    let spans: Vec<TimelineRow> = shelf::rows(ID, "timeline.csv");
+    let stated = |event: &str| {
+        let row = spans.iter().find(|row| row.event.starts_with(event));
+        row.and_then(|row| row.stated_duration_ns).unwrap_or_else(|| panic!("studies/{ID}/timeline.csv: no {event}"))
+    };
+    [clocks.iter().map(|row| row.duration_pci_cycles).sum(), stated("one 64-byte cycle"), stated("whole bubble")]
+}
+
 fn key(pairs: &[(&str, Value)]) -> Map<String, Value> {
     pairs.iter().map(|(k, v)| (k.to_string(), v.clone())).collect()
 }
