@@ -257,6 +257,9 @@ impl TableReader {
         let at = self.place(range.span());
         let bounds: Vec<&Spanned<DeValue<'_>>> =
             range.get_ref().as_array().map(|a| a.iter().collect()).unwrap_or_default();
+        if let Value::Text(chosen) = value {
+            return self.choices(key, chosen, &bounds, at);
+        }
         let [low, high] = bounds[..] else {
             let problem = Problem::at(at, format!("the range of `{key}` has not two ends"));
             self.problem(problem.label("expected [\"lowest\", \"highest\"]"));
@@ -278,6 +281,20 @@ impl TableReader {
         };
         self.problem(problem);
         None
+    }
+
+    /// A choice has no ends: its range is a list of what else it could be.
+    fn choices(&mut self, key: &str, chosen: &str, list: &[&Spanned<DeValue<'_>>], at: Place) -> Option<Vec<Value>> {
+        let texts: Option<Vec<Value>> =
+            list.iter().map(|text| Some(Value::Text(text.get_ref().as_str()?.to_string()))).collect();
+        match texts.filter(|texts| texts.len() >= 2 && texts.contains(&Value::Text(chosen.to_string()))) {
+            Some(texts) => Some(texts),
+            None => {
+                let problem = Problem::at(at, format!("`{key}` is a choice, and this is no list of choices with it"));
+                self.problem(problem.label(format!("expected [\"{chosen}\", \"…\"]")));
+                None
+            }
+        }
     }
 
     /// The basis that a whole table shares.

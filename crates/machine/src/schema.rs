@@ -169,7 +169,11 @@ fn definitions() -> Map<String, Json> {
         let mut whole = json!({ "value": written, "range": { "type": "array", "items": written } });
         extend(
             &mut whole["range"],
-            json!({ "minItems": 2, "maxItems": 2, "description": "plausible: [lowest, highest]" }),
+            if quantity == Quantity::Text {
+                json!({ "minItems": 2, "description": "what it could be" })
+            } else {
+                json!({ "minItems": 2, "maxItems": 2, "description": "plausible: [lowest, highest]" })
+            },
         );
         extend(&mut whole, bases());
         // A text may be written as it is, or with its basis: each word below is for one of the two.

@@ -79,7 +79,7 @@ pub(super) fn beside(setup: &Setup, cells: &[Cell], wish: &Wish) -> Result<Vec<A
     Ok(alternatives)
 }
 
-/// Servers in RAID 5, which the publication only says differ less: a prediction without a published figure.
+/// Servers in RAID 5, which the publication only says differ less: without a published figure.
 pub(super) fn server(setup: &Setup, effort: Effort) -> Result<Alternative, Failure> {
     let gain = |text: &str, machines: [String; 2]| -> Result<f64, Failure> {
         let [fast, slow] = machines.map(|machine| iops(setup, &machine, text, false, effort));
@@ -87,7 +87,7 @@ pub(super) fn server(setup: &Setup, effort: Effort) -> Result<Alternative, Failu
     };
     let server = gain(&setup.numbers.server(), [FAST, SLOW].map(|bus| format!("server, {bus}")))?;
     let what = format!(
-        "prediction: in RAID 5, a server's requests of {} B gain {server:.1} % by PCI 64/66 over 32/33, less than the \
+        "no figure is published: in RAID 5, a server's requests of {} B gain {server:.1} % by PCI 64/66 over 32/33, less than the \
          desktop benchmarks in RAID 0; the publication says that they differ less, its figures are not known",
         setup.numbers.get("server_size")
     );
