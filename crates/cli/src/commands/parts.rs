@@ -29,8 +29,7 @@ Examples:
 
 A drive is run in a machine against each figure that its data sheet promises.";
 
-/// List the parts there are, or show every number of one and where it is from; of a drive, what its data sheet promises
-/// and what it does
+/// List the parts there are, or show every number of one and where it is from
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -215,7 +215,7 @@ fn a_wrong_data_sheet_says_what_and_where() {
             ", why = \"what",
             &[line, "unknown key `why`", "no basis"],
         ),
-        ("[data_sheet]\n", "data_sheet = 7\n[rest]\n", &["`data_sheet` is not a table"]),
+        ("[data_sheet]", "[[data_sheet]]", &["`data_sheet` is not a table"]),
     ] {
         refused(&check("disk.toml", changed(drive, from, to).as_bytes()), words);
     }
