@@ -113,7 +113,7 @@ fn a_desktop_drive_writes_at_the_pace_of_its_3_bit_cells_once_its_single_bit_cel
     let got = |changes: &[&str], more: &str| {
         rate(&machine(&library, "nvme-desktop", changes), &format!("{job}{more}")).bytes_per_second / 1e6
     };
-    let timed = " --time_based --ramp_time=20ms --runtime=60ms";
+    let timed = " --time_based --ramp_time=20ms --runtime=30ms";
     let (first, none) = (got(&[], timed), got(&["drive.flash.single_bit.dynamic=0B"], timed));
     let after = ["drive.flash.single_bit.fixed=48MB", "drive.flash.single_bit.dynamic=0B"];
     let full = got(&after, timed);
@@ -123,11 +123,12 @@ fn a_desktop_drive_writes_at_the_pace_of_its_3_bit_cells_once_its_single_bit_cel
     // Without a limit a run does not wait for 114 GB, and says what still fills.
     let words: Vec<&str> = job.split(' ').collect();
     let jobs = job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs;
-    let ran = run(&machine(&library, "nvme-desktop", &[]), &jobs, Options::default(), None).expect("it runs");
+    let until = || Options { until: Some(0.05), ..Options::default() };
+    let ran = run(&machine(&library, "nvme-desktop", &[]), &jobs, until(), None).expect("it runs");
     let said = ran.stages[0].unsettled.as_ref().map(|unsettled| unsettled.words()).unwrap_or_default();
     assert!(ran.stop == Stop::Drifting && said.contains(" of drive went from "), "{:?}: {said}", ran.stop);
     // Small cells fill within a run that has no limit, which then gives the mean behind them.
-    let ran = run(&machine(&library, "nvme-desktop", &after), &jobs, Options::default(), None).expect("it runs");
+    let ran = run(&machine(&library, "nvme-desktop", &after), &jobs, until(), None).expect("it runs");
     let rate = ran.rate.bytes_per_second / 1e6;
     assert!((rate / 2_000.0 - 1.0).abs() < 0.1, "{rate} {:?}", ran.stages);
 }
