@@ -127,7 +127,9 @@ impl ReadAhead {
                 let begun = self.runs_begun.get() + 1;
                 self.runs_begun.set(begun);
                 let run = &self.runs[begun as usize % RUNS];
-                (run.number.set(begun), run.end.set(end), run.asked.set(0));
+                run.number.set(begun);
+                run.end.set(end);
+                run.asked.set(0);
             }
         }
     }
