@@ -19,7 +19,7 @@ Examples:
   hopscope fit piix4e
   hopscope fit piix4e --data my-data --json";
 
-/// Fit a study's parameters again and show what they would be; Ctrl-C shows what is found so far
+/// Fit a study's numbers again and show them; Ctrl-C shows what is found so far
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
