@@ -152,7 +152,7 @@ fn nothing_lies_on_a_socket_that_is_not_there() {
     }
 }
 
-const MIB: &str = "--bs=1m --iodepth=4 --size=1g --time_based --ramp_time=500us --runtime=1500us";
+const MIB: &str = "--bs=1m --iodepth=4 --size=1g --time_based --ramp_time=500us --runtime=3ms";
 
 /// Copies in and out alone, and both at once, GB/s.
 fn copies(system: &str, changes: &[&str]) -> [f64; 4] {
@@ -164,7 +164,7 @@ fn copies(system: &str, changes: &[&str]) -> [f64; 4] {
 #[test]
 fn both_directions_at_once_pay_for_each_others_acknowledgements_and_requests() {
     let [to, from, to_too, from_too] = copies(GPU, &[]);
-    assert!((52.0..56.5).contains(&to) && (55.0..58.5).contains(&from), "{to} and {from} alone");
+    assert!((52.0..56.5).contains(&to) && (54.0..58.5).contains(&from), "{to} and {from} alone");
     let both = to_too + from_too;
     assert!((98.0..105.0).contains(&both), "{to_too} and {from_too} at once");
     // Acknowledgements at the limit of the standard are hardly any.
