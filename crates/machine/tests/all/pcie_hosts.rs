@@ -179,8 +179,8 @@ fn older_accelerators_write_packets_of_128_bytes_whatever_their_link_allows() {
     assert!((26.0..26.7).contains(&from), "{from}");
     let [_, longer, ..] = copies("gpu-server-gen4", &["gpu.engine.write_payload=256 B"]);
     assert!(longer > 1.07 * from, "{longer} with packets of 256 bytes, {from} with those of 128");
-    // At 8 GT/s, beside a host that answers in completions of 64 bytes: NVIDIA/nvbandwidth shows 12.4 GB/s in, 13.2 out,
-    // 11.5 and 11.3 at once.
+    // At 8 GT/s, beside a host that answers in completions of 64 bytes: NVIDIA/nvbandwidth shows 12.4 GB/s in, 13.2
+    // out, 11.5 and 11.3 at once.
     let [to, from, to_too, from_too] = copies("gpu-server-gen4", &["link.rate=8 GT/s", "root.combined=64 B"]);
     for (simulated, measured) in [(to, 12.4), (from, 13.2), (to_too + from_too, 22.8)] {
         assert!((simulated / measured - 1.0_f64).abs() < 0.05, "{simulated} instead of {measured}");
