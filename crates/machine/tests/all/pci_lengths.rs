@@ -1,5 +1,5 @@
-//! Bursts, boundaries and buffers of any length on PCI: everything arrives, in as many data phases as it has double words,
-//! with trains as without.
+//! Bursts, boundaries and buffers of any length on PCI: everything arrives, in as many data phases as it has double
+//! words, with trains as without.
 
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::blueprint::Blueprint;

@@ -152,7 +152,7 @@ fn nothing_lies_on_a_socket_that_is_not_there() {
     }
 }
 
-const MIB: &str = "--bs=1m --iodepth=4 --size=1g --time_based --ramp_time=500us --runtime=1500us";
+const MIB: &str = "--bs=1m --iodepth=4 --size=1g --time_based --ramp_time=500us --runtime=3ms";
 
 /// Copies in and out alone, and both at once, GB/s.
 fn copies(system: &str, changes: &[&str]) -> [f64; 4] {
@@ -164,7 +164,7 @@ fn copies(system: &str, changes: &[&str]) -> [f64; 4] {
 #[test]
 fn both_directions_at_once_pay_for_each_others_acknowledgements_and_requests() {
     let [to, from, to_too, from_too] = copies(GPU, &[]);
-    assert!((52.0..56.5).contains(&to) && (55.0..58.5).contains(&from), "{to} and {from} alone");
+    assert!((52.0..56.5).contains(&to) && (54.0..58.5).contains(&from), "{to} and {from} alone");
     let both = to_too + from_too;
     assert!((98.0..105.0).contains(&both), "{to_too} and {from_too} at once");
     // Acknowledgements at the limit of the standard are hardly any.
@@ -179,8 +179,8 @@ fn older_accelerators_write_packets_of_128_bytes_whatever_their_link_allows() {
     assert!((26.0..26.7).contains(&from), "{from}");
     let [_, longer, ..] = copies("gpu-server-gen4", &["gpu.engine.write_payload=256 B"]);
     assert!(longer > 1.07 * from, "{longer} with packets of 256 bytes, {from} with those of 128");
-    // At 8 GT/s, beside a host that answers in completions of 64 bytes: NVIDIA/nvbandwidth shows 12.4 GB/s in, 13.2 out,
-    // 11.5 and 11.3 at once.
+    // At 8 GT/s, beside a host that answers in completions of 64 bytes: NVIDIA/nvbandwidth shows 12.4 GB/s in, 13.2
+    // out, 11.5 and 11.3 at once.
     let [to, from, to_too, from_too] = copies("gpu-server-gen4", &["link.rate=8 GT/s", "root.combined=64 B"]);
     for (simulated, measured) in [(to, 12.4), (from, 13.2), (to_too + from_too, 22.8)] {
         assert!((simulated / measured - 1.0_f64).abs() < 0.05, "{simulated} instead of {measured}");
