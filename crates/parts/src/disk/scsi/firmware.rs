@@ -38,7 +38,7 @@ impl ScsiDisk {
             Found::Nothing if !self.continues_a_read(first) => self.spec.read_miss,
             _ => self.spec.read_hit,
         };
-        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
+        self.work_on(&OVERHEAD, overhead.after(after_write)).await;
         let Found::Whole(segment) = found else {
             self.wait_for_arm(self.job(command, None));
             return;
@@ -61,9 +61,14 @@ impl ScsiDisk {
     /// Before the status of a command.
     pub(super) async fn complete(&self, writes: bool) {
         let span = if writes { self.spec.write_completion } else { self.spec.read_completion };
+        self.work_on(&COMPLETION, span).await;
+    }
+
+    /// The firmware's processor does one thing at a time.
+    async fn work_on(&self, label: &'static Label, span: Time) {
         if span > Time::ZERO {
             let firmware = self.firmware.acquire(&FIRMWARE_BUSY).await;
-            firmware.hold(&COMPLETION, self.firmware.paced(span)).await;
+            firmware.hold(label, self.firmware.paced(span)).await;
         }
     }
 
@@ -71,7 +76,7 @@ impl ScsiDisk {
         let sectors = u64::from(command.blocks);
         let mut kept = self.buffer.borrow_mut().keep(command.lba, sectors);
         let overhead = if kept.is_some() { self.spec.write_hit } else { self.spec.write_miss };
-        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
+        self.work_on(&OVERHEAD, overhead.after(after_write)).await;
         while kept.is_none() {
             kept = self.buffer.borrow_mut().keep(command.lba, sectors);
             if kept.is_some() || !self.buffer.borrow().will_have_room(command.lba, sectors) {
