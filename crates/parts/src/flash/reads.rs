@@ -176,7 +176,7 @@ impl Flash {
         let _ = self.readers.free.try_put(number);
     }
 
-    /// Has something read for nobody, and goes on: `together` says when it is there. Not where too much waits to be read.
+    /// Has something read for nobody, and goes on: `together` says when it is there. Not where too much waits.
     pub(super) fn begin_read(&self, offset: u64, bytes: u32, together: &Rc<Together>) -> bool {
         if self.readers.pieces.len() + (bytes / UNIT_BYTES) as usize > PIECES_MAX / 2 {
             return false;

@@ -11,12 +11,13 @@
 //! A doorbell write says that commands are in the submission queue; whoever fetches reads as many as are there, up to
 //! what one read may fetch. A command costs its engine a while, and some latency besides. A command that flash answers
 //! in one piece is carried through by itself; the pieces of longer ones are carried at once, as many as there are
-//! transfers. What follows a run of reads is read ahead. A page of data on its way to the host has an engine for itself. A completion queue entry follows the data,
-//! and an interrupt the entry, unless the host is still at the one before (7.5).
+//! transfers. What follows a run of reads is read ahead. A page of data on its way to the host has an engine for
+//! itself. A completion queue entry follows the data, and an interrupt the entry, unless the host is still at the one
+//! before (7.5).
 //!
 //! Not modelled: the admin queue, several queue pairs and arbitration between them, metadata, errors, power states,
-//! a host memory buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is asked; a completion queue never fills, since it has as many entries as there are
-//! commands.
+//! a host memory buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is
+//! asked; a completion queue never fills, since it has as many entries as there are commands.
 
 mod commands;
 mod idle;
