@@ -162,6 +162,11 @@ impl Flash {
         flash
     }
 
+    /// What one array read fetches, bytes.
+    pub(super) fn page_bytes(&self) -> u32 {
+        self.spec.page_units() as u32 * UNIT_BYTES
+    }
+
     /// Capacity, bytes.
     pub fn size_bytes(&self) -> u64 {
         self.spec.capacity_bytes

@@ -59,7 +59,8 @@ impl Spec {
 
 /// A place for a segment.
 struct Place {
-    pieces: Rc<Together>,
+    /// As many as it has pages: a read waits for its own.
+    pages: Vec<Rc<Together>>,
     /// Bytes that nobody has read yet.
     unread: Cell<u32>,
     /// Which run it was read for: its place among the runs, and its number among all that there were.
@@ -94,7 +95,15 @@ impl ReadAhead {
     /// Read-ahead of the drive `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec, flash: &Rc<Flash>) -> Rc<ReadAhead> {
         let count = if spec.ahead > 0 { spec.segments as usize } else { 0 };
-        let place = |_| Place { pieces: Together::new(sim), unread: Cell::new(0), run: Cell::new((0, 0)) };
+        let pages = match flash.page_bytes() {
+            page if spec.segment_bytes.is_multiple_of(page) => spec.segment_bytes / page,
+            _ => 1,
+        };
+        let place = |_| Place {
+            pages: (0..pages).map(|_| Together::new(sim)).collect(),
+            unread: Cell::new(0),
+            run: Cell::new((0, 0)),
+        };
         let run = |_| Run { end: Cell::new(u64::MAX), ..Run::default() };
         let ahead = Rc::new(ReadAhead {
             flash: flash.clone(),
@@ -194,11 +203,16 @@ impl ReadAhead {
         self.held.iter().position(|held| held.get() == segment + 1)
     }
 
-    /// Waits until a segment is here, and takes so much of it.
+    /// Waits until so much of a segment is here, and takes it.
     async fn take(&self, number: usize, offset: u64, bytes: u32) {
-        let (place, held) = (&self.places[number], offset / u64::from(self.spec.segment_bytes) + 1);
-        // Where it had to make room meanwhile it came all the same.
-        place.pieces.come(&ON_ITS_WAY, || self.held[number].get() == held).await;
+        let size = u64::from(self.spec.segment_bytes);
+        let (place, held) = (&self.places[number], offset / size + 1);
+        let (within, page_bytes) = (offset % size, size / place.pages.len() as u64);
+        let pages = within / page_bytes..(within + u64::from(bytes)).div_ceil(page_bytes);
+        for page in &place.pages[pages.start as usize..pages.end as usize] {
+            // Where it had to make room meanwhile it came all the same.
+            page.come(&ON_ITS_WAY, || self.held[number].get() == held).await;
+        }
         if self.held[number].get() == held {
             place.unread.set(place.unread.get().saturating_sub(bytes));
         }
@@ -215,7 +229,7 @@ impl ReadAhead {
             if self.place(segment).is_none() {
                 let Some(number) = self.room() else { break };
                 let place = &self.places[number];
-                if !self.flash.begin_read(segment * size, self.spec.segment_bytes, &place.pieces) {
+                if !self.flash.begin_read(segment * size, self.spec.segment_bytes, &place.pages) {
                     break;
                 }
                 self.held[number].set(segment + 1);
@@ -233,7 +247,7 @@ impl ReadAhead {
         let number = (0..count).map(|step| (next + step) % count).find(|number| {
             let place = &self.places[*number];
             let (run, of) = place.run.get();
-            place.pieces.is_there() && (place.unread.get() == 0 || self.runs[run].number.get() != of)
+            place.pages.iter().all(|page| page.is_there()) && (place.unread.get() == 0 || self.runs[run].number.get() != of)
         })?;
         self.next_place.set((number + 1) % count);
         Some(number)

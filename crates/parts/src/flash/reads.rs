@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Grant, Label, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Grant, Label, Queue, Sim};
 
 use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
 use super::spec::State;
@@ -113,20 +113,6 @@ impl Flash {
         }
     }
 
-    /// The same up to the decode, whose time is returned: a controller that spends further time adds it to that, and
-    /// says so with [`Flash::decoded`]. That is one event less.
-    pub async fn fetch_piece(&self, offset: u64, bytes: u32) -> Time {
-        let die = self.die_at(offset);
-        match self.read_array(die, offset).await {
-            Some(channel) => {
-                let (command, data) = self.transfer(&die.channel, bytes);
-                channel.hold_plan([(&COMMAND, command), (&DATA_OUT, data)]).await;
-                die.decoder.paced(self.spec.decode)
-            }
-            None => Time::ZERO,
-        }
-    }
-
     /// From the array to the page register, and until the channel is granted; nothing for what is in the write buffer.
     async fn read_array<'a>(&self, die: &'a Die, offset: u64) -> Option<Grant<'a>> {
         self.used();
@@ -142,11 +128,6 @@ impl Flash {
         let channel = die.channel.acquire(&CHANNEL_BUSY).await;
         grant.was_in(&FOR_CHANNEL, asked);
         Some(channel)
-    }
-
-    /// Says that the present process waited for the decode of the piece at `offset` from `start` until `end`.
-    pub fn decoded(&self, offset: u64, start: Time, end: Time) {
-        self.die_at(offset).decoder.delayed(&DECODE, start, end);
     }
 
     fn die_at(&self, offset: u64) -> &Die {
@@ -176,22 +157,26 @@ impl Flash {
         let _ = self.readers.free.try_put(number);
     }
 
-    /// Has something read for nobody, and goes on: `together` says when it is there. Not where too much waits.
-    pub(super) fn begin_read(&self, offset: u64, bytes: u32, together: &Rc<Together>) -> bool {
+    /// Has something read for nobody, and goes on: each of `parts`, of equal size, says when it is there. Not where too
+    /// much waits.
+    pub(super) fn begin_read(&self, offset: u64, bytes: u32, parts: &[Rc<Together>]) -> bool {
         if self.readers.pieces.len() + (bytes / UNIT_BYTES) as usize > PIECES_MAX / 2 {
             return false;
         }
-        together.one_more();
-        let (mut offset, mut left) = (offset, bytes);
-        while left > 0 {
-            let bytes = self.piece(offset, left);
-            together.one_more();
-            let piece = Piece { offset, bytes, of: together.clone(), errand: self.sim.pass_on(Errand::NOBODY) };
-            let put = self.readers.pieces.try_put(piece);
-            assert!(put.is_ok(), "nobody waits for room among the pieces while half of it is free");
-            (offset, left) = (offset + u64::from(bytes), left - bytes);
+        let (mut offset, each) = (offset, bytes / parts.len() as u32);
+        for part in parts {
+            part.one_more();
+            let mut left = each;
+            while left > 0 {
+                let bytes = self.piece(offset, left);
+                part.one_more();
+                let piece = Piece { offset, bytes, of: part.clone(), errand: self.sim.pass_on(Errand::NOBODY) };
+                let put = self.readers.pieces.try_put(piece);
+                assert!(put.is_ok(), "nobody waits for room among the pieces while half of it is free");
+                (offset, left) = (offset + u64::from(bytes), left - bytes);
+            }
+            part.one_ended();
         }
-        together.one_ended();
         true
     }
 
