@@ -169,3 +169,11 @@ fn an_interrupted_run_says_what_is_known() {
     assert!(ran.jobs.iter().all(|job| job.got.is_none()));
     assert!(matches!(ran.stages[0].unsettled, Some(Unsettled::TooFew(0, _))), "{:?}", ran.stages);
 }
+
+#[test]
+fn a_drive_that_owes_copies_has_not_come_to_rest() {
+    // For a few milliseconds its dies take what comes; then they copy what that has made due.
+    let steady = machine("nvme-server", &["drive0.flash.state=steady"], "--rw=randwrite --bs=4k --iodepth=64");
+    let rate = outcome(&steady, Options { until: Some(0.05), ..Options::default() }).rate;
+    assert!((1.2e9..1.8e9).contains(&rate.bytes_per_second), "{rate:?}");
+}

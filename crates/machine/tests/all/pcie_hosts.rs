@@ -23,16 +23,26 @@ fn machine(system: &str, changes: &[&str]) -> Result<Blueprint, String> {
     Ok(blueprint)
 }
 
+/// What passes in a window: requests in flight at its end do not lengthen it.
+const WINDOW: Options = Options { seed: 1, trains: true, until: None, interrupted: None, cut: true };
+
 fn outcome(system: &str, changes: &[&str], options: &str) -> Outcome {
+    ran(system, changes, options, WINDOW)
+}
+
+fn ran(system: &str, changes: &[&str], options: &str, how: Options) -> Outcome {
     let words: Vec<&str> = options.split_whitespace().collect();
     let jobs = job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs;
     let blueprint = machine(system, changes).unwrap_or_else(|problem| panic!("{system} {changes:?}: {problem}"));
-    run(&blueprint, &jobs, Options::default(), None).expect("the job runs")
+    run(&blueprint, &jobs, how, None).expect("the job runs")
 }
 
 /// Bytes per second of each job.
 fn rates(system: &str, changes: &[&str], options: &str) -> Vec<f64> {
-    let outcome = outcome(system, changes, options);
+    rates_of(&outcome(system, changes, options))
+}
+
+fn rates_of(outcome: &Outcome) -> Vec<f64> {
     let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     got.map(|got| got.bytes as f64 / outcome.measured.as_seconds_f64()).collect()
 }
@@ -154,10 +164,11 @@ fn nothing_lies_on_a_socket_that_is_not_there() {
 
 const MIB: &str = "--bs=1m --iodepth=4 --size=1g --time_based --ramp_time=500us --runtime=3ms";
 
-/// Copies in and out alone, and both at once, GB/s.
+/// Copies in and out alone, and both at once, GB/s: few and long, so those in flight end.
 fn copies(system: &str, changes: &[&str]) -> [f64; 4] {
-    let [to, from] = ["write", "read"].map(|rw| rates(system, changes, &format!("--rw={rw} {MIB}"))[0] / 1e9);
-    let both = rates(system, changes, &format!("--name=in --rw=write {MIB} --name=out --rw=read {MIB}"));
+    let rates = |options: &str| rates_of(&ran(system, changes, options, Options::default()));
+    let [to, from] = ["write", "read"].map(|rw| rates(&format!("--rw={rw} {MIB}"))[0] / 1e9);
+    let both = rates(&format!("--name=in --rw=write {MIB} --name=out --rw=read {MIB}"));
     [to, from, both[0] / 1e9, both[1] / 1e9]
 }
 

@@ -60,11 +60,12 @@ fn in_order_is_not_slower(blueprint: &Blueprint, options: &str, words: &str) {
 fn reads_in_order_are_not_slower_than_reads_anywhere() {
     let library = Library::new(None).expect("the shipped files can be read");
     for (system, drive) in SYSTEMS {
+        // Behind the chip set is the desktop's drive once more: there its slower link is what is looked at.
+        let sizes = if system == "nvme-chipset" { &["16k"][..] } else { &["4k", "16k", "128k"] };
         for state in ["fresh", "steady"] {
             let blueprint = machine(&library, system, &[&format!("{drive}.flash.state={state}")]);
-            for bs in ["4k", "16k", "128k"] {
-                // A cable has 32 tags.
-                for depth in [1, 8, 32, if system == "sata-ssd" { 16 } else { 256 }] {
+            for bs in sizes {
+                for depth in [1, 8, 32] {
                     let options = format!("--bs={bs} --iodepth={depth}");
                     in_order_is_not_slower(&blueprint, &options, &format!("{system} {state}"));
                 }

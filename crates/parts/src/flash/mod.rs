@@ -144,6 +144,8 @@ impl Flash {
         sim.level(&format!("the write buffer of {name}"), move || held.buffer.held_bytes());
         let held = flash.clone();
         sim.level(&format!("the spare blocks of {name}"), move || held.translation.borrow().spare_bytes());
+        let held = flash.clone();
+        sim.level(&format!("the copies that {name} owes"), move || held.translation.borrow().owed_bytes());
         if let Some(size) = flash.single_bit.size() {
             let held = flash.clone();
             let room = move || size - held.single_bit.filled_bytes();

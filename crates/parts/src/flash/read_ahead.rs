@@ -247,7 +247,8 @@ impl ReadAhead {
         let number = (0..count).map(|step| (next + step) % count).find(|number| {
             let place = &self.places[*number];
             let (run, of) = place.run.get();
-            place.pages.iter().all(|page| page.is_there()) && (place.unread.get() == 0 || self.runs[run].number.get() != of)
+            place.pages.iter().all(|page| page.is_there())
+                && (place.unread.get() == 0 || self.runs[run].number.get() != of)
         })?;
         self.next_place.set((number + 1) % count);
         Some(number)
