@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn a_file_that_is_something_else_says_where() {
         for (text, part) in [
-            ("instantiate [ disk0 ] as A", "no description of a drive"),
+            ("nothing [ disk0 ] as A", "no description of a drive"),
             ("dm_disk A {\n a = 1\n b = 2 }", "out of place"),
             ("dm_disk A { a = }", "out of place"),
             ("dm_disk A { a = [ 1, 2", "ends here"),
