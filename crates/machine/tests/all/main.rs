@@ -29,6 +29,7 @@ mod schemas;
 mod scsi;
 mod scsi_disk;
 mod scsi_hosts;
+mod shipped;
 mod solid_state;
 mod targets;
 mod trains;

@@ -10,6 +10,8 @@ use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
 use hopscope_observe::account::{Entry, Extent};
 
+use crate::shipped::WINDOW;
+
 const DESKTOP: &str = "nvme-desktop";
 const SYSTEMS: [&str; 3] = [DESKTOP, "nvme-chipset", "nvme-server"];
 
@@ -39,9 +41,6 @@ fn machine_with(system: &str, (word, by): (&str, &str), changes: &[&str], job: &
     }
     Machine { blueprint, jobs: job_file::read_options(&mut sources, job).expect("right options").jobs }
 }
-
-/// What passes in a window: requests in flight at its end do not lengthen it.
-const WINDOW: Options = Options { seed: 1, trains: true, until: None, interrupted: None, cut: true };
 
 fn ran(system: &str, changes: &[&str], job: &[&str]) -> Outcome {
     let machine = machine(system, changes, job);

@@ -4,27 +4,15 @@
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file;
-use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::{Interval, Phases};
 
-fn machine(system: &str, changes: &[&str]) -> Blueprint {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
-    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
-    for change in changes {
-        blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&sources, false)));
-    }
-    blueprint
-}
+use crate::shipped::{jobs, machine};
 
 /// Data phases of a lane, and how many trains were booked.
 fn bursts(blueprint: &Blueprint, options: &str, lane: &str, trains: bool) -> (Vec<Interval>, u64) {
-    let words: Vec<&str> = options.split_whitespace().collect();
-    let jobs = job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs;
+    let jobs = jobs(options);
     let (sim, phases) = (Sim::new(), Phases::default());
     let options = Options { trains, ..Options::default() };
     let outcome = run_in(sim.clone(), blueprint, &jobs, options, Some(Box::new(phases.clone()))).expect("a run");

@@ -3,10 +3,11 @@
 
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::job_file::Job;
 use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
-use hopscope_machine::run::{Options, run};
+use hopscope_machine::run::run;
+
+use crate::shipped::{WINDOW, jobs, machine};
 
 use crate::random_machines;
 
@@ -21,26 +22,6 @@ const WRITE: &str = "--filename=nic --rw=write --bs=4k --iodepth=32 --time_based
 const BOTH: &str = "--filename=nic.both --rw=read --bs=4k --iodepth=32 --time_based --runtime=300us";
 const USER: &str = "--filename=nic.user --rw=read --bs=4k --iodepth=32 --time_based --runtime=800us";
 const LONG: &str = "--filename=nic --rw=read --bs=64k --iodepth=4 --time_based --runtime=500us";
-
-fn machine(system: &str, changes: &[&str]) -> Blueprint {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
-    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
-    for change in changes {
-        blueprint.set(change).unwrap_or_else(|problems| panic!("{system} {change}: {problems:?}"));
-    }
-    blueprint
-}
-
-fn jobs(options: &str) -> Vec<Job> {
-    let words: Vec<&str> = options.split(' ').collect();
-    job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs
-}
-
-/// What passes in a window: requests in flight at its end do not lengthen it.
-const WINDOW: Options = Options { seed: 1, trains: true, until: None, interrupted: None, cut: true };
 
 /// Bytes per second of all jobs.
 fn rate(blueprint: &Blueprint, jobs: &[Job]) -> f64 {

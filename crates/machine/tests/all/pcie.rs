@@ -2,37 +2,15 @@
 //! and the account of an adapter and of an accelerator adds up.
 
 use hopscope_kernel::Time;
-use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::{Explained, explain};
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
 use hopscope_observe::account::{Account, Entry, Extent};
 use proptest::prelude::*;
 
+use crate::shipped::{WINDOW, jobs, machine};
+
 const NIC: &str = "nic-two-sockets";
 const GPU: &str = "gpu-server";
-
-fn machine(system: &str, changes: &[&str]) -> Blueprint {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
-    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
-    for change in changes {
-        blueprint.set(change).unwrap_or_else(|problems| panic!("{change}: {problems:?}"));
-    }
-    blueprint
-}
-
-fn jobs(options: &str) -> Vec<Job> {
-    let words: Vec<&str> = options.split(' ').collect();
-    job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs
-}
-
-/// What passes in a window: requests in flight at its end do not lengthen it.
-const WINDOW: Options = Options { seed: 1, trains: true, until: None, interrupted: None, cut: true };
 
 fn outcome(system: &str, changes: &[&str], options: &str) -> Outcome {
     run(&machine(system, changes), &jobs(options), WINDOW, None).expect("the job runs")

@@ -1,40 +1,20 @@
 //! What is a host's own affair on PCI Express, and where in it buffers lie: from which size completions are joined, how
 //! the end of a read comes, how long tags are held, the other socket; and both directions of an accelerator at once.
 
-use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file;
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
+
+use crate::shipped::{WINDOW, changed, jobs, machine};
 
 const BENCH: &str = "pcie-bench-sandy-bridge";
 const GPU: &str = "gpu-server";
 const NIC: &str = "nic-two-sockets";
-
-fn machine(system: &str, changes: &[&str]) -> Result<Blueprint, String> {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
-    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
-    for change in changes {
-        blueprint.set(change).map_err(|problems| problems.render(&sources, false))?;
-    }
-    Ok(blueprint)
-}
-
-/// What passes in a window: requests in flight at its end do not lengthen it.
-const WINDOW: Options = Options { seed: 1, trains: true, until: None, interrupted: None, cut: true };
 
 fn outcome(system: &str, changes: &[&str], options: &str) -> Outcome {
     ran(system, changes, options, WINDOW)
 }
 
 fn ran(system: &str, changes: &[&str], options: &str, how: Options) -> Outcome {
-    let words: Vec<&str> = options.split_whitespace().collect();
-    let jobs = job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs;
-    let blueprint = machine(system, changes).unwrap_or_else(|problem| panic!("{system} {changes:?}: {problem}"));
-    run(&blueprint, &jobs, how, None).expect("the job runs")
+    run(&machine(system, changes), &jobs(options), how, None).expect("the job runs")
 }
 
 /// Bytes per second of each job.
@@ -156,8 +136,8 @@ fn nothing_lies_on_a_socket_that_is_not_there() {
         let remote = format!("{memory}=remote");
         let one_socket = ["nfp.memory=local", "driver.memory=local"].into_iter().find(|set| set.starts_with(memory));
         let changes = [one_socket.expect("one of them"), "root.interconnect.latency=0 ns"];
-        assert!(machine(system, &changes).is_ok(), "{system}");
-        let problem = machine(system, &[changes[0], changes[1], &remote]).err().expect("there is no such socket");
+        assert!(changed(system, &changes).is_ok(), "{system}");
+        let problem = changed(system, &[changes[0], changes[1], &remote]).err().expect("there is no such socket");
         assert!(problem.contains("one socket"), "{problem}");
     }
 }

@@ -62,45 +62,31 @@ impl PartialEq for Arm {
 impl Geometry {
     /// Pulls the numbers of a disk of which little is known: zones without spares, a few points of the seek curve.
     pub(super) fn read(p: &mut Parameters) -> Result<Geometry, SpecError> {
-        let revolution = revolution(p)?;
-        let (layout, held) = Layout::plain(p)?;
-        let sectors = capacity(p, held)?;
-        let seek = SeekCurve::drawn(p, layout.cylinders())?;
-        let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, read_settle, phase, arm) = (false, Time::ZERO, Time::ZERO, Arm::default());
-        Ok(Geometry {
-            revolution,
-            layout,
-            sectors,
-            seek,
-            head_switch,
-            keeps_head,
-            write_settle,
-            read_settle,
-            phase,
-            arm,
-        })
+        Geometry::pull(p, false)
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
     pub(super) fn read_measured(p: &mut Parameters) -> Result<Geometry, SpecError> {
+        Geometry::pull(p, true)
+    }
+
+    fn pull(p: &mut Parameters, is_measured: bool) -> Result<Geometry, SpecError> {
         let revolution = revolution(p)?;
-        let (layout, held) = Layout::spared(p)?;
+        let (layout, held) = if is_measured { Layout::spared(p)? } else { Layout::plain(p)? };
         let sectors = capacity(p, held)?;
-        let seek = SeekCurve::measured(p, layout.cylinders())?;
-        let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, read_settle, phase, arm) = (true, p.time("read_settle")?, Time::ZERO, Arm::default());
+        let cylinders = layout.cylinders();
+        let seek = if is_measured { SeekCurve::measured(p, cylinders)? } else { SeekCurve::drawn(p, cylinders)? };
         Ok(Geometry {
             revolution,
             layout,
             sectors,
             seek,
-            head_switch,
-            keeps_head,
-            write_settle,
-            read_settle,
-            phase,
-            arm,
+            head_switch: p.time("head_switch")?,
+            keeps_head: is_measured,
+            write_settle: p.time("write_settle")?,
+            read_settle: if is_measured { p.time("read_settle")? } else { Time::ZERO },
+            phase: Time::ZERO,
+            arm: Arm::default(),
         })
     }
 
