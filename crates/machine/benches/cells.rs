@@ -120,7 +120,7 @@ fn replays(criterion: &mut Criterion) {
     group.bench_function("one disk, random reads", |bencher| {
         bencher.iter(|| {
             let input = Box::new(Cursor::new(text.clone().into_bytes()));
-            let trace = Trace { name: "bench".to_string(), input, format: None, only: None };
+            let trace = Trace { name: "bench".to_string(), input, format: None, only: None, gaps: None };
             let options = replay::Options { target: None, seed: 1, trains: true };
             let replayed = replay::replay(&blueprint, trace, &options, Box::new(|_, _, _| {}));
             replayed.expect("a right trace").figures.count()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
-use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
+use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Unknown, Value};
 use hopscope_parts::protocols::storage::Storage;
 
 use crate::hops;
@@ -396,9 +396,13 @@ fn too_many(part: &Part, sim: &Sim) -> Option<Problem> {
 }
 
 fn refuse_unknown(part: &Part, parameters: &Parameters, problems: &mut Problems) {
-    let (unknown, known) = parameters.unknown();
-    for (key, place) in unknown {
-        let problem = Problem::at(place, format!("`{}` knows no `{key}`", part.kind.model));
-        problems.0.push(problem.help(format!("{} (it knows {})", did_you_mean(key, known), known.join(", "))));
+    for Unknown { path, known, place } in parameters.unknown() {
+        let (model, name) = (part.kind.model, path.rsplit("].").next().unwrap_or(&path));
+        let (title, who) = match path.rfind('[') {
+            Some(end) => (format!("the rows of `{}` have no `{name}` in `{model}`", &path[..end]), "a row has"),
+            None => (format!("`{model}` knows no `{name}`"), "it knows"),
+        };
+        let help = format!("{} ({who} {})", did_you_mean(name, &known), known.join(", "));
+        problems.0.push(Problem::at(place, title).help(help));
     }
 }

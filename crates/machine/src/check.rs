@@ -1,6 +1,7 @@
 //! Is this file right? Its kind is known by its extension, or by what is in it.
 
 use crate::blueprint::{self, Blueprint};
+use crate::data_sheet;
 use crate::job_file;
 use crate::library::Library;
 use crate::parameter_table::document;
@@ -58,7 +59,10 @@ pub fn check(library: &Library, sources: &mut Sources, file: u32) -> Result<File
     let kind = kind_of(sources, file)?;
     match kind {
         FileKind::System => Blueprint::read(library, sources, file).map(drop)?,
-        FileKind::Part => blueprint::check_part(library, sources, file)?,
+        FileKind::Part => {
+            blueprint::check_part(library, sources, file)?;
+            data_sheet::check(library, sources, file)?;
+        }
         FileKind::Job => job_file::read(sources, file).map(drop)?,
         FileKind::Upgrade => upgrades::check(library, sources, file)?,
     }

@@ -12,13 +12,16 @@
 //! The window begins where the batches say that warm-up is over, or later where something still moved, up to half of
 //! the run. All that decides is simulated time and what ended in it: whoever looks on changes nothing.
 
+mod unsettled;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
-use hopscope_observe::batches::Window;
+use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
 use crate::run::{Failure, Stop, defect};
+pub use unsettled::Unsettled;
 
 /// Half-width of the 95 % interval over the mean at which jobs stop that have no end of their own.
 pub const UNTIL: f64 = 0.005;
@@ -30,6 +33,12 @@ const IN_ORDER_BYTES: u64 = 128 << 20;
 const LONG_MIN: u64 = 100;
 /// The same, times what is in flight.
 const TIMES_IN_FLIGHT: u64 = 10;
+/// Where jobs pause, a window is so many times as long as the longest pause, at least.
+const TIMES_PAUSED: u64 = 24;
+/// Pauses cost nothing to simulate: jobs that pause may take longer by so many of them to converge, and by all of them to
+/// move their size, up to this time.
+const PAUSES_MAX: u64 = 4 * DRAWN_MIN;
+const PAUSED_MAX: Time = Time::ms(30 * 86_400_000);
 /// Levels are sampled from this part of those requests on, and so often before twice the time is over.
 const SAMPLED_FROM: u64 = 4;
 const SAMPLES_AT_FIRST: u64 = 8;
@@ -50,57 +59,6 @@ const LOOSER_FROM: f64 = 0.25;
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
 
-/// Why the mean of a run is not known as well as was asked for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Unsettled {
-    /// Requests that ended, and how many had to.
-    TooFew(u64, u64),
-    /// Something filled, emptied or moved.
-    Level {
-        /// In words, as the subject of a sentence.
-        name: String,
-        /// What it counts.
-        unit: Unit,
-        /// At the begin of the last half of the run.
-        from: f64,
-        /// At its end.
-        to: f64,
-        /// It empties, and does so for longer than the run may take.
-        lasts: Option<Time>,
-    },
-    /// The rate changed by this share of the mean over the last half of the run.
-    Rate(f64),
-    /// Half-width of its interval over the mean.
-    Wide(f64),
-}
-
-impl Unsettled {
-    /// As a sentence without its end.
-    pub fn words(&self) -> String {
-        match self {
-            Unsettled::TooFew(ended, needed) => format!("only {ended} requests ended, and {needed} are needed"),
-            Unsettled::Level { name, unit, from, to, lasts } => {
-                let (from, to) = match unit {
-                    Unit::Items => (format!("{from:.0}"), format!("{to:.0}")),
-                    Unit::Bytes => (megabytes(*from), megabytes(*to)),
-                };
-                let lasts =
-                    lasts.map(|time| format!("; at that pace it lasts for {:.1} s more", time.as_seconds_f64()));
-                format!("{name} went from {from} to {to}{}", lasts.unwrap_or_default())
-            }
-            Unsettled::Rate(0.0) => "the rate came and went more slowly than the run could show".to_string(),
-            Unsettled::Rate(change) => {
-                format!("the rate changed by {:+.1} %", change * 100.0)
-            }
-            Unsettled::Wide(share) => format!("the interval is still ±{:.2} %", share * 100.0),
-        }
-    }
-}
-
-fn megabytes(bytes: f64) -> String {
-    format!("{:.1} MB", bytes / 1e6)
-}
-
 /// What of a stage is simulated.
 pub(crate) struct Span {
     /// The end of the ramp.
@@ -113,6 +71,18 @@ pub(crate) struct Span {
     pub(crate) drawn: bool,
     /// Bytes of the longest.
     pub(crate) longest: u64,
+    /// The longest pause of a job; zero where none pauses.
+    pub(crate) pause: Time,
+}
+
+/// How much longer jobs may take for so many pauses.
+pub(crate) fn paused(pause: Time, times: u64) -> Time {
+    Time::ps(pause.as_ps().saturating_mul(times)).min(PAUSED_MAX)
+}
+
+/// So many pauses jobs may need to converge that pause after every so many requests.
+pub(crate) fn pauses_to_converge(every: u64) -> u64 {
+    PAUSES_MAX / every.max(1) + TIMES_IN_FLIGHT * TIMES_PAUSED
 }
 
 /// What ends a stage before its time.
@@ -131,6 +101,8 @@ pub(crate) struct Ending {
     pub(crate) unsettled: Option<Unsettled>,
     /// When it would have been known to [`UNTIL`].
     pub(crate) settled: Option<Time>,
+    /// Whether what counts is a window that had come to rest, and not everything up to the end.
+    pub(crate) window: bool,
 }
 
 /// Runs until the end, until the mean is known well enough, or until somebody interrupts. What counts in `transfers` is
@@ -172,12 +144,12 @@ pub(crate) fn advance(
         }
     };
     if ends.until.is_none() || stop == Stop::Finished {
-        return Ok(Ending { stop, unsettled: None, settled });
+        return Ok(Ending { stop, unsettled: None, settled, window: false });
     }
     let (window, unsettled) = watch.verdict();
-    transfers.begin_with(window.unwrap_or(0));
+    transfers.begin_with(window.unwrap_or(0), window.is_some() && span.pause > Time::ZERO);
     let stop = if stop == Stop::Limit && unsettled.is_none() { Stop::Converged } else { stop };
-    Ok(Ending { stop, unsettled, settled })
+    Ok(Ending { stop, unsettled, settled, window: window.is_some() })
 }
 
 /// How much of what jobs without an end may do is done.
@@ -226,6 +198,7 @@ struct Watch<'a> {
     share: f64,
     loosens: bool,
     needed: u64,
+    pause: Time,
     /// Known when the first sample is taken.
     levels: Option<Groups>,
     samples: levels::Levels,
@@ -252,6 +225,7 @@ impl Watch<'_> {
             share,
             loosens,
             needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
+            pause: span.pause,
             levels: None,
             samples: levels::Levels::default(),
             step: FIRST,
@@ -303,13 +277,19 @@ impl Watch<'_> {
     fn verdict(&self) -> (Option<usize>, Option<Unsettled>) {
         let batches = self.transfers.batches();
         let mut why = Unsettled::TooFew(batches.count(), self.needed);
-        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share)) {
+        // Between the first request and the last there is a pause less than requests, unless one comes before.
+        let earliest = if self.pause > Time::ZERO { STEP } else { 0 };
+        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share).max(earliest)) {
             match self.at_rest(&batches, first) {
                 Ok((half_width, _)) if half_width > self.share => {
                     return (Some(first), Some(Unsettled::Wide(half_width)));
                 }
                 Ok((_, empties)) => return (Some(first), empties),
                 Err(Unsettled::TooFew(..)) => break,
+                Err(short @ Unsettled::TooShort(..)) => {
+                    why = short;
+                    break;
+                }
                 Err(moves) => why = moves,
             }
         }
@@ -325,6 +305,10 @@ impl Watch<'_> {
         };
         if window.count < self.needed {
             return Err(too_few);
+        }
+        let (at_rest, paused) = (self.sim.now().saturating_sub(window.from), self.pause * TIMES_PAUSED);
+        if at_rest < paused {
+            return Err(Unsettled::TooShort(at_rest, paused));
         }
         let share = |drift: &levels::Drift| match levels.names[drift.level].1 {
             Unit::Items => drift.change() / window.count as f64,

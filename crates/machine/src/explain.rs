@@ -22,6 +22,8 @@ use crate::trials::{Performance, performance};
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
+/// Transfers below which jobs that pause are accounted for from the beginning.
+const FEW: u64 = 20;
 
 /// A run with its account.
 #[derive(Clone, Debug)]
@@ -66,20 +68,29 @@ pub fn observe(
     let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
     let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
-    let from = ramp.saturating_add(Time::ps(runtime.as_ps() / 10)).max(warm);
+    let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+    // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
+    let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
+    let skipped = if pauses { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
+    let from = ramp.saturating_add(skipped).max(warm);
     let sim = Sim::new();
     let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
     let until = window_end(&outcome, jobs, from);
     let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
     let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
-    let options = Options { until: None, ..options };
+    let options = Options { until: None, cut: true, ..options };
     let observed = run_in(sim.clone(), blueprint, &shorter, options, Some(Box::new(both)))?;
     let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
         .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
     let Some(account) = account else {
         return Err(match jobs.first() {
             Some(job) if outcome.stop == Stop::Finished => over_too_soon(job, from, outcome.simulated),
+            Some(job) if job.think.time > Time::ZERO => {
+                let title = format!("from {from} to {until} the jobs did nothing but pause, and there is no account");
+                let problem = Problem::at(job.place_of("thinktime"), title);
+                Failure::Input(problem.help("ask for a longer `runtime`, or for shorter pauses").into())
+            }
             _ => Failure::Defect("no lane was used within the run".to_string()),
         });
     };
@@ -103,7 +114,13 @@ fn window_end(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
     let Enough { requests, times_in_flight, .. } = Enough::FOR_AN_ACCOUNT;
     let wanted = (requests as u64).max(times_in_flight as u64 * depth) * PATIENCE;
     let each = outcome.measured.as_ps().checked_div(transfers).unwrap_or(u64::MAX);
-    from.saturating_add(Time::ps(each.saturating_mul(wanted))).min(outcome.simulated.max(Time::ps(1)))
+    from.saturating_add(Time::ps(each.saturating_mul(wanted))).min(time_of(outcome, jobs).max(Time::ps(1)))
+}
+
+/// How long a run of jobs was that start at the same time, without what came after their runtime.
+pub(crate) fn time_of(outcome: &Outcome, jobs: &[Job]) -> Time {
+    let over = |job: &Job| job.runtime.map(|runtime| job.ramp_time.saturating_add(runtime));
+    jobs.iter().filter_map(over).max().map_or(outcome.simulated, |over| over.min(outcome.simulated))
 }
 
 /// The jobs were done before the account begins.
@@ -116,12 +133,12 @@ fn over_too_soon(job: &Job, from: Time, ended: Time) -> Failure {
 impl Explained {
     /// What all jobs got together, bytes per second, over the whole run.
     pub fn throughput(&self) -> f64 {
-        self.sum(|figures| figures.bytes_per_second)
+        Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.bytes_per_second)
     }
 
     /// Transfers per second of all jobs together, over the whole run.
     pub fn iops(&self) -> f64 {
-        self.sum(|figures| figures.iops)
+        Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.iops)
     }
 
     /// What all jobs got together, over the whole run; nothing where no transfer ended.
@@ -143,11 +160,5 @@ impl Explained {
     pub fn busy_share(&self, hop: &str) -> f64 {
         let lanes = self.account.lanes.iter().filter(|lane| self.names.of(&lane.lane) == hop);
         lanes.map(|lane| lane.busy_share()).fold(0.0, f64::max)
-    }
-
-    fn sum(&self, of: impl Fn(Figures) -> f64) -> f64 {
-        let figures = self.outcome.jobs.iter().filter_map(Figures::of);
-        // The sum of nothing is zero, not minus zero.
-        figures.fold(0.0, |sum, figures| sum + of(figures))
     }
 }

@@ -108,7 +108,6 @@ fn hop(explained: &Explained, lane: &LaneAccount) -> Value {
         loss["bytes_per_s"] = capacity.map(|capacity| capacity.bytes_per_second * share).into();
         loss
     });
-    let slice = span / lane.busy.len() as f64;
     json!({
         "part": lane.part,
         "lane": lane.lane,
@@ -124,7 +123,7 @@ fn hop(explained: &Explained, lane: &LaneAccount) -> Value {
         })),
         "losses": losses.collect::<Vec<_>>(),
         "payload": lane.entries.iter().filter(|e| e.class == Use::Payload).map(entry).collect::<Vec<_>>(),
-        "busy_over_time": lane.busy.iter().map(|busy| busy.as_ps() as f64 / slice).collect::<Vec<_>>(),
+        "busy_over_time": account.busy_over_time(lane),
     })
 }
 

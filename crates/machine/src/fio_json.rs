@@ -25,15 +25,17 @@ pub struct Run<'a> {
     pub wall: Option<Duration>,
 }
 
-/// What one job got, as fio defines it: from the end of the ramp to the end of the job's last transfer. Of a run that was
-/// to converge, from the end of warm-up on.
+/// What one job got, as fio defines it (`backend.c` and `stat.c` of fio 3.33): from the end of the ramp to the end of the
+/// job, with what was in flight when its time was over, and with the pause after its last transfer. A direction has the
+/// time of the whole job, several jobs that of the longest. Of a run that was to converge, the window that had come to
+/// rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Bytes moved.
     pub bytes: u64,
     /// Transfers ended.
     pub count: u64,
-    /// From there to the end of the last transfer.
+    /// From there to there.
     pub span: Time,
     /// Bytes per second.
     pub bytes_per_second: f64,
@@ -44,20 +46,35 @@ pub struct Figures {
 impl Figures {
     /// What a job got; nothing where no transfer ended.
     pub fn of(job: &JobOutcome) -> Option<Figures> {
-        job.got.as_ref().map(|got| Figures::of_transfers(got, job.from))
+        Figures::of_all([job])
     }
 
     /// The same of its reads (0) or writes (1).
     pub fn of_side(job: &JobOutcome, side: usize) -> Option<Figures> {
-        job.sides[side].as_ref().map(|got| Figures::of_transfers(got, job.from))
+        Figures::of_all_in(side, [job])
     }
 
-    fn of_transfers(got: &JobTransfers, from: Time) -> Figures {
-        let span = got.last_end.saturating_sub(from);
+    /// What jobs got together that ran at the same time.
+    pub fn of_all<'a>(jobs: impl IntoIterator<Item = &'a JobOutcome>) -> Option<Figures> {
+        Figures::sum(jobs.into_iter().map(|job| (job, job.got.as_ref())))
+    }
+
+    /// The same in one direction.
+    pub fn of_all_in<'a>(side: usize, jobs: impl IntoIterator<Item = &'a JobOutcome>) -> Option<Figures> {
+        Figures::sum(jobs.into_iter().map(|job| (job, job.sides.get(side).and_then(Option::as_ref))))
+    }
+
+    fn sum<'a>(got: impl Iterator<Item = (&'a JobOutcome, Option<&'a JobTransfers>)>) -> Option<Figures> {
+        let each = got.filter_map(|(job, got)| Some((job.from, job.until, got?.bytes, got?.count)));
+        let all = each.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2, a.3 + b.3));
+        all.map(|(from, until, bytes, count)| Figures::over(from, until, bytes, count))
+    }
+
+    fn over(from: Time, until: Time, bytes: u64, count: u64) -> Figures {
+        let span = until.saturating_sub(from);
         let seconds = span.as_seconds_f64();
         let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
-        let (bytes_per_second, iops) = (per_second(got.bytes), per_second(got.count));
-        Figures { bytes: got.bytes, count: got.count, span, bytes_per_second, iops }
+        Figures { bytes, count, span, bytes_per_second: per_second(bytes), iops: per_second(count) }
     }
 }
 
@@ -118,7 +135,6 @@ fn finite(value: f64) -> Value {
 }
 
 fn job_report(run: &Run<'_>, asked: &Job, job: &JobOutcome) -> Value {
-    let span = Figures::of(job).map_or(Time::ZERO, |figures| figures.span);
     let stage = &run.outcome.stages[asked.stage.min(run.outcome.stages.len() - 1)];
     json!({
         "jobname": job.name,
@@ -130,7 +146,7 @@ fn job_report(run: &Run<'_>, asked: &Job, job: &JobOutcome) -> Value {
         "read": direction(Some(job), 0),
         "write": direction(Some(job), 1),
         "trim": direction(None, 0),
-        "job_runtime": milliseconds(span),
+        "job_runtime": job.until.saturating_sub(job.from).as_ps() / 1_000_000_000,
     })
 }
 
@@ -180,8 +196,9 @@ fn latency(got: Option<&JobTransfers>, with_percentiles: bool) -> Value {
     latency
 }
 
+/// fio counts whole microseconds and rounds a direction's time up to milliseconds; it rounds a job's down.
 fn milliseconds(span: Time) -> u64 {
-    (span.as_ps() + 500_000_000) / 1_000_000_000
+    (span.as_ps() / 1_000_000).div_ceil(1_000)
 }
 
 /// fio prints six decimals.

@@ -145,7 +145,13 @@ pub(crate) fn time(option: &str, value: &str) -> Result<Time, Refusal> {
 
 /// Microseconds, unless a unit says otherwise.
 pub(crate) fn time_in_us(option: &str, value: &str) -> Result<Time, Refusal> {
-    time_in(option, value, 1, "expected microseconds, or a time such as 50us, 2ms or 1s")
+    let expected = "expected microseconds, or a time such as 50us, 2ms or 1s";
+    let time = time_in(option, value, 1, expected)?;
+    // fio counts its microseconds in 32 bits, and takes what is longer for something else.
+    if time.as_ps() / 1_000_000 > u64::from(u32::MAX) {
+        return Err(refusal(option, "is longer than fio keeps, 4294 s", expected));
+    }
+    Ok(time)
 }
 
 fn time_in(option: &str, value: &str, plain_us: u64, expected: &str) -> Result<Time, Refusal> {

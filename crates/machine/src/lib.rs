@@ -1,8 +1,10 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
 
+mod asked;
 pub mod blueprint;
 pub mod check;
 pub mod convergence;
+pub mod data_sheet;
 pub mod diagnosis;
 pub mod explain;
 pub mod explain_json;

@@ -13,10 +13,13 @@ use crate::quantity;
 const BASIS: &str = "basis";
 /// What a basis can be.
 pub(crate) const BASIS_WORDS: &[&str] = &["source", "measured", "fitted", "assumed"];
-const QUANTITY_KEYS: &[&str] = &["value", "range", "source", "measured", "fitted", "assumed"];
+/// What a number that is written with its basis has.
+pub(crate) const QUANTITY_KEYS: &[&str] = &["value", "range", "source", "measured", "fitted", "assumed"];
 /// Of a text, bytes.
 pub(crate) const LONGEST_TEXT: usize = 1_000;
 const MOST_ENTRIES: usize = 10_000;
+/// Texts of one list, at most.
+const LONGEST_LIST: usize = 100;
 
 /// Reads the tables of one file, and collects all that is wrong with them.
 pub(crate) struct TableReader {
@@ -97,6 +100,21 @@ impl TableReader {
         };
         self.problem(problem);
         None
+    }
+
+    /// The texts of a list that may be there.
+    pub(crate) fn texts(&mut self, table: &DeTable<'_>, key: &str) -> Vec<(String, Place)> {
+        let Some(value) = table.get(key) else { return Vec::new() };
+        match value.get_ref() {
+            DeValue::Array(list) if list.len() <= LONGEST_LIST => {
+                list.iter().filter_map(|text| self.text(key, text)).collect()
+            }
+            _ => {
+                let problem = Problem::at(self.place(value.span()), format!("`{key}` is no list that can be"));
+                self.problem(problem.label(format!("expected at most {LONGEST_LIST} texts: [\"…\", \"…\"]")));
+                Vec::new()
+            }
+        }
     }
 
     /// All numbers of a table and its sub tables, except the keys in `aside`, which the caller reads.
@@ -239,6 +257,9 @@ impl TableReader {
         let at = self.place(range.span());
         let bounds: Vec<&Spanned<DeValue<'_>>> =
             range.get_ref().as_array().map(|a| a.iter().collect()).unwrap_or_default();
+        if let Value::Text(chosen) = value {
+            return self.choices(key, chosen, &bounds, at);
+        }
         let [low, high] = bounds[..] else {
             let problem = Problem::at(at, format!("the range of `{key}` has not two ends"));
             self.problem(problem.label("expected [\"lowest\", \"highest\"]"));
@@ -262,6 +283,20 @@ impl TableReader {
         None
     }
 
+    /// A choice has no ends: its range is a list of what else it could be.
+    fn choices(&mut self, key: &str, chosen: &str, list: &[&Spanned<DeValue<'_>>], at: Place) -> Option<Vec<Value>> {
+        let texts: Option<Vec<Value>> =
+            list.iter().map(|text| Some(Value::Text(text.get_ref().as_str()?.to_string()))).collect();
+        match texts.filter(|texts| texts.len() >= 2 && texts.contains(&Value::Text(chosen.to_string()))) {
+            Some(texts) => Some(texts),
+            None => {
+                let problem = Problem::at(at, format!("`{key}` is a choice, and this is no list of choices with it"));
+                self.problem(problem.label(format!("expected [\"{chosen}\", \"…\"]")));
+                None
+            }
+        }
+    }
+
     /// The basis that a whole table shares.
     pub(crate) fn table_basis(&mut self, basis: &Spanned<DeValue<'_>>) -> Option<Basis> {
         const HELP: &str = "write basis = { source = \"…\" }, or measured, fitted or assumed";
@@ -277,7 +312,8 @@ impl TableReader {
         self.one_basis(table)
     }
 
-    fn one_basis(&mut self, table: &DeTable<'_>) -> Option<Basis> {
+    /// The basis of a number that is written with it.
+    pub(crate) fn one_basis(&mut self, table: &DeTable<'_>) -> Option<Basis> {
         let mut words: Vec<_> = table.iter().filter(|(key, _)| BASIS_WORDS.contains(&key.get_ref().as_ref())).collect();
         words.sort_by_key(|(key, _)| key.span().start);
         if let [(first, _), (second, _), ..] = words[..] {

@@ -2,6 +2,7 @@
 
 use hopscope_parts::parameters::Parameters;
 
+use crate::data_sheet::{self, DataSheet};
 use crate::parameter_table::{TableReader, document};
 use crate::problem::{Problems, Sources, place};
 
@@ -14,6 +15,8 @@ pub struct PartFile {
     pub title: String,
     /// Its numbers.
     pub parameters: Parameters,
+    /// What its data sheet promises; no model reads it.
+    pub data_sheet: Option<DataSheet>,
 }
 
 /// Reads the part file that `sources` keeps under the number `file`.
@@ -23,6 +26,8 @@ pub fn read(sources: &Sources, file: u32) -> Result<PartFile, Problems> {
     let start = place(file, 0..0);
     let (model, _) = reader.required_text(root.get_ref(), "model", start, "disk");
     let (title, _) = reader.required_text(root.get_ref(), "title", start, "Quantum Fireball EL 10.2A");
-    let parameters = reader.parameters(root.get_ref(), &["model", "title"], start, None);
-    reader.finish(PartFile { model, title, parameters })
+    let aside = ["model", "title", data_sheet::KEY];
+    let parameters = reader.parameters(root.get_ref(), &aside, start, None);
+    let data_sheet = root.get_ref().get(data_sheet::KEY).and_then(|table| data_sheet::read(&mut reader, file, table));
+    reader.finish(PartFile { model, title, parameters, data_sheet })
 }

@@ -5,12 +5,13 @@ use std::sync::atomic::AtomicBool;
 use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
-use hopscope_parts::protocols::storage::{READ, Storage, WRITE};
-use hopscope_parts::workload::{self, Order, Running, Sizes};
+use hopscope_parts::protocols::storage::{READ, WRITE};
+use hopscope_parts::workload::{self, Running, Sizes};
 
+use crate::asked;
 use crate::blueprint::Blueprint;
-use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance};
-use crate::job_distributions::Distribution;
+use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused, pauses_to_converge};
+use crate::fio_json::Figures;
 use crate::job_file::{Job, Rw};
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
@@ -19,10 +20,7 @@ use crate::problem::{Problem, Problems};
 pub const LIMIT: Time = Time::ms(60_000);
 /// The same where it is to converge: the arm of a disk takes minutes.
 const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
-/// Largest request.
-const BLOCK_MAX: u64 = 16 << 20;
-/// Most requests in flight: of a job, and of all of them.
-const DEPTH_MAX: u64 = 1_024;
+/// Most requests in flight, of all jobs.
 const DEPTHS_MAX: u64 = 4_096;
 
 /// Names of jobs' processes start with it; no part has such a name.
@@ -40,11 +38,14 @@ pub struct Options {
     pub until: Option<f64>,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
+    /// Stop as soon as the runtime is over, whatever is in flight: what is looked at is a window, and not what jobs get
+    /// that end. Without it jobs end as fio's do, with their requests in flight and the pause that they are in.
+    pub cut: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, trains: true, until: None, interrupted: None }
+        Options { seed: 1, trains: true, until: None, interrupted: None, cut: false }
     }
 }
 
@@ -59,7 +60,7 @@ pub enum Stop {
     Converged,
     /// The same but for a store, such as spare blocks, that empties for longer than the run may take.
     Drifting,
-    /// The jobs had no end; the limit of simulated time, or of requests, was reached.
+    /// The jobs had not ended; the limit of simulated time, or of requests, was reached.
     Limit,
     /// Somebody did not want to wait for more.
     Interrupted,
@@ -92,8 +93,12 @@ pub struct JobOutcome {
     pub block_bytes: u64,
     /// Requests in flight.
     pub iodepth: u64,
-    /// Where its figures begin: the end of its ramp time, or of warm-up where the run was to converge.
+    /// Where its figures begin: the end of its ramp time, or of the pause that it was in then; the end of warm-up where
+    /// the run was to converge.
     pub from: Time,
+    /// Where they end: with the job, that is with its last request or the pause that followed; with the window where the
+    /// run was to converge.
+    pub until: Time,
     /// What it got from there on; nothing where no transfer ended.
     pub got: Option<JobTransfers>,
     /// The same of its reads, and of its writes.
@@ -115,7 +120,7 @@ pub struct Stage {
     pub start: Time,
     /// When their ramp was over.
     pub from: Time,
-    /// When they were stopped, or done.
+    /// When they were done, or where a window was looked at, when that ended.
     pub end: Time,
     /// All of them together, of the time that their figures are of.
     pub rate: Rate,
@@ -203,7 +208,7 @@ pub fn run_in(
     let mut problems = Problems::default();
     same_times(jobs, &mut problems);
     not_too_many(jobs, &mut problems);
-    let (mut outcomes, mut running) = (Vec::new(), Vec::new());
+    let (mut outcomes, mut running, mut thinks) = (Vec::new(), Vec::new(), Vec::new());
     for (index, job) in jobs.iter().enumerate() {
         let target = match &job.targets[..] {
             [] => blueprint.default_target.clone(),
@@ -220,16 +225,19 @@ pub fn run_in(
             problems.0.push(problem.help(format!("{} (devices: {})", did_you_mean(&target, &names), names.join(", "))));
             continue;
         };
-        match fit(job, &**volume, options.seed) {
+        match asked::of(job, &**volume, options.seed) {
             Ok(spec) => {
                 let name = process_name(index, job);
+                let smallest = spec.sizes.iter().map(Sizes::min).min().unwrap_or(1);
+                let requests = if spec.once { spec.size_bytes / u64::from(smallest) } else { 0 };
+                thinks.push(paused(job.think.time, requests / job.think.every));
                 running.push(workload::start(sim, &name, spec, volume.clone(), job.stage > 0));
             }
             Err(problem) => problems.0.push(problem),
         }
         let (name, rw, iodepth) = (job.name.clone(), job.rw, job.iodepth);
-        let (block_bytes, from) = (job.block_bytes_min, Time::ZERO);
-        outcomes.push(JobOutcome { name, target, rw, block_bytes, iodepth, from, got: None, sides: [None, None] });
+        let (block_bytes, from, until, sides) = (job.block_bytes_min, Time::ZERO, Time::ZERO, [None, None]);
+        outcomes.push(JobOutcome { name, target, rw, block_bytes, iodepth, from, until, got: None, sides });
     }
     problems.unless_empty(())?;
     let transfers = Transfers::new(Time::ZERO);
@@ -249,36 +257,65 @@ pub fn run_in(
         let now: Vec<&Running> = jobs.iter().zip(&running).filter(|(job, _)| of_stage(job)).map(|(_, it)| it).collect();
         let from = start + ramp;
         let until = options.until.or_else(|| jobs.iter().filter(|job| of_stage(job)).any(is_endless).then_some(UNTIL));
-        transfers.restart(from, until.is_some());
+        let pauses = || jobs.iter().filter(|job| of_stage(job)).filter(|job| job.think.time > Time::ZERO);
+        let pause = pauses().map(|job| job.think.time).max().unwrap_or(Time::ZERO);
+        let every = pauses().map(|job| job.think.every).max().unwrap_or(1);
+        transfers.restart(from, until.map(|_| every));
         for running in &now {
             running.begin();
             if number < last {
                 running.stop_at_end();
             }
         }
-        let limit = if until.is_some() { LIMIT_TO_CONVERGE } else { LIMIT };
-        let end = from.saturating_add(runtime.unwrap_or(limit)).min(from + LIMIT * 60);
+        let all_pauses = jobs.iter().zip(&thinks).filter(|(job, _)| of_stage(job)).map(|(_, time)| *time).max();
+        let limit = match until {
+            Some(_) => LIMIT_TO_CONVERGE + paused(pause, pauses_to_converge(every)),
+            None => LIMIT + all_pauses.unwrap_or(Time::ZERO),
+        };
+        let end = from.saturating_add(runtime.unwrap_or(limit));
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
-        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest };
+        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause };
         let loosens = options.until.is_none() && until.is_some();
         let ends = Ends { until, loosens, interrupted: options.interrupted };
-        let all_ended = || now.iter().all(|running| running.has_ended());
-        let Ending { stop, unsettled, settled } = advance(sim, &transfers, &span, ends, all_ended)?;
-        let rate = transfers.rate();
+        let all_ended = || now.iter().all(|running| running.ended().is_some());
+        let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
+        // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.
+        let mut rate = transfers.rate();
         let warm_up = transfers.batches().warmed_up().max(rate.warm_up);
+        let ends_as_in_fio = !window && !options.cut && stop != Stop::Interrupted;
+        if ends_as_in_fio {
+            end_all(sim, &now, pause)?;
+        }
         for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
         {
             let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
             let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
             (outcome.from, outcome.got, outcome.sides) = (rate.warm_up, both(&sides), sides);
+            let last_end = outcome.got.as_ref().map_or(Time::ZERO, |got| got.last_end);
+            outcome.until = match running[index].ended() {
+                _ if window => rate.end,
+                Some(ended) => ended,
+                None if options.cut => last_end,
+                None => sim.now(),
+            };
+            // A pause that the ramp ends in is of the ramp.
+            let issued = outcome.got.as_ref().map_or(rate.warm_up, |got| got.first_issue);
+            if !window && ramp > Time::ZERO && job.think.time > Time::ZERO {
+                outcome.from = outcome.from.max(issued);
+            }
+        }
+        if ends_as_in_fio {
+            let together = jobs.iter().zip(&outcomes).filter(|(job, _)| of_stage(job)).map(|(_, outcome)| outcome);
+            rate.bytes_per_second = Figures::of_all(together).map_or(0.0, |all| all.bytes_per_second);
+            rate.end = sim.now();
         }
         stages.push(Stage { start, from, end: sim.now(), rate, warm_up, stop, unsettled, settled });
         if stop == Stop::Interrupted {
             break;
         }
         if number < last {
-            drain(sim, &now)?;
+            end_all(sim, &now, pause)?;
         }
     }
     sim.tear_down();
@@ -340,11 +377,14 @@ fn is_drawn(job: &Job) -> bool {
     job.rw.is_random() || job.rw.sides() == [true, true] || sizes_vary || !job.splits.iter().all(Vec::is_empty)
 }
 
-/// Lets jobs end that have been stopped: what is in flight ends, nothing more is issued.
-fn drain(sim: &Sim, running: &[&Running]) -> Result<(), Failure> {
-    running.iter().for_each(|running| running.end());
-    let end = sim.now() + LIMIT * 60;
-    while !running.iter().all(|running| running.has_ended()) {
+/// Lets jobs end whose time is over: what is in flight ends, and so does a pause; nothing more is issued.
+fn end_all(sim: &Sim, running: &[&Running], pause: Time) -> Result<(), Failure> {
+    for running in running {
+        running.stop_at_end();
+        running.end();
+    }
+    let end = sim.now().saturating_add(pause + LIMIT * 60);
+    while !running.iter().all(|running| running.ended().is_some()) {
         match sim.run(end) {
             Ended::Finished | Ended::Stopped => {}
             Ended::Deadlock(lines) => return Err(defect("everybody waits for somebody", sim, &lines)),
@@ -357,75 +397,4 @@ fn drain(sim: &Sim, running: &[&Running]) -> Result<(), Failure> {
 
 pub(crate) fn defect(what: &str, sim: &Sim, lines: &[String]) -> Failure {
     Failure::Defect(format!("at {}: {what}\n  {}", sim.now(), lines.join("\n  ")))
-}
-
-/// What a job asks of a device, checked against it.
-fn fit(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload::Spec, Problem> {
-    let block = u64::from(volume.block_bytes());
-    let reads = (job.block_bytes_min, job.block_bytes_max);
-    let of_writes = job.write_blocks.unwrap_or(reads);
-    let sides = job.rw.sides();
-    let used = || [reads, of_writes].into_iter().zip(sides).filter(|(_, used)| *used).map(|(sizes, _)| sizes);
-    let bs = if job.places.contains_key("bssplit") { "bssplit" } else { "bs" };
-    let sizes = used().flat_map(|(min, max)| [min, max]).chain(job.splits.iter().flatten().map(|size| size.0));
-    for (size, option) in sizes.map(|size| (size, bs)).chain([(job.offset_bytes, "offset")]) {
-        if size % block != 0 {
-            let problem = Problem::at(job.place_of(option), format!("{size} bytes are no whole sectors"));
-            return Err(problem.help(format!("a multiple of {block} bytes is needed")));
-        }
-    }
-    for (min, max) in used() {
-        if max > BLOCK_MAX || max % min != 0 {
-            let problem = Problem::at(job.place_of(bs), format!("requests of {min} to {max} bytes"));
-            return Err(problem.help("at most 16 MiB, and the largest a multiple of the smallest"));
-        }
-    }
-    for side in job.splits.iter() {
-        let min = side.iter().map(|size| size.0).min().unwrap_or(1);
-        if let Some((size, _)) = side.iter().find(|(size, _)| size % min != 0) {
-            let problem = Problem::at(job.place_of(bs), format!("requests of {min} and of {size} bytes"));
-            return Err(problem.help("each size a multiple of the smallest, on which addresses are aligned"));
-        }
-    }
-    if job.iodepth > DEPTH_MAX {
-        let problem = Problem::at(job.place_of("iodepth"), format!("{} requests in flight", job.iodepth));
-        return Err(problem.help(format!("at most {DEPTH_MAX}")));
-    }
-    let (min, max) = used().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(reads);
-    let room = volume.size_bytes().saturating_sub(job.offset_bytes);
-    let asked = job.size_bytes.or(job.size_percent.map(|percent| volume.size_bytes() / 100 * percent));
-    let size_bytes = asked.unwrap_or(room) / min * min;
-    if size_bytes > room || size_bytes < max {
-        let option = if size_bytes > room && asked.is_none() { "offset" } else { "size" };
-        let problem = Problem::at(job.place_of(option), format!("{size_bytes} bytes from byte {}", job.offset_bytes));
-        let help = format!("the device has {} bytes, and a request needs {max}", volume.size_bytes());
-        return Err(problem.help(help));
-    }
-    let sizes_of = |side: usize, (min, max): (u64, u64)| match &job.splits[side][..] {
-        [] => Sizes::Range { min: min as u32, max: max as u32 },
-        split => Sizes::Split(split.iter().map(|(bytes, percent)| (*bytes as u32, *percent)).collect()),
-    };
-    Ok(workload::Spec {
-        reads_percent: match sides {
-            [true, true] => job.reads_percent,
-            [reads, _] => 100 * u32::from(reads),
-        },
-        order: match (job.rw.is_random(), job.distribution, job.random_map) {
-            (false, ..) => Order::Sequential,
-            (true, Distribution::Random, true) => Order::RandomMap,
-            (true, Distribution::Random, false) => Order::Random,
-            (true, Distribution::Zipf(theta), _) => Order::Zipf(theta),
-            (true, Distribution::Pareto(share), _) => Order::Pareto(share),
-            (true, Distribution::Normal(percent), _) => Order::Normal(percent),
-            (true, Distribution::Zoned, _) => Order::Zoned(job.zones.clone()),
-        },
-        random_percent: job.random_percent,
-        sizes: [sizes_of(0, reads), sizes_of(1, of_writes)],
-        depth: job.iodepth as usize,
-        offset_bytes: job.offset_bytes,
-        size_bytes,
-        once: !job.time_based,
-        think: Some(job.think).filter(|think| think.time > Time::ZERO),
-        seed: job.randseed.unwrap_or(0).wrapping_mul(0x9E37_79B9).wrapping_add(seed),
-    })
 }

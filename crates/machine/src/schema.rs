@@ -13,6 +13,7 @@ use hopscope_parts::catalog::{Built, Context, KINDS, Kind, Protocol, Socket};
 use hopscope_parts::parameters::{Entry, Parameters, Quantity, SpecError, Value};
 use serde_json::{Map, Value as Json, json};
 
+use crate::data_sheet;
 use crate::library::Library;
 use crate::parameter_table::{BASIS_WORDS, LONGEST_TEXT};
 use crate::part_file::{self, PartFile};
@@ -47,8 +48,13 @@ pub static SCHEMAS: &[Schema] = &[
 fn part(library: &Library, sources: &mut Sources) -> Result<Json, Problems> {
     let shapes = shapes(library, sources)?;
     let mut definitions = definitions();
+    definitions.insert(data_sheet::KEY.into(), data_sheet::schema(library));
     for shape in &shapes {
-        let aside = [("model", json!({ "const": shape.kind.model })), ("title", text("its name in reports"))];
+        let aside = [
+            ("model", json!({ "const": shape.kind.model })),
+            ("title", text("its name in reports")),
+            (data_sheet::KEY, json!({ "$ref": format!("#/$defs/{}", data_sheet::KEY) })),
+        ];
         let mut table = shape.table.schema(&aside, true);
         require(&mut table, &["model", "title"]);
         definitions.insert(shape.kind.model.into(), table);
@@ -163,7 +169,11 @@ fn definitions() -> Map<String, Json> {
         let mut whole = json!({ "value": written, "range": { "type": "array", "items": written } });
         extend(
             &mut whole["range"],
-            json!({ "minItems": 2, "maxItems": 2, "description": "plausible: [lowest, highest]" }),
+            if quantity == Quantity::Text {
+                json!({ "minItems": 2, "description": "what it could be" })
+            } else {
+                json!({ "minItems": 2, "maxItems": 2, "description": "plausible: [lowest, highest]" })
+            },
         );
         extend(&mut whole, bases());
         // A text may be written as it is, or with its basis: each word below is for one of the two.
@@ -205,7 +215,7 @@ fn definitions() -> Map<String, Json> {
     definitions
 }
 
-fn bases() -> Json {
+pub(crate) fn bases() -> Json {
     let words = BASIS_WORDS.iter().map(|word| {
         let why = match *word {
             "source" => "a document says so: which, and where in it",
@@ -241,7 +251,7 @@ fn written(quantity: Quantity) -> Json {
     json!({ "description": description, "type": "string", "pattern": number_pattern(units) })
 }
 
-fn number_pattern(units: Vec<&str>) -> String {
+pub(crate) fn number_pattern(units: Vec<&str>) -> String {
     let digits = "[0-9](?:[0-9_]*[0-9])?";
     format!(r"^\s*{digits}(?:\.{digits})?\s*(?:{})\s*$", units.join("|"))
 }

@@ -7,6 +7,8 @@
 //!
 //! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
 
+mod gain;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,9 +18,12 @@ use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
 use crate::blueprint::Blueprint;
-use crate::explain::Explained;
+use crate::explain::{Explained, time_of};
+use crate::fio_json::Figures;
 use crate::job_file::Job;
 use crate::run::{self, Failure, Options, Outcome};
+pub use gain::{Gain, Shift};
+use gain::{Piece, gain};
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
 /// from hop to hop, and that takes longer.
@@ -39,14 +44,14 @@ const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
 const SEEDS: [usize; 4] = [1, 2, 4, 8];
 /// What a trial counts is compared in so many pieces a seed.
 const PIECES: usize = 8;
-/// An interval is narrow enough below this share of the gain, or below this gain.
-const OF_GAIN: f64 = 0.2;
-const GAIN: f64 = 0.003;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
 const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
 const LONGER: u64 = 4;
 const LONGER_MAX: u32 = 2;
+/// A change for the worse is run for longer, so many times at once, up to this time: pauses cost no events.
+const SLOWER_MAX: usize = 64;
+const LONGEST: Time = Time::ms(30 * 86_400_000);
 /// Events of trials that are made again, all together.
 const EVENTS_AGAIN: u64 = 30_000_000;
 
@@ -57,59 +62,6 @@ pub struct Setting {
     pub blueprint: Blueprint,
     /// Its jobs.
     pub jobs: Vec<Job>,
-}
-
-/// A relative change, 0.02 for 2 % more.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shift {
-    /// The mean.
-    pub mean: f64,
-    /// Half-width of its 95 % interval; zero where all agree.
-    pub half_width: f64,
-}
-
-impl Shift {
-    /// None at all.
-    pub const NONE: Shift = Shift { mean: 0.0, half_width: 0.0 };
-
-    /// The same of a figure of which less is better: where a latency is half of what it was, the gain is 1, and the
-    /// latency changes by -0.5.
-    pub fn inverse(self) -> Shift {
-        let becomes = 1.0 / (1.0 + self.mean);
-        Shift { mean: becomes - 1.0, half_width: self.half_width * becomes * becomes }
-    }
-
-    /// How large it is at least, either way; zero where its interval reaches zero.
-    pub fn sure(self) -> f64 {
-        (self.mean.abs() - self.half_width).max(0.0)
-    }
-
-    /// Whether its interval is below a fifth of it, or below 0.3 points.
-    pub fn is_narrow(self) -> bool {
-        self.half_width <= (self.mean.abs() * OF_GAIN).max(GAIN)
-    }
-
-    /// In words: `+12.3 %`, and `+12.3 % (±4.5)` where its interval is wide.
-    pub fn words(self) -> String {
-        // Minus nothing is nothing.
-        let percent = (1_000.0 * self.mean).round() / 10.0 + 0.0;
-        let wide = if self.is_narrow() { String::new() } else { format!(" (±{:.1})", 100.0 * self.half_width) };
-        format!("{percent:+.1} %{wide}")
-    }
-}
-
-/// What a change does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gain {
-    /// To the throughput.
-    pub throughput: Shift,
-    /// To the mean latency: 1 means that it is half of what it was.
-    pub latency: Shift,
-}
-
-impl Gain {
-    /// Nothing at all.
-    pub const NONE: Gain = Gain { throughput: Shift::NONE, latency: Shift::NONE };
 }
 
 /// What all jobs together got.
@@ -158,6 +110,21 @@ struct Run {
     events: u64,
 }
 
+impl Run {
+    /// What counts after a ramp, and the transfer's end from which its time does: between ends there are as many pauses
+    /// of jobs as transfers.
+    fn after(&self, ramp: Time) -> (Time, &[Transfer]) {
+        let warm = self.warm(ramp).min(self.transfers.len());
+        let (before, counted) = self.transfers.split_at(warm);
+        (before.last().map_or(Time::ZERO, |last| last.end), counted)
+    }
+
+    /// So many transfers are not counted: those in the ramp, and the first in any case.
+    fn warm(&self, ramp: Time) -> usize {
+        self.transfers.partition_point(|transfer| transfer.end <= ramp).max(1)
+    }
+}
+
 /// Keeps every transfer of a run.
 struct Keeper(Rc<RefCell<Vec<Transfer>>>);
 
@@ -201,7 +168,7 @@ impl<'a> Trials<'a> {
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
         let turns = Time::ps(each.saturating_mul(before));
         let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-        let end = outcome.simulated;
+        let end = time_of(outcome, &setting.jobs);
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
         // Within what was run: a job that ends before knows no other state.
         let ramp = turns.max(outcome.rate.warm_up).max(asked).min(end.saturating_sub(runtime));
@@ -239,7 +206,7 @@ impl<'a> Trials<'a> {
             let runs: Vec<Option<Run>> = wanted
                 .par_iter()
                 .map(|(index, longer, seed)| {
-                    let run = self.run(&changes[*index], *longer, *seed);
+                    let run = self.run_for_as_many(&changes[*index], *longer, *seed);
                     progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), wanted.len());
                     match run {
                         // A part refuses what cannot be built, a device what it has no room for.
@@ -273,11 +240,11 @@ impl<'a> Trials<'a> {
         let runs = seeds.iter().map(|seed| &self.before[&(0, *seed)]);
         let (mut bytes, mut latency, mut transfers, mut span) = (0u64, 0.0, 0u64, Time::ZERO);
         for run in runs {
-            let counted = || run.transfers.iter().filter(|transfer| transfer.end > ramp);
-            bytes += counted().map(|transfer| transfer.bytes).sum::<u64>();
-            latency += counted().map(|transfer| transfer.latency.as_ns_f64()).sum::<f64>();
-            transfers += counted().count() as u64;
-            span += run.transfers.last().map_or(Time::ZERO, |last| last.end.saturating_sub(ramp));
+            let (start, counted) = run.after(ramp);
+            bytes += counted.iter().map(|transfer| transfer.bytes).sum::<u64>();
+            latency += counted.iter().map(|transfer| transfer.latency.as_ns_f64()).sum::<f64>();
+            transfers += counted.len() as u64;
+            span += counted.last().map_or(Time::ZERO, |last| last.end - start);
         }
         Ok(Performance {
             throughput_bytes_per_s: bytes as f64 / span.as_seconds_f64().max(f64::MIN_POSITIVE),
@@ -307,12 +274,32 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
+    /// Runs a changed setting; where fewer requests than half ended, again until as many did, or as many as say anything.
+    fn run_for_as_many(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        let (mut runtime, before) = (self.ramp(longer) + self.effort.runtime, &self.before[&(longer, seed)]);
+        let (asked, events) = (before.transfers.len(), before.events.saturating_mul(2).max(EVENTS_OF_ONE));
+        let mut spent = 0;
+        loop {
+            let run = self.run_for(setting, runtime, seed)?;
+            spent += run.events;
+            let ended = run.transfers.len();
+            if 2 * ended >= asked || spent > events || runtime >= LONGEST {
+                return Ok(run);
+            }
+            let times = (asked / ended.max(1)).clamp(2, SLOWER_MAX) as u64;
+            runtime = Time::ps(runtime.as_ps().saturating_mul(times)).min(LONGEST);
+        }
+    }
+
     fn run(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        self.run_for(setting, self.ramp(longer) + self.effort.runtime, seed)
+    }
+
+    fn run_for(&self, setting: &Setting, runtime: Time, seed: u64) -> Result<Run, Failure> {
         let kept = Rc::new(RefCell::new(Vec::new()));
-        let runtime = self.ramp(longer) + self.effort.runtime;
         let shorter = |job: &Job| Job { runtime: Some(runtime), ramp_time: Time::ZERO, ..job.clone() };
         let jobs: Vec<Job> = setting.jobs.iter().map(shorter).collect();
-        let options = Options { seed, ..Options::default() };
+        let options = Options { seed, cut: true, ..Options::default() };
         let outcome = run::run(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
         let mut transfers = kept.take();
         transfers.sort_by_key(|transfer: &Transfer| transfer.end);
@@ -331,17 +318,6 @@ struct Tried {
     refused: bool,
     /// It said enough.
     done: bool,
-}
-
-/// The same requests before and after.
-#[derive(Clone, Copy)]
-struct Piece {
-    /// Time a byte, before and after.
-    time: [f64; 2],
-    /// Latencies, added up.
-    latency: [f64; 2],
-    /// Whether it is of the later half.
-    later: bool,
 }
 
 impl Tried {
@@ -372,13 +348,12 @@ impl Tried {
 
 /// The pieces of one seed; none where too few requests ended.
 fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
+    let warm = before.warm(ramp);
     let (before, after) = (&before.transfers, &after.transfers);
-    let warm = before.partition_point(|transfer| transfer.end <= ramp);
     let count = before.len().min(after.len()).saturating_sub(warm);
     let pieces = PIECES.min(count);
     let of = |transfers: &[Transfer], from: usize, until: usize| {
-        let start = from.checked_sub(1).map_or(Time::ZERO, |last| transfers[last].end);
-        let counted = &transfers[from..until];
+        let (start, counted) = (transfers[from - 1].end, &transfers[from..until]);
         let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();
         let span = (counted[counted.len() - 1].end.saturating_sub(start)).as_ps() as f64;
         let latency: f64 = counted.iter().map(|transfer| transfer.latency.as_ps() as f64).sum();
@@ -392,49 +367,14 @@ fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
     (0..pieces).map(one).collect()
 }
 
-/// The gain over some pieces: of their sums; its interval from how they differ.
-fn gain<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone) -> Gain {
-    let shift = |of: fn(&Piece) -> [f64; 2]| {
-        let n = pieces.clone().count() as f64;
-        let sum = |side: usize| pieces.clone().map(|piece| of(piece)[side]).sum::<f64>();
-        let (before, after) = (sum(0), sum(1));
-        if n < 1.0 || after <= 0.0 {
-            return Shift::NONE;
-        }
-        let ratio = before / after;
-        if n < 2.0 {
-            return Shift { mean: ratio - 1.0, half_width: f64::INFINITY };
-        }
-        // Of a ratio of sums, by its linear part.
-        let squares: f64 = pieces.clone().map(|piece| (of(piece)[0] - ratio * of(piece)[1]).powi(2)).sum();
-        let error = (squares / (n * (n - 1.0).max(1.0))).sqrt() / (after / n);
-        let error = if error < 1e-9 { 0.0 } else { error };
-        Shift { mean: ratio - 1.0, half_width: student(n as usize - 1) * error }
-    };
-    Gain { throughput: shift(|piece| piece.time), latency: shift(|piece| piece.latency) }
-}
-
-/// Student's t of a two-sided 95 % interval.
-fn student(freedom: usize) -> f64 {
-    const FIRST: [f64; 8] = [f64::INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365];
-    match freedom {
-        0..=7 => FIRST[freedom],
-        8..=14 => 2.306,
-        15..=29 => 2.131,
-        _ => 2.045,
-    }
-}
-
 /// What all jobs of a run got together; nothing where no transfer ended.
 pub fn performance(outcome: &Outcome) -> Option<Performance> {
-    let figures = outcome.jobs.iter().filter_map(crate::fio_json::Figures::of);
-    let throughput_bytes_per_s: f64 = figures.map(|figures| figures.bytes_per_second).sum();
-    let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
-    let transfers: u64 = got().map(|got| got.count).sum();
-    let latencies: f64 = got().map(|got| got.latency_ns.mean() * got.count as f64).sum();
-    (transfers > 0).then(|| Performance {
-        throughput_bytes_per_s,
-        latency_mean_ns: latencies / transfers as f64,
-        transfers,
+    let all = Figures::of_all(&outcome.jobs)?;
+    let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let latencies: f64 = got.map(|got| got.latency_ns.mean() * got.count as f64).sum();
+    Some(Performance {
+        throughput_bytes_per_s: all.bytes_per_second,
+        latency_mean_ns: latencies / all.count as f64,
+        transfers: all.count,
     })
 }

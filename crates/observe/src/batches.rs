@@ -8,7 +8,7 @@ use hopscope_kernel::Time;
 /// Batches kept, at most; half as many after neighbours have joined.
 pub(crate) const BATCHES_MAX: usize = 128;
 /// A window begins at a multiple of so many batches.
-pub(crate) const STEP: usize = 4;
+pub const STEP: usize = 4;
 /// Below this many batches in a window an interval says nothing.
 const BATCHES_MIN: usize = 24;
 /// Joined until they do not depend on each other, there must be so many left.
@@ -57,6 +57,8 @@ pub struct Rate {
     pub relative_half_width: f64,
     /// Since when it counts: warm-up had ended.
     pub warm_up: Time,
+    /// Until when.
+    pub end: Time,
 }
 
 /// What the batches of a window say.
@@ -78,10 +80,11 @@ pub struct Window {
 }
 
 impl Batches {
-    /// Nothing yet; what ends before `start` does not count.
-    pub fn new(start: Time) -> Batches {
+    /// Nothing yet; what ends before `start` does not count. Batches have `size` completions each, or a multiple of it
+    /// by powers of two.
+    pub fn new(start: Time, size: u64) -> Batches {
         let batches = Vec::with_capacity(BATCHES_MAX);
-        Batches { start, batches, size: 1, filling: Batch::default() }
+        Batches { start, batches, size: size.max(1), filling: Batch::default() }
     }
 
     /// `bytes` were completed at `at`; completions come in order of time.
@@ -127,14 +130,20 @@ impl Batches {
     pub fn rate_from(&self, first: usize) -> Rate {
         let all = joined(&self.batches[first..]);
         let end = if self.filling.count > 0 { self.filling.end } else { all.end };
-        let elapsed = end.saturating_sub(self.begin(first)).as_seconds_f64();
-        let bytes = (all.bytes + self.filling.bytes) as f64;
-        let bytes_per_second = if elapsed > 0.0 { bytes / elapsed } else { 0.0 };
-        Rate {
-            bytes_per_second,
-            relative_half_width: self.window(first).relative_half_width,
-            warm_up: self.begin(first),
-        }
+        self.rate(first, all.bytes + self.filling.bytes, end)
+    }
+
+    /// The same of whole batches only, as far as they come in steps.
+    pub(crate) fn rate_of_steps_from(&self, first: usize) -> Rate {
+        let all = joined(&self.batches[first..self.batches.len() / STEP * STEP]);
+        self.rate(first, all.bytes, all.end)
+    }
+
+    fn rate(&self, first: usize, bytes: u64, end: Time) -> Rate {
+        let (warm_up, relative_half_width) = (self.begin(first), self.window(first).relative_half_width);
+        let elapsed = end.saturating_sub(warm_up).as_seconds_f64();
+        let bytes_per_second = if elapsed > 0.0 { bytes as f64 / elapsed } else { 0.0 };
+        Rate { bytes_per_second, relative_half_width, warm_up, end }
     }
 
     /// The first batch after warm-up, by MSER: from where on the standard error of the mean is least, or so small a share
@@ -272,7 +281,7 @@ mod tests {
     }
 
     fn filled(count: usize, mut span: impl FnMut(usize) -> f64) -> Batches {
-        let (mut batches, mut now) = (Batches::new(Time::ZERO), Time::ZERO);
+        let (mut batches, mut now) = (Batches::new(Time::ZERO, 1), Time::ZERO);
         for number in 0..count {
             now += Time::ps((span(number) * 1e9) as u64);
             batches.completed(now, 1_000);

@@ -18,6 +18,8 @@ pub struct JobTransfers {
     pub bytes: u64,
     /// Latencies, ns.
     pub latency_ns: Histogram<u64>,
+    /// When the first one was issued.
+    pub first_issue: Time,
     /// When the last one ended.
     pub last_end: Time,
 }
@@ -25,7 +27,7 @@ pub struct JobTransfers {
 impl JobTransfers {
     fn new() -> JobTransfers {
         let latency_ns = Histogram::new(3).expect("three digits are a valid precision");
-        JobTransfers { count: 0, bytes: 0, latency_ns, last_end: Time::ZERO }
+        JobTransfers { count: 0, bytes: 0, latency_ns, first_issue: Time::MAX, last_end: Time::ZERO }
     }
 
     /// Both together.
@@ -34,7 +36,8 @@ impl JobTransfers {
         // An automatically growing histogram takes any other.
         let _ = latency_ns.add(&other.latency_ns);
         let (count, bytes) = (self.count + other.count, self.bytes + other.bytes);
-        JobTransfers { count, bytes, latency_ns, last_end: self.last_end.max(other.last_end) }
+        let (first_issue, last_end) = (self.first_issue.min(other.first_issue), self.last_end.max(other.last_end));
+        JobTransfers { count, bytes, latency_ns, first_issue, last_end }
     }
 }
 
@@ -50,14 +53,15 @@ struct Closed {
     count: u64,
     bytes: u64,
     latency_ns: Vec<(u64, u64)>,
+    first_issue: Time,
     last_end: Time,
 }
 
 impl Closed {
     fn of(got: &JobTransfers) -> Closed {
-        let JobTransfers { count, bytes, latency_ns, last_end } = got;
+        let JobTransfers { count, bytes, ref latency_ns, first_issue, last_end } = *got;
         let seen = latency_ns.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()));
-        Closed { count: *count, bytes: *bytes, latency_ns: seen.collect(), last_end: *last_end }
+        Closed { count, bytes, latency_ns: seen.collect(), first_issue, last_end }
     }
 
     fn join(&mut self, later: &Closed) {
@@ -70,6 +74,7 @@ impl Closed {
     fn add_to(&self, got: &mut JobTransfers) {
         got.count += self.count;
         got.bytes += self.bytes;
+        got.first_issue = got.first_issue.min(self.first_issue);
         got.last_end = got.last_end.max(self.last_end);
         for (value, times) in &self.latency_ns {
             // An automatically growing histogram takes any value.
@@ -91,26 +96,31 @@ struct Folded {
     segments: Option<Vec<Segment>>,
     /// The first batch that counts.
     first: usize,
+    /// Only whole steps of batches count.
+    in_steps: bool,
 }
 
 impl Transfers {
     /// Counts transfers that end after `ramp`.
     pub fn new(ramp: Time) -> Transfers {
-        let (jobs, all) = (BTreeMap::new(), Batches::new(ramp));
-        Transfers(Rc::new(RefCell::new(Folded { ramp, jobs, all, segments: None, first: 0 })))
+        let (jobs, all) = (BTreeMap::new(), Batches::new(ramp, 1));
+        Transfers(Rc::new(RefCell::new(Folded { ramp, jobs, all, segments: None, first: 0, in_steps: false })))
     }
 
-    /// Begins anew with what ends after `from`; with `windows`, where its figures begin may be said afterwards.
-    pub fn restart(&self, from: Time, windows: bool) {
-        let (jobs, all) = (BTreeMap::new(), Batches::new(from));
-        *self.0.borrow_mut() = Folded { ramp: from, jobs, all, segments: windows.then(Vec::new), first: 0 };
+    /// Begins anew with what ends after `from`; with `windows`, where its figures begin may be said afterwards, and
+    /// batches have so many completions, or a multiple of that.
+    pub fn restart(&self, from: Time, windows: Option<u64>) {
+        let (jobs, all) = (BTreeMap::new(), Batches::new(from, windows.unwrap_or(1)));
+        let segments = windows.map(|_| Vec::new());
+        *self.0.borrow_mut() = Folded { ramp: from, jobs, all, segments, first: 0, in_steps: false };
     }
 
-    /// Only what ended in the window that begins with this batch counts. Without windows everything does.
-    pub fn begin_with(&self, batch: usize) {
+    /// Only what ended in the window that begins with this batch counts. Without windows everything does. `in_steps` the
+    /// window ends with whole batches: where jobs pause after so many requests, it has as many pauses as it is to have.
+    pub fn begin_with(&self, batch: usize, in_steps: bool) {
         let mut folded = self.0.borrow_mut();
         if folded.segments.is_some() {
-            folded.first = batch;
+            (folded.first, folded.in_steps) = (batch, in_steps);
         }
     }
 
@@ -124,7 +134,8 @@ impl Transfers {
         let folded = self.0.borrow();
         let key = (process, label);
         let before = folded.segments.iter().flatten().skip(folded.first / STEP).filter_map(|s| s.0.get(&key));
-        let mut got = folded.jobs.get(&key).cloned().unwrap_or_else(JobTransfers::new);
+        let after = folded.jobs.get(&key).filter(|_| !folded.in_steps);
+        let mut got = after.cloned().unwrap_or_else(JobTransfers::new);
         before.for_each(|closed| closed.add_to(&mut got));
         Some(got).filter(|got| got.count > 0)
     }
@@ -132,7 +143,8 @@ impl Transfers {
     /// The rate of all jobs together.
     pub fn rate(&self) -> Rate {
         let folded = self.0.borrow();
-        folded.all.rate_from(folded.first)
+        let of = if folded.in_steps { Batches::rate_of_steps_from } else { Batches::rate_from };
+        of(&folded.all, folded.first)
     }
 }
 
@@ -144,7 +156,7 @@ impl Folded {
             let used = self.jobs.iter_mut().filter(|(_, got)| got.count > 0);
             let closed = used.map(|(key, got)| {
                 let closed = Closed::of(got);
-                (got.count, got.bytes) = (0, 0);
+                (got.count, got.bytes, got.first_issue) = (0, 0, Time::MAX);
                 got.latency_ns.reset();
                 (*key, closed)
             });
@@ -179,6 +191,7 @@ impl Observer for Transfers {
             let job = folded.jobs.entry((record.who, record.label)).or_insert_with(JobTransfers::new);
             job.count += 1;
             job.bytes += bytes;
+            job.first_issue = job.first_issue.min(record.at);
             // An automatically growing histogram takes any value.
             let _ = job.latency_ns.record(record.span.as_ps() / 1_000);
             job.last_end = end;
@@ -206,8 +219,8 @@ mod tests {
     fn figures_of_a_window_are_those_of_the_transfers_that_ended_in_it() {
         let records: Vec<Record> = (1_000..8_000).map(record).collect();
         let (mut windows, mut whole) = (Transfers::new(Time::ZERO), Transfers::new(Time::ZERO));
-        windows.restart(Time::us(10_000), true);
-        whole.restart(Time::us(10_000), false);
+        windows.restart(Time::us(10_000), Some(1));
+        whole.restart(Time::us(10_000), None);
         windows.records(&records);
         whole.records(&records);
         let same = |a: &Transfers, b: &Transfers| {
@@ -218,13 +231,21 @@ mod tests {
         };
         same(&windows, &whole);
         let first = 4 * STEP;
-        windows.begin_with(first);
+        windows.begin_with(first, false);
         let from = windows.rate().warm_up;
         let mut late = Transfers::new(from);
         late.records(&records);
         same(&windows, &late);
         assert_eq!(windows.rate().bytes_per_second, late.rate().bytes_per_second);
-        whole.begin_with(first);
+        windows.begin_with(first, true);
+        let end = windows.rate().end;
+        let until = records.iter().rposition(|record| record.at + record.span == end).expect("it ends with a transfer");
+        assert!(until + 1 < records.len(), "the last batches are no whole step");
+        let mut both = Transfers::new(from);
+        both.records(&records[..=until]);
+        same(&windows, &both);
+        assert_eq!(windows.rate().bytes_per_second, both.rate().bytes_per_second);
+        whole.begin_with(first, false);
         assert_eq!(whole.rate().warm_up, Time::us(10_000), "without windows everything counts");
     }
 }

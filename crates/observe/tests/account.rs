@@ -64,6 +64,26 @@ fn a_lane_that_waits_for_a_processor_says_what_it_computes() {
 }
 
 #[test]
+fn no_slice_of_the_window_is_busy_for_longer_than_it_lasts() {
+    // As many slices are not a divisor of the window, and slices end at whole picoseconds.
+    for span in [Time::ps(7), Time::ps(119), Time::ps(1_000_003), Time::ps(987_654_321)] {
+        let account = account(|sim| {
+            let bus = sim.lane("bus", None);
+            sim.process("driver", async move { bus.spend(&DATA, span).await });
+        });
+        let account = account.expect("it adds up");
+        let bus = &account.lanes[0];
+        let count = bus.busy.len();
+        assert_eq!(account.slice(0, count).0, account.from);
+        assert_eq!(account.slice(count - 1, count).1, account.until);
+        for (index, share) in account.busy_over_time(bus).into_iter().enumerate() {
+            let (begin, end) = account.slice(index, count);
+            assert_eq!(share, if begin < end { 1.0 } else { 0.0 }, "slice {index} of {span}");
+        }
+    }
+}
+
+#[test]
 fn whoever_is_on_a_lane_is_to_blame_for_a_wait_for_it() {
     let account = account(|sim| {
         let (bus, disk) = (sim.lane("bus", None), sim.lane("disk", None));

@@ -257,24 +257,19 @@ fn split<'a>(entries: &[&'a Entry], all: Time) -> (Vec<&'a Entry>, Vec<&'a Entry
 /// How busy every lane was, over time.
 pub fn utilisation(account: &Account) -> Figure {
     let (from, until) = (account.from.as_ps() as f64, account.until.as_ps() as f64);
-    let shares = |lane: &LaneAccount| -> Vec<f64> {
-        let slice = (until - from) / lane.busy.len().max(1) as f64;
-        lane.busy.iter().map(|busy| busy.as_ps() as f64 / slice.max(1.0)).collect()
-    };
     let strips: Vec<Strip> = account
         .lanes
         .iter()
         .map(|lane| Strip {
             name: lane.lane.clone(),
             about: String::new(),
-            shares: shares(lane),
+            shares: account.busy_over_time(lane),
             mean: lane.busy_share(),
         })
         .collect();
     let rows = account.lanes.iter().zip(&strips).flat_map(|(lane, strip)| {
-        let slice = (until - from) / strip.shares.len().max(1) as f64;
         strip.shares.iter().enumerate().map(move |(index, share)| {
-            let begin = from + slice * index as f64;
+            let begin = account.slice(index, strip.shares.len()).0.as_ps() as f64;
             vec![
                 Cell::words(lane.lane.clone()),
                 Cell::figure(span_ps(begin), begin),

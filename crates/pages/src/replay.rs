@@ -36,6 +36,9 @@ pub fn page(subject: &Subject, command: &str) -> Page {
         digits(figures.iops()),
         replayed.target
     )];
+    if let Some((gaps, told)) = replayed.gaps {
+        answer.push(format!("Gaps are read as {}, told by: {}.", gaps.word(), told.word()));
+    }
     let mut tiles = vec![tile("Mean response", figures.simulated.mean_ns(), "in the simulation")];
     if let Some(demerit) = figures.demerit_ns() {
         tiles.push(tile("Recorded", figures.recorded.mean_ns(), "mean response of the trace"));

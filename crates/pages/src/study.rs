@@ -2,12 +2,13 @@
 
 use hopscope_studies::pictures::{Accuracy, Chart, Panel, Pictures};
 use hopscope_studies::report::{
-    Alternative, Cell as Published, CellBasis, Changed, CheckedClaim, Parameter, Report, Table as Figures,
+    Alternative, Cell as Published, CellBasis, Changed, CheckedClaim, Forecast, Ours, Parameter, Report,
+    Table as Figures,
 };
 use serde_json::{Value, json};
 
 use crate::charts::bars::{self, Change, Changes, Effect};
-use crate::charts::curves::{self, along, basis_word, belongs, curve_of};
+use crate::charts::curves::{self, along, belongs, curve_of};
 use crate::charts::{errors, lanes};
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Csv, Head, Table, Tone};
@@ -63,6 +64,7 @@ fn chapter(studied: &Studied) -> Chapter {
                 .block(Block::Table(alternatives(report))),
         );
     }
+    sections.extend(forecasts(report));
     if !report.ablations.is_empty() || !report.sensitivity.is_empty() {
         sections.push(robustness(report));
     }
@@ -91,19 +93,52 @@ const CLAIMS: &str = "Sentences of the publication that have a number, each with
 const ALTERNATIVES: &str = "The same cells read, modelled or guessed otherwise. A model that does not beat the simplest \
                             rule has explained nothing.";
 
+/// An error in per cent, or that there is no cell.
+fn share(error: Option<f64>) -> String {
+    error.map_or("none".into(), percent)
+}
+
 fn answer(report: &Report) -> Vec<String> {
     let s = &report.summary;
-    let cells = format!(
-        "{} cells were published in the main table; {} of them were neither given to the model nor used to choose a \
-         number. On those the simulation is off by {} on average; on the fitted ones by {}.",
-        s.cells,
-        s.predicted,
-        percent(s.mean_abs_error_predicted),
-        percent(s.mean_abs_error_fitted)
-    );
-    let checked: Vec<&CheckedClaim> = report.claims.iter().filter(|c| c.basis != CellBasis::Input).collect();
+    let mut lines = vec![match s.predicted {
+        0 => format!(
+            "{} cells were published in the main table. None is a prediction: all figures were in view when the model was \
+             made. {} of them were seen, neither given to the model nor used to choose a number: there the simulation is \
+             off by {} on average; on the fitted ones by {}.",
+            s.cells,
+            s.seen,
+            share(s.mean_abs_error_seen),
+            share(s.mean_abs_error_fitted)
+        ),
+        predicted => format!(
+            "{} cells were published in the main table. {predicted} of them were forecast before: there the simulation is \
+             off by {} on average. {} more were seen, neither given to the model nor used to choose a number: off by {}; \
+             the fitted ones by {}.",
+            s.cells,
+            share(s.mean_abs_error_predicted),
+            s.seen,
+            share(s.mean_abs_error_seen),
+            share(s.mean_abs_error_fitted)
+        ),
+    }];
+    if s.repeats > 0 {
+        lines.push(format!(
+            "{} more cells only repeat others, and are not counted; there it is off by {}.",
+            s.repeats,
+            share(s.mean_abs_error_repeats)
+        ));
+    }
+    if s.awaited > 0 {
+        lines.push(format!("{} more cells have no published figure yet.", s.awaited));
+    }
+    for null in &report.alternatives {
+        if let Some(ours) = null.ours.filter(|ours| !ours.wins) {
+            let (theirs, ours) = (percent(null.mean_abs_error), percent(ours.mean_abs_error));
+            lines.push(format!("We lose against a {}: mean error {theirs}, ours {ours}.", null.what));
+        }
+    }
+    let checked: Vec<&CheckedClaim> = report.claims.iter().filter(|c| c.can_hold()).collect();
     let holding = checked.iter().filter(|c| c.holds).count();
-    let mut lines = vec![cells];
     if !checked.is_empty() {
         let missed: Vec<&str> = checked.iter().filter(|c| !c.holds).map(|c| c.id.as_str()).collect();
         let missed = if missed.is_empty() { String::new() } else { format!(" Missed: {}.", missed.join(", ")) };
@@ -134,25 +169,21 @@ fn verdict(error: f64) -> &'static str {
 fn tiles(report: &Report) -> Vec<Tile> {
     let s = &report.summary;
     let tile = |name: &str, figure: String, about: String, tone: Tone| Tile { name: name.into(), figure, about, tone };
-    let checked = report.claims.iter().filter(|c| c.basis != CellBasis::Input).count();
-    let holding = report.claims.iter().filter(|c| c.basis != CellBasis::Input && c.holds).count();
-    let within = (s.within_5_percent * s.cells as f64).round();
-    let mut tiles = vec![
-        tile(
-            "Predicted cells",
-            percent(s.mean_abs_error_predicted),
-            format!("mean error of {}", s.predicted),
-            tone(s.mean_abs_error_predicted),
-        ),
-        tile(
-            "Fitted cells",
-            percent(s.mean_abs_error_fitted),
-            format!("mean error, with {} fitted numbers", s.fitted_parameters),
-            tone(s.mean_abs_error_fitted),
-        ),
+    let checked = report.claims.iter().filter(|c| c.can_hold()).count();
+    let holding = report.claims.iter().filter(|c| c.can_hold() && c.holds).count();
+    let within = (s.within_5_percent.unwrap_or(0.0) * s.cells as f64).round();
+    let toned = |error: Option<f64>| error.map_or(Tone::Plain, tone);
+    let of = |name: &str, error: Option<f64>, about: String| tile(name, share(error), about, toned(error));
+    let mut tiles = Vec::new();
+    if s.predicted > 0 {
+        tiles.push(of("Predicted cells", s.mean_abs_error_predicted, format!("mean error of {}", s.predicted)));
+    }
+    tiles.extend([
+        of("Seen cells", s.mean_abs_error_seen, format!("mean error of {}; {} predicted", s.seen, s.predicted)),
+        of("Fitted cells", s.mean_abs_error_fitted, format!("mean error, with {} fitted numbers", s.fitted_parameters)),
         tile("Within 5 %", format!("{within} of {}", s.cells), "cells".into(), Tone::Plain),
-        tile("Largest error", percent(s.max_abs_error), "of any cell".into(), tone(s.max_abs_error)),
-    ];
+        of("Largest error", s.max_abs_error, "of any cell".into()),
+    ]);
     if checked > 0 {
         let tone = if holding == checked { Tone::Good } else { Tone::Fair };
         tiles.push(tile("Claims that hold", format!("{holding} of {checked}"), "inputs not counted".into(), tone));
@@ -222,7 +253,7 @@ fn charted(chart: &Chart, table: &Figures) -> Vec<Section> {
     vec![drawn, errors, every]
 }
 
-/// The errors of fitted and predicted cells, apart, by panel.
+/// The errors of predicted, seen and fitted cells, apart, by panel. Those that repeat others are left out.
 fn summary(chart: &Chart, cells: &[&Published]) -> Table {
     let mut rows = Vec::new();
     let mut row = |what: &str, basis: CellBasis, cells: Vec<&&Published>| {
@@ -237,7 +268,7 @@ fn summary(chart: &Chart, cells: &[&Published]) -> Table {
         let within = errors.iter().filter(|e| e.abs() <= GOOD).count();
         rows.push(vec![
             Cell::words(what),
-            Cell::words(basis_word(basis)),
+            Cell::words(basis.word()),
             Cell::figure(errors.len().to_string(), errors.len()),
             Cell::figure(percent(mean), mean).tone(tone(mean)),
             Cell::figure(signed_percent(bias), bias),
@@ -245,7 +276,8 @@ fn summary(chart: &Chart, cells: &[&Published]) -> Table {
             Cell::figure(format!("{within} of {}", errors.len()), within),
         ]);
     };
-    for basis in [CellBasis::Predicted, CellBasis::Fitted] {
+    let cells: Vec<&Published> = cells.iter().copied().filter(|cell| cell.repeats.is_none()).collect();
+    for basis in [CellBasis::Predicted, CellBasis::Seen, CellBasis::Fitted] {
         row("all", basis, cells.iter().filter(|cell| cell.basis == basis).collect());
         for panel in &chart.panels {
             let of = cells.iter().filter(|cell| cell.basis == basis && belongs(panel, cell)).collect();
@@ -261,7 +293,7 @@ fn summary(chart: &Chart, cells: &[&Published]) -> Table {
         ("largest", "max_abs_error"),
         ("within 5 %", "within_5_percent_count"),
     ];
-    Table::new(&format!("{}-summary", chart.id), "Errors of predicted and fitted cells, apart", &columns, rows)
+    Table::new(&format!("{}-summary", chart.id), "Errors of predicted, seen and fitted cells, apart", &columns, rows)
 }
 
 /// A panel's cells: a row for each place along the axis, three columns for each curve.
@@ -271,7 +303,7 @@ fn matrix(chart: &Chart, panel: &Panel, cells: &[&Published], id: &str) -> Table
     xs.dedup();
     let of = |curve: usize| cells.iter().filter(move |cell| curve_of(chart, cell) == Some(curve));
     let group = |(curve, (_, name)): (usize, &(String, String))| {
-        let mut bases: Vec<&str> = of(curve).map(|cell| basis_word(cell.basis)).collect();
+        let mut bases: Vec<&str> = of(curve).map(|cell| cell.basis.word()).collect();
         bases.sort_unstable();
         bases.dedup();
         Head { text: format!("{} ({})", capital(name), bases.join(", ")), columns: 3, rows: 1, figure: false }
@@ -317,7 +349,11 @@ fn figures(cell: &Published) -> [Cell; 3] {
         Some(error) => Cell::figure(signed_percent(error), error).note(verdict(error)).tone(tone(error)),
         None => Cell::empty(),
     };
-    [Cell::figure(digits(cell.published), cell.published), simulated, error]
+    let published = match cell.published {
+        Some(published) => Cell::figure(digits(published), published),
+        None => Cell::words("not yet"),
+    };
+    [published, simulated, error]
 }
 
 /// The same beside a limit, which is not to be met.
@@ -334,7 +370,11 @@ fn long(table: &Figures) -> Table {
         let mut row: Vec<Cell> = keys.iter().map(|key| key_cell(&cell.key[key])).collect();
         let [published, simulated, error] = figures(cell);
         row.extend([published, simulated, Cell::figure(interval_text(cell), cell.interval), error]);
-        row.push(Cell::words(basis_word(cell.basis)));
+        let basis = Cell::words(cell.basis.word());
+        row.push(match &cell.repeats {
+            Some(of) => basis.note(format!("repeats {of}")),
+            None => basis,
+        });
         row
     });
     let mut columns: Vec<(String, String)> = keys.iter().map(|key| (key.replace('_', " "), key.clone())).collect();
@@ -391,6 +431,7 @@ fn claims(claims: &[CheckedClaim]) -> Table {
         let (verdict, tone) = match (claim.basis, claim.holds) {
             (CellBasis::Input, _) => ("input", Tone::Soft),
             (_, true) => ("holds", Tone::Good),
+            _ if !claim.can_hold() => ("awaited", Tone::Soft),
             (_, false) => ("does not hold", Tone::Poor),
         };
         vec![
@@ -398,6 +439,7 @@ fn claims(claims: &[CheckedClaim]) -> Table {
             Cell::figure(claim.published.clone(), claim.published.clone()),
             Cell::figure(digits(claim.simulated), claim.simulated),
             Cell::words(claim.unit.clone()),
+            Cell::words(claim.basis.word()),
             Cell::words(verdict).tone(tone),
         ]
     });
@@ -406,6 +448,7 @@ fn claims(claims: &[CheckedClaim]) -> Table {
         ("published", "published"),
         ("simulated", "simulated"),
         ("unit", "unit"),
+        ("basis", "basis"),
         ("verdict", "verdict"),
     ];
     Table::new("claims-table", "Claims, each checked", &columns, rows.collect())
@@ -413,20 +456,82 @@ fn claims(claims: &[CheckedClaim]) -> Table {
 
 fn alternatives(report: &Report) -> Table {
     let s = &report.summary;
-    let row = |id: &str, what: &str, cells: usize, mean: f64, most: f64| {
+    let row = |id: &str, what: &str, cells: usize, [mean, most]: [f64; 2], ours: Option<Ours>| {
+        let ours = ours.map_or(Cell::empty(), |ours| {
+            let cell = Cell::figure(percent(ours.mean_abs_error), ours.mean_abs_error).tone(tone(ours.mean_abs_error));
+            if ours.wins { cell } else { cell.note("worse than the rule") }
+        });
         vec![
             Cell::words(what).note(id),
             Cell::figure(if cells == 0 { String::new() } else { cells.to_string() }, cells),
             Cell::figure(percent(mean), mean).tone(tone(mean)),
             Cell::figure(percent(most), most).tone(tone(most)),
+            ours,
         ]
     };
-    let own = row("this model", "this model on the main table", s.cells, s.mean_abs_error, s.max_abs_error);
-    let others =
-        report.alternatives.iter().map(|a| row(&a.id, &a.what, a.cells.len(), a.mean_abs_error, a.max_abs_error));
-    let columns =
-        [("reading", "reading"), ("cells", "cells"), ("mean error", "mean_abs_error"), ("largest", "max_abs_error")];
+    let errors = [s.mean_abs_error, s.max_abs_error].map(|error| error.unwrap_or(0.0));
+    let own = row("this model", "this model on the main table", s.cells, errors, None);
+    let others = report
+        .alternatives
+        .iter()
+        .map(|a| row(&a.id, &a.what, a.cells.len(), [a.mean_abs_error, a.max_abs_error], a.ours));
+    let columns = [
+        ("reading", "reading"),
+        ("cells", "cells"),
+        ("mean error", "mean_abs_error"),
+        ("largest", "max_abs_error"),
+        ("this model there", "mean_abs_error_ours"),
+    ];
     Table::new("alternatives-table", "Other readings", &columns, std::iter::once(own).chain(others).collect())
+}
+
+/// What was forecast, beside what is simulated now; nothing where nothing was.
+fn forecasts(report: &Report) -> Option<Section> {
+    let row = |what: String, unit: &str, forecast: &Forecast, now: Option<f64>, published: Cell| {
+        let verdict = match forecast {
+            Forecast { in_time: false, .. } => Cell::words("came too late").tone(Tone::Poor),
+            Forecast { stands: false, .. } => Cell::words("no longer stands").tone(Tone::Poor),
+            Forecast { .. } => Cell::words("stands").tone(Tone::Good),
+        };
+        let numbers = if forecast.same_machine { "the same" } else { "others now" };
+        vec![
+            Cell::words(what),
+            Cell::figure(digits(forecast.simulated), forecast.simulated),
+            now.map_or(Cell::empty(), |now| Cell::figure(digits(now), now)),
+            published,
+            Cell::words(unit),
+            Cell::words(numbers).note(forecast.machine.clone()),
+            verdict,
+        ]
+    };
+    let cells = report.tables.iter().flat_map(|table| table.cells.iter().map(move |cell| (table, cell)));
+    let cells = cells.filter_map(|(table, cell)| {
+        let what: Vec<String> = cell.key.values().map(plain).collect();
+        let published = cell.published.map_or(Cell::words("not yet"), |known| Cell::figure(digits(known), known));
+        let what = format!("{}: {}", table.id, what.join(", "));
+        Some(row(what, &table.unit, cell.forecast.as_ref()?, cell.simulated, published))
+    });
+    let claims = report.claims.iter().filter_map(|claim| {
+        let published = Cell::words(if claim.published.is_empty() { "not yet" } else { claim.published.as_str() });
+        Some(row(claim.id.clone(), &claim.unit, claim.forecast.as_ref()?, Some(claim.simulated), published))
+    });
+    let rows: Vec<Vec<Cell>> = cells.chain(claims).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let columns = [
+        ("cell", "cell"),
+        ("forecast", "forecast"),
+        ("simulated now", "simulated"),
+        ("published", "published"),
+        ("unit", "unit"),
+        ("the machine's numbers", "machine"),
+        ("verdict", "verdict"),
+    ];
+    let about = "What was simulated and committed before the published figure was in view. A forecast stands where the same \
+                 figure is simulated now, as far as it was printed; only then the cell is called predicted.";
+    let table = Table::new("forecasts-table", "Forecasts", &columns, rows);
+    Some(Section::new("forecasts", "Forecasts").words(about).block(Block::Table(table)))
 }
 
 /// Mechanisms switched off and numbers moved, against the model as it is.
@@ -502,16 +607,16 @@ fn changes(id: &str, title: &str, now: &Changed, changed: &[Changed], all: &[Cha
     let row = |change: &Changed| {
         let figure = |share: f64| Cell::figure(format!("{:.2} %", 100.0 * share), share);
         vec![
-            Cell::words(change.what.clone()),
+            Cell::words(change.what.clone()).note(if change.counts_as_fitted { "counts as fitted" } else { "" }),
             figure(change.mean_abs_error),
-            figure(change.mean_abs_error_predicted),
+            figure(change.mean_abs_error_not_fitted),
             figure(change.max_abs_error),
         ]
     };
     let columns = [
         ("change", "change"),
         ("mean error", "mean_abs_error"),
-        ("of predicted cells", "mean_abs_error_predicted"),
+        ("of cells not fitted", "mean_abs_error_not_fitted"),
         ("largest", "max_abs_error"),
     ];
     Figure {
@@ -570,9 +675,10 @@ pub(crate) fn parameter_table(basis: &str, caption: &str, parameters: &[&Paramet
 /// What the words mean.
 fn reading(report: &Report) -> Section {
     let words = [
-        "Fitted: at least one number of the model was chosen with this cell in view. Predicted: none was, and the model \
-         was not given it. Input: the model was given it; it proves nothing. Fitted and predicted cells are never added \
-         up into one claim.",
+        "Fitted: at least one number of the model was chosen by this cell. Seen: none was, and the model was not given it; \
+         but it was in view when numbers and mechanisms were chosen. Predicted: a forecast was committed before the \
+         figure was in view, and still stands. Input: the model was given it; it proves nothing. Cells of different \
+         labels are never added up into one claim.",
         "An error is simulated over published, less 1: + is too high. Within 5 % is good here because publications of \
          measurements seldom claim more.",
     ];

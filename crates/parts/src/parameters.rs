@@ -4,7 +4,7 @@
 //! What was not pulled is an unknown key; what is not there is a missing one. No default exists:
 //! a number that is nowhere in the data cannot be in a result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
@@ -159,10 +159,37 @@ pub struct Parameters {
     pub entries: BTreeMap<String, Entry>,
     /// Where the part (or the row) was written, for errors about what is missing.
     pub place: Place,
-    /// Keys a `Spec` has pulled so far.
-    pulled: Vec<String>,
+    /// What a `Spec` has pulled so far.
+    pulled: Pulled,
     /// Who wants to know what is pulled, and as what.
     asked: Option<Asked>,
+}
+
+/// What was pulled from these parameters, and not from copies of them.
+#[derive(Debug, Default)]
+struct Pulled(Asked);
+
+impl Clone for Pulled {
+    fn clone(&self) -> Self {
+        Pulled::default()
+    }
+}
+
+impl PartialEq for Pulled {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Something that no `Spec` has pulled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// The key, or `table[row].column`.
+    pub path: String,
+    /// What it may be called instead: the keys, or the columns of that table, that are known.
+    pub known: Vec<String>,
+    /// Where it was written.
+    pub place: Place,
 }
 
 /// What a `Spec` pulls from parameters and from the rows of their tables, in the kind of quantity that it needs.
@@ -238,8 +265,7 @@ impl Parameters {
     }
 
     fn pull(&mut self, key: &str, quantity: Quantity, expected: &str) -> Result<(Value, Place), SpecError> {
-        self.pulled.push(key.to_string());
-        if let Some(asked) = &self.asked {
+        for asked in self.asked.iter().chain([&self.pulled.0]) {
             asked.note(key, quantity);
         }
         match self.entries.get(key) {
@@ -272,12 +298,13 @@ impl Parameters {
     pull!(/// The rows of a table.
         rows, Rows, Vec<Parameters>, "a table: a list of { … } rows");
 
-    /// A value; who listens to the table listens to its rows.
+    /// A value; what is pulled from its rows is noted with the table.
     fn heard(&self, key: &str, value: &Value) -> Value {
         let mut value = value.clone();
-        if let (Some(asked), Value::Rows(rows)) = (&self.asked, &mut value) {
+        if let Value::Rows(rows) = &mut value {
             for (index, row) in rows.iter_mut().enumerate() {
-                row.asked = Some(asked.of_row(key, index));
+                row.asked = self.asked.as_ref().map(|asked| asked.of_row(key, index));
+                row.pulled = Pulled(self.pulled.0.of_row(key, index));
             }
         }
         value
@@ -298,14 +325,33 @@ impl Parameters {
         }
     }
 
-    /// Keys that no `Spec` pulled (unknown to the part), with their places, and all keys it knows.
-    pub fn unknown(&self) -> (Vec<(&str, Place)>, &[String]) {
-        let unknown = self
-            .entries
-            .iter()
-            .filter(|(key, _)| !self.pulled.iter().any(|p| p == *key))
-            .map(|(key, entry)| (key.as_str(), entry.place))
-            .collect();
-        (unknown, &self.pulled)
+    /// What no `Spec` has pulled: keys, and columns of tables of which rows were pulled.
+    pub fn unknown(&self) -> Vec<Unknown> {
+        let pulled: BTreeSet<String> = self.pulled.0.list().into_iter().map(|(path, _)| path).collect();
+        let mut unknown = Vec::new();
+        self.unknown_in("", &pulled, &mut unknown);
+        unknown
     }
+
+    fn unknown_in(&self, row: &str, pulled: &BTreeSet<String>, unknown: &mut Vec<Unknown>) {
+        for (key, entry) in &self.entries {
+            let path = format!("{row}{key}");
+            if !pulled.contains(&path) {
+                unknown.push(Unknown { known: names_beside(&path, pulled), path, place: entry.place });
+            } else if let Value::Rows(rows) = &entry.value {
+                for (index, row) in rows.iter().enumerate() {
+                    row.unknown_in(&format!("{path}[{index}]."), pulled, unknown);
+                }
+            }
+        }
+    }
+}
+
+/// The names that were pulled where a path is: keys of a part, or columns of a table, of whatever row.
+fn names_beside(path: &str, pulled: &BTreeSet<String>) -> Vec<String> {
+    let table = |path: &str| path.rfind("].").map(|end| path[..path[..end].rfind('[').unwrap_or(end)].to_string());
+    let name = |path: &str| path.rfind("].").map_or(path, |end| &path[end + 2..]).to_string();
+    let of = table(path);
+    let names: BTreeSet<String> = pulled.iter().filter(|other| table(other) == of).map(|other| name(other)).collect();
+    names.into_iter().collect()
 }

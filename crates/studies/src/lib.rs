@@ -3,6 +3,8 @@
 //! Only this crate knows published numbers. A study is a folder in `studies/`; its code here says which run
 //! answers which published cell.
 
+pub mod fitting;
+pub mod forecasts;
 mod machines;
 pub mod measure;
 pub mod myrinet;
@@ -13,7 +15,6 @@ pub mod raid_pci;
 pub mod report;
 mod robustness;
 pub mod schema;
-mod search;
 pub mod shelf;
 mod study_file;
 
@@ -31,6 +32,8 @@ pub struct Wish<'a> {
     pub trains: bool,
     /// Also move every assumed and fitted number, and switch every mechanism off, and see what becomes of the errors.
     pub sensitivity: bool,
+    /// Whether somebody wants no more than what is known by now. Fits look at it.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Is told how much is done, of how much, and what is being done. Called from several threads.
     pub progress: &'a (dyn Fn(usize, usize, &str) + Sync),
 }
@@ -44,7 +47,7 @@ pub struct Study {
     /// What it can show in pictures, besides its report.
     pub pictures: fn(&Wish) -> Result<Pictures, Failure>,
     /// Fits its parameters again and says what they would be.
-    pub fit: fn(&Wish) -> Result<Vec<report::Parameter>, Failure>,
+    pub fit: fn(&Wish) -> Result<Vec<fitting::Found>, Failure>,
 }
 
 impl Study {

@@ -37,8 +37,8 @@ const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];
 pub fn throughput(blueprint: &Blueprint, jobs: &[Job], effort: Effort) -> Result<Mean, Failure> {
     let mut rates = Vec::new();
     for seed in 1..=effort.seeds_max {
-        let options =
-            Options { seed, trains: effort.trains, until: Some(RUN_WIDER * effort.share), ..Options::default() };
+        let until = Some(RUN_WIDER * effort.share);
+        let options = Options { seed, trains: effort.trains, until, cut: true, ..Options::default() };
         rates.push(run::run(blueprint, jobs, options, None)?.rate.bytes_per_second);
         let mean = over_seeds(&rates);
         if seed >= 2 && mean.half_width <= effort.share * mean.value {
@@ -75,7 +75,7 @@ pub fn trace(blueprint: &Blueprint, jobs: &[Job], span: Time, trains: bool) -> R
         .iter()
         .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(span), time_based: true, ..job.clone() })
         .collect();
-    let options = Options { seed: 1, trains, ..Options::default() };
+    let options = Options { seed: 1, trains, cut: true, ..Options::default() };
     run::run_in(sim.clone(), blueprint, &jobs, options, Some(Box::new(phases.clone())))?;
     Ok(Trace { sim, phases })
 }

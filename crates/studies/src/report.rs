@@ -11,8 +11,39 @@ pub enum CellBasis {
     Input,
     /// A parameter was chosen by it.
     Fitted,
-    /// Neither.
+    /// Neither; but it was in view when numbers or mechanisms were chosen.
+    Seen,
+    /// A forecast was committed before it was in view, and stands. `forecasts` alone gives this label.
     Predicted,
+}
+
+impl CellBasis {
+    /// In one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            CellBasis::Input => "input",
+            CellBasis::Fitted => "fitted",
+            CellBasis::Seen => "seen",
+            CellBasis::Predicted => "predicted",
+        }
+    }
+}
+
+/// What was simulated for a cell and committed, beside what is simulated now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The simulated figure, as it was printed.
+    pub simulated: f64,
+    /// Half-width of its 95 % interval.
+    pub interval: f64,
+    /// Digest of the numbers of the machine that it was made with.
+    pub machine: String,
+    /// Whether the machine has the same numbers now.
+    pub same_machine: bool,
+    /// Whether it was committed before the published figure was in view.
+    pub in_time: bool,
+    /// Whether what is simulated now is the same figure, as far as it was printed.
+    pub stands: bool,
 }
 
 /// One published figure beside the simulated one.
@@ -20,8 +51,8 @@ pub enum CellBasis {
 pub struct Cell {
     /// Which cell, by the columns of the study's table.
     pub key: Map<String, Value>,
-    /// As published.
-    pub published: f64,
+    /// As published; nothing where no figure is known yet.
+    pub published: Option<f64>,
     /// As simulated; nothing where it is not simulated yet.
     pub simulated: Option<f64>,
     /// simulated / published - 1.
@@ -30,12 +61,30 @@ pub struct Cell {
     pub basis: CellBasis,
     /// 95 % interval of the simulated value: its half-width, in the cell's unit.
     pub interval: f64,
+    /// What it only repeats: the same figure, published of something else. It is counted there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
+    /// What was forecast for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
+    /// Digest of the numbers of its machine.
+    #[serde(skip)]
+    pub machine: String,
 }
 
 impl Cell {
     /// A cell; the error follows.
-    pub fn new(key: Map<String, Value>, published: f64, simulated: f64, basis: CellBasis, interval: f64) -> Cell {
-        Cell { key, published, simulated: Some(simulated), error: Some(simulated / published - 1.0), basis, interval }
+    pub fn new(
+        key: Map<String, Value>,
+        published: impl Into<Option<f64>>,
+        simulated: f64,
+        basis: CellBasis,
+        interval: f64,
+    ) -> Cell {
+        let published = published.into();
+        let error = published.map(|published| simulated / published - 1.0);
+        let (repeats, forecast, machine) = (None, None, String::new());
+        Cell { key, published, simulated: Some(simulated), error, basis, interval, repeats, forecast, machine }
     }
 }
 
@@ -59,7 +108,7 @@ pub struct CheckedClaim {
     pub id: String,
     /// What is claimed, and how the model answers it.
     pub claim: String,
-    /// As published.
+    /// As published; empty where it is not known yet.
     pub published: String,
     /// As simulated.
     pub simulated: f64,
@@ -69,6 +118,19 @@ pub struct CheckedClaim {
     pub holds: bool,
     /// How it relates to the model.
     pub basis: CellBasis,
+    /// What was forecast for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
+    /// Digest of the numbers of the study's machines.
+    #[serde(skip)]
+    pub machine: String,
+}
+
+impl CheckedClaim {
+    /// Whether it could have held: it was not put in, and something is published.
+    pub fn can_hold(&self) -> bool {
+        self.basis != CellBasis::Input && !self.published.is_empty()
+    }
 }
 
 /// A number that the result rests on.
@@ -93,51 +155,90 @@ pub struct Changed {
     pub what: String,
     /// Mean absolute error over all cells afterwards.
     pub mean_abs_error: f64,
-    /// The same over the predicted ones.
-    pub mean_abs_error_predicted: f64,
+    /// The same over those that are neither input nor fitted.
+    pub mean_abs_error_not_fitted: f64,
     /// The largest.
     pub max_abs_error: f64,
+    /// An assumed number that moves the mean error by so much that it counts as fitted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counts_as_fitted: bool,
 }
 
-/// Errors in one figure each.
+/// Errors in one figure each. A cell that repeats another one is counted there.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// Cells of the main table.
+    /// Cells of the main table whose figure is published.
     pub cells: usize,
-    /// Of those, predicted.
+    /// Besides, cells that repeat others.
+    pub repeats: usize,
+    /// Besides, cells whose figure is not published yet.
+    pub awaited: usize,
+    /// Of the cells, predicted: a forecast was there first, and stands.
     pub predicted: usize,
+    /// Of the cells, neither fitted nor predicted.
+    pub seen: usize,
     /// Parameters that were fitted, choices of a unit among them.
     pub fitted_parameters: usize,
-    /// Over all cells of the main table.
-    pub mean_abs_error: f64,
+    /// Over all cells of the main table; nothing where there is none.
+    pub mean_abs_error: Option<f64>,
     /// Over the predicted ones.
-    pub mean_abs_error_predicted: f64,
+    pub mean_abs_error_predicted: Option<f64>,
+    /// Over the seen ones.
+    pub mean_abs_error_seen: Option<f64>,
     /// Over the fitted ones.
-    pub mean_abs_error_fitted: f64,
+    pub mean_abs_error_fitted: Option<f64>,
+    /// Over those that repeat others.
+    pub mean_abs_error_repeats: Option<f64>,
     /// The largest.
-    pub max_abs_error: f64,
+    pub max_abs_error: Option<f64>,
     /// Share of the cells within 5 %.
-    pub within_5_percent: f64,
+    pub within_5_percent: Option<f64>,
+}
+
+fn mean(errors: &[f64]) -> Option<f64> {
+    (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
 }
 
 impl Summary {
     /// Of the cells of a table.
     pub fn of(cells: &[Cell], fitted_parameters: usize) -> Summary {
-        let errors = |basis: &dyn Fn(CellBasis) -> bool| -> Vec<f64> {
-            cells.iter().filter(|c| basis(c.basis)).filter_map(|c| c.error).map(f64::abs).collect()
+        let known = || cells.iter().filter(|cell| cell.published.is_some());
+        let counted = || known().filter(|cell| cell.repeats.is_none());
+        let errors = |basis: Option<CellBasis>| -> Vec<f64> {
+            let of = counted().filter(|cell| basis.is_none_or(|basis| cell.basis == basis));
+            of.filter_map(|cell| cell.error).map(f64::abs).collect()
         };
-        let mean = |v: &[f64]| if v.is_empty() { 0.0 } else { v.iter().sum::<f64>() / v.len() as f64 };
-        let all = errors(&|_| true);
+        let count = |basis: CellBasis| counted().filter(|cell| cell.basis == basis).count();
+        let (all, repeated) = (errors(None), known().filter(|cell| cell.repeats.is_some()));
+        let repeated: Vec<f64> = repeated.filter_map(|cell| cell.error).map(f64::abs).collect();
+        let within = all.iter().filter(|error| **error <= 0.05).count();
         Summary {
-            cells: cells.len(),
-            predicted: cells.iter().filter(|c| c.basis == CellBasis::Predicted).count(),
+            cells: counted().count(),
+            repeats: known().count() - counted().count(),
+            awaited: cells.len() - known().count(),
+            predicted: count(CellBasis::Predicted),
+            seen: count(CellBasis::Seen),
             fitted_parameters,
             mean_abs_error: mean(&all),
-            mean_abs_error_predicted: mean(&errors(&|b| b == CellBasis::Predicted)),
-            mean_abs_error_fitted: mean(&errors(&|b| b == CellBasis::Fitted)),
-            max_abs_error: all.iter().copied().fold(0.0, f64::max),
-            within_5_percent: all.iter().filter(|e| **e <= 0.05).count() as f64 / all.len().max(1) as f64,
+            mean_abs_error_predicted: mean(&errors(Some(CellBasis::Predicted))),
+            mean_abs_error_seen: mean(&errors(Some(CellBasis::Seen))),
+            mean_abs_error_fitted: mean(&errors(Some(CellBasis::Fitted))),
+            mean_abs_error_repeats: mean(&repeated),
+            max_abs_error: all.iter().copied().reduce(f64::max),
+            within_5_percent: (!all.is_empty()).then(|| within as f64 / all.len() as f64),
         }
+    }
+
+    /// Mean error over all cells, over those neither fitted nor given, and the largest.
+    pub fn errors_of(cells: &[Cell]) -> [f64; 3] {
+        let of = |chosen: &dyn Fn(&Cell) -> bool| -> Vec<f64> {
+            let of = cells.iter().filter(|cell| cell.repeats.is_none() && chosen(cell));
+            of.filter_map(|cell| cell.error).map(f64::abs).collect()
+        };
+        let all = of(&|_| true);
+        let not_fitted = of(&|cell| matches!(cell.basis, CellBasis::Seen | CellBasis::Predicted));
+        let [all_mean, not_fitted] = [&all, &not_fitted].map(|errors| mean(errors).unwrap_or(0.0));
+        [all_mean, not_fitted, all.iter().copied().fold(0.0, f64::max)]
     }
 }
 
@@ -154,16 +255,44 @@ pub struct Alternative {
     pub max_abs_error: f64,
     /// The cells, where they differ from those in `tables`.
     pub cells: Vec<Cell>,
+    /// Of a null model: this model on the same cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ours: Option<Ours>,
+}
+
+/// This model beside a null model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ours {
+    /// Mean absolute error.
+    pub mean_abs_error: f64,
+    /// Largest error.
+    pub max_abs_error: f64,
+    /// Whether the mean is below that of the null model.
+    pub wins: bool,
 }
 
 impl Alternative {
     /// The errors follow from the cells.
     pub fn of(id: &str, what: String, cells: Vec<Cell>) -> Alternative {
-        let errors: Vec<f64> = cells.iter().filter_map(|c| c.error).map(f64::abs).collect();
-        let mean_abs_error = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
-        let max_abs_error = errors.iter().copied().fold(0.0, f64::max);
-        Alternative { id: id.into(), what, mean_abs_error, max_abs_error, cells }
+        let [mean_abs_error, max_abs_error] = errors(&cells);
+        Alternative { id: id.into(), what, mean_abs_error, max_abs_error, cells, ours: None }
     }
+
+    /// What a simple rule guesses, and what this model says of the same cells.
+    pub fn null_model(id: &str, rule: &str, guessed: Vec<Cell>, ours: &[Cell]) -> Alternative {
+        let null = Alternative::of(id, format!("null model: {rule}"), guessed);
+        let [mean_abs_error, max_abs_error] = errors(ours);
+        Alternative {
+            ours: Some(Ours { mean_abs_error, max_abs_error, wins: mean_abs_error < null.mean_abs_error }),
+            ..null
+        }
+    }
+}
+
+/// Of cells: the mean error and the largest.
+fn errors(cells: &[Cell]) -> [f64; 2] {
+    let errors: Vec<f64> = cells.iter().filter_map(|c| c.error).map(f64::abs).collect();
+    [mean(&errors).unwrap_or(0.0), errors.iter().copied().fold(0.0, f64::max)]
 }
 
 /// A reproduction.

@@ -2,31 +2,83 @@
 
 use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
-use hopscope_parts::parameters::{Basis, Value};
+use hopscope_parts::parameters::{Basis, Entry, Value};
 
 use crate::Wish;
-use crate::machines::{Machines, describe};
-use crate::report::{Changed, Summary};
-use crate::search::scaled;
+use crate::fitting::{Bench, WORKLOAD, scaled};
+use crate::machines::{Fitted, describe};
+use crate::report::{Cell, Changed, Summary};
 use crate::study_file;
 
-/// Ablations and sensitivity. The first row of each is the model as it is, at the same effort. `errors` runs the study
-/// on changed machines and, where given, with so many requests in flight.
-pub(crate) fn shake(
+/// An assumed number that moves the mean error by more than this counts as fitted.
+const POINTS_MAX: f64 = 0.003;
+
+/// A number that is moved.
+enum Moved {
+    /// Of parts: one that is fitted is moved wherever it stands.
+    Fitted(Fitted),
+    Assumed(String, String, Entry),
+    /// The study's own.
+    Workload(String, Value, String, bool),
+}
+
+impl Moved {
+    fn name(&self) -> String {
+        match self {
+            Moved::Fitted(number) => number.name(),
+            Moved::Assumed(part, key, _) => format!("{part} {key}"),
+            Moved::Workload(name, ..) => format!("{WORKLOAD} {name}"),
+        }
+    }
+
+    fn value(&self) -> (&Value, &str) {
+        match self {
+            Moved::Fitted(Fitted { entry, .. }) | Moved::Assumed(_, _, entry) => (&entry.value, &entry.written),
+            Moved::Workload(_, value, written, _) => (value, written),
+        }
+    }
+
+    fn is_fitted(&self) -> bool {
+        matches!(self, Moved::Fitted(_) | Moved::Workload(_, _, _, true))
+    }
+
+    fn apply<B: Bench>(&self, study: &str, bench: &mut B, value: &Value) -> Result<(), Failure> {
+        match self {
+            Moved::Fitted(number) => bench.machines().set_fitted(study, number, value)?,
+            Moved::Assumed(part, key, _) => bench.machines().set(part, key, value, &describe(value))?,
+            Moved::Workload(name, ..) => bench.set(name, value),
+        }
+        Ok(())
+    }
+}
+
+/// Every number that is moved. Choices have no tenth.
+fn movable<B: Bench>(study: &str, bench: &mut B) -> Vec<Moved> {
+    let fitted = bench.machines().fitted(study).into_iter();
+    let fitted = fitted.filter(|number| !matches!(number.entry.value, Value::Text(_))).map(Moved::Fitted);
+    let numbers = bench.machines().numbers().into_iter();
+    let assumed = numbers.filter(|(_, entry)| matches!(entry.basis, Basis::Assumed(_)));
+    let assumed = assumed.map(|((part, key), entry)| Moved::Assumed(part, key, entry));
+    let own = study_file::read(study).numbers.into_iter().filter_map(|(name, number)| {
+        let value = quantity::parse(&number.value).ok()?;
+        number.values.is_empty().then(|| Moved::Workload(name, value, number.value, number.fitted.is_some()))
+    });
+    fitted.chain(assumed).chain(own).collect()
+}
+
+/// Ablations and sensitivity. The first row of each is the model as it is, at the same effort. `run` answers the main
+/// table on a changed study and, where given, with so many requests in flight.
+pub(crate) fn shake<B: Bench>(
     study: &str,
-    machines: &Machines,
+    bench: &B,
     wish: &Wish,
-    errors: impl Fn(&Machines, Option<u64>) -> Result<Summary, Failure>,
+    run: impl Fn(&B, Option<u64>) -> Result<Vec<Cell>, Failure>,
 ) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    let after = |machines: &Machines, depth: Option<u64>, what: String| {
-        let Summary { mean_abs_error, mean_abs_error_predicted, max_abs_error, .. } = errors(machines, depth)?;
-        Ok(Changed { what, mean_abs_error, mean_abs_error_predicted, max_abs_error })
+    let after = |bench: &B, depth: Option<u64>, what: String| {
+        let [mean_abs_error, mean_abs_error_not_fitted, max_abs_error] = Summary::errors_of(&run(bench, depth)?);
+        Ok(Changed { what, mean_abs_error, mean_abs_error_not_fitted, max_abs_error, counts_as_fitted: false })
     };
-    let movable: Vec<_> = machines
-        .numbers()
-        .into_iter()
-        .filter(|(_, entry)| matches!(entry.basis, Basis::Fitted(_) | Basis::Assumed(_)))
-        .collect();
+    let movable = movable(study, &mut bench.clone());
     let switches = study_file::read(study).ablation;
     let total = 1 + switches.len() + 2 * movable.len();
     let mut done = 0;
@@ -34,27 +86,38 @@ pub(crate) fn shake(
         done += 1;
         (wish.progress)(done, total, what);
     };
-    let plain = after(machines, None, "as it is".into())?;
+    let plain = after(bench, None, "as it is".into())?;
     progress("as it is");
+    let now = plain.mean_abs_error;
     let (mut ablations, mut sensitivity) = (vec![plain.clone()], vec![plain]);
     for switch in switches {
-        let mut changed = machines.clone();
+        if (wish.stop)() {
+            return Ok((ablations, sensitivity));
+        }
+        let mut changed = bench.clone();
         for (part, key, text) in &switch.set {
             let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
-            changed.set(part, key, &value, text)?;
+            changed.machines().set(part, key, &value, text)?;
         }
         ablations.push(after(&changed, switch.depth, switch.what.clone())?);
         progress(&switch.what);
     }
-    for ((part, key), entry) in movable {
+    for number in movable {
         for factor in [0.9, 1.1] {
-            let mut changed = machines.clone();
-            let value = scaled(&entry.value, factor);
-            changed.set(&part, &key, &value, &describe(&value))?;
-            let what = format!("{part} {key}: {} instead of {}", describe(&value), entry.written);
+            if (wish.stop)() {
+                return Ok((ablations, sensitivity));
+            }
+            let mut changed = bench.clone();
+            let (value, written) = number.value();
+            let value = scaled(value, factor);
+            number.apply(study, &mut changed, &value)?;
+            let what = format!("{}: {} instead of {written}", number.name(), describe(&value));
             // A value that the part refuses (a skew longer than a track) is outside what can be built.
             match after(&changed, None, what.clone()) {
-                Ok(row) => sensitivity.push(row),
+                Ok(row) => {
+                    let counts_as_fitted = !number.is_fitted() && (row.mean_abs_error - now).abs() > POINTS_MAX;
+                    sensitivity.push(Changed { counts_as_fitted, ..row });
+                }
                 Err(Failure::Input(_)) => {}
                 Err(defect) => return Err(defect),
             }

@@ -6,6 +6,7 @@ use hopscope_machine::schema::{DIALECT, Schema};
 use schemars::schema_for;
 use serde_json::{Value, json};
 
+use crate::fitting::WORKLOAD;
 use crate::study_file::StudyFile;
 
 /// The schema of this crate's files.
@@ -24,7 +25,8 @@ fn study(library: &Library, _: &mut Sources) -> Result<Value, Problems> {
     }
     let named = |names: Vec<&str>| json!({ "type": "string", "enum": names });
     schema["properties"]["systems"]["additionalProperties"] = named(library.systems().collect());
-    schema["$defs"]["Fit"]["properties"]["part"]["enum"] = named(library.parts().collect())["enum"].clone();
+    let parts = named(library.parts().chain([WORKLOAD]).collect());
+    schema["$defs"]["Fit"]["properties"]["part"]["enum"] = parts["enum"].clone();
     Ok(schema)
 }
 
@@ -60,7 +62,7 @@ mod tests {
             ("\"32 MiB\"", "\"32\"", "/numbers/random_span/value"),
             ("\"32 MiB\", fitted", "\"32 MiB\", fited", "/numbers/random_span"),
             ("[\"1 MiB\", \"128 MiB\"]", "[1, 128]", "/numbers/random_span/range/0"),
-            ("part = \"disk/", "part = \"dsk/", "/fit/0/part"),
+            ("part = \"disk/", "part = \"dsk/", "/fit/2/part"),
             ("keys = [", "kys = [", "/fit/0"),
             ("\"hold_acknowledge\", ", "", "/ablation/0/set/0"),
             ("depth = 1", "depth = \"1\"", "/ablation/15/depth"),

@@ -13,6 +13,11 @@ pub fn text(study: &str, file: &str) -> &'static str {
     SHELF.get_file(&path).and_then(|f| f.contents_utf8()).unwrap_or_else(|| panic!("{path} ships with the program"))
 }
 
+/// A file of a study, if there is one.
+pub fn text_if_there(study: &str, file: &str) -> Option<&'static str> {
+    SHELF.get_file(format!("{study}/{file}")).and_then(|file| file.contents_utf8())
+}
+
 /// The rows of a table, by column name.
 pub fn rows<T: for<'de> Deserialize<'de>>(study: &str, file: &str) -> Vec<T> {
     let mut reader = csv::Reader::from_reader(text(study, file).as_bytes());
@@ -27,7 +32,7 @@ pub struct Claim {
     pub id: String,
     /// What is claimed.
     pub claim: String,
-    /// The published value, as printed.
+    /// The published value, as printed; empty where it is not known yet.
     pub value: String,
     /// Its unit.
     pub unit: String,
@@ -41,18 +46,30 @@ pub struct Claim {
     pub basis_at_best: String,
 }
 
+/// The claim of a study.
+pub(crate) fn claim(study: &str, id: &str) -> Claim {
+    let claims: Vec<Claim> = rows(study, "claims.csv");
+    claims.into_iter().find(|claim| claim.id == id).unwrap_or_else(|| panic!("studies/{study}/claims.csv: no {id}"))
+}
+
 impl Claim {
     /// Compares it with what was simulated, `how` in words. What was put in does not count as holding.
     pub(crate) fn check(self, simulated: f64, how: &str) -> CheckedClaim {
         let basis = match self.basis_at_best.as_str() {
             "input" => CellBasis::Input,
             "fitted" => CellBasis::Fitted,
-            _ => CellBasis::Predicted,
+            _ => CellBasis::Seen,
         };
         let holds = basis != CellBasis::Input
             && self.low.is_some_and(|low| low <= simulated)
             && self.high.is_some_and(|high| simulated <= high);
         let claim = format!("{} ({how})", self.claim);
-        CheckedClaim { id: self.id, claim, published: self.value, simulated, unit: self.unit, holds, basis }
+        let (published, unit, forecast, machine) = (self.value, self.unit, None, String::new());
+        CheckedClaim { id: self.id, claim, published, simulated, unit, holds, basis, forecast, machine }
+    }
+
+    /// The published value, where it is a number.
+    pub(crate) fn number(&self) -> f64 {
+        self.value.parse().unwrap_or_else(|_| panic!("claim {}: {} is no number", self.id, self.value))
     }
 }

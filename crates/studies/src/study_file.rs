@@ -15,6 +15,14 @@ pub(crate) struct StudyFile {
     pub(crate) title: String,
     /// How accurate the publication says that its table is.
     pub(crate) accuracy: Option<Accuracy>,
+    /// Since when the published figures are in view.
+    #[serde(default)]
+    pub(crate) published: Vec<Published>,
+    /// When the forecasts in `forecast.csv` were committed.
+    pub(crate) forecast: Option<Forecast>,
+    /// Cells that only repeat others.
+    #[serde(default)]
+    pub(crate) repeat: Vec<Repeat>,
     /// The machines, by what the study calls them.
     pub(crate) systems: BTreeMap<String, String>,
     /// Numbers of the workload.
@@ -37,6 +45,53 @@ pub(crate) struct Accuracy {
     pub(crate) source: String,
 }
 
+/// Since when the published figures of some tables are in view: in what the study was made from, or in this
+/// repository, whichever came first. Tables of which no entry speaks have no published figures yet.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    /// The tables, `claims` among them; all of them where there is no list.
+    #[serde(default)]
+    pub(crate) tables: Vec<String>,
+    /// When, as `2026-11-21 08:06 UTC`.
+    #[schemars(regex(pattern = r"^\d{4}-\d\d-\d\d \d\d:\d\d UTC$"))]
+    pub(crate) since: String,
+    /// The commit that brought them here.
+    #[allow(dead_code, reason = "for readers of the file, and a test that looks it up in the history")]
+    #[schemars(regex(pattern = r"^[0-9a-f]{7,40}$"))]
+    pub(crate) commit: String,
+}
+
+/// When a study's forecasts were committed. Written when the published figures come, by the commit that brings them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Forecast {
+    /// When, as `2026-11-21 08:06 UTC`.
+    #[schemars(regex(pattern = r"^\d{4}-\d\d-\d\d \d\d:\d\d UTC$"))]
+    pub(crate) committed: String,
+    /// The commit. `forecast.csv` is unchanged since.
+    #[allow(dead_code, reason = "for readers of the file, and a test that looks it up in the history")]
+    #[schemars(regex(pattern = r"^[0-9a-f]{7,40}$"))]
+    pub(crate) commit: String,
+}
+
+/// Cells that only repeat others: they count once.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Repeat {
+    /// The table.
+    pub(crate) table: String,
+    /// The column that tells them apart.
+    pub(crate) column: String,
+    /// What the repeating cells have there.
+    pub(crate) value: String,
+    /// What the repeated cells have there.
+    pub(crate) of: String,
+    /// Why they are no figures of their own.
+    #[allow(dead_code, reason = "for readers of the file")]
+    pub(crate) because: String,
+}
+
 /// A number of the study itself: fitted or assumed.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -52,13 +107,19 @@ pub(crate) struct Number {
     #[serde(default)]
     #[schemars(schema_with = "range_of_quantities")]
     pub(crate) range: Vec<String>,
+    /// The only values that it can have, instead of a range.
+    #[serde(default)]
+    #[schemars(schema_with = "list_of_quantities")]
+    pub(crate) values: Vec<String>,
 }
 
-/// Numbers of a part that a fit may move.
+/// Fitted numbers, and the cells that they are fitted to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fit {
-    /// A part file.
+    /// The cells, by the study's word for them. Entries with the same cells that follow each other are fitted together.
+    pub(crate) cells: String,
+    /// A part file, or `workload` for the study's own numbers.
     pub(crate) part: String,
     /// Its numbers, in the order in which they are moved.
     pub(crate) keys: Vec<String>,
@@ -83,6 +144,10 @@ fn any_quantity(_: &mut SchemaGenerator) -> Schema {
 
 fn range_of_quantities(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": any_quantity(generator), "minItems": 2, "maxItems": 2 })
+}
+
+fn list_of_quantities(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": any_quantity(generator), "minItems": 2 })
 }
 
 /// What the file of a study says.

@@ -1,20 +1,25 @@
-//! `hopscope fit`: what would a study's fitted numbers be, if they were fitted again?
+//! `hopscope fit`: what would those numbers of a study be that it lets move, if they were fitted again?
+
+use std::sync::atomic::Ordering;
 
 use hopscope_studies::Wish;
+use hopscope_studies::fitting::Found;
+use hopscope_studies::report::Parameter;
 use serde_json::json;
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, INTERRUPTED, Refusal, SUCCESS};
 use crate::inputs::{Data, reading};
+use crate::interrupts;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::table;
+use crate::tables::{bold, table};
 
 const EXAMPLES: &str = "\
 Examples:
   hopscope fit piix4e
   hopscope fit piix4e --data my-data --json";
 
-/// Fit a study's parameters again and show what they would be
+/// Fit a study's numbers again and show them; Ctrl-C shows what is found so far
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -35,12 +40,30 @@ impl Args {
         let (library, sources) = reading(|_| self.data.library())?;
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
-        let wish = Wish { library: &library, trains: true, sensitivity: false, progress: &progress };
+        let noticed = interrupts::noticed();
+        let stop = || noticed.load(Ordering::Relaxed);
+        let wish = Wish { library: &library, trains: true, sensitivity: false, stop: &stop, progress: &progress };
         let found = (study.fit)(&wish).map_err(|failure| Refusal::of_run(failure, sources))?;
-        if self.json {
-            return Ok(Answer::json(&json!({ "study": study.id, "parameters": found })));
-        }
-        let rows = found.into_iter().map(|p| vec![p.name.replace(' ', "\n"), p.value, p.range, p.from]);
-        Ok(Answer::text(table(&["number", "value", "plausible", "from"], 2, rows)))
+        let code = if stop() { INTERRUPTED } else { SUCCESS };
+        let answer = if self.json {
+            Answer::json(&json!({ "study": study.id, "searches": found }))
+        } else {
+            Answer::text(found.iter().map(one).collect::<Vec<_>>().join("\n"))
+        };
+        Ok(Answer { code, ..answer })
     }
+}
+
+/// What one search found.
+fn one(found: &Found) -> String {
+    let heading = format!(
+        "By {}: mean error {:.3} %, {:.3} before; {} trials, {}",
+        found.cells,
+        100.0 * found.mean_abs_error,
+        100.0 * found.mean_abs_error_before,
+        found.trials,
+        found.ended.words()
+    );
+    let row = |p: &Parameter| vec![p.name.replacen(' ', "\n", 1), p.value.clone(), p.range.clone(), p.from.clone()];
+    bold(&heading) + "\n" + &table(&["number", "value", "plausible", "from"], 2, found.parameters.iter().map(row))
 }

@@ -14,7 +14,8 @@ use crate::written::{self, Inputs};
 const EXAMPLES: &str = "\
 Examples:
   hopscope import disksim barracuda.diskspecs -o my-disk.toml
-  hopscope import disksim atlas10k.diskspecs atlas10k.model atlas10k.seek";
+  hopscope import disksim atlas10k.diskspecs atlas10k.model atlas10k.seek
+  hopscope import disksim hp_c2490a.parv";
 
 /// Turn data of other programs into part files
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ pub struct Args {
 /// Whose data.
 #[derive(clap::Subcommand)]
 enum From {
-    /// A drive of DiskSim's: its .diskspecs, .model and .seek files
+    /// A drive of DiskSim's: its .diskspecs or .parv, .model and .seek files
     Disksim(Disksim),
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hopscope_kernel::Time;
 use hopscope_machine::problem::{Problem, Problems};
-use hopscope_machine::replay::{self, Format, Only, Options, Refused, Replayed, Responses, Trace};
+use hopscope_machine::replay::{self, Format, Gaps, Only, Options, Refused, Replayed, Responses, Told, Trace};
 
 use hopscope_pages::replay as replay_page;
 
@@ -27,7 +27,9 @@ Examples:
   blkparse -i sda | hopscope replay - my-machine.toml
 
 Formats, told by the first lines unless --format names one:
-  disksim-validation  R|W Hit|Miss BLOCK BLOCKS RESPONSE_US GAP_US; each request follows the end of the one before
+  disksim-validation  R|W Hit|Miss|Doub|Trip BLOCK BLOCKS RESPONSE_US GAP_US; each request follows the end of the
+                      one before. Gaps lie before a request (since-last) or after it (until-next: the HP, DEC and
+                      Seagate 41601 traces); the platter's turns tell which, or --gaps does
   disksim-ascii       TIME_MS DEVICE BLOCK BLOCKS FLAGS; bit 0 of the flags is a read
   spc                 ASU,LBA,BYTES,R|W,SECONDS
   msr                 TICKS,HOST,DISK,Read|Write,OFFSET,BYTES,RESPONSE_TICKS; a tick is 100 ns
@@ -51,6 +53,9 @@ pub struct Args {
     /// Which of the trace's devices are played: a number, or all, as if they were one
     #[arg(long, value_name = "N", value_parser = only)]
     device: Option<Only>,
+    /// What a gap lies between, where the trace does not tell: since-last or until-next
+    #[arg(long, value_name = "WHICH", value_parser = gaps)]
+    gaps: Option<Gaps>,
     /// The part to play it on, instead of the system's default device
     #[arg(long, value_name = "PART")]
     on: Option<String>,
@@ -81,6 +86,11 @@ fn format(text: &str) -> Result<Format, String> {
     found.ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
+fn gaps(text: &str) -> Result<Gaps, String> {
+    let found = Gaps::ALL.into_iter().find(|gaps| gaps.word() == text);
+    found.ok_or_else(|| format!("expected {}", Gaps::ALL.map(Gaps::word).join(" or ")))
+}
+
 fn only(text: &str) -> Result<Only, String> {
     match text.split_once(',') {
         _ if text == "all" => Ok(Only::All),
@@ -107,7 +117,7 @@ impl Args {
         })?;
         let (input, length) = open(&self.trace)?;
         let name = if self.trace == "-" { "standard input" } else { &self.trace };
-        let trace = Trace { name: name.to_string(), input, format: self.format, only: self.device };
+        let trace = Trace { name: name.to_string(), input, format: self.format, only: self.device, gaps: self.gaps };
         let options = Options { target: self.on.clone(), seed: self.seed, trains: !self.no_trains };
         let bytes = Bytes::of(length);
         doing("replaying");
@@ -171,6 +181,18 @@ fn report(name: &str, system: &str, seed: u64, replayed: &Replayed, wall: Option
     let [reads, writes] = figures.requests;
     let mut lines = vec![bold(&format!("{name}: {throughput}, {iops} IOPS"))];
     lines.push(format!("  {} on {} of {system}", replayed.format.word(), replayed.target));
+    if let Some((gaps, told)) = replayed.gaps {
+        let how = match told {
+            Told::Platter => "so the platter's turns say",
+            Told::Asked => "as asked",
+            Told::Nothing => "the trace does not tell; --gaps until-next is the other reading",
+        };
+        let lie = match gaps {
+            Gaps::SinceLast => "since the request before",
+            Gaps::UntilNext => "until the next request",
+        };
+        lines.push(format!("  its gaps are the time {lie}: {how}"));
+    }
     let (total, seconds) = (size(figures.bytes), figures.last_end.as_seconds_f64());
     lines.push(format!("  {reads} reads and {writes} writes, {total} in {seconds:.3} s simulated (seed {seed})"));
     if figures.held_back > 0 {

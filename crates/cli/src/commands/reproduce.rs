@@ -1,19 +1,25 @@
 //! `hopscope reproduce`: does the model deserve trust?
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use hopscope_machine::problem::Problem;
 use hopscope_pages::study::{self, Studied};
 use hopscope_studies::pictures::Pictures;
 use hopscope_studies::report::{
-    Alternative, Cell, CellBasis, Changed, CheckedClaim, Parameter, Report, Summary, Table,
+    Alternative, Cell, CellBasis, Changed, CheckedClaim, Forecast, Parameter, Report, Table,
 };
-use hopscope_studies::{Study, Wish};
+use hopscope_studies::{Study, Wish, forecasts};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{Data, reading};
+use crate::interrupts;
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, close_table, digits, table};
+use crate::tables::{bold, close_table, digits, table, wrapped};
 use crate::written::Inputs;
 
 const EXAMPLES: &str = "\
@@ -21,7 +27,11 @@ Examples:
   hopscope reproduce piix4e
   hopscope reproduce piix4e --sensitivity
   hopscope reproduce piix4e --html piix4e.html --svg figures --csv tables
-  hopscope reproduce --json > studies.json";
+  hopscope reproduce --json > studies.json
+
+A forecast is worth something only if it is committed before the published
+figure is in view: studies/STUDY/forecast.csv, then the figure.
+  hopscope reproduce STUDY --forecast studies/STUDY/forecast.csv";
 
 /// Run published studies and compare cell by cell: does the model deserve trust?
 #[derive(clap::Args)]
@@ -32,9 +42,13 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
-    /// Move every assumed and fitted number by a tenth and switch every mechanism off, too (some minutes)
+    /// Move every assumed and fitted number by a tenth and switch every mechanism off, too (minutes; Ctrl-C ends it
+    /// with what is known)
     #[arg(long)]
     sensitivity: bool,
+    /// Write what is simulated for cells whose figure is not published yet, for studies/STUDY/forecast.csv
+    #[arg(long, value_name = "FILE")]
+    forecast: Option<PathBuf>,
     /// Simulate regular bursts one by one (slower, the same results)
     #[arg(long)]
     no_trains: bool,
@@ -59,11 +73,15 @@ impl Args {
             reports.push(report);
             pictures.push(shown);
         }
-        let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.basis != CellBasis::Input);
+        let complaints = match &self.forecast {
+            Some(path) => write_forecast(path, &reports)?,
+            None => String::new(),
+        };
+        let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.can_hold());
         let code = u8::from(self.strict && missed);
         let answer =
             if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
-        Ok(self.outputs.write(Answer { code, ..answer }, &inputs, || {
+        Ok(self.outputs.write(Answer { code, complaints, ..answer }, &inputs, || {
             let studied = |((study, report), pictures)| Studied { report, pictures, source: Study::source(study) };
             let studied: Vec<Studied> = studies.iter().copied().zip(&reports).zip(&pictures).map(studied).collect();
             study::page(&studied, &self.command())
@@ -83,8 +101,10 @@ impl Args {
         let (library, sources) = reading(|_| self.data.library())?;
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
-        let wish =
-            Wish { library: &library, trains: !self.no_trains, sensitivity: self.sensitivity, progress: &progress };
+        let noticed = self.sensitivity.then(interrupts::noticed);
+        let stop = || noticed.is_some_and(|noticed| noticed.load(Ordering::Relaxed));
+        let (trains, sensitivity) = (!self.no_trains, self.sensitivity);
+        let wish = Wish { library: &library, trains, sensitivity, stop: &stop, progress: &progress };
         let report = (study.reproduce)(&wish);
         let shown = if self.outputs.wanted() {
             report.and_then(|r| Ok((r, (study.pictures)(&wish)?)))
@@ -92,6 +112,24 @@ impl Args {
             report.map(|r| (r, Pictures::default()))
         };
         shown.map_err(|failure| Refusal::of_run(failure, sources))
+    }
+}
+
+/// The forecast of one study; says how much there is to forecast.
+fn write_forecast(path: &Path, reports: &[Report]) -> Result<String, Refusal> {
+    let refuse = |title: String, help: &str| Err(Refusal::from(Problem::nowhere(title).help(help)));
+    let [report] = reports else {
+        return refuse("a forecast is of one study".into(), "write `hopscope reproduce STUDY --forecast FILE`");
+    };
+    let (text, rows) = forecasts::file(report);
+    if rows == 0 {
+        let title =
+            format!("{} has nothing left to forecast: every figure that it does not use is published", report.study);
+        return refuse(title, "a forecast is made before a figure is known; leave the figure empty in the study's CSV");
+    }
+    match fs::write(path, text) {
+        Ok(()) => Ok(format!("{rows} forecasts are in {}: commit it before the figures come\n", path.display())),
+        Err(error) => refuse(format!("cannot write {}: {error}", path.display()), "choose another file"),
     }
 }
 
@@ -104,27 +142,70 @@ fn to_json(reports: &[Report]) -> Value {
 }
 
 fn text(report: &Report) -> String {
-    let Summary { cells, predicted, fitted_parameters, .. } = report.summary;
+    bold(&format!("{}: {}", report.study, report.title)) + "\n" + &summary(report) + &details(report)
+}
+
+/// What is read first.
+fn summary(report: &Report) -> String {
     let s = &report.summary;
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let mut out = bold(&format!("{}: {}", report.study, report.title)) + "\n";
-    out += &format!(
-        "{cells} cells, {predicted} predicted: mean error {} (predicted {}, fitted {}),\n",
+    let percent = |share: Option<f64>| share.map_or("none".to_string(), |share| format!("{:.1} %", 100.0 * share));
+    let of = |count: usize, word: &str, error: Option<f64>| format!("{count} {word} ({})", percent(error));
+    let labels = [
+        of(s.predicted, "predicted", s.mean_abs_error_predicted),
+        of(s.seen, "seen", s.mean_abs_error_seen),
+        format!("fitted ({})", percent(s.mean_abs_error_fitted)),
+    ];
+    let mut out = format!(
+        "{} cells: mean error {}: {}, {}, {},\n",
+        s.cells,
         percent(s.mean_abs_error),
-        percent(s.mean_abs_error_predicted),
-        percent(s.mean_abs_error_fitted)
+        labels[0],
+        labels[1],
+        labels[2]
     );
     out += &format!(
-        "largest {}, {} within 5 %; {fitted_parameters} fitted parameters.\n",
+        "largest {}, {} within 5 %; {} fitted parameters.\n",
         percent(s.max_abs_error),
-        percent(s.within_5_percent)
+        percent(s.within_5_percent),
+        s.fitted_parameters
     );
+    if s.repeats > 0 {
+        let words = format!(
+            "{} more cells only repeat others, and are not counted: mean error {}.",
+            s.repeats,
+            percent(s.mean_abs_error_repeats)
+        );
+        out += &wrapped(&words, "");
+    }
+    if s.awaited > 0 {
+        out += &wrapped(&format!("{} more cells have no published figure yet.", s.awaited), "");
+    }
+    for null in &report.alternatives {
+        if let Some(ours) = null.ours.filter(|ours| !ours.wins) {
+            let words = format!(
+                "We lose against a {}: mean error {:.1} %, ours {:.1} %.",
+                null.what,
+                100.0 * null.mean_abs_error,
+                100.0 * ours.mean_abs_error
+            );
+            out += &wrapped(&words, "");
+        }
+    }
+    out
+}
+
+fn details(report: &Report) -> String {
+    let mut out = String::new();
     for table in &report.tables {
         out += &format!("\n{}\n", one_table(table));
     }
     out += &format!("\n{}\n{}", bold("Claims"), claims(&report.claims));
     out +=
         &format!("\n{}\n{}", bold("Other readings, and what a reader would guess"), alternatives(&report.alternatives));
+    let forecast = forecast_table(report);
+    if !forecast.is_empty() {
+        out += &format!("\n{}\n{forecast}", bold("Forecasts"));
+    }
     out += &format!("\n{}\n{}", bold("What the result rests on"), parameters(&report.parameters));
     if !report.ablations.is_empty() {
         out += &format!("\n{}\n{}", bold("Mechanisms switched off"), changes(&report.ablations));
@@ -171,20 +252,37 @@ fn figures(cell: &Cell) -> [String; 5] {
     let not_yet = || "not simulated".to_string();
     let interval = if cell.interval > 0.0 { format!("±{}", digits(cell.interval)) } else { String::new() };
     [
-        digits(cell.published),
+        cell.published.map_or_else(|| "awaited".to_string(), digits),
         cell.simulated.map_or_else(not_yet, digits),
         interval,
         cell.error.map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)),
-        basis(cell.basis).to_string(),
+        if cell.repeats.is_some() { format!("{}, repeats", cell.basis.word()) } else { cell.basis.word().to_string() },
     ]
 }
 
-fn basis(basis: CellBasis) -> &'static str {
-    match basis {
-        CellBasis::Input => "input",
-        CellBasis::Fitted => "fitted",
-        CellBasis::Predicted => "predicted",
-    }
+/// What was forecast, beside what is simulated now and what was published since.
+fn forecast_table(report: &Report) -> String {
+    let row = |what: String, forecast: &Forecast, now: Option<f64>, published: String| {
+        let verdict = match forecast {
+            Forecast { in_time: false, .. } => "came too late",
+            Forecast { stands: false, .. } => "no longer stands",
+            Forecast { same_machine: false, .. } => "stands, by other numbers",
+            Forecast { .. } => "stands",
+        };
+        let now = now.map_or(String::new(), digits);
+        vec![verdict.to_string(), digits(forecast.simulated), now, published, what]
+    };
+    let cells = report.tables.iter().flat_map(|table| table.cells.iter().map(move |cell| (table, cell)));
+    let cells = cells.filter_map(|(table, cell)| {
+        let key: Vec<String> = cell.key.values().map(plain).collect();
+        let what = format!("{}: {}", table.id, key.join(", "));
+        Some(row(what, cell.forecast.as_ref()?, cell.simulated, cell.published.map_or(String::new(), digits)))
+    });
+    let claims = report.claims.iter();
+    let claims =
+        claims.filter_map(|c| Some(row(c.id.clone(), c.forecast.as_ref()?, Some(c.simulated), c.published.clone())));
+    let rows: Vec<Vec<String>> = cells.chain(claims).collect();
+    if rows.is_empty() { String::new() } else { table(&["", "forecast", "simulated", "published", "cell"], 4, rows) }
 }
 
 fn plain(value: &Value) -> String {
@@ -196,18 +294,27 @@ fn claims(claims: &[CheckedClaim]) -> String {
         let verdict = match (c.basis, c.holds) {
             (CellBasis::Input, _) => "input",
             (_, true) => "holds",
+            _ if !c.can_hold() => "awaited",
             (_, false) => "does not hold",
         };
         let simulated = format!("{} {}", digits(c.simulated), c.unit);
-        vec![verdict.to_string(), c.published.clone(), simulated, c.claim.clone()]
+        let basis = if c.basis == CellBasis::Input { "" } else { c.basis.word() };
+        vec![verdict.to_string(), basis.to_string(), c.published.clone(), simulated, c.claim.clone()]
     });
-    table(&["", "published", "simulated", "claim"], 3, rows)
+    table(&["", "basis", "published", "simulated", "claim"], 4, rows)
 }
 
 fn alternatives(alternatives: &[Alternative]) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let rows = alternatives.iter().map(|a| vec![percent(a.mean_abs_error), percent(a.max_abs_error), a.what.clone()]);
-    table(&["mean error", "largest", "reading"], 2, rows)
+    let rows = alternatives.iter().map(|a| {
+        let ours = match a.ours {
+            Some(ours) if ours.wins => percent(ours.mean_abs_error),
+            Some(ours) => format!("{}, worse", percent(ours.mean_abs_error)),
+            None => String::new(),
+        };
+        vec![percent(a.mean_abs_error), percent(a.max_abs_error), ours, a.what.clone()]
+    });
+    table(&["mean error", "largest", "ours there", "reading"], 3, rows)
 }
 
 /// Every fitted number; the assumed ones by their reasons.
@@ -242,7 +349,9 @@ fn parameters(parameters: &[Parameter]) -> String {
 fn changes(changes: &[Changed]) -> String {
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let rows = changes.iter().map(|c| {
-        vec![percent(c.mean_abs_error), percent(c.mean_abs_error_predicted), percent(c.max_abs_error), c.what.clone()]
+        let what =
+            if c.counts_as_fitted { format!("{} (so much that it counts as fitted)", c.what) } else { c.what.clone() };
+        vec![percent(c.mean_abs_error), percent(c.mean_abs_error_not_fitted), percent(c.max_abs_error), what]
     });
-    table(&["mean error", "predicted", "largest", "change"], 3, rows)
+    table(&["mean error", "not fitted", "largest", "change"], 3, rows)
 }

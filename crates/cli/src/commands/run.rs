@@ -26,8 +26,9 @@ Examples:
 
 fio's options that a job may have: bs, bssplit, filename, iodepth, name, new_group, norandommap, numjobs,
 offset, percentage_random, ramp_time, random_distribution, randseed, runtime, rw, rwmixread, rwmixwrite,
-size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. What changes nothing here
-is accepted and listed; what would change the answer and is not modelled is an error.";
+size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. Of ioengine it
+matters whether it is synchronous, and hipri has the driver poll. What changes nothing here is accepted and
+listed; what would change the answer and is not modelled is an error.";
 
 /// So many events take about a second, or more. (What is said depends on no clock.)
 const LONG: u64 = 5_000_000;
@@ -45,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Stop when everything has come to rest and the 95 % interval of the throughput is narrower than this either way.
-    /// Where the job has neither runtime nor size: 0.5%
+    /// Where the job has neither runtime nor size: 0.5%, or 1% where that takes long
     #[arg(long, value_name = "SHARE", value_parser = inputs::share)]
     until: Option<f64>,
     /// Simulate regular bursts one by one (slower, the same results)
@@ -63,7 +64,7 @@ impl Args {
         let (read, sources) = self.work.read()?;
         doing(format!("running {} with seed {}", self.work.system(), self.seed));
         let interrupted = Some(interrupts::noticed());
-        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted };
+        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted, cut: false };
         let progress = Progress::of(end(&read.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let started = Instant::now();
@@ -103,8 +104,7 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
         lines.push(String::new());
     }
     if let ([_, _, ..], [_]) = (&outcome.jobs[..], &outcome.stages[..]) {
-        let figures: Vec<Figures> = outcome.jobs.iter().filter_map(Figures::of).collect();
-        let (bytes, iops) = figures.iter().fold((0.0, 0.0), |sum, f| (sum.0 + f.bytes_per_second, sum.1 + f.iops));
+        let (bytes, iops) = Figures::of_all(&outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
         lines.push(bold(&format!("all {} jobs: {}, {} IOPS", outcome.jobs.len(), rate(bytes), digits(iops))));
         lines.push(String::new());
     }
@@ -191,7 +191,7 @@ fn why(stop: Stop) -> &'static str {
         Stop::Runtime => "its runtime was over",
         Stop::Converged => "its mean was known as well as asked for",
         Stop::Drifting => "its mean was known as well as asked for, for now",
-        Stop::Limit => "its jobs have no end, and that is the limit",
+        Stop::Limit => "its jobs go on, and that is the limit",
         Stop::Interrupted => "it was interrupted",
     }
 }

@@ -182,6 +182,45 @@ fn a_file_that_is_none_says_what_it_is() {
     }
 }
 
+#[test]
+fn a_wrong_data_sheet_says_what_and_where() {
+    let drive = include_str!("../../../../data/parts/disk/maxtor-atlas-15k.toml");
+    let read = "rw = \"read\", bs = \"64 KiB\", iodepth = 2";
+    let line = &*format!(":{}:", drive.lines().position(|line| line.contains(read)).unwrap() + 1);
+    for (from, to, words) in [
+        ("on   = \"atlas-15k\"", "on = \"atlas-15\"", &["there is no system `atlas-15`", "`atlas-15k`"][..]),
+        ("on   = \"atlas-15k\"", "on = \"nvme-desktop\"", &["has no part of the model `scsi-disk`"]),
+        ("on   = \"atlas-15k\"", "", &["`on` is missing"]),
+        ("on   = \"atlas-15k\"", "on = \"atlas-15k\"\nin = 1", &["unknown key `in`"]),
+        (
+            "on   = \"atlas-15k\"",
+            "on = \"atlas-15k\"\nchange = [\"disk.heds=5 heads\"]",
+            &["`disk.heds`", "`disk.heads`"],
+        ),
+        (read, "rw = \"raed\", bs = \"64 KiB\", iodepth = 2", &[line, "raed"]),
+        (read, "rw = \"read\", bs = \"64 KB\", iodepth = 2", &[line, "write KiB"]),
+        (read, "rw = \"read\", bs = \"64 us\", iodepth = 2", &[line, "`bs` is no size"]),
+        (read, "rw = \"read\", bs = \"64 KiB\", iodepth = 0", &[line, "1 to 1024"]),
+        (
+            read,
+            "rw = \"read\", bs = \"64 KiB\", iodepht = 2",
+            &[line, "did you mean `iodepth`?", "`iodepth` is missing"],
+        ),
+        ("\"75 MB/s\"", "\"75 mb/s\"", &[line, "MB/s (powers of 1000)"]),
+        ("\"75 MB/s\"", "\"75 iops\"", &[line, "unknown unit"]),
+        ("\"75 MB/s\"", "\"75 heads\"", &[line, "no figure of a drive", "22000 IOPS"]),
+        ("\"75 MB/s\"", "\"0 IOPS\"", &[line, "nobody promises nothing"]),
+        (
+            ", source = \"Tweakers 2003, PCI speed and RAID: what",
+            ", why = \"what",
+            &[line, "unknown key `why`", "no basis"],
+        ),
+        ("[data_sheet]", "[[data_sheet]]", &["`data_sheet` is not a table"]),
+    ] {
+        refused(&check("disk.toml", changed(drive, from, to).as_bytes()), words);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_without_permission_says_so() {

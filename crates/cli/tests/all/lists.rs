@@ -84,14 +84,34 @@ fn every_part_in_the_list_can_be_shown() {
     let parts = json(&["parts", "--json"]);
     for part in parts["parts"].as_array().unwrap() {
         let name = part["name"].as_str().unwrap();
-        let shown = json(&["parts", name, "--json"]);
+        let shown = json(&["parts", name, "--json", "--no-run"]);
         assert_eq!((&shown["title"], &shown["model"]), (&part["title"], &part["model"]));
-        assert!(text(&["parts", name]).contains("number"));
+        assert!(text(&["parts", name, "--no-run"]).contains("number"));
     }
     assert!(text(&["parts"]).lines().all(|line| line.chars().count() <= 80));
-    let disk = text(&["parts", "disk/quantum-fireball-el10.2a"]);
+    let disk = text(&["parts", "disk/quantum-fireball-el10.2a", "--no-run"]);
     assert!(disk.contains("seek.rows[0].time") && disk.contains("5400 rpm") && disk.contains("source: "), "{disk}");
     assert!(disk.contains("transfer_mode"), "{disk}");
+}
+
+#[test]
+fn a_drive_is_shown_beside_what_its_data_sheet_promises() {
+    let drive = "disk/maxtor-atlas-15k";
+    let shown = json(&["parts", drive, "--json"]);
+    let row = &shown["data_sheet"][0];
+    assert_eq!((&row["rw"], &row["bs"], &row["unit"]), (&"read".into(), &65_536.into(), &"bytes_per_s".into()));
+    let (promised, simulated) = (row["promised"].as_f64().unwrap(), row["simulated"].as_f64().unwrap());
+    assert_eq!(promised, 75e6);
+    assert!((row["error"].as_f64().unwrap() - (simulated / promised - 1.0)).abs() < 1e-12, "{row}");
+    assert!(row["basis"] == "source" && row["from"].as_str().unwrap().contains("Tweakers"), "{row}");
+
+    let lines = |words: &[&str]| text(words).lines().take(10).collect::<Vec<_>>().join("\n");
+    let plain = lines(&["parts", drive]);
+    assert!(plain.contains("promised") && plain.contains("75.00 MB/s") && plain.contains("on atlas-15k."), "{plain}");
+    let promised = lines(&["parts", drive, "--no-run"]);
+    assert!(promised.contains("75.00 MB/s") && !promised.contains("Simulated"), "{promised}");
+    let without = json(&["parts", "bus/pci-32-33", "--json"]);
+    assert_eq!(without["data_sheet"], serde_json::json!([]));
 }
 
 #[test]

@@ -12,4 +12,5 @@ mod program;
 mod replay;
 mod run;
 mod shell;
+mod studies;
 mod whatif;

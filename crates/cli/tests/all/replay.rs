@@ -54,6 +54,19 @@ fn what_was_computed_before_an_error_is_printed_and_the_exit_code_says_so() {
 }
 
 #[test]
+fn which_gaps_were_taken_is_said() {
+    let text = "R Miss 800 8 9000.0 900.0\nW Miss 4000 8 9000.0 900.0\n";
+    let told = replayed(text, &[]);
+    assert!(told.out.contains("gaps are the time since the request before: the trace does not tell"), "{}", told.out);
+    let asked = replayed(text, &["--gaps", "until-next"]);
+    assert!(asked.out.contains("gaps are the time until the next request: as asked"), "{}", asked.out);
+    let json: Value = serde_json::from_str(&replayed(text, &["--json"]).out).unwrap();
+    assert_eq!((&json["gaps"]["lie"], &json["gaps"]["told_by"]), (&"since-last".into(), &"nothing".into()));
+    let ran = replayed(OFFICE, &["--gaps", "until-next"]);
+    assert!(ran.code == 2 && ran.err.contains("the format msr has times, and no gaps"), "{ran:?}");
+}
+
+#[test]
 fn wrong_words_are_refused() {
     let refused = |words: &[&str], expected: &str| {
         let ran = hopscope(words);
@@ -63,6 +76,7 @@ fn wrong_words_are_refused() {
     refused(&["replay", ".", SYSTEM], "is a folder");
     refused(&["replay", "nowhere.csv", "piix4e-one-dsk"], "did you mean `piix4e-one-disk`?");
     refused(&["replay", "nowhere.csv", SYSTEM, "--format", "csv"], "expected one of disksim-validation");
+    refused(&["replay", "nowhere.csv", SYSTEM, "--gaps", "none"], "expected since-last or until-next");
     refused(&["replay", "nowhere.csv", SYSTEM, "--device", "sda"], "expected a number, or all");
     let ran = replayed(OFFICE, &["--on", "dsk"]);
     assert!(ran.code == 2 && ran.err.contains("did you mean `disk`?"), "{ran:?}");

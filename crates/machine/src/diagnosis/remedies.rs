@@ -6,6 +6,7 @@ use hopscope_kernel::Time;
 use hopscope_parts::parameters::{Basis, Value};
 
 use super::{Headline, HopGain, Remedy, Rests, with_jobs};
+use crate::asked::DEPTH_MAX;
 use crate::blueprint::{Blueprint, numbers_of};
 use crate::quantity;
 use crate::run::Failure;
@@ -20,8 +21,6 @@ const OPEN: usize = 4;
 const WORTH: f64 = 0.25;
 /// A number that gains less than this is no remedy.
 const GAIN_MIN: f64 = 0.005;
-/// Most requests in flight that are tried.
-const DEPTH_MAX: u64 = 1_024;
 /// Numbers that help together: at most so many, and they gain at least this share of what all of them gain.
 const TOGETHER_MAX: usize = 4;
 const NEARLY: f64 = 0.8;

@@ -10,7 +10,7 @@ mod differences;
 pub mod file;
 pub(crate) mod inferred;
 pub mod json;
-mod words;
+pub(crate) mod words;
 
 use self::file::{Got, Measured, MeasuredJob, SIDES};
 use crate::explain::Explained;
@@ -252,23 +252,14 @@ pub fn compare(file: &str, measured: &Measured, pairing: &Pairing, jobs: &[Job],
 fn row(job: &MeasuredJob, side: usize, simulated: &[usize], explained: &Explained) -> Option<Row> {
     let outcomes = || simulated.iter().filter_map(|index| explained.outcome.jobs.get(*index));
     let got = || outcomes().filter(|outcome| outcome.rw.sides().get(side) == Some(&true));
-    let figures: Vec<Got> = got().filter_map(|outcome| as_fio_has_it(outcome, side)).collect();
+    let figures = as_fio_has_it(&got().collect::<Vec<_>>(), side);
     let measured = job.sides[side];
-    if measured.is_none() && figures.is_empty() {
+    if measured.is_none() && figures.is_none() {
         return None;
     }
-    let iops: f64 = figures.iter().filter_map(|figures| figures.iops).sum();
-    // Of several jobs, the mean over their transfers.
-    let latency = match &figures[..] {
-        [one] => one.latency_ns,
-        several => {
-            let weighted: f64 = several.iter().filter_map(|one| Some(one.latency_ns? * one.iops?)).sum();
-            Some(weighted / iops).filter(|mean| mean.is_finite())
-        }
-    };
     let of = |figure: fn(&Got) -> Option<f64>| Beside {
         measured: measured.as_ref().and_then(figure),
-        simulated: figures.iter().filter_map(figure).reduce(|a, b| a + b),
+        simulated: figures.as_ref().and_then(figure),
     };
     Some(Row {
         measured: job.name.clone(),
@@ -276,17 +267,19 @@ fn row(job: &MeasuredJob, side: usize, simulated: &[usize], explained: &Explaine
         side: SIDES[side],
         throughput: of(|got| got.bytes_per_second),
         iops: of(|got| got.iops),
-        latency_ns: Beside { measured: measured.and_then(|got| got.latency_ns), simulated: latency },
+        latency_ns: of(|got| got.latency_ns),
     })
 }
 
-/// What a job got in one direction in the simulation, rounded as fio rounds it.
-fn as_fio_has_it(job: &JobOutcome, side: usize) -> Option<Got> {
-    let figures = Figures::of_side(job, side)?;
+/// What jobs of a group got together in one direction in the simulation, rounded as fio rounds it.
+fn as_fio_has_it(jobs: &[&JobOutcome], side: usize) -> Option<Got> {
+    let figures = Figures::of_all_in(side, jobs.iter().copied())?;
+    let latencies = jobs.iter().filter_map(|job| job.sides.get(side)?.as_ref());
+    let latencies: f64 = latencies.map(|got| got.latency_ns.mean() * got.count as f64).sum();
     Some(Got {
         bytes_per_second: Some(figures.bytes_per_second.round()),
         iops: Some(six_decimals(figures.iops)),
-        latency_ns: job.sides[side].as_ref().map(|got| six_decimals(got.latency_ns.mean())),
+        latency_ns: Some(six_decimals(latencies / figures.count as f64)),
     })
 }
 

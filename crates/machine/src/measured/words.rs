@@ -125,7 +125,7 @@ fn exceeds(got: f64, hop: &Ceiling) -> String {
 }
 
 /// Four digits that say something.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         value if value >= 1_000.0 => 0,
         value if value >= 100.0 => 1,

@@ -20,8 +20,8 @@ use std::io::Read;
 use hopscope_kernel::{Ended, Sim, Time};
 
 pub use self::figures::{Figures, Paired, Responses};
-pub use self::formats::Format;
-use self::formats::{Requests, suspicious_unit};
+pub use self::formats::{Format, Gaps, Told};
+use self::formats::{Requests, gaps_of, suspicious_unit};
 pub use self::lines::TraceProblem;
 use self::lines::{Lines, Wrong};
 use self::record::Gate;
@@ -50,6 +50,8 @@ pub struct Trace {
     pub format: Option<Format>,
     /// Which of its devices are played; nothing where it has one only.
     pub only: Option<Only>,
+    /// What gaps lie between, in traces that have gaps; nothing where the platter decides.
+    pub gaps: Option<Gaps>,
 }
 
 /// How to replay.
@@ -68,6 +70,8 @@ pub struct Options {
 pub struct Replayed {
     /// The format it was read as.
     pub format: Format,
+    /// What its gaps lie between, and how that is known; nothing where it has times.
+    pub gaps: Option<(Gaps, Told)>,
     /// The part that it was played on.
     pub target: String,
     /// What was computed, even where the trace could not be read to its end.
@@ -119,15 +123,23 @@ pub fn replay(blueprint: &Blueprint, trace: Trace, options: &Options, progress: 
     };
     let limits = Limits { size_bytes: volume.size_bytes(), block_bytes: u64::from(volume.block_bytes()) };
     let mut lines = Lines::new(trace.input, trace.name);
-    let sample = lines.sample()?;
-    let sample = &sample[..cut(sample)];
+    let whole = lines.sample()?;
+    let sample = &whole[..cut(whole)];
     let Some(format) = trace.format.or_else(|| Format::of(sample)) else {
         return Err(none_of_them(&mut lines)?.into());
     };
     let gate = || Gate::new(limits, trace.only);
     // Whoever names the format says what the units are.
     let suspicion = if trace.format.is_none() { suspicious_unit(format, sample, gate()) } else { None };
-    let requests = Requests::new(format, gate(), sample);
+    let asked = || trace.gaps.map(|gaps| (gaps, Told::Asked));
+    let told = || gaps_of(whole).map(|gaps| (gaps, Told::Platter));
+    let follows = format.follows_completions();
+    let gaps = follows.then(|| asked().or_else(told).unwrap_or((Gaps::SinceLast, Told::Nothing)));
+    let requests = Requests::new(format, gaps.map_or(Gaps::SinceLast, |(gaps, _)| gaps), gate(), sample);
+    if gaps.is_none() && trace.gaps.is_some() {
+        let problem = format!("a trace in the format {} has times, and no gaps", format.word());
+        return Err(lines.nowhere(problem, "leave --gaps away").into());
+    }
     if let Some(suspicion) = suspicion {
         let help = format!("if they are right as they are, say so with --format {}", format.word());
         return Err(lines.nowhere(suspicion, &help).into());
@@ -144,7 +156,7 @@ pub fn replay(blueprint: &Blueprint, trace: Trace, options: &Options, progress: 
     let problem = player.problem.borrow_mut().take();
     let (simulated, events) = (sim.now(), sim.counts().events);
     sim.tear_down();
-    Ok(Replayed { format, target, figures, without_data, problem, simulated, events })
+    Ok(Replayed { format, gaps, target, figures, without_data, problem, simulated, events })
 }
 
 /// A sample ends with a line.

@@ -14,6 +14,7 @@ pub fn report(trace: &str, system: &str, seed: u64, replayed: &Replayed) -> Valu
     json!({
         "trace": trace,
         "format": replayed.format.word(),
+        "gaps": replayed.gaps.map(|(gaps, told)| json!({ "lie": gaps.word(), "told_by": told.word() })),
         "system": system,
         "target": replayed.target,
         "seed": seed,

@@ -1,7 +1,6 @@
 //! Upgrades as data, `data/upgrades/<name>.toml`: what they are for, what they change, and what they buy.
 
 use hopscope_parts::parameters::{Basis, Place};
-use toml::de::{DeTable, DeValue};
 
 use super::amount::amount;
 use super::change::{Change, Changed, apply};
@@ -24,8 +23,6 @@ type Reader = fn(&str, Place) -> Result<Change, Problem>;
 const CHANGES: &[(&str, Reader)] =
     &[("replace", Change::replacement), ("add", Change::addition), ("change", Change::assignment)];
 const ROOT_KEYS: &[&str] = &["title", "basis", APPLIES_TO, "replace", "add", "change"];
-/// Changes and conditions of one upgrade, at most.
-const LONGEST_LIST: usize = 100;
 
 /// An upgrade as its file describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,10 +58,10 @@ pub fn read(sources: &Sources, file: u32) -> Result<UpgradeFile, Problems> {
         let help = "write basis = { source = \"…\" }, or measured, fitted or assumed";
         reader.problem(Problem::at(start, "this upgrade does not say why it is possible").help(help));
     }
-    let conditions = texts(&mut reader, root, APPLIES_TO).into_iter().map(|(text, at)| condition(text, at)).collect();
+    let conditions = reader.texts(root, APPLIES_TO).into_iter().map(|(text, at)| condition(text, at)).collect();
     let mut changes = Vec::new();
     for (key, read) in CHANGES {
-        for (text, at) in texts(&mut reader, root, key) {
+        for (text, at) in reader.texts(root, key) {
             match read(&text, at) {
                 Ok(change) => changes.push(change),
                 Err(problem) => reader.problem(problem),
@@ -77,21 +74,6 @@ pub fn read(sources: &Sources, file: u32) -> Result<UpgradeFile, Problems> {
     }
     let basis = basis.unwrap_or(Basis::Assumed(String::new()));
     reader.finish(UpgradeFile { title, basis, conditions, changes })
-}
-
-/// The texts of a list that may be there.
-fn texts(reader: &mut TableReader, root: &DeTable<'_>, key: &str) -> Vec<(String, Place)> {
-    let Some(value) = root.get(key) else { return Vec::new() };
-    match value.get_ref() {
-        DeValue::Array(list) if list.len() <= LONGEST_LIST => {
-            list.iter().filter_map(|text| reader.text(key, text)).collect()
-        }
-        _ => {
-            let problem = Problem::at(reader.place(value.span()), format!("`{key}` is no list that can be"));
-            reader.problem(problem.label(format!("expected at most {LONGEST_LIST} texts: [\"…\", \"…\"]")));
-            Vec::new()
-        }
-    }
 }
 
 /// `[model]`, `part`, and with a key and one of `<`, `>` and `=`: `[pci-bus].clock < 50 MHz`.

@@ -77,6 +77,12 @@ fn adds_up(drawn: &Drawn, seed: u64) -> usize {
         let classes = [Use::Payload, Use::WidthUnused, Use::Protocol];
         let worked: Time = classes.iter().fold(Time::ZERO, |sum, class| sum + lane.time_in(*class));
         assert_eq!(busy, worked, "seed {seed} {words}: {}", lane.lane);
+        let shares = account.busy_over_time(lane);
+        assert!(
+            shares.iter().all(|share| (0.0..=1.0).contains(share)),
+            "seed {seed} {words}: {} {shares:?}",
+            lane.lane
+        );
     }
     account.lanes.len()
 }

@@ -75,6 +75,7 @@ fn every_result_is_read_as_what_was_run() {
     let reads = times(3, "reads randread 4096 x4 1 s, time_based; stage 0 group 0");
     let after = times(2, "writes randwrite 4096 x2 1 s, time_based; stage 1 group 1");
     let together = times(2, "writes randwrite 4096 x2 1 s, time_based; stage 0 group 1");
+    let pauses = |depth: u64, runtime: &str| times(1, &format!("a read 4096 x{depth} {runtime}; stage 0 group 0"));
     let files = ["one randread 4096 x4", "two read 4096 x2"];
     let expected: BTreeMap<&str, Vec<String>> = [
         ("both.txt", one(8)),
@@ -96,6 +97,19 @@ fn every_result_is_read_as_what_was_run() {
         ("ramp.json", one(8)),
         ("runtime-limited.json", times(1, "a randread 4096 x4 1 s; stage 0 group 0")),
         ("size-limited.json", times(1, "a write 65536 x4 no end; stage 0 group 0")),
+        ("think-10s.json", pauses(1, "1 s")),
+        ("think-400ms.json", pauses(1, "1 s")),
+        ("think-blocks.json", pauses(1, "no end")),
+        ("think-deep-blocks.json", pauses(4, "1 s")),
+        ("think-deep-size.json", pauses(4, "no end")),
+        ("think-deep.json", pauses(4, "1 s")),
+        ("think-group.json", times(3, &pauses(1, "1 s")[0])),
+        ("think-issue.json", pauses(4, "1 s")),
+        ("think-mix.json", times(1, "a randrw 4096 x1 1 s; stage 0 group 0")),
+        ("think-numjobs.json", times(3, &pauses(1, "1 s")[0])),
+        ("think-ramp.json", pauses(1, "1 s")),
+        ("think-size.json", pauses(1, "no end")),
+        ("think-two.json", ["a", "b"].map(|job| pauses(1, "1 s")[0].replacen('a', job, 1)).to_vec()),
         ("time-based.json", one(8)),
     ]
     .into();

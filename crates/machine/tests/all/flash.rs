@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Ended, Errand, Label, Sim, Time};
 use hopscope_observe::account::{Account, Extent, Ledger, Use};
-use hopscope_parts::flash::{Flash, Spec, State};
+use hopscope_parts::flash::{Flash, Spec, State, single_bit};
 
 static DONE: Label = Label::mark("read");
 
@@ -29,6 +29,7 @@ fn spec(state: State) -> Spec {
         command: Time::ns(200),
         decode: Time::us(5),
         buffer_bytes: 1 << 20,
+        single_bit: single_bit::Spec::NONE,
     }
 }
 

@@ -73,7 +73,7 @@ fn think_time_is_added_to_every_request_or_to_every_few() {
         assert!((got - added).abs() < 0.02 * added + 40.0, "{more}: {got} us instead of {added}");
     }
     let deep = gap_us("--iodepth=4 --thinktime=10ms");
-    assert!(deep > 10_000.0 / 4.5, "all four end before the thread thinks: {deep}");
+    assert!(deep > 10_000.0, "what ends while the thread waits for all four counts for the next pause already: {deep}");
 }
 
 #[test]
@@ -99,10 +99,15 @@ fn a_job_behind_a_stonewall_gets_what_it_gets_alone_and_begins_when_the_others_h
     let timed = "--bs=64k --time_based --ramp_time=100ms --size=1m --iodepth=4 --name=a --runtime=300ms --rw=read";
     let ran = outcome(&format!("{timed} --name=b --stonewall --runtime=500ms --rw=randwrite"));
     let [first, second] = &ran.stages[..] else { panic!("two stages: {:?}", ran.stages) };
-    assert_eq!((first.from, first.end), (Time::ms(100), Time::ms(400)));
-    assert!(second.start >= first.end && second.start < Time::ms(500), "requests in flight end first: {second:?}");
-    assert_eq!(second.end, second.start + Time::ms(600));
-    assert_eq!(ran.measured, Time::ms(800));
+    assert!(first.from == Time::ms(100) && first.end >= Time::ms(400) && first.end < Time::ms(500), "{first:?}");
+    assert!(second.start == first.end, "requests in flight end first: {second:?}");
+    let over = second.end - second.start;
+    assert!(over >= Time::ms(600) && over < Time::ms(700), "{second:?}");
+    for (job, stage) in ran.jobs.iter().zip(&ran.stages) {
+        let figures = Figures::of(job).expect("transfers ended");
+        assert_eq!((job.from, job.until, figures.span), (stage.from, stage.end, stage.end - stage.from));
+    }
+    assert_eq!(ran.measured, first.end - first.from + (second.end - second.from));
 }
 
 #[test]

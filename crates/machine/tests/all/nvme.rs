@@ -10,6 +10,8 @@ use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
 use hopscope_observe::account::{Entry, Extent};
 
+use crate::shipped::WINDOW;
+
 const DESKTOP: &str = "nvme-desktop";
 const SYSTEMS: [&str; 3] = [DESKTOP, "nvme-chipset", "nvme-server"];
 
@@ -42,16 +44,18 @@ fn machine_with(system: &str, (word, by): (&str, &str), changes: &[&str], job: &
 
 fn ran(system: &str, changes: &[&str], job: &[&str]) -> Outcome {
     let machine = machine(system, changes, job);
-    run(&machine.blueprint, &machine.jobs, Options::default(), None)
-        .unwrap_or_else(|e| panic!("{changes:?} {job:?}: {e:?}"))
+    run(&machine.blueprint, &machine.jobs, WINDOW, None).unwrap_or_else(|e| panic!("{changes:?} {job:?}: {e:?}"))
 }
+
+/// Each block is a page of its own, read when it is asked for.
+const APART: [&str; 2] = ["drive.read_ahead.ahead=0segments", "drive.flash.page=4KiB"];
 
 /// Time from one request to the next with one in flight, exactly.
 fn period(changes: &[&str], job: &[&str], block_kib: u64) -> Time {
     let of = |requests: u64| {
         let size = format!("--size={}k", requests * block_kib);
         let block = format!("--bs={block_kib}k");
-        ran(DESKTOP, changes, &[job, &[&block, &size, "--iodepth=1"]].concat()).simulated
+        ran(DESKTOP, &[&APART, changes].concat(), &[job, &[&block, &size, "--iodepth=1"]].concat()).simulated
     };
     // Whole programs of writes: the last one goes on after the last write.
     let (few, more) = (of(4), of(12));
@@ -100,7 +104,7 @@ fn a_write_with_one_in_flight_takes_the_sum_of_its_parts() {
     // A page from memory; its completions are cut to lines, since the request before it was small.
     let memory = 320_000 + 4_096 * 1_000 / 60;
     let data = packet(24) + FLIGHT + memory + 64 * packet(20 + 64) + FLIGHT;
-    let sum = SUBMISSION + fetched() + 8_500_000 + data + completed() + COMPLETION;
+    let sum = SUBMISSION + fetched() + 12_500_000 + data + completed() + COMPLETION;
     assert_eq!(period(&changes, &["--rw=write"], 4), Time::ps(sum));
 }
 
@@ -152,7 +156,7 @@ fn more_numbers_of_drive_and_driver_change_the_latency_by_what_they_say() {
         ("--rw=read", "drive.controller.read=3us", 2_000_000),
         ("--rw=write", "drive.controller.write=3us", 2_000_000),
         ("--rw=read", "drive.controller.read_latency=5us", 4_000_000),
-        ("--rw=write", "drive.controller.write_latency=8us", 500_000),
+        ("--rw=write", "drive.controller.write_latency=12us", 500_000),
         ("--rw=read", "drive.flash.read=42us", 10_000_000),
         ("--rw=read", "driver.submission=1us", 800_000),
         ("--rw=read", "driver.completion=1us", 800_000),

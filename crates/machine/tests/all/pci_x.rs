@@ -3,10 +3,11 @@
 
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::job_file::Job;
 use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
-use hopscope_machine::run::{Options, run};
+use hopscope_machine::run::run;
+
+use crate::shipped::{WINDOW, jobs, machine};
 
 use crate::random_machines;
 
@@ -22,26 +23,9 @@ const BOTH: &str = "--filename=nic.both --rw=read --bs=4k --iodepth=32 --time_ba
 const USER: &str = "--filename=nic.user --rw=read --bs=4k --iodepth=32 --time_based --runtime=800us";
 const LONG: &str = "--filename=nic --rw=read --bs=64k --iodepth=4 --time_based --runtime=500us";
 
-fn machine(system: &str, changes: &[&str]) -> Blueprint {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
-    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
-    for change in changes {
-        blueprint.set(change).unwrap_or_else(|problems| panic!("{system} {change}: {problems:?}"));
-    }
-    blueprint
-}
-
-fn jobs(options: &str) -> Vec<Job> {
-    let words: Vec<&str> = options.split(' ').collect();
-    job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs
-}
-
 /// Bytes per second of all jobs.
 fn rate(blueprint: &Blueprint, jobs: &[Job]) -> f64 {
-    let outcome = run(blueprint, jobs, Options::default(), None).expect("the job runs");
+    let outcome = run(blueprint, jobs, WINDOW, None).expect("the job runs");
     let figures = outcome.jobs.iter().filter_map(Figures::of);
     figures.map(|figures| figures.bytes_per_second).sum()
 }
@@ -183,7 +167,7 @@ fn nothing_is_faster_than_its_bus_on_random_segments() {
         let clock = clock(&format!("{segment}.clock")).max(clock("nic.pci.clock"));
         let width = width(&format!("{segment}.width")).min(width("nic.pci.width"));
         let ceiling = width as f64 / clock.as_seconds_f64();
-        let outcome = run(&drawn.blueprint, &drawn.jobs, Options::default(), None).expect("the jobs run");
+        let outcome = run(&drawn.blueprint, &drawn.jobs, WINDOW, None).expect("the jobs run");
         let bytes: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.bytes).sum();
         let got = bytes as f64 / outcome.simulated.as_seconds_f64();
         moved += usize::from(got > 0.0);

@@ -2,37 +2,18 @@
 //! and the account of an adapter and of an accelerator adds up.
 
 use hopscope_kernel::Time;
-use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::{Explained, explain};
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
 use hopscope_observe::account::{Account, Entry, Extent};
 use proptest::prelude::*;
 
+use crate::shipped::{WINDOW, jobs, machine};
+
 const NIC: &str = "nic-two-sockets";
 const GPU: &str = "gpu-server";
 
-fn machine(system: &str, changes: &[&str]) -> Blueprint {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut sources = Sources::default();
-    let text = library.open_system(system).expect("a shipped system");
-    let file = sources.add(text.name, text.text);
-    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
-    for change in changes {
-        blueprint.set(change).unwrap_or_else(|problems| panic!("{change}: {problems:?}"));
-    }
-    blueprint
-}
-
-fn jobs(options: &str) -> Vec<Job> {
-    let words: Vec<&str> = options.split(' ').collect();
-    job_file::read_options(&mut Sources::default(), &words).expect("right options").jobs
-}
-
 fn outcome(system: &str, changes: &[&str], options: &str) -> Outcome {
-    run(&machine(system, changes), &jobs(options), Options::default(), None).expect("the job runs")
+    run(&machine(system, changes), &jobs(options), WINDOW, None).expect("the job runs")
 }
 
 /// Bytes per second of all jobs, after a tenth of the run.
@@ -117,7 +98,7 @@ fn every_number_of_link_and_port_bites() {
         // 280 bytes for 256 of the user, 276, 152 for 128.
         gpu(FROM_GPU, &[], &["gpu.pcie.address=32 bits"], (1.004, 1.018)),
         gpu(FROM_GPU, &[], &["gpu.pcie.payload_max=128 B"], (0.91, 0.95)),
-        gpu(FROM_GPU, &[], &["gpu.pcie.payload_max=512 B"], (1.015, 1.05)),
+        gpu(FROM_GPU, &[], &["gpu.pcie.payload_max=512 B", "gpu.engine.write_payload=512 B"], (1.015, 1.05)),
     ]);
 }
 
@@ -125,9 +106,9 @@ fn every_number_of_link_and_port_bites() {
 fn every_number_of_the_root_complex_bites() {
     let both = format!("--name=a {TO_GPU} --name=b {FROM_GPU}");
     check(&[
-        gpu(TO_GPU, &[], &["root.memory_rate=20 GB/s"], (0.34, 0.372)),
+        gpu(TO_GPU, &[], &["root.memory_rate=20 GB/s"], (0.34, 0.382)),
         gpu(FROM_GPU, &[], &["root.memory_rate=20 GB/s"], (0.34, 0.372)),
-        gpu(TO_GPU, &["driver.memory=remote"], &["root.interconnect.rate=20 GB/s"], (0.34, 0.372)),
+        gpu(TO_GPU, &["driver.memory=remote"], &["root.interconnect.rate=20 GB/s"], (0.34, 0.382)),
         gpu(FROM_GPU, &["driver.memory=remote"], &["root.interconnect.rate=20 GB/s"], (0.34, 0.372)),
         gpu(&both, &["gpu.pcie.ordering=strict"], &["root.write=3 us"], (0.35, 0.97)),
         gpu(&both, &["gpu.pcie.ordering=relaxed"], &["root.write=3 us"], (0.97, 1.03)),
@@ -211,7 +192,7 @@ fn every_number_of_an_accelerator_bites() {
         gpu(TO_GPU, &[], &["gpu.engine.reads=4 pages"], (0.2, 0.5)),
         gpu(TO_GPU, &["gpu.engine.reads=4 pages"], &["gpu.engine.reads=2 pages"], (0.45, 0.55)),
         gpu(FROM_GPU, &["link.flight=1 us"], &["gpu.engine.writes=1 pages"], (0.3, 1.0)),
-        gpu(TO_GPU, &[], &["gpu.memory.rate=20 GB/s"], (0.34, 0.372)),
+        gpu(TO_GPU, &[], &["gpu.memory.rate=20 GB/s"], (0.34, 0.382)),
         gpu(FROM_GPU, &[], &["gpu.memory.rate=20 GB/s"], (0.33, 0.372)),
         // 1.2 us of a link for 64 KiB, or 2.4 us of an engine or of the processor.
         gpu(TO_GPU, &[], &["gpu.engine.setup=2400 ns"], (0.3, 0.52)),
@@ -251,7 +232,7 @@ fn every_number_of_an_adapter_bites() {
         nic(SEND, &[], &["driver.copy_rate=6.25 GB/s"], (0.4, 0.55)),
         nic(RECEIVE, &[], &["driver.copy_rate=6.25 GB/s"], (0.4, 0.55)),
         // What the adapter does.
-        nic(SEND_SMALL, &fast, &["nic.tx.packet=50 ns"], (0.1, 0.25)),
+        nic(SEND_SMALL, &fast, &["nic.tx.packet=50 ns"], (0.1, 0.26)),
         nic(RECEIVE_SMALL, &fast, &["nic.rx.packet=50 ns"], (0.1, 0.25)),
         nic(SEND_SMALL, &slow_fetch, &["nic.tx.fetch=4 descriptors"], (0.2, 0.6)),
         nic(RECEIVE_SMALL, &slow_fetch, &["nic.rx.fetch=4 descriptors"], (0.1, 0.3)),

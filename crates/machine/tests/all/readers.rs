@@ -168,6 +168,10 @@ fn a_part_file_says_what_is_wrong_and_where() {
     refused(ranged("[\"1 ms\"]"), &["disk.toml:3:49", "has not two ends"]);
     refused(ranged("[\"1 ms\", \"3 ms\"]"), &["disk.toml:3:49", "outside of its range"]);
     refused(ranged("[\"1 B\", \"3 B\"]"), &["disk.toml:3:49", "of another kind", "expected a time"]);
+    for list in ["[\"often\"]", "[\"often\", \"always\"]", "[\"1 ms\", \"3 ms\"]"] {
+        let choice = of(&format!("when = {{ value = \"never\", fitted = \"f\", range = {list} }}"));
+        refused(choice, &["disk.toml:3:49", "`when` is a choice, and this is no list of choices with it"]);
+    }
     refused(of("day = 1999-12-31"), &["disk.toml:3:7", "`day` is a datetime"]);
     refused(of("ports = [\"a\", \"b\"]"), &["disk.toml:3:10", "a row of `ports` is not a table"]);
     refused(of("ports = [[]]"), &["a row of `ports` is not a table"]);

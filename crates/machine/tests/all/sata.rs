@@ -46,7 +46,7 @@ fn between(low: f64, high: f64, got: f64) {
 fn a_cable_delivers_what_framing_leaves_of_its_rate() {
     between(550.0, 565.0, rate(&[], IN_ORDER));
     between(270.0, 285.0, rate(&["ahci.rate=3GT/s"], IN_ORDER));
-    between(130.0, 142.5, rate(&["ssd.rate=1.5GT/s"], IN_ORDER));
+    between(130.0, 145.0, rate(&["ssd.rate=1.5GT/s"], IN_ORDER));
     between(500.0, 550.0, rate(&[], WRITES));
     between(440.0, 550.0, rate(&[], ONE_BY_ONE));
 }
@@ -54,18 +54,29 @@ fn a_cable_delivers_what_framing_leaves_of_its_rate() {
 #[test]
 fn what_is_between_two_frames_limits_small_blocks() {
     // 4 KiB go in five frames: command, answer, DMA setup, data, device bits.
-    let dwords = 5 * 3 + 5 + 5 + 7 + 1 + 2 + 1_024 + 1_024 * 2 / 254 + 10 * 55;
-    let ceiling = 4_096.0 / (f64::from(dwords) * 40.0 / 6e9) / 1e6;
+    let dwords = 5 * 3 + 5 + 5 + 7 + 1 + 2 + 1_024 + 1_024 * 2 / 254 + 10 * 20;
+    let ceiling = 4_096.0 / (f64::from(dwords) * 40.0 / 6e9 + 10.0 * 225e-9) / 1e6;
     let got = rate(&[], RANDOM);
     between(0.9 * ceiling, ceiling, got);
     between(85_000.0, 100_000.0, got * 1e6 / 4_096.0);
 }
 
 #[test]
+fn a_turnaround_is_a_time_whatever_the_rate_of_the_cable() {
+    // Between two rates of the cable only double words differ: ten round trips of 20, and 1,067 of frames and data.
+    let seconds = |changes: &[&str]| 4_096.0 / (rate(changes, RANDOM) * 1e6);
+    let (six, three) = (seconds(&[]), seconds(&["ahci.rate=3GT/s"]));
+    let slower = 1_267.0 * 40.0 * (1.0 / 3e9 - 1.0 / 6e9);
+    assert!(((three - six) / slower - 1.0).abs() < 0.03, "{} for {slower}", three - six);
+    // Drives of several makers stop at 52,300 to 52,900 behind 3 Gb/s, whatever they do behind 6.
+    between(51_500.0, 53_500.0, 1.0 / three);
+}
+
+#[test]
 fn every_number_of_the_path_does_something() {
     let slower = [
         (RANDOM, "cable.round_trip=40 clocks"),
-        (RANDOM, "cable.turnaround=70 clocks"),
+        (RANDOM, "cable.turnaround=470 ns"),
         (RANDOM, "ahci.slots=4 slots"),
         (RANDOM, "ssd.queue_depth=4 commands"),
         (RANDOM, "driver.queue_depth=4 commands"),
@@ -86,7 +97,7 @@ fn every_number_of_the_path_does_something() {
         (WRITES, "ssd.firmware.write=400us"),
         (WRITES, "ahci.burst=64B"),
         (IN_ORDER, "ahci.pcie.rate=2.5GT/s"),
-        (ONE_BY_ONE, "ssd.read_ahead.segments=0 segments"),
+        (ONE_BY_ONE, "ssd.read_ahead.ahead=0 segments"),
         (ONE_BY_ONE, "ssd.read_ahead.segment=4KiB"),
         (ONE_BY_ONE, "driver.transfer_max=4KiB"),
     ];

@@ -64,7 +64,7 @@ fn every_number_of_bus_adapter_and_driver_does_something() {
         (RANDOM, "adapter.channel.tags=1 tag"),
         (RANDOM, "adapter.contexts=1 command"),
         (RANDOM, "driver.queue_depth=1 command"),
-        (LONG, "driver.transfer_max=2KiB"),
+        (LONG, "driver.transfer_max=512B"),
         (SINGLE, "driver.submission=60us"),
         (SINGLE, "driver.completion=60us"),
         (SINGLE, "driver.time_above=90us"),

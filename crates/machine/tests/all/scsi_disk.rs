@@ -16,7 +16,8 @@ use hopscope_observe::account::Extent;
 const RANDOM: &str = "--rw=randread --bs=16k --iodepth=1 --runtime=2";
 const DEEP: &str = "--rw=randread --bs=16k --iodepth=16 --runtime=2";
 const IN_ORDER: &str = "--rw=read --bs=64k --iodepth=2 --runtime=1";
-const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --runtime=500ms";
+/// With pauses, in which the head gets ahead.
+const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --thinktime=300us --runtime=500ms";
 /// From when the write cache is full.
 const WRITES: &str = "--rw=write --bs=64k --iodepth=2 --ramp_time=100ms --runtime=1";
 const RANDOM_WRITES: &str = "--rw=randwrite --bs=16k --iodepth=1 --runtime=2";
@@ -98,6 +99,12 @@ fn every_number_of_a_drive_does_something() {
         (WRITES, "disk.buffer.burst=8 sectors"),
         (ONE_BY_ONE, "disk.buffer.read_ahead=0 sectors"),
         (ONE_BY_ONE, "disk.buffer.read_ahead_after_hit=false"),
+        (ONE_BY_ONE, "disk.buffer.read_ahead_to=track"),
+        (ONE_BY_ONE, "disk.buffer.read_ahead_after=reads in order"),
+        (RANDOM, "disk.read_settle=1ms"),
+        (RANDOM, "disk.buffer.high_water=100%"),
+        (ONE_BY_ONE, "disk.overhead.read_completion=100us"),
+        (WRITES, "disk.overhead.write_completion=9ms"),
         (RANDOM_WRITES, "disk.buffer.write_segments=0 segments"),
         (ONE_BY_ONE, "disk.overhead.read_hit_after_read=400us"),
         (MIXED, "disk.overhead.read_hit_after_write=2ms"),
@@ -136,6 +143,10 @@ fn a_drive_that_cannot_be_is_refused_where_it_is_written() {
         ("disk.interface.stays_connected=maybe", "neither true nor false"),
         ("disk.buffer.segments=0 segments", "out of range"),
         ("disk.buffer.burst=0 sectors", "out of range"),
+        ("disk.buffer.high_water=101 %", "never fuller"),
+        ("disk.buffer.water_of=bus", "no water marks"),
+        ("disk.buffer.read_ahead_to=moon", "read on to"),
+        ("disk.buffer.read_ahead_after=writes", "read on after"),
     ];
     for (change, part) in wrong {
         let (mut blueprint, _) = machine(ATLAS_10K, &[], RANDOM);
@@ -205,7 +216,7 @@ fn a_drive_of_disksims_is_imported_with_all_that_was_left_out_said() {
         "sectors      = { value = \"3300 sectors\"",
         "first = \"12 sectors\", sectors = \"2 sectors\"",
         "distance = \"20 cylinders\", time = \"5750 us\"",
-        "rate            = \"5120000 B/s\"",
+        "rate            = { value = \"5120000 B/s\", source = \"tiny.diskspecs\" }",
         "depth      = \"4 commands\"",
         "write_segments       = \"0 segments\"",
         "read_hit_after_read    = \"250 us\"",
@@ -235,6 +246,9 @@ fn a_wrong_file_is_refused_where_it_is_wrong() {
     let wrong: &[(&str, &str, &str, &str, usize)] = &[
         ("tiny.model", "Number of cylinders = 21", "Number of cylinders = many", "no count", 3),
         ("tiny.model", "Block count = 3300,", "", "has no `Block count`", 1),
+        ("tiny.model", "Block count = 3300,", "Block count = 0,", "without blocks", 4),
+        ("tiny.diskspecs", "read = 3,", "read = 5,", "no way to read on", 9),
+        ("tiny.diskspecs", "Made up = 7", "High (read) water mark = 1.5", "no share", 12),
         ("tiny.model", "dm_layout_g1 {", "dm_layout_g9 {", "no layout that can be imported", 5),
         ("tiny.model", "scheme used = 9", "scheme used = 99", "no sparing scheme", 5),
         ("tiny.model", "mapping scheme = 0", "mapping scheme = 3", "no order of heads", 5),
@@ -297,6 +311,7 @@ fn the_shipped_barracuda_is_that_of_the_files_but_for_bus_and_queue() {
         })
         .map(|(key, _)| key)
         .collect();
+    let differ: Vec<&str> = differ.iter().map(String::as_str).filter(|key| !key.starts_with("overhead.")).collect();
     assert_eq!(differ, ["interface.rate", "queue.depth", "queue.scheduling"]);
 }
 

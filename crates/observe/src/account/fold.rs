@@ -5,7 +5,7 @@ use hopscope_kernel::{Class, Rate, Sim, Time};
 use super::blame::{Bill, Blame, Item, Stretch, UNATTRIBUTED, Way};
 use super::ledger::Ledger;
 use super::timelines::{Interval, LaneLine, Timelines};
-use super::{Account, Capacity, Entry, LaneAccount, Use};
+use super::{Account, Capacity, Entry, LaneAccount, Use, slice_edge};
 
 /// Slices of the window in which utilisation is given.
 const SLICES: u64 = 120;
@@ -132,7 +132,7 @@ impl Fold<'_> {
     fn busy(&self, line: &LaneLine) -> Vec<Time> {
         let Timelines { from, until, .. } = *self.lines;
         let span = (until - from).as_ps();
-        let edge = |slice: u64| from + Time::ps((u128::from(span) * u128::from(slice) / u128::from(SLICES)) as u64);
+        let edge = |slice: u64| from + slice_edge(until - from, slice, SLICES);
         let mut busy = vec![Time::ZERO; SLICES as usize];
         for interval in &line.intervals {
             let real = |at| self.lines.real(at);

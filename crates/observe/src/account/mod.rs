@@ -83,7 +83,7 @@ pub struct LaneAccount {
     pub capacity: Option<Capacity>,
     /// Everything it did, the largest first within each class; the times add up to the window.
     pub entries: Vec<Entry>,
-    /// Time spent in payload and protocol in each of equal slices of the window: utilisation over time.
+    /// Time spent in payload and protocol in each slice of the window ([`Account::slice`]): utilisation over time.
     pub busy: Vec<Time>,
 }
 
@@ -108,6 +108,27 @@ impl Account {
     pub fn span(&self) -> Time {
         self.until - self.from
     }
+
+    /// When one of so many slices of the window begins, and when it ends: whole picoseconds, so that two slices may differ
+    /// by one.
+    pub fn slice(&self, index: usize, of: usize) -> (Time, Time) {
+        let edge = |index| self.from + slice_edge(self.span(), index as u64, of as u64);
+        (edge(index), edge(index + 1))
+    }
+
+    /// Share of each slice that a lane spent in payload and protocol; it is never above one.
+    pub fn busy_over_time(&self, lane: &LaneAccount) -> Vec<f64> {
+        let share = |(index, busy): (usize, &Time)| {
+            let (begin, end) = self.slice(index, lane.busy.len());
+            busy.as_ps() as f64 / (end - begin).as_ps().max(1) as f64
+        };
+        lane.busy.iter().enumerate().map(share).collect()
+    }
+}
+
+/// So far into a span does a slice of it begin.
+fn slice_edge(span: Time, index: u64, of: u64) -> Time {
+    Time::ps((u128::from(span.as_ps()) * u128::from(index) / u128::from(of.max(1))) as u64)
 }
 
 impl LaneAccount {

@@ -38,15 +38,6 @@ pub fn along(chart: &Chart, cell: &Cell) -> Option<f64> {
     cell.key.get(&chart.along.key)?.as_f64()
 }
 
-/// In one word.
-pub fn basis_word(basis: CellBasis) -> &'static str {
-    match basis {
-        CellBasis::Input => "input",
-        CellBasis::Fitted => "fitted",
-        CellBasis::Predicted => "predicted",
-    }
-}
-
 /// The sign of a published figure: its shape says its basis, its colour the curve.
 pub fn sign(drawing: &mut Drawing, basis: CellBasis, curve: Option<usize>, at: (f64, f64)) {
     let (stroke, fill) = match curve {
@@ -55,7 +46,8 @@ pub fn sign(drawing: &mut Drawing, basis: CellBasis, curve: Option<usize>, at: (
     };
     match basis {
         CellBasis::Fitted => drawing.circle(&format!("point hollow {stroke}"), at, 4.2),
-        CellBasis::Predicted => drawing.diamond(&format!("point {fill} {stroke}"), at, 5.0),
+        CellBasis::Seen => drawing.diamond(&format!("point {fill} {stroke}"), at, 5.0),
+        CellBasis::Predicted => drawing.circle(&format!("point {fill} {stroke}"), at, 4.2),
         CellBasis::Input => {
             drawing.rect(&format!("point hollow {stroke}"), [at.0 - 3.8, at.1 - 3.8, 7.6, 7.6]);
         }
@@ -76,7 +68,7 @@ pub fn legend(chart: &Chart, cells: &[&Cell], with_lines: bool) -> Vec<Key> {
         let words = if with_lines { format!("{name}, simulated") } else { name.clone() };
         keys.push(Key { swatch: swatch.body().to_string(), words });
     }
-    for basis in [CellBasis::Fitted, CellBasis::Predicted, CellBasis::Input] {
+    for basis in [CellBasis::Fitted, CellBasis::Seen, CellBasis::Predicted, CellBasis::Input] {
         if !cells.iter().any(|cell| cell.basis == basis) {
             continue;
         }
@@ -88,7 +80,8 @@ pub fn legend(chart: &Chart, cells: &[&Cell], with_lines: bool) -> Vec<Key> {
         let what = if with_lines { "published, " } else { "" };
         let words = match basis {
             CellBasis::Fitted => format!("{what}fitted: a number was chosen by it"),
-            CellBasis::Predicted => format!("{what}predicted: no number was"),
+            CellBasis::Seen => format!("{what}seen: no number was, but it was in view"),
+            CellBasis::Predicted => format!("{what}predicted: forecast before it was known"),
             CellBasis::Input => format!("{what}input: the model was given it"),
         };
         keys.push(Key { swatch: swatch.body().to_string(), words });
@@ -100,7 +93,10 @@ pub fn legend(chart: &Chart, cells: &[&Cell], with_lines: bool) -> Vec<Key> {
 pub fn sentence(chart: &Chart, cell: &Cell, unit: &str) -> String {
     let curve = curve_of(chart, cell).map_or(String::new(), |curve| format!("{}, ", chart.curves[curve].1));
     let x = along(chart, cell).map_or(String::new(), |x| format!("{} {}", tick(x), chart.along.unit));
-    let published = digits(cell.published);
+    let Some(published) = cell.published.map(digits) else {
+        let simulated = cell.simulated.map_or("not simulated".to_string(), digits);
+        return format!("{curve}{x}: simulated {simulated} {unit}, nothing published yet");
+    };
     let (Some(simulated), Some(error)) = (cell.simulated, cell.error) else {
         return format!("{curve}{x}: published {published} {unit}, not simulated");
     };
@@ -108,7 +104,7 @@ pub fn sentence(chart: &Chart, cell: &Cell, unit: &str) -> String {
         "{curve}{x}: published {published}, simulated {} {unit}; {} ({})",
         digits(simulated),
         signed_percent(error),
-        basis_word(cell.basis)
+        cell.basis.word()
     )
 }
 
@@ -125,7 +121,7 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
     drawing.legend = legend(chart, cells, true);
 
     let accuracy = chart.accuracy.as_ref().map_or(0.0, |accuracy| accuracy.share);
-    let reach = |cell: &&Cell| (cell.published * (1.0 + accuracy)).max(cell.simulated.unwrap_or(0.0));
+    let reach = |cell: &&Cell| (cell.published.unwrap_or(0.0) * (1.0 + accuracy)).max(cell.simulated.unwrap_or(0.0));
     let most = cells.iter().map(reach).fold(0.0, f64::max);
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
     let y = Scale::new((0.0, 1.04 * most), (bottom, TOP));
@@ -169,13 +165,12 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
     }
     for curve in 0..chart.curves.len() {
         for cell in cells.iter().filter(|cell| curve_of(chart, cell) == Some(curve)) {
-            let Some(at) = place(curve, cell) else { continue };
+            let (Some(at), Some(published)) = (place(curve, cell), cell.published) else { continue };
             let stroke = format!("error stroke-{}", curve % CURVES);
-            let data = [("published", cell.published.to_string())];
+            let data = [("published", published.to_string())];
             drawing.mark("", &data, &sentence(chart, cell, unit), |drawing| {
                 if chart.accuracy.is_some() {
-                    let (low, high) =
-                        (y.at(cell.published * (1.0 - accuracy)), y.at(cell.published * (1.0 + accuracy)));
+                    let (low, high) = (y.at(published * (1.0 - accuracy)), y.at(published * (1.0 + accuracy)));
                     let caps = format!(
                         "M{at:.2} {low:.2}V{high:.2}M{l:.2} {low:.2}H{r:.2}M{l:.2} {high:.2}H{r:.2}",
                         l = at - CAP,
@@ -183,8 +178,8 @@ pub fn draw(chart: &Chart, panel: &Panel, cells: &[&Cell], unit: &str) -> Drawin
                     );
                     drawing.path(&stroke, &caps);
                 }
-                sign(drawing, cell.basis, Some(curve), (at, y.at(cell.published)));
-                drawing.circle("hit", (at, y.at(cell.published)), 9.0);
+                sign(drawing, cell.basis, Some(curve), (at, y.at(published)));
+                drawing.circle("hit", (at, y.at(published)), 9.0);
             });
         }
     }
@@ -197,7 +192,8 @@ fn describe(chart: &Chart, cells: &[&Cell], xs: &[f64], unit: &str) -> String {
     let mut words = format!("{}, {unit}, over {}.", chart.shows, chart.along.title);
     for (curve, (_, name)) in chart.curves.iter().enumerate() {
         let of: Vec<&&Cell> = cells.iter().filter(|cell| curve_of(chart, cell) == Some(curve)).collect();
-        let at = |x: f64| of.iter().find(|cell| along(chart, cell) == Some(x)).map(|cell| digits(cell.published));
+        let at =
+            |x: f64| of.iter().find(|cell| along(chart, cell) == Some(x)).and_then(|cell| cell.published.map(digits));
         if let (Some(low), Some(high)) = (at(*first), at(*last)) {
             let worst = of.iter().filter_map(|cell| cell.error).map(f64::abs).fold(0.0, f64::max);
             words += &format!(

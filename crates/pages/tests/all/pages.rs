@@ -6,6 +6,7 @@ use crate::fixture::{HOSTILE, Run, comparison_page, outlook_page, report, study_
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
 use hopscope_pages::Page;
+use hopscope_studies::report::{CellBasis, Forecast, Summary};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
@@ -166,7 +167,7 @@ fn tables_are_read_back_from_csv() {
     let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
     assert_eq!(rows.len(), report.tables[0].cells.len());
     for (row, cell) in rows.iter().zip(&report.tables[0].cells) {
-        assert_eq!(row[3].parse::<f64>().unwrap(), cell.published);
+        assert_eq!(row[3].parse::<f64>().unwrap(), cell.published.unwrap());
         assert_eq!(row[4].parse::<f64>().ok(), cell.simulated);
         assert_eq!(row[6].parse::<f64>().ok(), cell.error);
         assert_eq!(row[1], cell.key["size_kib"].to_string());
@@ -201,7 +202,7 @@ fn published_points_lie_where_their_values_are() {
         assert!((zero + (two - zero) * published / 2.0 - y).abs() < 0.02, "{published} is drawn at {y}");
     }
     let shapes = |class: &str| svg.matches(class).count();
-    // Three fitted cells are circles, three predicted ones diamonds; one of each in the legend.
+    // Three fitted cells are circles, three seen ones diamonds; one of each in the legend.
     assert_eq!((shapes("<circle class=\"point hollow"), shapes("<path class=\"point fill")), (3 + 1, 3));
 }
 
@@ -306,5 +307,38 @@ fn several_studies_make_one_page() {
 fn the_same_data_give_the_same_bytes() {
     for ((_, one), (_, two)) in pages().into_iter().zip(pages()) {
         assert!(one.html() == two.html() && one.svgs() == two.svgs() && one.csvs() == two.csvs());
+    }
+}
+
+#[test]
+fn a_page_shows_forecasts_beside_what_is_simulated_now_and_says_where_a_rule_is_better() {
+    let mut report = report();
+    let forecast = |simulated: f64, stands: bool| Forecast {
+        simulated,
+        interval: 0.0,
+        machine: "0123abcd".into(),
+        same_machine: stands,
+        in_time: true,
+        stands,
+    };
+    let cells = &mut report.tables[0].cells;
+    cells[3].forecast = Some(forecast(1.031, true));
+    cells[3].basis = CellBasis::Predicted;
+    cells[5].forecast = Some(forecast(9.0, false));
+    cells[5].published = None;
+    report.summary = Summary::of(cells, 1);
+    let html = study_page(&report).html();
+    for words in [
+        "Forecasts",
+        "1.031",
+        "no longer stands",
+        "others now",
+        "0123abcd",
+        "not yet",
+        "1 more cells have no published figure yet.",
+        "We lose against a a guess: mean error 20.0 %, ours 25.0 %.",
+        "predicted: forecast before it was known",
+    ] {
+        assert!(html.contains(words), "{words}");
     }
 }

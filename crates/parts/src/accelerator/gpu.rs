@@ -8,7 +8,7 @@
 //!
 //! A copy is cut at pages of 4 KiB. Each engine has as many pages under way as it has requests; tags of the port and
 //! the largest read request decide what that comes to on the link. The engine begins the next copy when the last page
-//! of the one before is under way.
+//! of the one before is under way. Older engines write packets of 128 bytes where their link allows more.
 //!
 //! Not modelled: kernels, caches and translation on the GPU, copies from pageable memory, copies that are small enough
 //! to travel with their command, several contexts, links between GPUs.
@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pcie::Port;
+use crate::bus::pcie::{Port, payload};
 use crate::driver::doorbell::Doorbells;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
@@ -44,6 +44,8 @@ const COPIES_MAX: usize = 4_096;
 pub struct Spec {
     /// Pages that an engine reads, and writes, at a time.
     requests: [u64; 2],
+    /// Bytes of a packet of writes, at most, whatever the link allows.
+    write_payload: u32,
     /// Decoding of a command, address translation, first request.
     setup: Time,
     command_bytes: u64,
@@ -58,6 +60,7 @@ impl Spec {
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let spec = Spec {
             requests: [p.count("engine.reads")?, p.count("engine.writes")?],
+            write_payload: payload(p, "engine.write_payload")?,
             setup: p.time("engine.setup")?,
             command_bytes: p.bytes("command")?,
             semaphore_bytes: p.bytes("semaphore")?,
@@ -270,7 +273,8 @@ impl Engine {
                 }
                 Way::ToHost => {
                     self.use_memory(bytes).await;
-                    self.port.write(address, bytes, &DATA, self.home).await;
+                    let most = self.spec.write_payload;
+                    self.port.write_in_packets(address, bytes, most, &DATA, self.home).await;
                 }
             }
             if let Some(request) = self.page_ended(copy, bytes) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   processor ──▶ I/O and interrupt-acknowledge cycles ──▶ PCI
-//!   memory    ◀── reads: first data after so many clocks, stop at the cache line ── PCI initiators
+//!   memory    ◀── reads: first data after so many clocks, stop at the cache line or after a count ── PCI initiators
 //!   memory    ◀── writes: posted ── PCI initiators
 //!   PHOLD#    ──▶ arbiter ──▶ PHLDA#  (the south bridge asks by a pair of wires of its own)
 //! ```
@@ -19,7 +19,7 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pci::{Answer, Command, PciTarget, REGISTER_DATA, Ready, Transaction};
+use crate::protocols::pci::{Answer, Command, PHASE_BYTES, PciTarget, REGISTER_DATA, Ready, Transaction};
 
 static NOT_HALTED: Label = Label::reason("processor at work");
 /// PHOLD# is asserted, PHLDA# not yet: the arbiter's delay, also on an idle bus.
@@ -34,7 +34,7 @@ pub struct Spec {
     pub read_first_data: u64,
     /// Wait clocks of a posted memory write.
     pub write_first_data: u64,
-    /// Memory transactions stop at multiples of this.
+    /// Memory transactions are stopped after so many bytes: at multiples of a power of two, or by count.
     pub cache_line_bytes: u32,
     /// PHOLD# to PHLDA# and FRAME#.
     pub hold_acknowledge: u64,
@@ -55,12 +55,9 @@ impl Spec {
             retry_idle: p.clocks("retry_idle")?,
             memory_bytes: p.bytes("memory.size")?,
         };
-        if !spec.cache_line_bytes.is_power_of_two() || !(16..=128).contains(&spec.cache_line_bytes) {
-            return Err(p.error(
-                "memory.cache_line",
-                "a cache line is 16 to 128 bytes, a power of two",
-                "write \"32 B\"",
-            ));
+        if !spec.cache_line_bytes.is_multiple_of(PHASE_BYTES) || !(16..=4_096).contains(&spec.cache_line_bytes) {
+            let help = "expected 16 B to 4 KiB, in data phases of 4 bytes";
+            return Err(p.error("memory.cache_line", "no memory controller stops a burst there", help));
         }
         Ok(spec)
     }

@@ -4,10 +4,11 @@
 //! ```text
 //!   ports ══▶ root complex ─┬─▶ last-level cache
 //!                  │        ├─▶ memory (NAME.memory)
-//!            translation    └─▶ other socket (NAME.interconnect)
+//!            translation    └─▶ other socket (NAME.interconnect-in, NAME.interconnect-out)
 //! ```
 //!
-//! Reads cost the latency of where the data lies; writes go into the cache (direct cache access) or to memory.
+//! Reads cost the latency of where the data lies; writes go into the cache (direct cache access) or to memory. What lies
+//! on the other socket comes from there and goes there over a link that carries both ways at once.
 //!
 //! Not modelled: what processors do to caches and memory meanwhile, which lines are evicted, snoops, refresh, memory
 //! channels one by one (the memory has one rate), the order of completions of different requests (first come).
@@ -20,7 +21,7 @@ use hopscope_kernel::{Label, Lane, Sim, Time};
 use super::iommu::{self, Iommu};
 use crate::bus::pcie::{Buffers, DownstreamPort, payload, rate, width};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pcie::Home;
+use crate::protocols::pcie::{Home, WORD_BYTES};
 
 /// From a request's arrival to its data, in the last-level cache.
 static CACHE_READ: Label = Label::protocol("read from the last-level cache");
@@ -48,6 +49,8 @@ pub struct Spec {
     payload_max: u32,
     completion_bytes: u32,
     combined_bytes: u32,
+    combined_from_bytes: u64,
+    tail_apart: bool,
     buffers: Buffers,
     cache_read: Time,
     memory_read: Time,
@@ -79,6 +82,15 @@ impl Spec {
             payload_max,
             completion_bytes: completion as u32,
             combined_bytes: combined as u32,
+            combined_from_bytes: p.bytes("combined_from")?,
+            tail_apart: match p.text("tail")?.as_str() {
+                "apart" => true,
+                "with the rest" => false,
+                other => {
+                    let problem = format!("`{other}` is no way to answer");
+                    return Err(p.error("tail", problem, "expected \"apart\" or \"with the rest\""));
+                }
+            },
             buffers: Buffers::read(p, payload_max)?,
             cache_read: p.time("cache_read")?,
             memory_read: p.time("memory_read")?,
@@ -112,6 +124,8 @@ impl Spec {
             payload_max,
             completion_bytes: 64,
             combined_bytes: 256,
+            combined_from_bytes: 512,
+            tail_apart: false,
             buffers,
             cache_read: Time::ns(100),
             memory_read: Time::ns(200),
@@ -132,9 +146,11 @@ pub struct RootComplex {
     /// Nobody occupies it, but its delays are the root complex's.
     lane: Lane,
     memory: Lane,
-    interconnect: Lane,
+    /// From the other socket, and to it.
+    interconnect_in: Lane,
+    interconnect_out: Lane,
     iommu: Iommu,
-    /// The last request asked for as much as is answered in combined completions.
+    /// The last request was as long as those that are answered in combined completions.
     combining: Cell<bool>,
 }
 
@@ -142,11 +158,15 @@ impl RootComplex {
     /// A root complex named `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<RootComplex> {
         let lane = |part: &str| sim.lane(&format!("{name}{part}"), None);
-        let (lane, memory, interconnect) = (lane(""), lane(".memory"), lane(".interconnect"));
+        let (interconnect_in, interconnect_out) = (lane(".interconnect-in"), lane(".interconnect-out"));
+        let (lane, memory) = (lane(""), lane(".memory"));
         memory.carries(&MEMORY_DATA, spec.memory_rate, Time::ms(1_000));
-        interconnect.carries(&INTERCONNECT_DATA, spec.interconnect_rate, Time::ms(1_000));
+        for interconnect in [&interconnect_in, &interconnect_out] {
+            interconnect.carries(&INTERCONNECT_DATA, spec.interconnect_rate, Time::ms(1_000));
+        }
         let iommu = Iommu::new(sim, name, spec.iommu.clone());
-        Rc::new(RootComplex { sim: sim.clone(), spec, lane, memory, interconnect, iommu, combining: Cell::new(false) })
+        let (sim, combining) = (sim.clone(), Cell::new(false));
+        Rc::new(RootComplex { sim, spec, lane, memory, interconnect_in, interconnect_out, iommu, combining })
     }
 
     /// One of its ports.
@@ -164,11 +184,22 @@ impl RootComplex {
         })
     }
 
-    /// A request is sent, which asks for as much as one may or for less: its completions are cut at multiples of this
-    /// many bytes. Where requests for as much as one may follow one another and no write comes in between, the next
-    /// lines are there before the first have left, and go together.
-    pub fn completion_bytes(&self, whole: bool) -> u32 {
-        if self.combining.replace(whole) && whole { self.spec.combined_bytes } else { self.spec.completion_bytes }
+    /// A request for so many bytes is sent: its completions are cut at multiples of what is returned. Where long requests
+    /// follow one another and no write comes in between, the next lines are there before the first have left, and go
+    /// together; how long they have to be is the host's own, whatever the largest request of the device.
+    pub fn completion_bytes(&self, bytes: u32) -> u32 {
+        let long = u64::from(bytes.next_multiple_of(WORD_BYTES)) >= self.spec.combined_from_bytes;
+        if self.combining.replace(long) && long { self.spec.combined_bytes } else { self.spec.completion_bytes }
+    }
+
+    /// Whether an incomplete word at the end of a read comes in a completion of its own.
+    pub fn tail_apart(&self) -> bool {
+        self.spec.tail_apart
+    }
+
+    /// Whether there is another socket: where there is none, nothing is between here and there.
+    pub fn two_sockets(&self) -> bool {
+        self.spec.interconnect > Time::ZERO
     }
 
     /// From one port to another, from the first byte to the first byte.
@@ -191,12 +222,13 @@ impl RootComplex {
     pub async fn accept(&self, arrival: Time, address: u64, bytes: u32, home: Home) -> (Time, Time) {
         self.combining.set(false);
         let walked = self.iommu.translate(address).await;
-        let (memory, other) = (self.memory_time(bytes), self.interconnect_time(bytes));
+        let memory = self.memory_time(bytes);
         let mut visible = (arrival + walked).max(self.sim.now()) + self.lane.paced(self.spec.write);
         if home.remote {
-            let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
-            grant.hold(&INTERCONNECT_DATA, other).await;
-            visible = visible.max(self.sim.now()) + self.interconnect.paced(self.spec.interconnect);
+            let out = &self.interconnect_out;
+            let grant = out.acquire(&INTERCONNECT_BUSY).await;
+            grant.hold(&INTERCONNECT_DATA, self.interconnect_time(out, bytes)).await;
+            visible = visible.max(self.sim.now()) + out.paced(self.spec.interconnect);
         }
         let mut stored = self.sim.now();
         if !home.cached {
@@ -235,10 +267,10 @@ impl RootComplex {
         }
         self.lane.delayed(label, begin.max(asked), begin + latency);
         if home.remote {
-            let crossed = begin + latency + self.interconnect.paced(self.spec.interconnect);
-            self.interconnect.delay_until(&INTERCONNECT, crossed.max(self.sim.now())).await;
-            let grant = self.interconnect.acquire(&INTERCONNECT_BUSY).await;
-            grant.hold(&INTERCONNECT_DATA, self.interconnect_time(bytes)).await;
+            let crossed = begin + latency + self.interconnect_in.paced(self.spec.interconnect);
+            self.interconnect_in.delay_until(&INTERCONNECT, crossed.max(self.sim.now())).await;
+            let grant = self.interconnect_in.acquire(&INTERCONNECT_BUSY).await;
+            grant.hold(&INTERCONNECT_DATA, self.interconnect_time(&self.interconnect_in, bytes)).await;
         }
         if !home.cached {
             let grant = self.memory.acquire(&MEMORY_BUSY).await;
@@ -250,7 +282,7 @@ impl RootComplex {
         self.memory.paced(Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.memory_rate))
     }
 
-    fn interconnect_time(&self, bytes: u32) -> Time {
-        self.interconnect.paced(Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.interconnect_rate))
+    fn interconnect_time(&self, interconnect: &Lane, bytes: u32) -> Time {
+        interconnect.paced(Time::ps(u64::from(bytes) * 1_000_000_000_000 / self.spec.interconnect_rate))
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! Both directions are needed for a frame (the other one brings R_RDY, R_OK and HOLD), so the cable is one lane. 8b/10b:
 //! a double word takes 40 bits. Two of 256 double words are ALIGN primitives. A frame begins and ends with a handshake,
-//! each a round trip through both ends.
+//! each a round trip through both ends: so many double words in serialisers and on the wires, and a time in the link and
+//! transport layers, whose clock is not the cable's.
 //!
 //! Not modelled: CONT and scrambling, R_ERR and retries, spread spectrum, out-of-band signalling, power states, port
 //! multipliers. Where both ends ask at one instant, who came first by name goes first.
@@ -33,18 +34,25 @@ const ENCODED_BYTES: u64 = 5;
 pub struct Spec {
     /// From a primitive to its answer: both serialisers and deserialisers.
     round_trip_dwords: u64,
-    /// Link and transport layer, until they answer.
-    turnaround_dwords: u64,
+    /// Link and transport layer, until they answer: by their own clock, whatever the rate of the cable.
+    turnaround: Time,
 }
 
 impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let mut dwords = |key: &str| match p.clocks(key)? {
-            many @ 100_001.. => Err(p.error(key, format!("{many} clocks are no handshake"), "expected 100000 at most")),
-            clocks => Ok(clocks),
+        let round_trip_dwords = match p.clocks("round_trip")? {
+            many @ 100_001.. => {
+                let problem = format!("{many} clocks are no handshake");
+                return Err(p.error("round_trip", problem, "expected 100000 at most"));
+            }
+            clocks => clocks,
         };
-        Ok(Spec { round_trip_dwords: dwords("round_trip")?, turnaround_dwords: dwords("turnaround")? })
+        let turnaround = p.time("turnaround")?;
+        if turnaround > Time::ms(1) {
+            return Err(p.error("turnaround", format!("{turnaround} are no handshake"), "expected 1 ms at most"));
+        }
+        Ok(Spec { round_trip_dwords, turnaround })
     }
 }
 
@@ -143,7 +151,7 @@ impl SataCable {
     }
 
     fn handshake(&self) -> Time {
-        self.paced(self.spec.round_trip_dwords + self.spec.turnaround_dwords)
+        self.paced(self.spec.round_trip_dwords) + self.lane.paced(self.spec.turnaround)
     }
 
     /// A frame without data, up to its acknowledgement.
@@ -245,7 +253,7 @@ mod tests {
     ) {
         let sim = Sim::new();
         let fifo = Queue::new(&sim, places);
-        let spec = Spec { round_trip_dwords: 20, turnaround_dwords: 30 };
+        let spec = Spec { round_trip_dwords: 20, turnaround: dwords(30) };
         let cable = SataCable::new(&sim, "cable", spec, 750_000_000, &fifo, 1_024);
         cable.attach(Drive { name: "ssd".into(), size_bytes: 1 << 30, tags: 32 }, rate);
         let (s, received) = (sim.clone(), fifo.clone());
@@ -294,12 +302,13 @@ mod tests {
             let rate = 20_480.0 / s.now().as_seconds_f64();
             assert!((540e6..580e6).contains(&rate), "{rate}");
         });
-        // At 3 Gb/s all of it takes twice as long.
+        // At 3 Gb/s double words take twice as long, and the turnaround does not.
         with_cable(375_000_000, (64, Time::ZERO), |s, cable| async move {
             cable.send_to_host(ToHost::Data(1_024), Errand::NOBODY).await;
             let dwords = |count: u64| Time::ps(count * 40_000 / 3);
             let burst = dwords(256) + Time::ps(dwords(512).as_ps() / 254);
-            assert_eq!(s.now(), burst + dwords(50) + dwords(4) + dwords(50));
+            let handshake = dwords(20) + Time::ns(200);
+            assert_eq!(s.now(), burst + handshake + dwords(4) + handshake);
         });
     }
 

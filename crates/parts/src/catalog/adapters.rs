@@ -3,6 +3,7 @@
 use super::{Built, Kind, Protocol, Socket, plug_pci, untrained};
 use crate::accelerator::gpu;
 use crate::accelerator::gpu::Gpu;
+use crate::bridge::root_complex::RootComplex;
 use crate::bus::pcie::Port;
 use crate::bus::pcie::PortSpec;
 use crate::driver;
@@ -10,6 +11,17 @@ use crate::network::myrinet;
 use crate::network::nic;
 use crate::network::nic::Adapter;
 use crate::network::programmable;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::Home;
+
+/// Nothing lies on a socket that is not there.
+fn check_home(p: &Parameters, home: Home, root: &RootComplex) -> Result<(), SpecError> {
+    if home.remote && !root.two_sockets() {
+        let help = "write \"local\", or give the root complex an `interconnect.latency`";
+        return Err(p.error("memory", "this host has one socket", help));
+    }
+    Ok(())
+}
 
 /// `programmable-adapter`
 pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
@@ -21,6 +33,7 @@ pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
     build: |context, p| {
         let spec = programmable::Spec::read(p)?;
         let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        check_home(p, spec.home(), &link.above().root)?;
         let plugged = programmable::plug(context.sim, context.name, spec, link);
         let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
         Ok(Built { volumes, ..Built::default() })
@@ -71,6 +84,7 @@ pub static NETWORK_DRIVER: Kind = Kind {
         let [Socket::Software(processor), Socket::NicRegisters(adapter)] = &context.plugs[..] else {
             unreachable!("plugs are checked")
         };
+        check_home(p, spec.data(), adapter.port().root())?;
         let volumes = driver::nic::install(context.sim, context.name, spec, processor, adapter);
         Ok(Built { volumes, ..Built::default() })
     },
@@ -104,6 +118,7 @@ pub static GPU_DRIVER: Kind = Kind {
         let [Socket::Software(processor), Socket::GpuRegisters(gpu)] = &context.plugs[..] else {
             unreachable!("plugs are checked")
         };
+        check_home(p, spec.home(), gpu.port().root())?;
         let volumes = driver::gpu::install(context.sim, context.name, spec, processor, gpu);
         Ok(Built { volumes, ..Built::default() })
     },

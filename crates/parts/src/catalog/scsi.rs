@@ -33,10 +33,11 @@ pub static SCSI_INITIATOR: Kind = Kind {
     required: &["bus"],
     software: false,
     build: |context, p| {
-        let channel = Channel::new(context.sim, initiator::read(p)?);
+        let initiator::Spec { end, command } = initiator::Spec::read(p)?;
+        let channel = Channel::new(context.sim, end);
         let sockets = vec![("bus".into(), Socket::ScsiBus(channel.clone()))];
         let (sim, name) = (context.sim.clone(), context.name.to_string());
-        let volumes_at_last = Box::new(move || initiator::install(&sim, &name, &channel));
+        let volumes_at_last = Box::new(move || initiator::install(&sim, &name, &channel, command));
         Ok(Built { sockets, volumes_at_last: Some(volumes_at_last), ..Built::default() })
     },
 };

@@ -42,7 +42,7 @@ pub struct Spec {
 impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let home = Home { cached: super::cached(p)?, remote: super::remote(p)? };
+        let home = super::home(p)?;
         let (launch, complete, time_above) = (p.time("launch")?, p.time("complete")?, p.time("time_above")?);
         let pinned_bytes = p.bytes("pinned")?;
         if !(1 << 24..=1 << 35).contains(&pinned_bytes) {
@@ -50,6 +50,11 @@ impl Spec {
             return Err(p.error("pinned", "no buffer is that small or large", help));
         }
         Ok(Spec { launch, complete, pinned_bytes, home, time_above })
+    }
+
+    /// Where its buffers lie.
+    pub fn home(&self) -> Home {
+        self.home
     }
 }
 

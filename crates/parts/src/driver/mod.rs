@@ -11,6 +11,12 @@ pub mod requests;
 pub mod scsi;
 
 use crate::parameters::{Parameters, SpecError};
+use crate::protocols::pcie::Home;
+
+/// Where buffers lie in the host.
+pub fn home(p: &mut Parameters) -> Result<Home, SpecError> {
+    Ok(Home { cached: cached(p)?, remote: remote(p)? })
+}
 
 /// Whether the driver's memory is that of the other socket.
 fn remote(p: &mut Parameters) -> Result<bool, SpecError> {

@@ -96,8 +96,7 @@ impl Spec {
                 return Err(p.error("completions", problem, "expected \"polled\" or \"interrupt\""));
             }
         };
-        let remote = super::remote(p)?;
-        let data = Home { cached: super::cached(p)?, remote };
+        let data = super::home(p)?;
         let spec = Spec {
             transmit: Side::read(p, "tx")?,
             receive: Side::read(p, "rx")?,
@@ -110,7 +109,7 @@ impl Spec {
             buffers: p.count("buffers")?,
             buffer_bytes: p.bytes("buffer")?,
             // The driver has just written, or will just read them.
-            rings: Home { cached: true, remote },
+            rings: Home { cached: true, ..data },
             data,
             time_above: p.time("time_above")?,
         };
@@ -133,6 +132,11 @@ impl Spec {
             ));
         }
         Ok(spec)
+    }
+
+    /// Where packets lie.
+    pub fn data(&self) -> Home {
+        self.data
     }
 
     fn copy_time(&self, bytes: u32) -> Time {

@@ -9,7 +9,7 @@ use hopscope_kernel::{Label, Queue, Sim};
 
 use super::spec::Spec;
 use super::translation::Entry;
-use super::{Flash, UNIT_BYTES};
+use super::{Flash, Task, UNIT_BYTES};
 
 /// No stripe of the write buffer is free.
 pub static WRITE_BUFFER_FULL: Label = Label::reason("write buffer full");
@@ -134,6 +134,7 @@ impl Buffer {
 impl Flash {
     /// Writes; returns when the data are in the write buffer. A part of a unit is read first.
     pub async fn write(&self, offset: u64, bytes: u32) {
+        self.used();
         let unit_bytes = u64::from(UNIT_BYTES);
         let end = offset + u64::from(bytes);
         let mut unit = offset / unit_bytes;
@@ -143,6 +144,7 @@ impl Flash {
                 self.read_piece(unit * unit_bytes, UNIT_BYTES).await;
             }
             let stripe = self.buffer.open().await;
+            self.no_longer_in_register(unit);
             let entry = self.translation.borrow_mut().accept(unit);
             if self.buffer.put(stripe, entry) {
                 self.hand_over();
@@ -153,6 +155,7 @@ impl Flash {
 
     /// Returns when everything that was in the write buffer has been programmed. What is left of a stripe stays empty.
     pub async fn flush(&self) {
+        self.used();
         let up_to = self.buffer.next_number.get();
         if !self.buffer.waits_for_any_before(up_to) {
             return;
@@ -175,6 +178,6 @@ impl Flash {
         let die = self.buffer.next_die.get();
         self.buffer.next_die.set((die + 1) % self.dies.len());
         // A die's queue takes as many stripes as there are.
-        let _ = self.dies[die].stripes.try_put(stripe);
+        let _ = self.dies[die].tasks.try_put(Task::Stripe(stripe));
     }
 }

@@ -3,7 +3,7 @@
 use hopscope_kernel::{Grant, Label, Time, Yielding};
 
 use super::translation::Step;
-use super::{Die, Flash, UNIT_BYTES};
+use super::{Die, Flash, Task, UNIT_BYTES};
 
 /// Somebody else's operation is on the die.
 pub static DIE_BUSY: Label = Label::reason("die busy");
@@ -25,6 +25,8 @@ pub static DATA_IN: Label = Label::payload("data in");
 static LOAD: Label = Label::through("load page registers");
 /// tPROG.
 pub static PROGRAM: Label = Label::payload("program");
+/// tPROG of a page with one bit a cell.
+pub static PROGRAM_SINGLE_BIT: Label = Label::payload("program of single-bit cells");
 /// tBERS.
 pub static ERASE: Label = Label::protocol("erase");
 /// The controller corrects what was read.
@@ -38,25 +40,31 @@ static COPY_LOAD: Label = Label::protocol("load page registers, garbage collecti
 /// The same for what garbage collection copies.
 pub static COPY_PROGRAM: Label = Label::protocol("program of garbage collection");
 
-/// What the phases of a program are called.
-struct Names {
-    data_in: &'static Label,
-    load: &'static Label,
-    program: &'static Label,
+/// What the phases of a copy are called, and of a program.
+pub(super) struct Names {
+    pub(super) read: &'static Label,
+    pub(super) out: &'static Label,
+    pub(super) data_in: &'static Label,
+    pub(super) load: &'static Label,
+    pub(super) program: &'static Label,
 }
 
-static OF_HOST: Names = Names { data_in: &DATA_IN, load: &LOAD, program: &PROGRAM };
-static OF_COPIES: Names = Names { data_in: &COPY_IN, load: &COPY_LOAD, program: &COPY_PROGRAM };
+static OF_HOST: Names = Names { read: &ARRAY_READ, out: &DATA_OUT, data_in: &DATA_IN, load: &LOAD, program: &PROGRAM };
+static OF_COPIES: Names =
+    Names { read: &COPY_READ, out: &COPY_OUT, data_in: &COPY_IN, load: &COPY_LOAD, program: &COPY_PROGRAM };
 
 impl Flash {
     pub(super) async fn run_die(&self, number: usize) {
         let die = &self.dies[number];
         loop {
-            let stripe = die.stripes.take(&NO_STRIPE).await;
+            let Task::Stripe(stripe) = die.tasks.take(&NO_STRIPE).await else {
+                self.fold(die).await;
+                continue;
+            };
             loop {
                 let step = self.translation.borrow_mut().collect(number);
                 match step {
-                    Some(Step::Copy { reads, units }) => self.copy(die, reads, units).await,
+                    Some(Step::Copy { reads, units }) => self.copy(die, reads, units, &OF_COPIES).await,
                     Some(Step::Erase) => {
                         let grant = die.lane.acquire(&DIE_BUSY).await;
                         self.suspendable(die, grant, &ERASE, self.spec.erase).await;
@@ -68,17 +76,22 @@ impl Flash {
                 self.translation.borrow_mut().write(number, units);
                 units.len() as u64
             });
-            self.program(die, units, &OF_HOST).await;
+            if self.single_bit.takes(self.stripe_bytes()) {
+                self.program_single_bit(die, units).await;
+            } else {
+                self.program(die, units, &OF_HOST).await;
+            }
             self.buffer.programmed(stripe);
         }
     }
 
     /// Reads so many multi-plane pages, and programs their valid units.
-    async fn copy(&self, die: &Die, reads: u64, units: u64) {
+    pub(super) async fn copy(&self, die: &Die, reads: u64, units: u64, names: &Names) {
         let mut moved = 0;
         for read in 1..=reads {
             let grant = die.lane.acquire(&DIE_BUSY).await;
-            grant.hold(&COPY_READ, die.lane.paced(self.spec.read)).await;
+            die.page.set(0);
+            grant.hold(names.read, die.lane.paced(self.spec.read)).await;
             let asked = self.sim.now();
             let channel = die.channel.acquire(&CHANNEL_BUSY).await;
             grant.was_in(&FOR_CHANNEL, asked);
@@ -86,15 +99,33 @@ impl Flash {
             let part = units * read / reads - moved;
             moved += part;
             let (command, out) = self.transfer(&die.channel, part as u32 * UNIT_BYTES);
-            channel.hold_plan([(&COMMAND, command), (&COPY_OUT, out)]).await;
+            channel.hold_plan([(&COMMAND, command), (names.out, out)]).await;
         }
         die.decoder.delay(&DECODE, die.decoder.paced(self.spec.decode)).await;
-        self.program(die, units, &OF_COPIES).await;
+        self.program(die, units, names).await;
     }
 
     /// Loads the page registers and programs them.
     async fn program(&self, die: &Die, units: u64, names: &Names) {
+        let grant = self.load(die, units, names).await;
+        self.suspendable(die, grant, names.program, self.spec.program).await;
+    }
+
+    /// The same, page after page: a word line of single-bit cells has one.
+    async fn program_single_bit(&self, die: &Die, units: u64) {
+        let mut left = units;
+        while left > 0 {
+            let part = left.min(self.spec.page_units());
+            left -= part;
+            let grant = self.load(die, part, &OF_HOST).await;
+            self.suspendable(die, grant, &PROGRAM_SINGLE_BIT, self.spec.single_bit.program).await;
+        }
+    }
+
+    /// Loads the page registers.
+    async fn load<'a>(&self, die: &'a Die, units: u64, names: &Names) -> Grant<'a> {
         let grant = die.lane.acquire(&DIE_BUSY).await;
+        die.page.set(0);
         let page_units = u64::from(self.spec.page_bytes / UNIT_BYTES);
         let mut left = units;
         while left > 0 {
@@ -108,7 +139,7 @@ impl Flash {
             channel.hold_plan([(&COMMAND, command), (names.data_in, data_in)]).await;
             grant.was_in(names.load, begun);
         }
-        self.suspendable(die, grant, names.program, self.spec.program).await;
+        grant
     }
 
     /// Spends `span`, by the data, on a die in pieces: somebody else may have it in between.

@@ -4,23 +4,26 @@
 //!   read  ──▶ which die? ──▶ array read (tR) ──▶ channel: command, data out ──▶ ECC decode ──▶ done
 //!   write ──▶ write buffer: done when there; full stripes go to the dies in turn
 //!               └─▶ die: copies and erases owed ──▶ channel: data in ──▶ program (tPROG) ──▶ room in the buffer
+//!                                                                        one bit a cell while there is room for that
 //! ```
 //!
 //! A die is a lane, a channel is a lane. A die whose planes read independently is one lane for each such group of
 //! planes. A die reads one multi-plane page at a time; the page waits in the die until the channel is granted, then the
-//! die is free (cache read). A stripe is what one program of a die writes: every plane, so many pages each. A program
+//! die is free (cache read). Whoever asks for the page that a die read last joins it. A stripe is what one program of a
+//! die writes: every plane, so many pages each. A program
 //! or an erase makes way for whoever asks for the die, in the order in which they ask. Copies and erases of garbage
 //! collection are paced: each stripe of the user is preceded by its share of them, and they occupy die and channel
 //! like anything else. What is valid where is in `translation.rs`.
 //!
 //! Not modelled:
 //! - where each unit of 4 KiB lies. Where a unit is read follows from its address: in stripes over the dies where the
-//!   drive was written in order (`state = "fresh"`), anywhere where it was written at random (`state = "steady"`).
+//!   drive was written in order (`state = "fresh"`: page after page goes to the next die), anywhere where it was written
+//!   at random (`state = "steady"`).
 //!   Which block holds the old copy of what is written is drawn (`translation.rs`), which is exact for writes that come
 //!   evenly over a span, and for writes in order.
 //! - the channel during the command cycles before an array read: they are counted where the data go out;
 //! - what couples the planes of a die that read independently: a program of one group of them does not stop the others;
-//! - an SLC cache, page types of different speed, read retries, wear levelling, refresh, bad blocks, power states;
+//! - page types of different speed, read retries, wear levelling, refresh, bad blocks, power states;
 //! - garbage collection while nothing is written; a choice of blocks by age: greedy collection keeps collecting what is
 //!   overwritten often, and leaves old garbage where it is;
 //! - trim, the rewrite of what still waits in the buffer, a time after which a part of a stripe is written by itself;
@@ -33,13 +36,14 @@ mod buffer;
 mod die;
 pub mod read_ahead;
 mod reads;
+pub mod single_bit;
 mod spec;
 mod sums;
 #[cfg(test)]
 mod tests;
 mod translation;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hopscope_kernel::{Lane, Queue, Sim, Time};
@@ -48,6 +52,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::disk::fingerprint;
 use buffer::Buffer;
 use reads::Readers;
+use single_bit::SingleBit;
 pub use spec::{Spec, State};
 use translation::Translation;
 
@@ -60,8 +65,18 @@ struct Die {
     channel: Lane,
     /// Nobody occupies it, but what the controller corrects on that channel waits for it.
     decoder: Lane,
-    /// Stripes of the buffer that are to be programmed here.
-    stripes: Queue<usize>,
+    /// The page that was read from the array last and is still in the page register; zero for none.
+    page: Cell<u64>,
+    /// What is to be programmed here.
+    tasks: Queue<Task>,
+}
+
+/// What a die is to program.
+enum Task {
+    /// A stripe of the buffer.
+    Stripe(usize),
+    /// What lies in cells of one bit, while nobody asks for anything.
+    Fold,
 }
 
 /// What flash has done so far, in units of 4 KiB.
@@ -83,6 +98,7 @@ pub struct Flash {
     translation: RefCell<Translation>,
     buffer: Buffer,
     readers: Readers,
+    single_bit: SingleBit,
 }
 
 impl Flash {
@@ -103,9 +119,10 @@ impl Flash {
                 for (channel_name, channel, decoder) in &channels {
                     let plane = if spec.independent_planes > 1 { format!(".plane{group}") } else { String::new() };
                     names.push(format!("{channel_name}.die{die}{plane}"));
-                    let stripes = Queue::new(sim, spec.buffer_stripes());
+                    // All stripes of the buffer, and a fold.
+                    let tasks = Queue::new(sim, spec.buffer_stripes() + 1);
                     let (lane, channel) = (sim.lane(&names[dies.len()], None), channel.clone());
-                    dies.push(Die { lane, channel, decoder: decoder.clone(), stripes });
+                    dies.push(Die { lane, channel, decoder: decoder.clone(), page: Cell::new(0), tasks });
                 }
             }
         }
@@ -120,12 +137,22 @@ impl Flash {
             translation: RefCell::new(Translation::new(&spec, random)),
             buffer,
             readers: Readers::new(sim),
+            single_bit: SingleBit::new(sim, name, &spec),
             spec,
         });
         let held = flash.clone();
         sim.level(&format!("the write buffer of {name}"), move || held.buffer.held_bytes());
         let held = flash.clone();
         sim.level(&format!("the spare blocks of {name}"), move || held.translation.borrow().spare_bytes());
+        let held = flash.clone();
+        sim.level(&format!("the copies that {name} owes"), move || held.translation.borrow().owed_bytes());
+        if let Some(size) = flash.single_bit.size() {
+            let held = flash.clone();
+            let room = move || size - held.single_bit.filled_bytes();
+            sim.level(&format!("the room in the single-bit cells of {name}"), room);
+            let running = flash.clone();
+            sim.process(&format!("{name}.folding"), async move { running.run_folding().await });
+        }
         for (number, name) in names.into_iter().enumerate() {
             let running = flash.clone();
             sim.process(&name, async move { running.run_die(number).await });
@@ -135,6 +162,11 @@ impl Flash {
             sim.process(&format!("{name}.reader{number}"), async move { running.run_reader().await });
         }
         flash
+    }
+
+    /// What one array read fetches, bytes.
+    pub(super) fn page_bytes(&self) -> u32 {
+        self.spec.page_units() as u32 * UNIT_BYTES
     }
 
     /// Capacity, bytes.

@@ -1,23 +1,24 @@
 //! Read-ahead: a drive's memory holds what a run of reads will ask for next.
 //!
 //! ```text
-//!   read ─▶ goes on where another ended? ─▶ segments ahead of it ─▶ a process each ─▶ flash
-//!        └▶ its segments: there, on their way, or read from the flash by itself
+//!   read accepted ─▶ goes on where another ended? ─▶ the segments that follow ─▶ flash, for nobody
+//!   read ─▶ its segments: there, on their way, or read from the flash by itself
 //! ```
 //!
-//! A segment has one place in memory; a later one that needs the place takes it, unless it is still being filled.
+//! A segment may lie anywhere in the memory. It makes room for another one when all of it has been read, or when its run
+//! is no longer followed; where none can, nothing is read ahead.
 //!
 //! Not modelled: runs backwards and with strides, the time of the memory itself.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Sim};
 
 use super::Flash;
+use super::reads::Together;
 use crate::parameters::{Parameters, SpecError};
 
-static NOTHING_AHEAD: Label = Label::reason("nothing to read ahead");
 static ON_ITS_WAY: Label = Label::reason("being read ahead");
 
 /// Runs that are followed at once.
@@ -29,89 +30,156 @@ const SEGMENTS_MAX: u64 = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     segment_bytes: u32,
+    /// Segments that the memory holds.
     segments: u64,
+    /// Segments beyond the end of a read that are asked for.
+    ahead: u64,
 }
 
 impl Spec {
     /// Pulls the numbers, all under `read_ahead.`.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let (segment, segments) = (p.bytes("read_ahead.segment")?, p.count("read_ahead.segments")?);
+        let segment = p.bytes("read_ahead.segment")?;
+        let (segments, ahead) = (p.count("read_ahead.segments")?, p.count("read_ahead.ahead")?);
         if !segment.is_power_of_two() || !(4_096..=4 << 20).contains(&segment) {
             let help = "expected 4 KiB to 4 MiB, a power of two";
             return Err(p.error("read_ahead.segment", "no segment is like that", help));
         }
         if segments > SEGMENTS_MAX {
-            let help = format!("expected {SEGMENTS_MAX} at most; 0 reads nothing ahead");
+            let help = format!("expected {SEGMENTS_MAX} at most");
             return Err(p.error("read_ahead.segments", "too many segments", help));
         }
-        Ok(Spec { segment_bytes: segment as u32, segments })
+        if ahead > segments {
+            let help = format!("the memory holds {segments}; 0 reads nothing ahead");
+            return Err(p.error("read_ahead.ahead", "there is no room for that", help));
+        }
+        Ok(Spec { segment_bytes: segment as u32, segments, ahead })
     }
 }
 
 /// A place for a segment.
 struct Place {
-    /// One more than the number of the segment that is here, or on its way; zero for none.
-    segment: Cell<u64>,
-    there: Cell<bool>,
-    /// Wakes who waits for it.
-    come: Queue<()>,
+    /// As many as it has pages: a read waits for its own.
+    pages: Vec<Rc<Together>>,
+    /// Bytes that nobody has read yet.
+    unread: Cell<u32>,
+    /// Which run it was read for: its place among the runs, and its number among all that there were.
+    run: Cell<(usize, u64)>,
+}
+
+/// Reads that follow one another.
+#[derive(Default)]
+struct Run {
+    number: Cell<u64>,
+    end: Cell<u64>,
+    /// The first segment that has not been asked for.
+    asked: Cell<u64>,
 }
 
 /// What is read ahead of runs of reads.
 pub struct ReadAhead {
     spec: Spec,
     flash: Rc<Flash>,
+    /// For each place one more than the number of the segment that is there, or on its way; zero for none.
+    held: Vec<Cell<u64>>,
     places: Vec<Place>,
-    wanted: Queue<u64>,
-    /// Where the last runs ended, and which is replaced next.
-    runs: [Cell<u64>; RUNS],
-    next_run: Cell<usize>,
+    next_place: Cell<usize>,
+    /// Whether any place was ever filled.
+    used: Cell<bool>,
+    runs: [Run; RUNS],
+    /// Runs that there were: the next one takes the place of the oldest.
+    runs_begun: Cell<u64>,
 }
 
 impl ReadAhead {
     /// Read-ahead of the drive `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec, flash: &Rc<Flash>) -> Rc<ReadAhead> {
-        // As many behind the reader as ahead of it: commands overtake each other.
-        let place = |_| Place { segment: Cell::new(0), there: Cell::new(false), come: Queue::new(sim, 1) };
+        let count = if spec.ahead > 0 { spec.segments as usize } else { 0 };
+        let pages = match flash.page_bytes() {
+            page if spec.segment_bytes.is_multiple_of(page) => spec.segment_bytes / page,
+            _ => 1,
+        };
+        let place = |_| Place {
+            pages: (0..pages).map(|_| Together::new(sim)).collect(),
+            unread: Cell::new(0),
+            run: Cell::new((0, 0)),
+        };
+        let run = |_| Run { end: Cell::new(u64::MAX), ..Run::default() };
         let ahead = Rc::new(ReadAhead {
             flash: flash.clone(),
-            places: (0..2 * spec.segments).map(place).collect(),
-            wanted: Queue::new(sim, (2 * spec.segments).max(1) as usize),
-            runs: [const { Cell::new(u64::MAX) }; RUNS],
-            next_run: Cell::new(0),
+            held: vec![Cell::new(0); count],
+            places: (0..count).map(place).collect(),
+            next_place: Cell::new(0),
+            used: Cell::new(false),
+            runs: std::array::from_fn(run),
+            runs_begun: Cell::new(0),
             spec,
         });
         let held = ahead.clone();
-        let segments = move || held.places.iter().filter(|place| place.segment.get() > 0).count() as u64;
-        let segment_bytes = u64::from(ahead.spec.segment_bytes);
-        sim.level(&format!("what {name} has read ahead"), move || segments() * segment_bytes);
-        for number in 0..ahead.spec.segments {
-            let running = ahead.clone();
-            sim.process(&format!("{name}.ahead{number}"), async move { running.run().await });
-        }
+        let unread = move || held.places.iter().map(|place| u64::from(place.unread.get())).sum::<u64>();
+        sim.level(&format!("what {name} has read ahead"), unread);
         ahead
     }
 
-    /// Reads for somebody, from memory where that has been read ahead.
-    pub async fn read(&self, offset: u64, bytes: u32, errand: Errand) {
-        let end = offset + u64::from(bytes);
-        if self.goes_on(offset, end) {
-            self.want(end);
+    /// A read has been accepted: where it goes on with a run, what follows is asked for.
+    pub fn accept(&self, offset: u64, bytes: u32) {
+        if self.places.is_empty() {
+            return;
         }
+        let end = offset + u64::from(bytes);
+        match self.runs.iter().position(|run| run.end.get() == offset) {
+            Some(run) => {
+                self.runs[run].end.set(end);
+                self.want(run, end);
+            }
+            None => {
+                let begun = self.runs_begun.get() + 1;
+                self.runs_begun.set(begun);
+                let run = &self.runs[begun as usize % RUNS];
+                run.number.set(begun);
+                run.end.set(end);
+                run.asked.set(0);
+            }
+        }
+    }
+
+    /// Bytes from `offset` on that are read as one; `bytes` at most.
+    pub fn piece(&self, offset: u64, bytes: u32) -> u32 {
+        let piece = self.flash.piece(offset, bytes);
+        match self.places.is_empty() {
+            true => piece,
+            false => piece.min(self.spec.segment_bytes - (offset % u64::from(self.spec.segment_bytes)) as u32),
+        }
+    }
+
+    /// Reads a piece, as [`ReadAhead::piece`] cuts it: from memory where that has been read ahead.
+    pub async fn read_piece(&self, offset: u64, bytes: u32) {
+        match self.place(offset / u64::from(self.spec.segment_bytes)) {
+            Some(place) => self.take(place, offset, bytes).await,
+            None => self.flash.read_piece(offset, bytes).await,
+        }
+    }
+
+    /// Accepts a read, and reads for somebody.
+    pub async fn read(&self, offset: u64, bytes: u32, errand: Errand) {
+        self.accept(offset, bytes);
+        let end = offset + u64::from(bytes);
         let size = u64::from(self.spec.segment_bytes);
         let mut at = offset;
         while at < end {
-            if self.holds(at / size) {
-                self.wait_for(at / size).await;
-                at = (at / size + 1) * size;
+            if let Some(place) = self.place(at / size) {
+                let until = end.min((at / size + 1) * size);
+                self.take(place, at, (until - at) as u32).await;
+                at = until;
                 continue;
             }
             // Up to the next segment that is here.
             let begin = at;
-            while at < end && !self.holds(at / size) {
+            while at < end && self.place(at / size).is_none() {
                 at = (at / size + 1) * size;
             }
-            self.flash.read(begin, (at.min(end) - begin) as u32, errand).await;
+            at = at.min(end);
+            self.flash.read(begin, (at - begin) as u32, errand).await;
         }
     }
 
@@ -120,75 +188,70 @@ impl ReadAhead {
         let size = u64::from(self.spec.segment_bytes);
         let end = offset + u64::from(bytes);
         for segment in offset / size..end.div_ceil(size) {
-            if let Some(place) = self.place(segment).filter(|place| place.segment.get() == segment + 1) {
-                place.segment.set(0);
+            if let Some(place) = self.place(segment) {
+                self.held[place].set(0);
+                self.places[place].unread.set(0);
             }
         }
     }
 
-    /// Whether a read goes on where another ended.
-    fn goes_on(&self, offset: u64, end: u64) -> bool {
-        if self.places.is_empty() {
-            return false;
+    /// Where a segment is, or on its way.
+    fn place(&self, segment: u64) -> Option<usize> {
+        if !self.used.get() {
+            return None;
         }
-        let run = self.runs.iter().position(|run| run.get() == offset);
-        let place = run.unwrap_or_else(|| {
-            self.next_run.set((self.next_run.get() + 1) % RUNS);
-            self.next_run.get()
-        });
-        self.runs[place].set(end);
-        run.is_some()
+        self.held.iter().position(|held| held.get() == segment + 1)
     }
 
-    fn place(&self, segment: u64) -> Option<&Place> {
-        let count = self.places.len() as u64;
-        if count == 0 { None } else { self.places.get((segment % count) as usize) }
-    }
-
-    fn holds(&self, segment: u64) -> bool {
-        self.place(segment).is_some_and(|place| place.segment.get() == segment + 1)
-    }
-
-    /// Asks for the segments after `end` that are not here.
-    fn want(&self, end: u64) {
+    /// Waits until so much of a segment is here, and takes it.
+    async fn take(&self, number: usize, offset: u64, bytes: u32) {
         let size = u64::from(self.spec.segment_bytes);
-        let first = end.div_ceil(size);
-        for segment in first..first + self.spec.segments {
-            if (segment + 1) * size > self.flash.size_bytes() || self.holds(segment) {
-                continue;
-            }
-            let Some(place) = self.place(segment) else { continue };
-            // A place that is being filled stays what it is.
-            if (place.segment.get() == 0 || place.there.get()) && self.wanted.try_put(segment).is_ok() {
-                place.segment.set(segment + 1);
-                place.there.set(false);
-            }
+        let (place, held) = (&self.places[number], offset / size + 1);
+        let (within, page_bytes) = (offset % size, size / place.pages.len() as u64);
+        let pages = within / page_bytes..(within + u64::from(bytes)).div_ceil(page_bytes);
+        for page in &place.pages[pages.start as usize..pages.end as usize] {
+            // Where it had to make room meanwhile it came all the same.
+            page.come(&ON_ITS_WAY, || self.held[number].get() == held).await;
+        }
+        if self.held[number].get() == held {
+            place.unread.set(place.unread.get().saturating_sub(bytes));
         }
     }
 
-    /// Waits until a segment is here. Where it had to make room meanwhile it came all the same.
-    async fn wait_for(&self, segment: u64) {
-        let Some(place) = self.place(segment) else { return };
-        while place.segment.get() == segment + 1 && !place.there.get() {
-            place.come.take(&ON_ITS_WAY).await;
-            // Whoever else waits for it looks, too.
-            if place.there.get() || place.segment.get() != segment + 1 {
-                let _ = place.come.try_put(());
-            }
-        }
-    }
-
-    async fn run(&self) {
+    /// Asks for the segments after `end` that a run has not asked for.
+    fn want(&self, run: usize, end: u64) {
         let size = u64::from(self.spec.segment_bytes);
-        loop {
-            let segment = self.wanted.take(&NOTHING_AHEAD).await;
-            self.flash.read(segment * size, self.spec.segment_bytes, Errand::NOBODY).await;
-            let Some(place) = self.place(segment) else { continue };
-            if place.segment.get() == segment + 1 {
-                place.there.set(true);
+        let (first, asked) = (end.div_ceil(size), &self.runs[run].asked);
+        for segment in first.max(asked.get())..first + self.spec.ahead {
+            if (segment + 1) * size > self.flash.size_bytes() {
+                break;
             }
-            let _ = place.come.try_put(());
+            if self.place(segment).is_none() {
+                let Some(number) = self.room() else { break };
+                let place = &self.places[number];
+                if !self.flash.begin_read(segment * size, self.spec.segment_bytes, &place.pages) {
+                    break;
+                }
+                self.held[number].set(segment + 1);
+                place.unread.set(self.spec.segment_bytes);
+                place.run.set((run, self.runs[run].number.get()));
+                self.used.set(true);
+            }
+            asked.set(segment + 1);
         }
+    }
+
+    /// A place that nobody needs any more.
+    fn room(&self) -> Option<usize> {
+        let (count, next) = (self.places.len(), self.next_place.get());
+        let number = (0..count).map(|step| (next + step) % count).find(|number| {
+            let place = &self.places[*number];
+            let (run, of) = place.run.get();
+            place.pages.iter().all(|page| page.is_there())
+                && (place.unread.get() == 0 || self.runs[run].number.get() != of)
+        })?;
+        self.next_place.set((number + 1) % count);
+        Some(number)
     }
 }
 
@@ -222,6 +285,7 @@ mod tests {
             command: Time::ZERO,
             decode: Time::ZERO,
             buffer_bytes: 1 << 20,
+            single_bit: flash::single_bit::Spec::NONE,
         };
         Flash::new(sim, "ssd", spec, 1)
     }
@@ -230,7 +294,12 @@ mod tests {
     fn reads(segments: u64, list: Vec<(u64, u32)>) -> Vec<Time> {
         let sim = Sim::new();
         let flash = flash(&sim);
-        let ahead = ReadAhead::new(&sim, "ssd", Spec { segment_bytes: 16 << 10, segments }, &flash);
+        let ahead = ReadAhead::new(
+            &sim,
+            "ssd",
+            Spec { segment_bytes: 16 << 10, segments: 2 * segments, ahead: segments },
+            &flash,
+        );
         let (took, s) = (Rc::new(RefCell::new(Vec::new())), sim.clone());
         let times = took.clone();
         sim.process("reader", async move {
@@ -274,14 +343,15 @@ mod tests {
         let took = reads(8, vec![(0, PAGE), (16 << 10, PAGE), (32 << 10, 128 << 10), (160 << 10, 128 << 10)]);
         assert_eq!(took, [READ, READ, Time::ZERO, Time::ZERO]);
         let took = reads(8, vec![(0, PAGE), (16 << 10, PAGE), (32 << 10, 0), (32 << 10, PAGE), (48 << 10, PAGE)]);
-        assert_eq!(took, [READ, READ, Time::ZERO, READ, Time::ZERO]);
+        // Nothing was programmed: it is still in the page register, and has to be sent.
+        assert_eq!(took, [READ, READ, Time::ZERO, Time::us(16), Time::ZERO]);
     }
 
     #[test]
     fn several_readers_wait_for_one_segment() {
         let sim = Sim::new();
         let flash = flash(&sim);
-        let ahead = ReadAhead::new(&sim, "ssd", Spec { segment_bytes: 16 << 10, segments: 2 }, &flash);
+        let ahead = ReadAhead::new(&sim, "ssd", Spec { segment_bytes: 16 << 10, segments: 4, ahead: 2 }, &flash);
         let ended = Rc::new(RefCell::new(Vec::new()));
         for number in 0..4u64 {
             let (ahead, ended, s) = (ahead.clone(), ended.clone(), sim.clone());

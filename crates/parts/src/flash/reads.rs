@@ -1,8 +1,12 @@
 //! Reads: one piece after the other by whoever asks, or several at once by the readers.
+//!
+//! A page that has been read from the array stays in the page register of its die until another one is read there, or
+//! something is programmed: whoever asks for the same page meanwhile joins, and has its own bytes sent.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Grant, Label, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Grant, Label, Queue, Sim};
 
 use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
 use super::spec::State;
@@ -23,20 +27,53 @@ const PIECES_MAX: usize = 4_096;
 struct Piece {
     offset: u64,
     bytes: u32,
-    long_read: usize,
+    of: Rc<Together>,
     errand: Errand,
 }
 
-/// A read of several pieces.
-struct LongRead {
+/// Pieces that are read together.
+pub(super) struct Together {
     pieces_left: Cell<u32>,
     done: Queue<()>,
+}
+
+impl Together {
+    pub(super) fn new(sim: &Sim) -> Rc<Together> {
+        Rc::new(Together { pieces_left: Cell::new(0), done: Queue::new(sim, 1) })
+    }
+
+    /// Whether none is under way.
+    pub(super) fn is_there(&self) -> bool {
+        self.pieces_left.get() == 0
+    }
+
+    /// Returns when none is under way, or when `still` no longer holds. Any number may wait.
+    pub(super) async fn come(&self, reason: &'static Label, still: impl Fn() -> bool) {
+        while !self.is_there() && still() {
+            self.done.take(reason).await;
+            if self.is_there() || !still() {
+                // Whoever else waits looks, too.
+                let _ = self.done.try_put(());
+            }
+        }
+    }
+
+    fn one_more(&self) {
+        self.pieces_left.set(self.pieces_left.get() + 1);
+    }
+
+    fn one_ended(&self) {
+        self.pieces_left.set(self.pieces_left.get() - 1);
+        if self.is_there() {
+            let _ = self.done.try_put(());
+        }
+    }
 }
 
 /// Who reads the pieces of long reads.
 pub(super) struct Readers {
     pieces: Queue<Piece>,
-    long_reads: Vec<LongRead>,
+    long_reads: Vec<Rc<Together>>,
     free: Queue<usize>,
 }
 
@@ -46,8 +83,8 @@ impl Readers {
         for number in 0..LONG_READS {
             let _ = free.try_put(number);
         }
-        let long_read = |_| LongRead { pieces_left: Cell::new(0), done: Queue::new(sim, 1) };
-        Readers { pieces: Queue::new(sim, PIECES_MAX), long_reads: (0..LONG_READS).map(long_read).collect(), free }
+        let long_reads = (0..LONG_READS).map(|_| Together::new(sim)).collect();
+        Readers { pieces: Queue::new(sim, PIECES_MAX), long_reads, free }
     }
 }
 
@@ -76,36 +113,21 @@ impl Flash {
         }
     }
 
-    /// The same up to the decode, whose time is returned: a controller that spends further time adds it to that, and
-    /// says so with [`Flash::decoded`]. That is one event less.
-    pub async fn fetch_piece(&self, offset: u64, bytes: u32) -> Time {
-        let die = self.die_at(offset);
-        match self.read_array(die, offset).await {
-            Some(channel) => {
-                let (command, data) = self.transfer(&die.channel, bytes);
-                channel.hold_plan([(&COMMAND, command), (&DATA_OUT, data)]).await;
-                die.decoder.paced(self.spec.decode)
-            }
-            None => Time::ZERO,
-        }
-    }
-
     /// From the array to the page register, and until the channel is granted; nothing for what is in the write buffer.
     async fn read_array<'a>(&self, die: &'a Die, offset: u64) -> Option<Grant<'a>> {
+        self.used();
         if self.buffer.holds(offset / u64::from(UNIT_BYTES)) {
             return None;
         }
         let grant = die.lane.acquire(&DIE_BUSY).await;
-        grant.hold(&ARRAY_READ, die.lane.paced(self.spec.read)).await;
+        let page = self.page(offset);
+        if die.page.replace(page) != page {
+            grant.hold(&ARRAY_READ, die.lane.paced(self.spec.read)).await;
+        }
         let asked = self.sim.now();
         let channel = die.channel.acquire(&CHANNEL_BUSY).await;
         grant.was_in(&FOR_CHANNEL, asked);
         Some(channel)
-    }
-
-    /// Says that the present process waited for the decode of the piece at `offset` from `start` until `end`.
-    pub fn decoded(&self, offset: u64, start: Time, end: Time) {
-        self.die_at(offset).decoder.delayed(&DECODE, start, end);
     }
 
     fn die_at(&self, offset: u64) -> &Die {
@@ -119,35 +141,68 @@ impl Flash {
             return self.read_piece(offset, bytes).await;
         }
         let number = self.readers.free.take(&READERS_BUSY).await;
-        let long_read = &self.readers.long_reads[number];
+        let together = &self.readers.long_reads[number];
         // One more than there are, until all are under way.
-        long_read.pieces_left.set(1);
+        together.one_more();
         let (mut offset, mut left) = (offset, bytes);
         while left > 0 {
             let bytes = self.piece(offset, left);
-            long_read.pieces_left.set(long_read.pieces_left.get() + 1);
-            let piece = Piece { offset, bytes, long_read: number, errand: self.sim.pass_on(errand) };
+            together.one_more();
+            let piece = Piece { offset, bytes, of: together.clone(), errand: self.sim.pass_on(errand) };
             self.readers.pieces.put(piece, &READERS_BUSY).await;
             (offset, left) = (offset + u64::from(bytes), left - bytes);
         }
-        self.ended(long_read);
-        long_read.done.take(&PIECES).await;
+        together.one_ended();
+        together.come(&PIECES, || true).await;
         let _ = self.readers.free.try_put(number);
+    }
+
+    /// Has something read for nobody, and goes on: each of `parts`, of equal size, says when it is there. Not where too
+    /// much waits.
+    pub(super) fn begin_read(&self, offset: u64, bytes: u32, parts: &[Rc<Together>]) -> bool {
+        if self.readers.pieces.len() + (bytes / UNIT_BYTES) as usize > PIECES_MAX / 2 {
+            return false;
+        }
+        let (mut offset, each) = (offset, bytes / parts.len() as u32);
+        for part in parts {
+            part.one_more();
+            let mut left = each;
+            while left > 0 {
+                let bytes = self.piece(offset, left);
+                part.one_more();
+                let piece = Piece { offset, bytes, of: part.clone(), errand: self.sim.pass_on(Errand::NOBODY) };
+                let put = self.readers.pieces.try_put(piece);
+                assert!(put.is_ok(), "nobody waits for room among the pieces while half of it is free");
+                (offset, left) = (offset + u64::from(bytes), left - bytes);
+            }
+            part.one_ended();
+        }
+        true
     }
 
     pub(super) async fn run_reader(&self) {
         loop {
-            let Piece { offset, bytes, long_read, errand } = self.readers.pieces.take(&NO_PIECE).await;
+            let Piece { offset, bytes, of, errand } = self.readers.pieces.take(&NO_PIECE).await;
             self.sim.take_up(errand);
             self.read_piece(offset, bytes).await;
-            self.ended(&self.readers.long_reads[long_read]);
+            of.one_ended();
         }
     }
 
-    fn ended(&self, long_read: &LongRead) {
-        long_read.pieces_left.set(long_read.pieces_left.get() - 1);
-        if long_read.pieces_left.get() == 0 {
-            let _ = long_read.done.try_put(());
+    /// The page that a byte is read from: its number among all, from one on.
+    fn page(&self, offset: u64) -> u64 {
+        let units = match self.spec.state {
+            State::Fresh => self.spec.page_units(),
+            State::Steady => 1,
+        };
+        offset / u64::from(UNIT_BYTES) / units + 1
+    }
+
+    /// A unit is written: nobody may join the page that it was in.
+    pub(super) fn no_longer_in_register(&self, unit: u64) {
+        let (die, page) = (&self.dies[self.die_of(unit)], self.page(unit * u64::from(UNIT_BYTES)));
+        if die.page.get() == page {
+            die.page.set(0);
         }
     }
 
@@ -155,7 +210,8 @@ impl Flash {
     fn die_of(&self, unit: u64) -> usize {
         let dies = self.dies.len() as u64;
         match self.spec.state {
-            State::Fresh => (unit / self.spec.stripe_units() % dies) as usize,
+            // Page after page goes to the next die.
+            State::Fresh => (unit / self.spec.page_units() % dies) as usize,
             // Written at random: anywhere, but always in the same place.
             State::Steady => {
                 let mixed = (unit ^ unit >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);

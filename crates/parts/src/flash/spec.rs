@@ -2,7 +2,7 @@
 
 use hopscope_kernel::Time;
 
-use super::UNIT_BYTES;
+use super::{UNIT_BYTES, single_bit};
 use crate::parameters::{Parameters, SpecError};
 
 /// Blocks that each die keeps erased, for what is written and for what is copied.
@@ -66,6 +66,8 @@ pub struct Spec {
     pub decode: Time,
     /// Bytes that the write buffer holds.
     pub buffer_bytes: u64,
+    /// Cells that take one bit before they take more.
+    pub single_bit: single_bit::Spec,
 }
 
 impl Spec {
@@ -100,6 +102,7 @@ impl Spec {
             command: p.time("flash.command")?,
             decode: p.time("flash.decode")?,
             buffer_bytes: p.bytes("flash.buffer")?,
+            single_bit: single_bit::Spec::read(p)?,
         };
         spec.check(p)?;
         Ok(spec)
@@ -248,6 +251,8 @@ mod tests {
             ("flash.command", time(300)),
             ("flash.decode", time(4_000)),
             ("flash.buffer", Value::Bytes(8 << 20)),
+            ("flash.single_bit.fixed", Value::Bytes(0)),
+            ("flash.single_bit.dynamic", Value::Bytes(0)),
         ];
         for (key, value) in values {
             let (basis, written) = (Basis::Assumed("a test".into()), String::new());

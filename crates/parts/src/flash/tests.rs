@@ -10,6 +10,8 @@ use rand_pcg::Pcg64Mcg;
 use super::translation::{Step, Translation};
 use super::{Flash, Spec, State, UNIT_BYTES, Written};
 
+mod single_bit;
+
 const KIB: u64 = 1 << 10;
 
 fn spec() -> Spec {
@@ -33,6 +35,7 @@ fn spec() -> Spec {
         command: Time::ns(200),
         decode: Time::us(5),
         buffer_bytes: 1 << 20,
+        single_bit: super::single_bit::Spec::NONE,
     }
 }
 
@@ -98,10 +101,10 @@ fn a_read_takes_the_array_read_its_command_its_bytes_and_the_decode() {
 
 #[test]
 fn a_read_of_several_pages_has_them_read_at_once_by_several_dies_and_waits_for_their_channels() {
-    // Four stripes of 32 KiB on the four dies, two a channel: both pages of a channel go out one after the other.
+    // Four pages of 32 KiB on the four dies, two a channel: both pages of a channel go out one after the other.
     let two_pages_out = Time::ns(2 * (200 + 32_000));
     assert_eq!(last(spec(), vec![vec![Do::Read(0, 131_072)]]), Time::us(50) + two_pages_out + Time::us(5));
-    // Eight stripes: each die reads its second page while its first one goes out.
+    // Eight pages: each die reads its second page while its first one goes out.
     assert_eq!(last(spec(), vec![vec![Do::Read(0, 262_144)]]), Time::us(50) + two_pages_out * 2 + Time::us(5));
     // Not from the beginning of a page: two pieces.
     assert_eq!(last(spec(), vec![vec![Do::Read(28 * KIB, 8_192)]]), Time::ns(50_000 + 200 + 4_000 + 5_000));
@@ -109,23 +112,48 @@ fn a_read_of_several_pages_has_them_read_at_once_by_several_dies_and_waits_for_t
 
 #[test]
 fn a_die_reads_one_page_at_a_time_while_the_page_before_goes_out() {
-    let reads = |count| vec![vec![Do::Read(0, 4_096)]; count];
+    // Every fourth page of 32 KiB is on the same die.
+    let reads = |count: u64| (0..count).map(|n| vec![Do::Read(n * 131_072, 4_096)]).collect();
     let (count, tail) = (7, Time::ns(200 + 4_000 + 5_000));
-    assert_eq!(last(spec(), reads(count)), Time::us(50) * count as u64 + tail);
+    assert_eq!(last(spec(), reads(count)), Time::us(50) * count + tail);
     // Where the channel takes longer than the array it decides: 4 KiB at 32 MB/s are 128 us.
     let slow = Spec { channel_rate: 32_000_000, ..spec() };
-    assert_eq!(last(slow, reads(count)), Time::us(50) + Time::ns(128_200) * count as u64 + Time::us(5));
+    assert_eq!(last(slow, reads(count)), Time::us(50) + Time::ns(128_200) * count + Time::us(5));
+}
+
+#[test]
+fn reads_of_one_page_ask_the_array_once_until_another_page_or_a_program_takes_its_place() {
+    let (array, out, decode) = (Time::us(50), Time::ns(200 + 4_000), Time::us(5));
+    // Eight readers of a page of eight units: one array read, then one after the other on the channel.
+    let readers = (0..8).map(|n| vec![Do::Read(n * 4_096, 4_096)]).collect();
+    assert_eq!(last(spec(), readers), array + out * 8 + decode);
+    // Later it is still there; the next page of the same die takes its place.
+    let one_by_one = |list: &[u64]| {
+        let (ended, _) = run(spec(), vec![list.iter().map(|offset| Do::Read(*offset, 4_096)).collect()]);
+        let begun = std::iter::once(&Time::ZERO).chain(&ended[0]);
+        ended[0].iter().zip(begun).map(|(end, begin)| *end - *begin).collect::<Vec<Time>>()
+    };
+    let (asked, joined) = (array + out + decode, out + decode);
+    assert_eq!(one_by_one(&[0, 4_096, 32_768, 8_192]), [asked, joined, asked, joined]);
+    assert_eq!(one_by_one(&[0, 131_072, 4_096]), [asked; 3]);
+    let (ended, _) =
+        run(spec(), vec![vec![Do::Read(0, 4_096), Do::Write(512 * KIB, 4_096), Do::Flush, Do::Read(0, 4_096)]]);
+    assert_eq!(ended[0][3] - ended[0][2], asked);
+    // Written at random, neighbours lie apart.
+    let steady = Spec { state: State::Steady, ..spec() };
+    let (ended, _) = run(steady, vec![vec![Do::Read(0, 4_096), Do::Read(4_096, 4_096)]]);
+    assert_eq!(ended[0][1] - ended[0][0], asked);
 }
 
 #[test]
 fn dies_read_at_once_until_the_channel_is_full() {
     let per_second = |spec: Spec| {
-        // Two readers a die, each in its own stripe.
-        let stripe = spec.stripe_units() * u64::from(UNIT_BYTES);
+        // Two readers a die, each of them in pages of its own.
+        let page = spec.page_units() * u64::from(UNIT_BYTES);
         let (lanes, reads) = (spec.lanes() as u64, 400);
-        let reader = |n: u64| vec![Do::Read(n % lanes * stripe, 4_096); reads];
+        let reader = |n: u64| (0..reads).map(|k| Do::Read((n + 2 * lanes * k) % 8_000 * page, 4_096)).collect();
         let end = last(spec, (0..2 * lanes).map(reader).collect());
-        (2 * lanes * reads as u64) as f64 / end.as_seconds_f64()
+        (2 * lanes * reads) as f64 / end.as_seconds_f64()
     };
     let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.01, "{found} for {expected}");
     near(per_second(spec()), 4.0 / 50e-6);

@@ -176,6 +176,13 @@ impl Translation {
         self.dies.iter().map(of).sum::<u64>() * u64::from(UNIT_BYTES)
     }
 
+    /// What is still to be copied for what the host has written, bytes: it is made up for before the next stripes.
+    pub(super) fn owed_bytes(&self) -> u64 {
+        let owed =
+            |victim: &Victim| (victim.written * victim.copies / victim.gain.max(1)).saturating_sub(victim.copied);
+        self.dies.iter().filter_map(|map| map.victim.as_ref()).map(owed).sum::<u64>() * u64::from(UNIT_BYTES)
+    }
+
     /// A unit is accepted: whether it goes on with a run of addresses.
     pub(super) fn accept(&mut self, unit: u64) -> Entry {
         let near = |end: &u64| unit.abs_diff(*end) <= self.run_reach;

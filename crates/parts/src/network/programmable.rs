@@ -2,13 +2,15 @@
 //!
 //! ```text
 //!   contexts ─▶ dispatch ─┬─ write engine ─▶ builder ─▶ packet buffer ─▶ link
-//!   (each has one         └─ read requests ▶ builder ─────────────────▶ link
-//!    transfer at a time)      completions ─▶ internal bus (line by line, when all are there) ─▶ context
+//!   (each has one         └─ tag, read requests ▶ builder ────────────▶ link
+//!    transfer at a time)      completions ─▶ intake, tag back ─▶ internal bus (line by line) ─▶ context
 //! ```
 //!
 //! Devices: NAME (DMA reads and writes), NAME.mixed (every second transfer is a write, the others are reads),
 //! NAME.write-then-read (a write, then a read of the same bytes), NAME.command (the direct path for a few bytes: a read,
 //! or with writes a write and a read after it).
+//!
+//! Where in the host its buffer lies, it is told: in the cache or in memory, of this socket or of the other one.
 //!
 //! A transfer begins at a cache line: request k of a job lies at k times its size, rounded up to 64 bytes.
 //!
@@ -19,8 +21,9 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pcie::{Link, Port, PortSpec, payload};
+use crate::bus::pcie::{Intake, Link, Port, PortSpec, payload};
 use crate::cpu::{self, Processor};
+use crate::driver;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DATA, Home};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -59,7 +62,9 @@ pub struct Spec {
     write_payload_max: u32,
     packets_buffered: usize,
     request: Time,
+    intake: Time,
     access: Time,
+    home: Home,
 }
 
 impl Spec {
@@ -76,7 +81,9 @@ impl Spec {
             write_payload_max: payload(p, "write.payload_max")?,
             packets_buffered: p.count("write.buffer")? as usize,
             request: p.time("read.request")?,
+            intake: p.time("read.intake")?,
             access: p.time("read.access")?,
+            home: driver::home(p)?,
         };
         if !(1..=1_024).contains(&spec.contexts) {
             return Err(p.error("contexts", "the firmware has 1 to 1024 contexts", "write \"88 transfers\""));
@@ -92,6 +99,11 @@ impl Spec {
             ));
         }
         Ok(spec)
+    }
+
+    /// Where in the host its buffer lies.
+    pub fn home(&self) -> Home {
+        self.home
     }
 }
 
@@ -165,9 +177,10 @@ pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Devices, S
     for _ in 0..spec.packets_buffered {
         let _ = room.try_put(());
     }
+    let intake = Intake { lane: lane("intake"), span: spec.intake };
     let adapter = Rc::new(Adapter {
         sim: sim.clone(),
-        port: Port::new(sim, &spec.port, link)?,
+        port: Port::with_intake(sim, &spec.port, link, Some(intake))?,
         firmware: Processor::new(sim, &format!("{name}.firmware"), cpu::Spec { clock: spec.clock }),
         contexts: lane("contexts"),
         engine: lane("write-engine"),
@@ -262,10 +275,10 @@ impl Adapter {
                     self.until_sent().await;
                     self.read(address, bytes).await;
                 }
-                Course::CommandRead => self.port.read(address, bytes, &DATA, Home::CACHE).await,
+                Course::CommandRead => self.port.read_past_intake(address, bytes, &DATA, self.spec.home).await,
                 Course::CommandWriteThenRead => {
-                    self.port.write(address, bytes, &DATA, Home::CACHE).await;
-                    self.port.read(address, bytes, &DATA, Home::CACHE).await;
+                    self.port.write(address, bytes, &DATA, self.spec.home).await;
+                    self.port.read_past_intake(address, bytes, &DATA, self.spec.home).await;
                 }
             }
             if let Some(request) = last_of {
@@ -279,9 +292,9 @@ impl Adapter {
         let builder = self.builder.acquire(&BUILDER_BUSY).await;
         builder.hold(&REQUEST, self.builder.paced(self.spec.request)).await;
         drop(builder);
-        self.port.read(address, bytes, &DATA, Home::CACHE).await;
-        // A line each, a tail of three bytes in two accesses, and the signal to the context.
-        let tail = u64::from(bytes % 4 == 3);
+        self.port.read(address, bytes, &DATA, self.spec.home).await;
+        // A line each, one for the end of a line that comes by itself, and the signal to the context.
+        let tail = u64::from(self.port.tail_apart(address, bytes, LINE_BYTES));
         let accesses = u64::from(bytes.div_ceil(LINE_BYTES)) + tail + 1;
         let bus = self.bus.acquire(&BUS_BUSY).await;
         bus.hold(&LINES, self.bus.paced(self.spec.access * accesses)).await;
@@ -334,7 +347,7 @@ impl Adapter {
             let Packet { address, bytes, errand } = self.packets.take(&NO_PACKET).await;
             self.sim.take_up(errand);
             let max = self.spec.write_payload_max;
-            self.port.write_in_packets(address, bytes, max, &DATA, Home::CACHE).await;
+            self.port.write_in_packets(address, bytes, max, &DATA, self.spec.home).await;
             let _ = self.room.try_put(());
         }
     }

@@ -84,7 +84,7 @@ pub struct Answer {
     pub ready: Ready,
     /// What IRDY# waits for until TRDY#: DEVSEL# timing and the target's first-data latency.
     pub wait: &'static Label,
-    /// The target disconnects at the next multiple of this many bytes; zero where it never does.
+    /// The target disconnects after this many bytes, as [`reach`] counts them; zero where it never does.
     pub boundary_bytes: u32,
 }
 
@@ -109,3 +109,12 @@ pub trait PciTarget {
 pub const DISCONNECT_BOUNDARY_BYTES: u32 = 128;
 /// PCI-X 1.0a, 2.1: a burst ends at a multiple of this many bytes; conventional bridges end theirs there too.
 pub const BURST_BYTES_MAX: u32 = 4_096;
+
+/// Bytes from `address` on until a limit ends a burst. Chips read a power of two off the address, so that bursts end at
+/// its multiples; any other number they count from the burst's beginning.
+pub fn reach(address: u32, limit: u32) -> u32 {
+    if limit.is_power_of_two() { limit - address % limit } else { limit }
+}
+
+/// Bytes of a data phase of the narrowest bus: what bursts and buffers are multiples of.
+pub const PHASE_BYTES: u32 = 4;

@@ -29,6 +29,8 @@ pub static CREDITS_RETURN: Label = Label::protocol("credits on their way back");
 pub static FLIGHT: Label = Label::protocol("flight");
 /// From one link to the next.
 pub static SWITCH: Label = Label::protocol("flight and switch");
+/// A device puts the data of a request where they belong, and frees its tag.
+pub static TAKEN_IN: Label = Label::protocol("completions taken in");
 /// As many reads are under way as the requester has tags.
 pub static NO_TAG: Label = Label::reason("no tag free");
 
@@ -65,6 +67,8 @@ pub struct Packets {
     whole_bytes: u32,
     wholes: u32,
     last_bytes: u32,
+    /// Bytes of a last packet that has only those of an incomplete word.
+    apart_bytes: u32,
 }
 
 impl Packets {
@@ -81,7 +85,20 @@ impl Packets {
         let first_bytes = if to_boundary < payload_max { to_boundary.min(bytes) } else { 0 };
         let rest = bytes - first_bytes;
         let (wholes, last_bytes) = (rest / payload_max, rest % payload_max);
-        Packets { flow, header_bytes, data, first_bytes, whole_bytes: payload_max, wholes, last_bytes }
+        Packets { flow, header_bytes, data, first_bytes, whole_bytes: payload_max, wholes, last_bytes, apart_bytes: 0 }
+    }
+
+    /// The same, but what there is of an incomplete word at the end has a packet of its own.
+    pub fn cut_apart(
+        flow: Flow,
+        header_bytes: u32,
+        data: &'static Label,
+        address: u64,
+        bytes: u32,
+        payload_max: u32,
+    ) -> Packets {
+        let apart_bytes = incomplete(address, bytes);
+        Packets { apart_bytes, ..Packets::cut(flow, header_bytes, data, address, bytes - apart_bytes, payload_max) }
     }
 
     /// One packet without data: a read request.
@@ -94,17 +111,18 @@ impl Packets {
             whole_bytes: 0,
             wholes: 1,
             last_bytes: 0,
+            apart_bytes: 0,
         }
     }
 
     /// How many.
     pub fn count(&self) -> u32 {
-        self.wholes + u32::from(self.first_bytes > 0) + u32::from(self.last_bytes > 0)
+        self.wholes + u32::from(self.first_bytes > 0) + u32::from(self.last_bytes > 0) + u32::from(self.apart_bytes > 0)
     }
 
     /// Whether all have the same length.
     pub fn equal(&self) -> bool {
-        self.first_bytes == 0 && self.last_bytes == 0
+        self.first_bytes == 0 && self.last_bytes == 0 && self.apart_bytes == 0
     }
 
     /// Payload of packet `index`.
@@ -113,7 +131,8 @@ impl Packets {
         match index {
             0 if led == 1 => self.first_bytes,
             _ if index - led < self.wholes => self.whole_bytes,
-            _ => self.last_bytes,
+            _ if index - led == self.wholes && self.last_bytes > 0 => self.last_bytes,
+            _ => self.apart_bytes,
         }
     }
 
@@ -122,8 +141,14 @@ impl Packets {
         let words = |bytes: u32| u64::from(bytes.next_multiple_of(WORD_BYTES));
         let payload =
             words(self.first_bytes) + words(self.whole_bytes) * u64::from(self.wholes) + words(self.last_bytes);
+        let payload = payload + words(self.apart_bytes);
         payload + u64::from(self.header_bytes) * u64::from(self.count())
     }
+}
+
+/// Bytes of an incomplete word at the end of `bytes` from `address` on.
+pub fn incomplete(address: u64, bytes: u32) -> u32 {
+    bytes.min(((address + u64::from(bytes)) % u64::from(WORD_BYTES)) as u32)
 }
 
 /// Where in the host what a device reads or writes lies.
@@ -162,5 +187,23 @@ mod tests {
         assert_eq!(lengths(64, 100, 256), [100]);
         assert_eq!(lengths(192, 65, 256), [64, 1]);
         assert_eq!(lengths(0, 1, 256), [1]);
+    }
+
+    #[test]
+    fn an_incomplete_word_goes_apart_where_it_is_asked_to() {
+        let lengths = |address, bytes| -> Vec<u32> {
+            let packets = Packets::cut_apart(Flow::Completion, HEADER_3DW, &DATA, address, bytes, 64);
+            (0..packets.count()).map(|index| packets.payload(index)).collect()
+        };
+        assert_eq!(lengths(0, 63), [60, 3]);
+        assert_eq!(lengths(0, 127), [64, 60, 3]);
+        // There it is alone, anyway.
+        assert_eq!(lengths(0, 65), [64, 1]);
+        assert_eq!(lengths(0, 64), [64]);
+        assert_eq!(lengths(32, 31), [28, 3]);
+        assert_eq!(lengths(0, 2), [2]);
+        // 20 bytes of header and framing more, and none of data: 60 and 4 are 64.
+        let apart = Packets::cut_apart(Flow::Completion, HEADER_3DW, &DATA, 0, 63, 64).bytes();
+        assert_eq!(apart, Packets::cut(Flow::Completion, HEADER_3DW, &DATA, 0, 63, 64).bytes() + 12);
     }
 }

@@ -97,7 +97,8 @@ impl Sizes {
     }
 }
 
-/// How a thread pauses: when so many requests have been counted it waits for those in flight, and then so long.
+/// How a thread pauses: when so many requests have been counted it waits for those in flight, and then so long. It does
+/// so after its last request, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Think {
     /// How long.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::addresses::{Addresses, Next};
 use super::{Spec, Think};
@@ -20,7 +20,7 @@ pub struct Running(Rc<State>);
 struct State {
     /// Nothing more is issued.
     over: Cell<bool>,
-    ended: Cell<bool>,
+    ended: Cell<Option<Time>>,
     /// The run stops when the job ends.
     stops: Cell<bool>,
     /// Where the job waits for its turn.
@@ -28,7 +28,7 @@ struct State {
 }
 
 impl Running {
-    /// It issues nothing more, and ends with the requests in flight.
+    /// It issues nothing more, and ends with the requests in flight and the pause that it is in, if it is in one.
     pub fn end(&self) {
         self.0.over.set(true);
     }
@@ -38,8 +38,8 @@ impl Running {
         self.0.stops.set(true);
     }
 
-    /// Whether it has ended.
-    pub fn has_ended(&self) -> bool {
+    /// When it ended: with its last request, or with the pause that followed.
+    pub fn ended(&self) -> Option<Time> {
         self.0.ended.get()
     }
 
@@ -56,7 +56,7 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
     let addresses = Addresses::new(&spec, name);
     let turn = waits.then(|| Queue::new(sim, 1));
     let state = Rc::new(State { turn, ..State::default() });
-    let pauses = spec.think.map(|think| Pauses { think, lane: sim.lane(name, None), counted: 0, until: think.every });
+    let pauses = spec.think.map(|think| Pauses { think, lane: sim.lane(name, None), at_the_last: 0 });
     let thread = Thread {
         sim: sim.clone(),
         done: Queue::new(sim, spec.depth),
@@ -64,13 +64,15 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
         depth: spec.depth,
         offset_bytes: spec.offset_bytes,
         state: state.clone(),
+        in_flight: Cell::new(0),
+        issued: Cell::new(0),
     };
     sim.process(name, async move {
         if let Some(turn) = &thread.state.turn {
             turn.take(&TURN).await;
         }
         thread.run(addresses, pauses).await;
-        thread.state.ended.set(true);
+        thread.state.ended.set(Some(thread.sim.now()));
         if thread.state.stops.get() {
             thread.sim.stop();
         }
@@ -85,6 +87,9 @@ struct Thread {
     depth: usize,
     offset_bytes: u64,
     state: Rc<State>,
+    in_flight: Cell<usize>,
+    /// So many in all.
+    issued: Cell<u64>,
 }
 
 /// When the thread pauses.
@@ -92,38 +97,14 @@ struct Pauses {
     think: Think,
     /// What the pauses are owed to.
     lane: Lane,
-    counted: u64,
-    /// The next pause is due with so many.
-    until: u64,
+    /// How many had been counted when it was decided to pause last.
+    at_the_last: u64,
 }
 
 impl Thread {
     async fn run(&self, mut addresses: Addresses, mut pauses: Option<Pauses>) {
         let (processor, span) = (self.target.processor(), self.target.time_per_request());
-        let mut in_flight = 0;
-        loop {
-            let next = addresses.next().filter(|_| !self.state.over.get());
-            if in_flight == self.depth || next.is_none() {
-                if in_flight == 0 {
-                    return;
-                }
-                self.complete(&mut pauses).await;
-                in_flight -= 1;
-            }
-            let Some(Next { operation, offset, bytes }) = next else { continue };
-            if pauses.as_ref().is_some_and(Pauses::due) {
-                while in_flight > 0 {
-                    self.complete(&mut pauses).await;
-                    in_flight -= 1;
-                }
-                if let Some(pauses) = &mut pauses {
-                    pauses.lane.delay(&THINK_TIME, pauses.think.time).await;
-                    pauses.until = pauses.counted.saturating_add(pauses.think.every);
-                }
-            }
-            if self.state.over.get() {
-                continue;
-            }
+        while let Some(Next { operation, offset, bytes }) = addresses.next().filter(|_| !self.state.over.get()) {
             let errand = self.sim.new_errand();
             if let Some(processor) = &processor {
                 processor.run_thread(span).await;
@@ -133,26 +114,42 @@ impl Thread {
             self.sim.issued(errand);
             let errand = self.sim.pass_on(errand);
             self.target.submit(Request { operation, offset_bytes, bytes, issued, errand, done });
-            in_flight += 1;
+            self.issued.set(self.issued.get() + 1);
+            self.in_flight.set(self.in_flight.get() + 1);
+            if self.in_flight.get() == self.depth {
+                self.complete().await;
+            }
             if let Some(pauses) = &mut pauses {
-                pauses.counted += u64::from(pauses.think.counts_issues);
+                self.pause(pauses).await;
             }
         }
+        self.complete_all().await;
     }
 
-    async fn complete(&self, pauses: &mut Option<Pauses>) {
+    async fn complete(&self) {
         let Completion { operation, bytes, issued, errand } = self.done.take(&IN_FLIGHT).await;
         self.sim.take_up(errand);
         let label = if operation == Operation::Read { &READ } else { &WRITE };
         self.sim.transferred(label, issued, bytes);
-        if let Some(pauses) = pauses {
-            pauses.counted += u64::from(!pauses.think.counts_issues);
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
+    async fn complete_all(&self) {
+        while self.in_flight.get() > 0 {
+            self.complete().await;
         }
     }
-}
 
-impl Pauses {
-    fn due(&self) -> bool {
-        self.counted >= self.until
+    /// After each request it is asked whether a pause is due, also after the last. What ends while the thread waits for
+    /// those in flight counts for the next one already: with many in flight one request a pause is enough for that.
+    async fn pause(&self, pauses: &mut Pauses) {
+        let completed = self.issued.get() - self.in_flight.get() as u64;
+        let counted = if pauses.think.counts_issues { self.issued.get() } else { completed };
+        if counted - pauses.at_the_last < pauses.think.every {
+            return;
+        }
+        self.complete_all().await;
+        pauses.lane.delay(&THINK_TIME, pauses.think.time).await;
+        pauses.at_the_last = counted;
     }
 }

@@ -21,8 +21,8 @@ pub(super) const BLOCK_BYTES: u64 = 4_096;
 const BURST_BYTES: [u64; 6] = [128, 256, 512, 1_024, 2_048, 4_096];
 /// Hosts on which numbers are fitted, by words of their names, with the clock of their slots.
 const FITTED: [(&str, u64); 3] = [("Melody", 133), ("X5DPE", 133), ("Tyan", 133)];
-/// Hosts on which none is.
-const PREDICTED: [(&str, u64); 6] = [
+/// Hosts on which none is, though all were in view.
+const SEEN: [(&str, u64); 6] = [
     ("Navion", 133),
     ("Newisys", 133),
     ("Quartet", 133),
@@ -75,12 +75,12 @@ impl Row {
         self.host.contains(words) && self.slot_clock_mhz == clock
     }
 
-    /// A host that is neither fitted nor predicted has numbers of its own, from its own cells.
+    /// A host that is neither fitted nor seen has numbers of its own, from its own cells.
     pub(super) fn basis(&self) -> CellBasis {
         if FITTED.iter().any(|host| self.is(*host)) {
             CellBasis::Fitted
-        } else if PREDICTED.iter().any(|host| self.is(*host)) {
-            CellBasis::Predicted
+        } else if SEEN.iter().any(|host| self.is(*host)) {
+            CellBasis::Seen
         } else {
             CellBasis::Input
         }
@@ -163,6 +163,11 @@ fn group(number: usize) -> String {
     (number / GROUP + 1).to_string()
 }
 
+/// What the paper gives as the limit of a bus with this clock, MB/s.
+pub(super) fn limit(slot_clock_mhz: u64) -> f64 {
+    shelf::claim(ID, &format!("myrinet-pcix-{slot_clock_mhz}")).number()
+}
+
 /// Rates of shorter bursts, beside what the paper gives as the limit of the bus.
 pub(super) fn by_burst(setup: &Setup) -> Result<Table, Failure> {
     let mut points = Vec::new();
@@ -176,10 +181,10 @@ pub(super) fn by_burst(setup: &Setup) -> Result<Table, Failure> {
         .with_max_len(1)
         .map(|(row, group, direction, bytes)| {
             let rate = rate(&setup.machines.0[&row.host], &[chain(direction, bytes, setup.depth)?], setup.trains)?;
-            let limit = if row.slot_clock_mhz == 100 { 800.0 } else { 1_067.0 };
+            let limit = limit(row.slot_clock_mhz);
             let (slot, direction) = (&row.host, direction.word());
             let key = json!({ "group": group, "slot": slot, "direction": direction, "burst_bytes": bytes });
-            Ok(Cell::new(key.as_object().cloned().unwrap_or_default(), limit, rate, CellBasis::Predicted, 0.0))
+            Ok(Cell::new(key.as_object().cloned().unwrap_or_default(), limit, rate, CellBasis::Seen, 0.0))
         })
         .collect();
     Ok(Table {

@@ -8,7 +8,7 @@ use hopscope_parts::parameters::Value;
 use hopscope_parts::protocols::pci::{ADDRESS, DATA, SPLIT_RESPONSE};
 use serde_json::json;
 
-use super::cells::{BLOCK_BYTES, Direction, Measured, chain, job, rate};
+use super::cells::{BLOCK_BYTES, DIRECTIONS, Direction, Measured, chain, job, rate};
 use super::{BLOCKS, ID, Setup, TWO_PORTS};
 use crate::measure::trace;
 use crate::report::{Alternative, Cell, CellBasis, CheckedClaim};
@@ -22,8 +22,8 @@ const SPAN: Time = Time::us(60);
 
 pub(super) fn check(setup: &Setup, measured: &[Measured]) -> Result<Vec<CheckedClaim>, Failure> {
     let [limit_133, limit_100] = [burst_rate(setup, measured, 133)?, burst_rate(setup, measured, 100)?];
-    let (start, formula) = (read_start(setup, measured)?, formula(measured));
-    let user = both_ways(setup, TWO_PORTS, "nic.user")?;
+    let (start, formula) = (read_start(setup, measured)?, balanced(host(measured, X5DL8).mb_per_s));
+    let user = user(setup)?;
     let Value::Bytes(burst) = setup.machines.number("network/myricom-pcixd", "pci.burst").value else {
         panic!("a burst is an amount of data")
     };
@@ -47,10 +47,14 @@ fn host<'a>(measured: &'a [Measured], which: (&str, u64)) -> &'a Measured {
     measured.iter().find(|m| m.row.is(which)).unwrap_or_else(|| panic!("studies/{ID}/hosts.csv has {}", which.0))
 }
 
-/// The paper's formula: 2 / (1/read + 1/write).
-fn formula(measured: &[Measured]) -> f64 {
-    let [read, write] = host(measured, X5DL8).mb_per_s;
+/// The paper's formula: one engine waits for the other.
+fn balanced([read, write]: [f64; 2]) -> f64 {
     2.0 / (1.0 / read + 1.0 / write)
+}
+
+/// The rate that a user sees over two ports, MB/s of both ways.
+pub(super) fn user(setup: &Setup) -> Result<f64, Failure> {
+    both_ways(setup, TWO_PORTS, "nic.user")
 }
 
 /// Blocks read and written in turn, MB/s of both.
@@ -69,12 +73,13 @@ fn both_ways(setup: &Setup, machine: &str, device: &str) -> Result<f64, Failure>
 
 /// Both engines of the X5DL8 at work, beside the formula that lets one wait for the other.
 pub(super) fn both_engines(setup: &Setup, measured: &[Measured]) -> Result<Alternative, Failure> {
-    let machine = &host(measured, X5DL8).row.host;
+    let row = &host(measured, X5DL8).row;
+    let machine = &row.host;
     let contending = both_ways(setup, machine, "nic.both")?;
-    let published = 2.0 / (1.0 / 932.0 + 1.0 / 1_044.0);
+    let published = balanced(DIRECTIONS.map(|direction| row.published(direction)));
     let key = json!({ "slot": machine, "direction": "both at once" });
     let key = key.as_object().cloned().unwrap_or_default();
-    let cell = Cell::new(key, published, contending, CellBasis::Predicted, 0.0);
+    let cell = Cell::new(key, published, contending, CellBasis::Seen, 0.0);
     let what = "both engines at once on the X5DL8, beside the paper's formula on its published rates: blocks are \
                 written while a read is under way at the host, and bursts are cut by the latency timer while the \
                 other engine asks";

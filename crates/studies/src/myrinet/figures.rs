@@ -23,9 +23,12 @@ fn bursts(number: usize, hosts: &[String]) -> Chart {
     Chart {
         id: format!("bursts-{number}"),
         title: format!("Rate by length of a burst, {number}"),
-        about: "Chained DMA blocks of that length. What is drawn as published is the paper's limit of the bus, 1,067 \
-                or 800 MB/s: what is missing below it is protocol, and the host's delay."
-            .into(),
+        about: format!(
+            "Chained DMA blocks of that length. What is drawn as published is the paper's limit of the bus, {} or {} \
+             MB/s: what is missing below it is protocol, and the host's delay.",
+            cells::limit(133),
+            cells::limit(100)
+        ),
         table: "bursts".into(),
         along: Axis { key: "burst_bytes".into(), title: "length of a burst, bytes".into(), unit: "B".into() },
         shows: "rate".into(),

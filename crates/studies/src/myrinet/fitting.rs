@@ -1,35 +1,53 @@
-//! Chooses the fitted numbers of three chip sets on the host of each whose cells are fitted.
+//! What the search for fitted numbers may change here, and which cells it looks at.
 
 use hopscope_machine::run::Failure;
+use hopscope_parts::parameters::Value;
 
 use super::cells::{self, DIRECTIONS, Row};
-use super::{ID, Setup};
+use super::{ID, Setup, claims};
 use crate::Wish;
+use crate::fitting::{self, Bench, Found};
 use crate::machines::Machines;
-use crate::report::{CellBasis, Parameter};
-use crate::search::{Knob, parameter, search};
-use crate::study_file;
+use crate::report::CellBasis;
+use crate::shelf;
 
-fn mean_error(setup: &Setup, rows: &[Row]) -> Result<f64, Failure> {
-    let measured = cells::measure(setup, rows.to_vec(), &|_, _, _| {})?;
-    let errors: Vec<f64> = measured
-        .iter()
-        .flat_map(|m| DIRECTIONS.into_iter().zip(m.mb_per_s).map(|(d, rate)| (rate / m.row.published(d) - 1.0).abs()))
-        .collect();
-    Ok(errors.iter().sum::<f64>() / errors.len() as f64)
+/// The claim that the firmware's times are fitted to: the middle of its range.
+const TWO_PORTS: &str = "myrinet-gm-two-way";
+
+impl Bench for Setup {
+    fn machines(&mut self) -> &mut Machines {
+        &mut self.machines
+    }
+
+    fn set(&mut self, number: &str, _: &Value) {
+        panic!("studies/{ID}/study.toml: nothing reads {number}")
+    }
+
+    /// All fitted cells, all that are input, those of one host by words of its name, or a claim.
+    fn error(&self, cells: &str) -> Result<f64, Failure> {
+        if cells == TWO_PORTS {
+            let claim = shelf::claim(ID, TWO_PORTS);
+            let range = claim.low.zip(claim.high);
+            let middle = range.map_or(f64::NAN, |(low, high)| f64::midpoint(low, high));
+            return Ok((claims::user(self)? / middle - 1.0).abs());
+        }
+        let chosen = |row: &Row| match cells {
+            "all fitted" => row.basis() == CellBasis::Fitted,
+            "all input" => row.basis() == CellBasis::Input,
+            words => row.host.contains(words) && row.basis() != CellBasis::Seen,
+        };
+        let rows: Vec<Row> = cells::all().into_iter().filter(chosen).collect();
+        assert!(!rows.is_empty(), "studies/{ID}/study.toml: no cells are called {cells}");
+        let measured = cells::measure(self, rows, &|_, _, _| {})?;
+        let errors = measured.iter().flat_map(|m| {
+            DIRECTIONS.into_iter().zip(m.mb_per_s).map(|(way, rate)| (rate / m.row.published(way) - 1.0).abs())
+        });
+        let errors: Vec<f64> = errors.collect();
+        Ok(errors.iter().sum::<f64>() / errors.len() as f64)
+    }
 }
 
-/// Fits everything again; returns the values found. Nothing is written: the data files are the user's to change.
-pub fn fit(wish: &Wish) -> Result<Vec<Parameter>, Failure> {
-    let mut setup = Setup::read(wish.library, wish.trains)?;
-    let rows: Vec<Row> = cells::all().into_iter().filter(|row| row.basis() == CellBasis::Fitted).collect();
-    let mut knobs: Vec<Knob> = Vec::new();
-    for fit in &study_file::read(ID).fit {
-        knobs.extend(fit.keys.iter().map(|key| Knob::of(&setup.machines, &fit.part, key)));
-    }
-    let fixed = setup.clone();
-    let error = |machines: &Machines| mean_error(&Setup { machines: machines.clone(), ..fixed.clone() }, &rows);
-    let values = search(&mut setup.machines, &knobs, error, wish)?;
-    let on = format!("the {} fitted cells of three hosts", 2 * rows.len());
-    Ok(knobs.iter().zip(values).map(|(knob, value)| parameter(knob, &value, &on)).collect())
+/// Fits everything again; returns the values found.
+pub fn fit(wish: &Wish) -> Result<Vec<Found>, Failure> {
+    fitting::fit(ID, Setup::read(wish.library, wish.trains)?, wish)
 }

@@ -12,12 +12,13 @@ mod null;
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::Failure;
+use serde_json::{Map, Value as Json};
 
 use crate::Wish;
 use crate::machines::{Machines, parameters};
 use crate::report::{Cell, Changed, Report, Summary};
-use crate::robustness;
 use crate::study_file;
+use crate::{forecasts, robustness};
 
 pub use figures::pictures;
 pub use fitting::fit;
@@ -49,13 +50,14 @@ impl Setup {
 pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let setup = Setup::read(wish.library, wish.trains)?;
     let measured = cells::measure(&setup, cells::all(), wish.progress)?;
-    let tables = vec![cells::table(&measured), cells::by_burst(&setup)?];
+    let mut tables = vec![cells::table(&measured), cells::by_burst(&setup)?];
     let parameters = parameters(ID, &setup.machines);
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
-    let summary = Summary::of(&tables[0].cells, fitted);
     let mut alternatives = null::beside(&measured);
     alternatives.push(claims::both_engines(&setup, &measured)?);
-    let claims = claims::check(&setup, &measured)?;
+    let mut claims = claims::check(&setup, &measured)?;
+    forecasts::settle(ID, &setup.machines, machine_of, &mut tables, &mut claims);
+    let summary = Summary::of(&tables[0].cells, fitted);
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
     let (study, title) = (ID.into(), setup.title);
     Ok(Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
@@ -67,10 +69,14 @@ pub fn cells(library: &Library) -> Result<Vec<Cell>, Failure> {
     Ok(cells::table(&cells::measure(&setup, cells::all(), &|_, _, _| {})?).cells)
 }
 
+fn machine_of(_: &str, key: &Map<String, Json>) -> Option<String> {
+    key.get("host").or(key.get("slot"))?.as_str().map(str::to_string)
+}
+
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    robustness::shake(ID, &setup.machines, wish, |machines, depth| {
-        let changed = Setup { machines: machines.clone(), depth: depth.unwrap_or(setup.depth), ..setup.clone() };
+    robustness::shake(ID, setup, wish, |setup, depth| {
+        let changed = Setup { depth: depth.unwrap_or(setup.depth), ..setup.clone() };
         let measured = cells::measure(&changed, cells::all(), &|_, _, _| {})?;
-        Ok(Summary::of(&cells::table(&measured).cells, 0))
+        Ok(cells::table(&measured).cells)
     })
 }

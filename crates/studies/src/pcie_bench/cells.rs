@@ -21,9 +21,9 @@ use crate::shelf;
 
 const LINK: &str = "bus/pcie-link";
 /// Transfers begin at lines of so many bytes.
-const LINE_BYTES: u64 = 64;
+pub(super) const LINE_BYTES: u64 = 64;
 /// The sizes at which the Sandy Bridge host's bandwidths are fitted.
-const FITTED_BYTES: [u64; 4] = [64, 256, 512, 2_048];
+pub(super) const FITTED_BYTES: [u64; 4] = [64, 256, 512, 2_048];
 /// Simulated time of a trace.
 const SPAN: Time = Time::us(40);
 
@@ -66,7 +66,7 @@ impl Row {
         match (allowed, commands) {
             (true, _) => CellBasis::Fitted,
             (false, true) => CellBasis::Input,
-            (false, false) => CellBasis::Predicted,
+            (false, false) => CellBasis::Seen,
         }
     }
 
@@ -146,7 +146,8 @@ fn bandwidth(setup: &Setup, row: &Row, effort: Effort) -> Result<Mean, Failure> 
 /// Median, ns, with one transfer in flight. Nothing of it is random but the address.
 fn latency(setup: &Setup, row: &Row, trains: bool) -> Result<Mean, Failure> {
     let jobs = [job(row, 1, "0us", "100us")?];
-    let outcome = run::run(machine(setup, row), &jobs, Options { seed: 1, trains, ..Options::default() }, None)?;
+    let options = Options { seed: 1, trains, cut: true, ..Options::default() };
+    let outcome = run::run(machine(setup, row), &jobs, options, None)?;
     let got = outcome.jobs.into_iter().find_map(|job| job.got);
     let median = got.map_or(0, |transfers| transfers.latency_ns.value_at_quantile(0.5));
     Ok(Mean { value: median as f64, half_width: 0.0 })
@@ -246,5 +247,22 @@ mod tests {
             let in_flight = per_ns * latency(&setup, &alone, true).expect("a run").value;
             assert!(in_flight > 30.0 && in_flight <= 37.0, "{in_flight} with reads of {} bytes", alone.size_bytes);
         }
+    }
+
+    #[test]
+    fn the_other_host_only_repeats_the_first() {
+        let rows: Vec<Row> = all().into_iter().filter(Row::is_bandwidth).collect();
+        let of = |host: &'static str| rows.iter().filter(move |row| row.host == host);
+        let apart: Vec<f64> = of(IVY_BRIDGE)
+            .map(|row| {
+                let same = of(SANDY_BRIDGE).find(|other| other.is(SANDY_BRIDGE, &row.op, row.size_bytes));
+                (row.value / same.expect("the same transfer").value - 1.0).abs()
+            })
+            .collect();
+        assert_eq!(apart.len(), 120);
+        let mean = apart.iter().sum::<f64>() / apart.len() as f64;
+        assert!((0.0025..0.0027).contains(&mean), "{mean}");
+        let file = crate::study_file::read(ID);
+        assert_eq!((file.repeat[0].value.as_str(), file.repeat[0].of.as_str()), (IVY_BRIDGE, SANDY_BRIDGE));
     }
 }

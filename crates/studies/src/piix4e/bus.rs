@@ -84,12 +84,17 @@ pub(super) fn write_cycle_of(pci: &[Interval]) -> (Time, Time) {
     (first.start, next.start)
 }
 
+/// What a short run of one disk that writes 64 KB shows.
+pub(super) struct Writes {
+    clock: Time,
+    pci: Vec<Transaction>,
+    cable: Vec<Interval>,
+}
+
 /// What short runs of one disk with 64 KB requests show.
 pub(super) struct Observed {
-    pub(super) clock: Time,
     read: Vec<Transaction>,
-    write: Vec<Transaction>,
-    write_cable: Vec<Interval>,
+    writes: Writes,
     /// Shares of a transfer's time; see `Transfer`.
     pub(super) read_64k: Transfer,
     pub(super) read_128k: Transfer,
@@ -120,23 +125,39 @@ impl Transfer {
     }
 }
 
+/// One block again and again.
+fn jobs(setup: &Setup, op: &str, kib: u64, depth: u64) -> Vec<Job> {
+    let resize = |job: &Job| Job {
+        block_bytes_min: kib << 10,
+        block_bytes_max: kib << 10,
+        size_bytes: Some(kib << 10),
+        iodepth: depth,
+        ..job.clone()
+    };
+    setup.jobs[&format!("single-block {op} one")].iter().map(resize).collect()
+}
+
+/// The trace of writes alone.
+pub(super) fn observe_writes(setup: &Setup, trains: bool) -> Result<Writes, Failure> {
+    let machine = &setup.machines.0[PLACEMENTS[0]];
+    Ok(writes(setup, &measure::trace(machine, &jobs(setup, "write", 64, 1), SPAN, trains)?))
+}
+
+fn writes(setup: &Setup, trace: &Trace) -> Writes {
+    let clock = match setup.machines.number("bus/pci-32-33", "clock").value {
+        hopscope_parts::parameters::Value::Period(clock) => clock,
+        other => panic!("a clock is a frequency, not {}", other.kind()),
+    };
+    Writes { clock, pci: transactions(&trace.lane("pci")), cable: trace.lane("cable") }
+}
+
 pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> {
     let machine = &setup.machines.0[PLACEMENTS[0]];
-    let jobs = |op: &str, kib: u64, depth: u64| -> Vec<Job> {
-        let resize = |job: &Job| Job {
-            block_bytes_min: kib << 10,
-            block_bytes_max: kib << 10,
-            size_bytes: Some(kib << 10),
-            iodepth: depth,
-            ..job.clone()
-        };
-        setup.jobs[&format!("single-block {op} one")].iter().map(resize).collect()
-    };
     // Claims are held against narrow ranges, and one disk is soon simulated.
     let effort = Effort { share: 0.0015, ..super::cells::full_effort(trains) };
     // A trace, and the whole time of a request.
     let run = |op: &str, kib: u64, depth: u64| -> Result<(Trace, Time), Failure> {
-        let jobs = jobs(op, kib, depth);
+        let jobs = jobs(setup, op, kib, depth);
         let rate = measure::throughput(machine, &jobs, effort)?.value;
         let period = Time::ps(((kib << 10) as f64 / rate * 1e12) as u64);
         Ok((measure::trace(machine, &jobs, SPAN, trains)?, period))
@@ -144,25 +165,19 @@ pub(super) fn observe(setup: &Setup, trains: bool) -> Result<Observed, Failure> 
     // The trace was taken with one request at a time: only then can the gap before the set-up grow to 125 us.
     let ((read, read_period), (write, write_period)) = (run("read", 64, 1)?, run("write", 64, 1)?);
     let ((long, long_period), (queued, queued_period)) = (run("read", 128, 1)?, run("write", 64, 2)?);
-    let clock = match setup.machines.number("bus/pci-32-33", "clock").value {
-        hopscope_parts::parameters::Value::Period(clock) => clock,
-        other => panic!("a clock is a frequency, not {}", other.kind()),
-    };
+    let writes = writes(setup, &write);
     let read_pci = transactions(&read.lane("pci"));
-    let write_pci = transactions(&write.lane("pci"));
     let retried: Vec<&Transaction> = read_pci.iter().filter(|t| t.retried).collect();
-    let retry_clocks = retried.first().map_or(0.0, |t| in_clocks(t.end - t.start, clock));
+    let retry_clocks = retried.first().map_or(0.0, |t| in_clocks(t.end - t.start, writes.clock));
     Ok(Observed {
-        clock,
         read_64k: transfer(&read, 64, 1, read_period),
         read_128k: transfer(&long, 128, 2, long_period),
         write_64k: transfer(&write, 64, 1, write_period),
         write_64k_queued: transfer(&queued, 64, 1, queued_period),
         tries_max: tries(&read_pci),
         retry_clocks,
-        write_cable: write.lane("cable"),
         read: read_pci,
-        write: write_pci,
+        writes,
     })
 }
 
@@ -241,6 +256,17 @@ struct TimelineRow {
     stated_duration_ns: Option<f64>,
 }
 
+/// What the report says of a 64-byte cycle of a write: its clocks, its time and that of the bubble in it, ns.
+pub(super) fn published_cycle() -> [f64; 3] {
+    let clocks: Vec<WriteRow> = shelf::rows(ID, "write_cycle.csv");
+    let spans: Vec<TimelineRow> = shelf::rows(ID, "timeline.csv");
+    let stated = |event: &str| {
+        let row = spans.iter().find(|row| row.event.starts_with(event));
+        row.and_then(|row| row.stated_duration_ns).unwrap_or_else(|| panic!("studies/{ID}/timeline.csv: no {event}"))
+    };
+    [clocks.iter().map(|row| row.duration_pci_cycles).sum(), stated("one 64-byte cycle"), stated("whole bubble")]
+}
+
 fn key(pairs: &[(&str, Value)]) -> Map<String, Value> {
     pairs.iter().map(|(k, v)| (k.to_string(), v.clone())).collect()
 }
@@ -255,22 +281,18 @@ impl Observed {
             .collect()
     }
 
-    fn write_cycle(&self) -> [&Transaction; 3] {
-        write_cycle(&self.write)
-    }
-
     /// Payload rate within the 64-byte cycle.
     pub(super) fn write_cycle_mb_per_s(&self) -> f64 {
-        let [first, _, next] = self.write_cycle();
+        let [first, _, next] = write_cycle(&self.writes.pci);
         64.0 / (next.start - first.start).as_seconds_f64() / 1e6
     }
 
     pub(super) fn tables(&self) -> Vec<Table> {
-        vec![self.read_cycle(), self.write_cycle_table(), self.timeline()]
+        [self.read_cycle()].into_iter().chain(self.writes.tables()).collect()
     }
 
     fn read_cycle(&self) -> Table {
-        let clocks = |span: Time| in_clocks(span, self.clock);
+        let clocks = |span: Time| in_clocks(span, self.writes.clock);
         let bursts = Self::inner(&self.read);
         let extremes = |of: &dyn Fn(&Transaction, &Transaction) -> Time| {
             let spans = bursts.iter().map(|(a, b)| clocks(of(a, b)));
@@ -286,7 +308,7 @@ impl Observed {
         let typical: Vec<f64> =
             bursts.iter().map(|(t, next)| clocks(next.start - t.data_end)).filter(|c| *c < 30.0).collect();
         let high = typical.iter().copied().fold(paced.0, f64::max);
-        put("idle", (paced.0, high), CellBasis::Predicted);
+        put("idle", (paced.0, high), CellBasis::Seen);
         let rows: Vec<ReadRow> = shelf::rows(ID, "read_cycle.csv");
         let mut cells = Vec::new();
         for row in rows {
@@ -299,10 +321,17 @@ impl Observed {
         let title = "Table 2: PCI activity of a disk read, a cycle of 32 bytes".into();
         Table { id: "read-cycle".into(), title, unit: "PCI clocks".into(), cells }
     }
+}
 
-    fn write_cycle_table(&self) -> Table {
+impl Writes {
+    /// Table 3 and Figure 1.
+    pub(super) fn tables(&self) -> [Table; 2] {
+        [self.cycle(), self.timeline()]
+    }
+
+    fn cycle(&self) -> Table {
         let clocks = |span: Time| in_clocks(span, self.clock);
-        let [first, second, next] = self.write_cycle();
+        let [first, second, next] = write_cycle(&self.pci);
         use CellBasis::{Fitted, Input};
         let simulated = [
             (clocks(first.address), Input),
@@ -316,7 +345,7 @@ impl Observed {
             (clocks(next.start - second.data_end), Fitted),
         ];
         let rows: Vec<WriteRow> = shelf::rows(ID, "write_cycle.csv");
-        let total = rows.iter().map(|row| row.duration_pci_cycles).sum();
+        let total: f64 = rows.iter().map(|row| row.duration_pci_cycles).sum();
         let mut cells: Vec<Cell> = rows
             .into_iter()
             .zip(simulated)
@@ -339,8 +368,8 @@ impl Observed {
 
     /// Figure 1: both lanes of a 64-byte cycle.
     fn timeline(&self) -> Table {
-        let [first, second, next] = self.write_cycle();
-        let words: Vec<&Interval> = self.write_cable.iter().filter(|i| i.phase.name == "data words").collect();
+        let [first, second, next] = write_cycle(&self.pci);
+        let words: Vec<&Interval> = self.cable.iter().filter(|i| i.phase.name == "data words").collect();
         let half = words.iter().rposition(|i| i.at <= second.data_end).unwrap_or(0);
         let (one, two, after) = (words[half - 1], words[half], words[half + 1]);
         let word = Time::ps(two.span.as_ps() / 16);
@@ -348,13 +377,15 @@ impl Observed {
         let ns = |span: Time| span.as_ns_f64();
         let simulated: BTreeMap<u64, (f64, CellBasis)> = [
             (7, (ns(two.at - one.end()), CellBasis::Fitted)),
-            (9, (ns(last_strobe - second.data_end), CellBasis::Predicted)),
-            (10, (ns(next.start - last_strobe), CellBasis::Predicted)),
-            (11, (ns(after.at - two.end()), CellBasis::Predicted)),
+            (9, (ns(last_strobe - second.data_end), CellBasis::Seen)),
+            (10, (ns(next.start - last_strobe), CellBasis::Seen)),
+            (11, (ns(after.at - two.end()), CellBasis::Seen)),
             (12, (ns(next.start - first.start), CellBasis::Fitted)),
         ]
         .into();
         let rows: Vec<TimelineRow> = shelf::rows(ID, "timeline.csv");
+        let stated = |order: u64| rows.iter().find(|row| row.order == order).and_then(|row| row.stated_duration_ns);
+        let together = stated(9).zip(stated(10)).map(|(rest, wait)| rest + wait);
         let mut cells: Vec<Cell> = rows
             .into_iter()
             .filter_map(|row| {
@@ -365,7 +396,7 @@ impl Observed {
             .collect();
         let sum =
             key(&[("order", 13.into()), ("event", "sum of the rest and the wait before the next request".into())]);
-        cells.push(Cell::new(sum, 1200.0, ns(next.start - second.data_end), CellBasis::Predicted, 0.0));
+        cells.push(Cell::new(sum, together, ns(next.start - second.data_end), CellBasis::Seen, 0.0));
         let title = "Figure 1: PCI and IDE in one 64-byte cycle of a disk write".into();
         Table { id: "timeline".into(), title, unit: "ns".into(), cells }
     }

@@ -1,63 +1,80 @@
-//! Chooses the fitted numbers: one value each for the whole study, within its plausible range.
-//!
-//! All but two are fitted on the 36 one-disk cells. The dead time of a channel switch and the processor time above
-//! the driver are fitted on the single-block reads of two disks on two channels.
+//! What the search for fitted numbers may change here, and which cells it looks at; and the paper's own guess, fitted.
 
 use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::Value;
 
 use super::cells::{self, Row};
-use super::{ID, Setup};
+use super::{ID, Setup, bus};
 use crate::Wish;
+use crate::fitting::{self, Bench, Found};
 use crate::machines::Machines;
 use crate::measure::Effort;
-use crate::report::{Alternative, Cell, Parameter};
-use crate::search::{Knob, parameter, search};
-use crate::study_file;
+use crate::report::{Alternative, Cell, CellBasis};
 
 const BRIDGE: &str = "bridge/intel-piix4e";
-const DRIVER: &str = "driver/windows-2000-ide";
 /// Penalties tried for the paper's guess.
 const PENALTIES: [Time; 3] = [Time::us(60), Time::us(120), Time::us(180)];
 
-fn quick(trains: bool) -> Effort {
-    Effort { share: 0.01, seeds_max: 4, trains }
+/// Hundreds of these cells are run.
+fn quick() -> Effort {
+    Effort { share: 0.01, seeds_max: 3, trains: true }
 }
 
-fn mean_error(setup: &Setup, rows: &[Row], effort: Effort) -> Result<f64, Failure> {
-    let measured = cells::measure(setup, rows.to_vec(), effort, &|_, _, _| {})?;
-    let cells = cells::cells(&measured, setup.megabyte);
-    Ok(cells.iter().filter_map(|c| c.error).map(f64::abs).sum::<f64>() / cells.len() as f64)
+fn mean(errors: impl Iterator<Item = f64>) -> f64 {
+    let errors: Vec<f64> = errors.map(f64::abs).collect();
+    errors.iter().sum::<f64>() / errors.len().max(1) as f64
 }
 
-fn choose(setup: &mut Setup, knobs: &[Knob], rows: &[Row], wish: &Wish) -> Result<Vec<Value>, Failure> {
-    let fixed = setup.clone();
-    let error = |machines: &Machines| {
-        mean_error(&Setup { machines: machines.clone(), ..fixed.clone() }, rows, quick(wish.trains))
-    };
-    search(&mut setup.machines, knobs, error, wish)
-}
-
-/// Fits everything again; returns the values found. Nothing is written: the data files are the user's to change.
-pub fn fit(wish: &Wish) -> Result<Vec<Parameter>, Failure> {
-    let mut setup = Setup::read(wish.library)?;
-    let rows = cells::all();
-    let one_disk: Vec<Row> = rows.iter().filter(|row| row.one_disk()).cloned().collect();
-    let file = study_file::read(ID);
-    let mut knobs: Vec<Knob> = Vec::new();
-    for fit in &file.fit {
-        knobs.extend(fit.keys.iter().map(|key| Knob::of(&setup.machines, &fit.part, key)));
+/// Whether a cell is among those that are called so: those of one disk, all or of a pattern and one way or both, or those
+/// that show the dead time of a channel switch.
+fn chosen(row: &Row, cells: &str) -> bool {
+    if cells == "single-block reads of two disks on two channels" {
+        return row.shows_channel_switch();
     }
-    let mut found = Vec::new();
-    let values = choose(&mut setup, &knobs, &one_disk, wish)?;
-    found.extend(knobs.iter().zip(values).map(|(knob, value)| parameter(knob, &value, "the 36 one-disk cells")));
-    let switch_rows: Vec<Row> = rows.into_iter().filter(Row::shows_channel_switch).collect();
-    let knobs = [Knob::of(&setup.machines, DRIVER, "time_above"), Knob::of(&setup.machines, BRIDGE, "channel_switch")];
-    let values = choose(&mut setup, &knobs, &switch_rows, wish)?;
-    let on = "single-block reads of two disks on two channels";
-    found.extend(knobs.iter().zip(values).map(|(knob, value)| parameter(knob, &value, on)));
-    Ok(found)
+    let alike = match cells.strip_suffix("one disk").map(str::trim_end) {
+        Some("") => true,
+        Some(words) => {
+            let (pattern, ways) = words.trim_end_matches(" of").split_once(' ').unwrap_or((words, ""));
+            row.pattern == pattern && (ways == "reads and writes" || ways == format!("{}s", row.op))
+        }
+        None => panic!("studies/{ID}/study.toml: no cells are called {cells}"),
+    };
+    row.one_disk() && alike
+}
+
+impl Bench for Setup {
+    fn machines(&mut self) -> &mut Machines {
+        &mut self.machines
+    }
+
+    fn set(&mut self, number: &str, value: &Value) {
+        let (Value::Bytes(amount) | Value::Count(amount)) = value else {
+            panic!("studies/{ID}/study.toml: {number} is an amount of data or a number of requests")
+        };
+        match number {
+            "random_span" => self.random_span = *amount,
+            "depth" => self.depth = *amount,
+            "megabyte" => self.megabyte = *amount,
+            other => panic!("studies/{ID}/study.toml: nothing reads {other}"),
+        }
+    }
+
+    fn error(&self, cells: &str) -> Result<f64, Failure> {
+        if cells == "bus trace of writes" {
+            let tables = bus::observe_writes(self, true)?.tables();
+            let cells = tables.iter().flat_map(|table| &table.cells).filter(|cell| cell.basis == CellBasis::Fitted);
+            return Ok(mean(cells.filter_map(|cell| cell.error)));
+        }
+        let rows = cells::all().into_iter().filter(|row| chosen(row, cells)).collect();
+        let measured = cells::measure(self, rows, quick(), &|_, _, _| {})?;
+        Ok(mean(cells::cells(&measured, self.megabyte).iter().filter_map(|cell| cell.error)))
+    }
+}
+
+/// Fits everything again; returns the values found.
+pub fn fit(wish: &Wish) -> Result<Vec<Found>, Failure> {
+    fitting::fit(ID, Setup::read(wish.library)?, wish)
 }
 
 /// The paper guesses that switching channels costs something between requests. Fitted to the same cells as the
@@ -95,4 +112,19 @@ pub(super) fn penalty_per_request(setup: &Setup, cells: &[Cell], wish: &Wish) ->
         per_burst,
     );
     Ok([ours].into_iter().chain(theirs).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study_file;
+
+    #[test]
+    fn each_fit_looks_at_cells_that_are_fitted() {
+        for fit in study_file::read(ID).fit.iter().filter(|fit| !fit.cells.starts_with("bus trace")) {
+            let rows: Vec<Row> = cells::all().into_iter().filter(|row| chosen(row, &fit.cells)).collect();
+            assert!(rows.len() >= 6, "{}: {} cells", fit.cells, rows.len());
+            assert!(rows.iter().all(|row| row.basis() == CellBasis::Fitted), "{}", fit.cells);
+        }
+    }
 }

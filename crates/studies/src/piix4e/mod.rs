@@ -19,13 +19,14 @@ use hopscope_machine::problem::Sources;
 use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::Value;
+use serde_json::{Map, Value as Json};
 
 use crate::Wish;
 use crate::machines::{Machines, parameters};
 use crate::measure::Effort;
 use crate::report::{Changed, Report, Summary};
-use crate::robustness;
 use crate::study_file::{self, Number};
+use crate::{forecasts, robustness};
 
 pub use figures::pictures;
 pub use fitting::fit;
@@ -84,10 +85,11 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let mut alternatives = cells::other_readings(&setup, &measured, &table.cells);
     alternatives.extend(fitting::penalty_per_request(&setup, &table.cells, wish)?);
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
-    let summary = Summary::of(&table.cells, fitted);
     let mut tables = vec![table];
     tables.extend(observed.tables());
-    let claims = claims::check(&observed, &retold::Retold::observe(&setup, wish.trains)?);
+    let mut claims = claims::check(&observed, &retold::Retold::observe(&setup, wish.trains)?);
+    forecasts::settle(ID, &setup.machines, machine_of, &mut tables, &mut claims);
+    let summary = Summary::of(&tables[0].cells, fitted);
     Ok(Report {
         study: ID.into(),
         title: setup.title,
@@ -101,10 +103,15 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     })
 }
 
+/// Everything but the SQLIO table is observed on one disk.
+fn machine_of(_: &str, key: &Map<String, Json>) -> Option<String> {
+    Some(key.get("placement").and_then(Json::as_str).unwrap_or(PLACEMENTS[0]).to_string())
+}
+
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    robustness::shake(ID, &setup.machines, wish, |machines, depth| {
-        let changed = Setup { machines: machines.clone(), depth: depth.unwrap_or(setup.depth), ..setup.clone() };
+    robustness::shake(ID, setup, wish, |setup, depth| {
+        let changed = Setup { depth: depth.unwrap_or(setup.depth), ..setup.clone() };
         let measured = cells::measure(&changed, cells::all(), COARSE, &|_, _, _| {})?;
-        Ok(Summary::of(&cells::cells(&measured, setup.megabyte), 0))
+        Ok(cells::cells(&measured, setup.megabyte))
     })
 }

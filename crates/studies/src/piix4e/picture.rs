@@ -230,7 +230,8 @@ fn draw(cycle: &Cycle) -> String {
     );
     let sum: Vec<String> = parts.iter().map(|(clocks, what)| format!("{clocks:.0} {what}")).collect();
     svg.text("small", LEFT, ACCOUNT_TOP + 58.0, &format!("The bubble: {},", sum[..3].join(", ")));
-    let observed = "The report observed 98 clocks, 2925 ns and a bubble of about 1000 ns.";
+    let [clocks, cycle_ns, bubble_ns] = super::bus::published_cycle();
+    let observed = format!("The report observed {clocks} clocks, {cycle_ns} ns and a bubble of about {bubble_ns} ns.");
     svg.text("small", LEFT, ACCOUNT_TOP + 77.0, &format!("{}. {observed}", sum[3..].join(", ")));
     svg.out += "</svg>\n";
     svg.out

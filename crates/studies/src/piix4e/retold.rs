@@ -50,7 +50,7 @@ fn lane(setup: &Setup, placement: &str, jobs: &str, depth: u64, name: &str, trai
         ..job.clone()
     };
     let jobs: Vec<Job> = setup.jobs[jobs].iter().map(resize).collect();
-    let options = Options { trains, ..Options::default() };
+    let options = Options { trains, cut: true, ..Options::default() };
     let account = explain(&setup.machines.0[placement], &jobs, options, REQUESTS, None)?.account;
     let requests = account.requests;
     let found = account.lanes.into_iter().find(|line| line.lane == name);

@@ -70,9 +70,9 @@ impl Row {
         self.background_load != NO_LOAD
     }
 
-    /// Fitted without a load and on conventional PCI; the load and PCI-X are predicted.
+    /// Fitted without a load and on conventional PCI; the load and PCI-X were in view.
     pub(super) fn basis(&self) -> CellBasis {
-        if self.is_loaded() || self.bus == FASTEST { CellBasis::Predicted } else { CellBasis::Fitted }
+        if self.is_loaded() || self.bus == FASTEST { CellBasis::Seen } else { CellBasis::Fitted }
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn iops(setup: &Setup, machine: &str, text: &str, loaded: bool, effor
     let jobs = timed(text, loaded, setup.depth, RAMP_S, effort.runtime_s)?;
     let mut rates = Vec::new();
     for seed in 1..=effort.seeds {
-        let options = Options { seed, trains: effort.trains, ..Options::default() };
+        let options = Options { seed, trains: effort.trains, cut: true, ..Options::default() };
         let outcome = run::run(blueprint(setup, machine), &jobs, options, None)?;
         let ended = outcome.jobs.first().and_then(|job| job.got.as_ref()).map_or(0, |got| got.count);
         rates.push(ended as f64 / outcome.measured.as_seconds_f64());
@@ -139,8 +139,7 @@ pub(super) fn table(measured: &[(Row, Mean)]) -> Table {
         Cell::new(row.key(), row.iops, value, row.basis(), half_width)
     };
     let title = "Desktop benchmarks in RAID 0 of four drives, one request in flight; of the averages the published \
-                 weights are not known: ours is the simple mean. The predicted cells were in view when most numbers \
-                 were picked"
+                 weights are not known: ours is the simple mean"
         .into();
     Table { id: "storagemark".into(), title, unit: "IOPS".into(), cells: all().into_iter().map(cell).collect() }
 }

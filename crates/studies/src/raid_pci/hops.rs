@@ -35,7 +35,7 @@ fn path_by_lane(account: &Account) -> Vec<(String, String, Time)> {
 /// A cell's critical path: the hop that has most of it, that hop's share, and that of the bus.
 fn path(setup: &Setup, row: &Row, wish: &Wish) -> Result<(String, f64, f64), Failure> {
     let jobs = timed(&setup.numbers.job(&row.benchmark), row.is_loaded(), setup.depth, RAMP_S, 1)?;
-    let options = Options { seed: 1, trains: wish.trains, ..Options::default() };
+    let options = Options { seed: 1, trains: wish.trains, cut: true, ..Options::default() };
     let explained = explain(blueprint(setup, &row.machine()), &jobs, options, EXTENT, None)?;
     let lanes = path_by_lane(&explained.account);
     let whole = lanes.iter().fold(Time::ZERO, |sum, lane| sum + lane.2).as_ps().max(1) as f64;
@@ -79,7 +79,7 @@ pub(super) fn beside(setup: &Setup, cells: &[Cell], wish: &Wish) -> Result<Vec<A
     Ok(alternatives)
 }
 
-/// Servers in RAID 5, which the publication only says differ less: a prediction without a published figure.
+/// Servers in RAID 5, which the publication only says differ less: without a published figure.
 pub(super) fn server(setup: &Setup, effort: Effort) -> Result<Alternative, Failure> {
     let gain = |text: &str, machines: [String; 2]| -> Result<f64, Failure> {
         let [fast, slow] = machines.map(|machine| iops(setup, &machine, text, false, effort));
@@ -87,7 +87,7 @@ pub(super) fn server(setup: &Setup, effort: Effort) -> Result<Alternative, Failu
     };
     let server = gain(&setup.numbers.server(), [FAST, SLOW].map(|bus| format!("server, {bus}")))?;
     let what = format!(
-        "prediction: in RAID 5, a server's requests of {} B gain {server:.1} % by PCI 64/66 over 32/33, less than the \
+        "no figure is published: in RAID 5, a server's requests of {} B gain {server:.1} % by PCI 64/66 over 32/33, less than the \
          desktop benchmarks in RAID 0; the publication says that they differ less, its figures are not known",
         setup.numbers.get("server_size")
     );

@@ -19,6 +19,15 @@ const LOAD: &str = "[load]\nfilename=ide\nrw=read\nbs=64k\niodepth=2\nsize=1g\n"
 pub(super) const DESKTOP: [&str; 6] =
     ["office-light", "office-heavy", "workstation-light", "workstation-heavy", "software-installation", "dvd-copy"];
 
+/// Bytes, percent, or requests.
+fn plain(name: &str, value: &Value) -> u64 {
+    match value {
+        Value::Bytes(n) | Value::Count(n) => *n,
+        Value::Share(ppm) => (ppm + 5_000) / 10_000,
+        other => panic!("studies/{ID}/study.toml: {name} is {}", other.kind()),
+    }
+}
+
 /// Numbers of the workload, by name.
 #[derive(Clone)]
 pub(super) struct Numbers(pub(super) Vec<(String, u64)>);
@@ -27,31 +36,28 @@ impl Numbers {
     /// As `study.toml` has them.
     pub(super) fn read() -> Numbers {
         let number = |(name, number): (String, study_file::Number)| {
-            let value = match quantity::parse(&number.value) {
-                Ok(Value::Bytes(bytes)) => bytes,
-                Ok(Value::Share(ppm)) => ppm / 10_000,
-                _ => panic!("studies/{ID}/study.toml: {name} is an amount of data or a share"),
-            };
-            (name, value)
+            let value = quantity::parse(&number.value).unwrap_or_else(|e| panic!("studies/{ID}: {name}: {e}"));
+            let plain = plain(&name, &value);
+            (name, plain)
         };
         Numbers(study_file::read(ID).numbers.into_iter().map(number).collect())
     }
 
-    /// Bytes, or percent.
+    /// Bytes, percent, or requests.
     pub(super) fn get(&self, name: &str) -> u64 {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.unwrap_or_else(|| panic!("studies/{ID}/study.toml: no {name}")).1
     }
 
     /// Sets one.
-    pub(super) fn set(&mut self, name: &str, value: u64) {
+    pub(super) fn set(&mut self, name: &str, value: &Value) {
         for (_, known) in self.0.iter_mut().filter(|(other, _)| other == name) {
-            *known = value;
+            *known = plain(name, value);
         }
     }
 
-    /// Names of the fitted numbers that a benchmark has.
-    pub(super) fn of(benchmark: &str) -> Vec<&'static str> {
+    /// Names of the numbers that a benchmark has of its own.
+    fn of(benchmark: &str) -> Vec<&'static str> {
         match benchmark {
             "office-light" => vec!["office_size", "light_cold"],
             "office-heavy" => vec!["office_size", "office_heavy_cold"],

@@ -6,6 +6,19 @@ use hopscope_machine::part_file;
 use hopscope_machine::problem::Sources;
 use hopscope_parts::parameters::{Basis, Entry};
 
+/// Words of those who have not read it in a document.
+const HEARSAY: &[&str] =
+    &["usual", "typical", "often", "mostly", "common", "convention", "review", "recalled", "verified", "not at hand"];
+
+/// Whether a source is named: its first word is a name, which has a capital, a figure or a hyphen, and nothing in it is
+/// hearsay. A review is a source where it is named before what it says.
+fn names_a_document(source: &str) -> bool {
+    let first = source.split_whitespace().next().unwrap_or_default();
+    let named = |c: char| c.is_uppercase() || c.is_ascii_digit() || c == '-';
+    let said = source.to_lowercase();
+    first.contains(named) && !HEARSAY.iter().any(|word| said.contains(word))
+}
+
 /// Checks one number of `file`.
 fn check(file: &str, path: &str, entry: &Entry) {
     let written = &entry.written;
@@ -17,7 +30,35 @@ fn check(file: &str, path: &str, entry: &Entry) {
             assert!(to.contains(": "), "{file}: {path} is fitted to {to}: name the study and the cells");
             assert_eq!(entry.range.len(), 2, "{file}: {path} is fitted and has no plausible range");
         }
-        Basis::Source(_) | Basis::Measured(_) | Basis::Assumed(_) => {}
+        Basis::Source(source) => {
+            let help = "name the document and where in it, or say `assumed` and why";
+            assert!(names_a_document(source), "{file}: {path} is from no document: {source}; {help}");
+        }
+        Basis::Measured(_) | Basis::Assumed(_) => {}
+    }
+}
+
+#[test]
+fn a_source_names_a_document_and_no_hearsay() {
+    for source in [
+        "PIIX4E report, table 3: processor bus and memory access",
+        "82371AB data sheet, p. 161: PHOLD# is asserted again three clocks after TRDY# goes away",
+        "pcie-bench, section 6.5: a miss costs about 330 ns",
+        "Linux 6.1, drivers/nvme/host/pci.c: io_queue_depth is 1024, less one",
+    ] {
+        assert!(names_a_document(source), "{source}");
+    }
+    for hearsay in [
+        "there is no second socket",
+        "data lie above 4 GiB",
+        "product description",
+        "its Device Capabilities: 8-bit tags",
+        "ConnectX-5 cards, as usual",
+        "Tuning guides often say so",
+        "SSDs in public reviews",
+        "PCI 2.2, 3.3.3.2.2 as recalled",
+    ] {
+        assert!(!names_a_document(hearsay), "{hearsay}");
     }
 }
 

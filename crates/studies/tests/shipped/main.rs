@@ -4,4 +4,5 @@ mod data;
 mod gaps;
 mod layout;
 mod picture;
+mod published;
 mod report;

@@ -41,7 +41,9 @@ fn agrees_with_itself(report: &Value) {
             assert!(keys.insert(format!("{} {}", table["id"], cell["key"])), "{} occurs twice", cell["key"]);
             let error = number(&cell["simulated"]) / number(&cell["published"]) - 1.0;
             assert!(close(error, number(&cell["error"])), "{cell}");
-            assert!(["input", "fitted", "predicted"].contains(&cell["basis"].as_str().unwrap()), "{cell}");
+            let standing = cell["forecast"]["stands"] == true && cell["forecast"]["in_time"] == true;
+            assert!(cell["basis"] != "predicted" || standing, "nothing is predicted without a forecast: {cell}");
+            assert!(["input", "fitted", "seen", "predicted"].contains(&cell["basis"].as_str().unwrap()), "{cell}");
         }
     }
     for claim in list(report, "claims") {
@@ -51,16 +53,26 @@ fn agrees_with_itself(report: &Value) {
 
     let cells = list(&report["tables"][0], "cells");
     assert_eq!(cells.len(), *count);
-    let errors = |predicted_only: bool| -> Vec<f64> {
-        let counted = cells.iter().filter(|cell| !predicted_only || cell["basis"] == "predicted");
+    let errors = |basis: Option<&str>| -> Vec<f64> {
+        let counted = cells.iter().filter(|cell| cell["repeats"].is_null());
+        let counted = counted.filter(|cell| basis.is_none_or(|basis| cell["basis"] == basis));
         counted.map(|cell| number(&cell["error"]).abs()).collect()
     };
-    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
-    let (all, predicted) = (errors(false), errors(true));
     let summary = &report["summary"];
-    assert_eq!((&summary["cells"], &summary["predicted"]), (&all.len().into(), &predicted.len().into()));
-    assert!(close(number(&summary["mean_abs_error"]), mean(&all)));
-    assert!(close(number(&summary["mean_abs_error_predicted"]), mean(&predicted)));
+    let agrees = |key: &str, errors: &[f64]| {
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        let known = &summary[key];
+        assert!(if errors.is_empty() { known.is_null() } else { close(number(known), mean) }, "{key}: {known}, {mean}");
+    };
+    let (all, predicted, seen) = (errors(None), errors(Some("predicted")), errors(Some("seen")));
+    agrees("mean_abs_error", &all);
+    agrees("mean_abs_error_predicted", &predicted);
+    agrees("mean_abs_error_seen", &seen);
+    agrees("mean_abs_error_fitted", &errors(Some("fitted")));
+    let counts = [("cells", all.len()), ("predicted", predicted.len()), ("seen", seen.len())];
+    for (key, expected) in counts.into_iter().chain([("repeats", count - all.len())]) {
+        assert_eq!(summary[key], expected, "{key}");
+    }
     assert!(close(number(&summary["max_abs_error"]), all.iter().copied().fold(0.0, f64::max)));
     let within = all.iter().filter(|error| **error <= 0.05).count() as f64 / all.len() as f64;
     assert!(close(number(&summary["within_5_percent"]), within));

@@ -16,6 +16,7 @@ pub(super) struct Disk {
     /// Picoseconds.
     pub(super) head_switch: u64,
     pub(super) write_settle: u64,
+    pub(super) read_settle: u64,
     pub(super) seek: Vec<Point>,
     /// Between two points time grows with the root of the distance.
     pub(super) seek_by_root: bool,
@@ -45,6 +46,10 @@ pub(super) fn read(
     let mechanics = files.referred(sources, model.field("Mechanical Model")?, "dm_mech_g1")?;
 
     let written = model.count("Block count")?;
+    if written == 0 {
+        let field = model.field("Block count")?;
+        return Err(Problem::at(field.value_place, "a drive without blocks is none").label("expected 1 or more"));
+    }
     if written != layout.blocks {
         let kept = written.min(layout.blocks);
         notes.push(format!("the drive has {written} blocks, its zones hold {}: {kept} are used", layout.blocks));
@@ -58,12 +63,23 @@ pub(super) fn read(
         (seek::formula(&mechanics, &kind, farthest)?, format!("the formula `{kind}`"))
     };
     notes.extend(seek::span(&mut points, farthest));
+    let mut head_switch = span(&mechanics, "Head switch time")?;
+    let (write_settle, mut read_settle) = settle(&mechanics)?;
+    // A curve is that of reads: what they settle longer is in it.
+    let least = points.iter().map(|(_, time)| *time).chain([head_switch]).min().unwrap_or(0);
+    if read_settle >= least {
+        read_settle = least.saturating_sub(1);
+        notes.push(format!("a write settles faster than a read by {}: no more can be", shown_ms(read_settle)));
+    }
+    points.iter_mut().for_each(|(_, time)| *time -= read_settle);
+    head_switch -= read_settle;
     let disk = Disk {
         sectors: written.min(layout.blocks),
         layout,
         rpm: rotation(&mechanics)?,
-        head_switch: span(&mechanics, "Head switch time")?,
-        write_settle: settle(sources, &mechanics, notes)?,
+        head_switch,
+        write_settle,
+        read_settle,
         seek: points,
         seek_by_root: matches!(kind.as_str(), "linear" | "curve"),
         seek_from,
@@ -80,6 +96,11 @@ pub(super) fn read(
     let unasked = model.unasked().into_iter().chain(mechanics.unasked());
     notes.extend(unasked.map(|field| format!("{} is unknown, and not used", shown(sources, field))));
     Ok(disk)
+}
+
+/// Picoseconds as milliseconds.
+fn shown_ms(ps: u64) -> String {
+    format!("{} ms", ps as f64 / 1e9)
 }
 
 /// Revolutions a minute.
@@ -99,13 +120,13 @@ fn span(block: &Block, key: &str) -> Result<u64, Problem> {
     })
 }
 
-/// Some drives' tables say that a write settles faster than a read; here it does not.
-fn settle(sources: &Sources, mechanics: &Block, notes: &mut Vec<String>) -> Result<u64, Problem> {
+/// What a write settles longer than a read, and a read than a write: one of them is nothing.
+fn settle(mechanics: &Block) -> Result<(u64, u64), Problem> {
     const KEY: &str = "Add. write settling delay";
     let field = mechanics.field(KEY)?;
-    if field.scaled(9)? < 0 {
-        notes.push(format!("{} is negative: a write settles like a read here", shown(sources, field)));
-        return Ok(0);
-    }
-    span(mechanics, KEY)
+    let delay = field.scaled(9)?;
+    let span = u64::try_from(delay.unsigned_abs()).ok().filter(|span| *span <= 1_000_000_000_000).ok_or_else(|| {
+        Problem::at(field.value_place, format!("`{KEY}` is no time of a drive")).label("expected -1000 to 1000 ms")
+    })?;
+    Ok(if delay < 0 { (0, span) } else { (span, 0) })
 }

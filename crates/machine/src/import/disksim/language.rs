@@ -3,6 +3,8 @@
 //! ```text
 //!   dm_disk NAME { Number of data surfaces = 5, Layout Model = dm_layout_g1 { … }, slips = [ 1, 2 ] }
 //!   source file
+//!   instantiate [ bus0, bus1 ] as NAME
+//!   topology disksim_iodriver driver0 [ disksim_bus bus0 [ … ] ]
 //! ```
 
 use std::cell::RefCell;
@@ -51,6 +53,20 @@ pub(super) enum Item {
     Block(Block),
     /// `source name`
     Source(String),
+    /// `instantiate [ names ] as NAME`
+    Instances {
+        names: Vec<String>,
+        of: String,
+    },
+    /// `topology kind name [ … ]`
+    Topology(Part),
+}
+
+/// A part of a topology, and what hangs on it.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) below: Vec<Part>,
 }
 
 /// Reads a file.
@@ -63,6 +79,10 @@ pub(super) fn read(file: u32, text: &str) -> Result<Vec<Item>, Problem> {
             items.push(Item::Block(reader.block(words, at, 0)?));
         } else if let Some(name) = words.strip_prefix("source ") {
             items.push(Item::Source(name.trim().to_string()));
+        } else if words == "instantiate" {
+            items.push(reader.instances()?);
+        } else if let Some(root) = words.strip_prefix("topology ") {
+            items.push(Item::Topology(reader.part(root, at, 0)?));
         } else {
             let problem = Problem::at(at, "this is no description of a drive");
             return Err(problem
@@ -119,6 +139,43 @@ impl Reader<'_> {
         }
         self.advance();
         Ok(())
+    }
+
+    fn instances(&mut self) -> Result<Item, Problem> {
+        self.sign(b'[')?;
+        let mut names = Vec::new();
+        while self.kind() == Kind::Text {
+            names.push(self.words("a name")?.0);
+            if self.kind() == Kind::Sign(b',') {
+                self.advance();
+            }
+        }
+        self.sign(b']')?;
+        let (words, at) = self.words("`as NAME`")?;
+        let Some(of) = words.strip_prefix("as ") else {
+            return Err(Problem::at(at, "this is out of place").label("expected `as NAME`"));
+        };
+        Ok(Item::Instances { names, of: of.trim().to_string() })
+    }
+
+    fn part(&mut self, words: &str, at: Place, depth: usize) -> Result<Part, Problem> {
+        if depth > DEEPEST {
+            return Err(Problem::at(at, "parts are within parts too often").label(format!("at most {DEEPEST}")));
+        }
+        let name = words.split_whitespace().last().unwrap_or_default().to_string();
+        let mut below = Vec::new();
+        if self.kind() == Kind::Sign(b'[') {
+            self.advance();
+            while self.kind() != Kind::Sign(b']') {
+                let (words, at) = self.words("a part, or `]`")?;
+                below.push(self.part(&words, at, depth + 1)?);
+                if self.kind() == Kind::Sign(b',') {
+                    self.advance();
+                }
+            }
+            self.advance();
+        }
+        Ok(Part { name, below })
     }
 
     fn block(&mut self, words: String, place: Place, depth: usize) -> Result<Block, Problem> {
@@ -300,7 +357,7 @@ mod tests {
     #[test]
     fn a_file_that_is_something_else_says_where() {
         for (text, part) in [
-            ("instantiate [ disk0 ] as A", "no description of a drive"),
+            ("nothing [ disk0 ] as A", "no description of a drive"),
             ("dm_disk A {\n a = 1\n b = 2 }", "out of place"),
             ("dm_disk A { a = }", "out of place"),
             ("dm_disk A { a = [ 1, 2", "ends here"),

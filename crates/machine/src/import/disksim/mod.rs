@@ -2,11 +2,16 @@
 //!
 //! ```text
 //!   .diskspecs: disksim_disk { buffer, overheads, Model = source … } ─▶ .model: dm_disk { layout, mechanics } ─▶ .seek
+//!   .parv: buses, controllers, topology: what a block takes on its way
 //! ```
+//!
+//! Such a drive was measured on a host. What that took of each command is in the overheads, and of each block in the
+//! time on the bus: the files do not part them, and neither does the part file.
 //!
 //! What this model does not have is said, key by key. Nothing is guessed silently: a number that no file has is
 //! `assumed`, with the reason.
 
+mod bus;
 mod controller;
 mod disk;
 mod language;
@@ -34,7 +39,7 @@ pub struct Import {
 /// Reads a drive from its files. Files that they refer to are looked for among those named, then beside whoever refers
 /// to them.
 pub fn import(sources: &mut Sources, paths: &[PathBuf]) -> Result<Import, Problem> {
-    let mut files = Files { read: Vec::new(), curves: Vec::new() };
+    let mut files = Files { read: Vec::new(), curves: Vec::new(), system: Vec::new() };
     for path in paths {
         files.add(sources, path)?;
     }
@@ -45,8 +50,19 @@ pub fn import(sources: &mut Sources, paths: &[PathBuf]) -> Result<Import, Proble
     };
     let mut notes = Vec::new();
     let disk = disk::read(&mut files, sources, &model, &mut notes)?;
-    let controller = controller::read(&specification, &disk, &mut notes)?;
+    let controller = {
+        let mut time = bus::block_time(&files, &specification, &|block| name_of(sources, block), &mut notes)?;
+        if time.ps == 0 && files.add_system_beside(sources, &specification)? {
+            time = bus::block_time(&files, &specification, &|block| name_of(sources, block), &mut notes)?;
+        }
+        controller::read(&specification, &disk, &time, &mut notes)?
+    };
     let names = [name_of(sources, &specification), name_of(sources, &model)];
+    notes.push(
+        "the time of a block on the bus and the overheads are those of the host on which the drive was measured, too: \
+         on another host they count what is that one's"
+            .to_string(),
+    );
     Ok(Import { part: part_text::write(&specification.name, &names, &disk, &controller), notes })
 }
 
@@ -65,12 +81,18 @@ fn shown(sources: &Sources, field: &Field) -> String {
     format!("`{} = {value}` ({}:{line})", field.key, base_name(file))
 }
 
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
 /// The files that were read.
 struct Files {
     /// Blocks, with the path of their file.
     read: Vec<(PathBuf, Vec<Block>)>,
     /// Numbers of the texts that are seek curves, with their paths.
     curves: Vec<(PathBuf, u32)>,
+    /// Instances and topologies.
+    system: Vec<Item>,
 }
 
 /// Files that one drive may have.
@@ -82,7 +104,7 @@ impl Files {
             return Err(Problem::nowhere(format!("these are more than {MOST_FILES} files")));
         }
         let known = self.read.iter().map(|(path, _)| path).chain(self.curves.iter().map(|(path, _)| path));
-        if known.clone().any(|known| known == path) {
+        if known.clone().any(|known| is_same(known, path)) {
             return Ok(());
         }
         let text = text_file::read(path)?;
@@ -97,6 +119,7 @@ impl Files {
             match item {
                 Item::Block(block) => blocks.push(block),
                 Item::Source(name) => included.push(name),
+                item => self.system.push(item),
             }
         }
         if blocks.is_empty() && included.is_empty() {
@@ -105,6 +128,20 @@ impl Files {
         }
         self.read.push((path.to_path_buf(), blocks));
         included.iter().try_for_each(|name| self.add(sources, &path.with_file_name(base_name(name))))
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.read.iter().flat_map(|(_, blocks)| blocks)
+    }
+
+    /// Reads the .parv file that stands beside a drive's file and has its name, where there is one.
+    fn add_system_beside(&mut self, sources: &mut Sources, specification: &Block) -> Result<bool, Problem> {
+        let beside = Path::new(sources.name(specification.place.file)).with_extension("parv");
+        let is_new = beside.is_file() && !self.read.iter().any(|(path, _)| is_same(path, &beside));
+        if is_new {
+            self.add(sources, &beside)?;
+        }
+        Ok(is_new)
     }
 
     /// The only block of a kind.

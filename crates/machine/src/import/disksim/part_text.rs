@@ -24,6 +24,7 @@ pub(super) fn write(title: &str, names: &[String; 2], disk: &Disk, controller: &
         ("sectors", format!("{} sectors", disk.sectors)),
         ("head_switch", time(disk.head_switch)),
         ("write_settle", time(disk.write_settle)),
+        ("read_settle", time(disk.read_settle)),
     ];
     for (key, value) in numbers {
         line(format!("{key:<12} = {{ value = \"{value}\", source = {model} }}"));
@@ -72,10 +73,11 @@ pub(super) fn write(title: &str, names: &[String; 2], disk: &Disk, controller: &
 }
 
 fn electronics(out: &mut String, drive: &str, controller: &Controller) {
-    let rate = match &controller.rate.assumed {
-        Some(reason) => format!("{{ value = \"{}\", assumed = {} }}", controller.rate.text, quoted(reason)),
-        None => format!("\"{}\"", controller.rate.text),
+    let (basis, words) = match &controller.rate.from {
+        Ok(file) => ("source", quoted(file)),
+        Err(reason) => ("assumed", quoted(reason)),
     };
+    let rate = format!("{{ value = \"{}\", {basis} = {words} }}", controller.rate.text);
     let _ = write!(
         out,
         "\n[interface]\nbasis           = {{ source = {drive} }}\nrate            = {rate}\nstays_connected = true\n\
@@ -83,20 +85,32 @@ fn electronics(out: &mut String, drive: &str, controller: &Controller) {
          \n[buffer]\nbasis                = {{ source = {drive} }}\nsegments             = \"{} segments\"\n\
          segment              = \"{} sectors\"\n\
          burst                = {{ value = \"{} sectors\", assumed = \"half of a segment crosses the bus while the other half fills\" }}\n\
-         read_ahead           = \"{} sectors\"\nread_ahead_after_hit = {}\nwrite_segments       = \"{} segments\"\n\
+         high_water           = \"{}\"\nlow_water            = \"{}\"\nwater_of             = \"{}\"\n\
+         read_ahead           = \"{} sectors\"\nread_ahead_to        = \"{}\"\n\
+         read_ahead_after     = \"every read\"\nread_ahead_after_hit = {}\nwrite_segments       = \"{} segments\"\n\
          \n[overhead]\nbasis = {{ source = {drive} }}\n",
         controller.depth,
         controller.scheduling,
         controller.segments,
         controller.segment,
         controller.burst,
+        percent(controller.high_water),
+        percent(controller.low_water),
+        controller.water_of,
         controller.read_ahead,
+        controller.read_ahead_to,
         controller.read_ahead_after_hit,
         controller.write_segments,
     );
     for ((name, _), span) in OVERHEADS.iter().zip(controller.overheads) {
         let _ = writeln!(out, "{name:<22} = \"{}\"", time(span));
     }
+}
+
+/// Parts per million as text, exactly.
+fn percent(ppm: i128) -> String {
+    let text = format!("{}.{:04}", ppm / 10_000, ppm % 10_000);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Picoseconds as text, exactly.

@@ -2,6 +2,7 @@
 
 mod ascii;
 mod blkparse;
+mod gaps;
 mod msr;
 mod spc;
 mod validation;
@@ -9,6 +10,8 @@ mod validation;
 use hopscope_kernel::Time;
 
 use self::blkparse::Blkparse;
+pub(super) use self::gaps::of as gaps_of;
+pub use self::gaps::{Gaps, Told};
 use super::fields::Fields;
 use super::lines::{Lines, TraceProblem, Wrong};
 use super::record::{Gate, Layout, Record};
@@ -85,17 +88,20 @@ impl Format {
 pub(super) struct Requests {
     format: Format,
     gate: Gate,
+    gaps: Gaps,
+    /// The gap after the request before.
+    after_last: Time,
     blkparse: Blkparse,
     /// An error that comes after the requests that are kept back.
     failed: Option<TraceProblem>,
 }
 
 impl Requests {
-    pub(super) fn new(format: Format, gate: Gate, sample: &[u8]) -> Requests {
+    pub(super) fn new(format: Format, gaps: Gaps, gate: Gate, sample: &[u8]) -> Requests {
         let mut lines = sample.split(|byte| *byte == b'\n');
         let issues = lines.any(|line| blkparse::is_issue(&Fields::by_blanks(line)));
         let blkparse = Blkparse::new(if issues { b'D' } else { b'Q' });
-        Requests { format, gate, blkparse, failed: None }
+        Requests { format, gate, gaps, after_last: Time::ZERO, blkparse, failed: None }
     }
 
     /// Lines with requests that move no data.
@@ -127,7 +133,16 @@ impl Requests {
             Format::Msr => (msr::read(&fields)?, &msr::LAYOUT),
             Format::Blkparse => return self.blkparse.take(&fields, &mut self.gate).map(|()| None),
         };
-        self.gate.admit(record, !self.format.follows_completions(), &fields, layout)
+        let admitted = self.gate.admit(record, !self.format.follows_completions(), &fields, layout)?;
+        Ok(admitted.map(|record| self.with_its_gap(record)))
+    }
+
+    /// A request with the gap that lies before it.
+    fn with_its_gap(&mut self, mut record: Record) -> Record {
+        if self.format.follows_completions() && self.gaps == Gaps::UntilNext {
+            std::mem::swap(&mut record.at, &mut self.after_last);
+        }
+        record
     }
 
     fn next_kept(&mut self, lines: &mut Lines) -> Result<Option<Record>, TraceProblem> {
@@ -158,7 +173,7 @@ const JUDGED_MIN: usize = 32;
 /// What looks like times in another unit than the format's: the requests of a sample follow each other faster or slower
 /// than those of the storage that such traces are of, or their responses are too fast.
 pub(super) fn suspicious_unit(format: Format, sample: &[u8], gate: Gate) -> Option<String> {
-    let mut requests = Requests::new(format, gate, sample);
+    let mut requests = Requests::new(format, Gaps::SinceLast, gate, sample);
     let mut lines = Lines::new(Box::new(std::io::Cursor::new(sample.to_vec())), String::new());
     let (mut gaps, mut responses, mut last) = (Vec::new(), Vec::new(), Time::ZERO);
     while let Ok(Some(record)) = requests.next(&mut lines) {

@@ -37,7 +37,13 @@ impl Lived {
     }
 }
 
-const SMALL_BUFFER: [&str; 2] = ["drive.flash.buffer=1MiB", "drive.flash.state=steady"];
+const SMALL_BUFFER: [&str; 4] = [
+    "drive.flash.buffer=1MiB",
+    "drive.flash.state=steady",
+    "drive.flash.program=190us",
+    "drive.flash.pages_per_program=1pages",
+];
+const NOT_AHEAD: &str = "drive.read_ahead.ahead=0segments";
 const COALESCED: [&str; 2] = ["drive.interrupt.threshold=8entries", "drive.interrupt.time=20us"];
 
 #[test]
@@ -52,7 +58,7 @@ fn every_read_contains_one_array_read_and_one_command_at_any_depth() {
         "--rw=randread --bs=48k --iodepth=8",
     ] {
         for changes in [&[][..], &["driver.poll.interval=3us"], &COALESCED] {
-            let lived = lived(changes, options);
+            let lived = lived(&[&[NOT_AHEAD], changes].concat(), options);
             let read = lived.service_ns("array read");
             lived.about(&format!("array read of {changes:?} {options}"), read, 32_000.0);
             lived.about("decode", lived.service_ns("ECC decode"), 1_500.0);
@@ -64,9 +70,38 @@ fn every_read_contains_one_array_read_and_one_command_at_any_depth() {
 }
 
 #[test]
+fn a_read_that_joins_a_page_contains_the_rest_of_its_array_read() {
+    // Four commands a page, all at once: one asks the array, and the others wait for it.
+    let lived = lived(&[NOT_AHEAD], "--rw=read --bs=4k --iodepth=4");
+    let (asked, joined) = (lived.service_ns("array read"), lived.waits_ns("array read"));
+    assert!((asked / 8_000.0 - 1.0).abs() < 0.05, "{asked}\n{}", table(&lived.latency));
+    assert!(joined > 5_000.0 && asked + joined <= 32_000.0, "{joined}\n{}", table(&lived.latency));
+}
+
+#[test]
+fn a_read_that_joins_what_is_read_ahead_waits_for_the_rest_of_it() {
+    for (options, least_of_array) in [("--rw=read --bs=64k", 100.0), ("--rw=read --bs=128k", 1_000.0)] {
+        let lived = lived(&[], options);
+        let ahead = |stage: &Stage| stage.kind == StageKind::Wait && stage.phase == "being read ahead";
+        let waited = lived.mean_ns_of(ahead);
+        let of = |phases: &[&str]| lived.mean_ns_of(|stage| ahead(stage) && phases.contains(&&*stage.behind));
+        let flash = of(&["array read", "waits for the channel", "command", "data out", "ECC decode"]);
+        let words = table(&lived.latency);
+        assert!(waited > 1_000.0 && flash > 0.95 * waited, "{options}: {flash} of {waited}\n{words}");
+        assert!(of(&["array read"]) > least_of_array, "{options}\n{words}");
+        // What is read ahead is read for nobody.
+        let dies = lived.shares.iter().filter(|(lane, _)| lane.contains("die"));
+        let (own, nobody) = dies.fold((Time::ZERO, Time::ZERO), |(own, nobody), (_, shares)| {
+            (own + shares.in_life + shares.outside, nobody + shares.housekeeping)
+        });
+        assert!(nobody > own * 4, "{options}: {own} {nobody}");
+    }
+}
+
+#[test]
 fn a_request_of_several_commands_lives_as_long_as_the_last_of_them() {
     // Four at once: the second four are submitted when the first have ended.
-    let lived = lived(&["driver.transfer_max=16KiB", "driver.queue=5entries"], "--rw=read --bs=128k");
+    let lived = lived(&[NOT_AHEAD, "driver.transfer_max=16KiB", "driver.queue=5entries"], "--rw=read --bs=128k");
     lived.about("array reads", lived.service_ns("array read"), 64_000.0);
     assert!(lived.service_ns("driver") > 800.0, "{}", table(&lived.latency));
 }

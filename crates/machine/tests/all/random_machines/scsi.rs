@@ -16,6 +16,7 @@ const BUS: &[(&str, &[&str])] = &[
     ("message_in", &["0 us", "1 us", "20 us"]),
 ];
 const CHANNEL: &[(&str, &[&str])] = &[
+    ("host.command", &["0 us", "58 us", "1 ms"]),
     ("channel.id", &["id7", "id6", "id5"]),
     ("channel.rate", &["10 MB/s", "320 MB/s"]),
     ("channel.offset", &["1 transfer", "8 transfers", "127 transfers"]),
@@ -26,6 +27,16 @@ const CHANNEL: &[(&str, &[&str])] = &[
     ("sequencer.command", &["0 us", "20 us"]),
     ("sequencer.list", &["8 B", "128 B"]),
     ("sequencer.completion", &["0 us", "20 us"]),
+];
+const DISK: &[(&str, &[&str])] = &[
+    ("read_settle", &["0 us", "500 us"]),
+    ("buffer.high_water", &["0 %", "50 %", "100 %"]),
+    ("buffer.low_water", &["0 %", "50 %"]),
+    ("buffer.water_of", &["request", "segment"]),
+    ("buffer.read_ahead_to", &["sectors", "track", "cylinder", "track ahead"]),
+    ("buffer.read_ahead_after", &["every read", "reads in order"]),
+    ("overhead.read_completion", &["0 us", "81 us"]),
+    ("overhead.write_completion", &["0 us", "30 us"]),
 ];
 const DRIVER: &[(&str, &[&str])] = &[
     ("queue_depth", &["1 command", "5 commands"]),
@@ -57,6 +68,7 @@ pub fn machine(library: &Library, seed: u64, runtime: &str) -> Drawn {
             "scsi-bus" => BUS,
             "scsi-initiator" | "scsi-adapter" => CHANNEL,
             "scsi-driver" => DRIVER,
+            "scsi-disk" => DISK,
             "pci-bus" => PCI_BUS,
             "pci-x-bridge" => PCI_BRIDGE,
             "host-link" => PCI_LINK,

@@ -212,7 +212,8 @@ fn write(folder: &Path, path: &str, content: &str) {
 fn runs(blueprint: &Blueprint, jobs: &[Job], sources: &Sources, text: &str) {
     let brief = |job: &Job| Job { runtime: Some(SPAN), ramp_time: Time::ZERO, ..job.clone() };
     let jobs: Vec<Job> = jobs.iter().map(brief).collect();
-    match run(blueprint, &jobs, Options::default(), None) {
+    // Requests of any length and pauses of any time would end first, as in fio.
+    match run(blueprint, &jobs, Options { cut: true, ..Options::default() }, None) {
         // Between two stages what is in flight ends, however long that takes.
         Ok(outcome) => outcome.stages.iter().for_each(|stage| {
             let took = stage.end - stage.start;

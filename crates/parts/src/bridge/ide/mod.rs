@@ -4,20 +4,22 @@
 //!   PCI ◀──▶ registers BMICX, BMISX, BMIDTPX (a set a channel) ──▶ start, stop
 //!    │       command blocks 1F0h/170h, control blocks 3F6h/376h, interrupt controllers 20h/A0h
 //!    │
-//!    └──▶ one buffer: two halves of 32 bytes, shared, filled or emptied for one channel at a time
+//!    └──▶ one buffer: two halves (of 32 bytes), shared, filled or emptied for one channel at a time
 //!            ├──▶ primary channel ──▶ cable
 //!            └──▶ secondary channel ──▶ cable
 //! ```
 //!
 //! A channel is one process: it fetches a descriptor, moves the region, fetches the next, never ahead
 //! (82371AB data sheet, p. 196). `to_memory` and `to_drive` are the two ways through the buffer; `to_drive_ahead` is
-//! the second one in a bridge that does not wait for an empty buffer.
+//! the second one in a bridge that does not wait for an empty buffer. A buffer may have any length of whole data phases:
+//! what memory stops within a half or a buffer is asked for again. What a drive offers at a time begins a half of its own.
 //!
 //! Not modelled: PIO data and multiword DMA, a register read that is retried until the buffer has drained
 //! (it has, by the time the driver looks), a latency timer shorter than a burst, simplex mode, errors, the ISA and USB sides.
 
 mod to_drive;
 mod to_drive_ahead;
+mod to_drive_in_bursts;
 mod to_memory;
 
 use std::cell::{Cell, RefCell};
@@ -30,7 +32,7 @@ use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::PciBus;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{DRIVE_NOT_READY, Register, WORDS_IN, WORDS_OUT};
-use crate::protocols::pci::{Answer, Command, DATA, DESCRIPTOR_DATA, PciTarget, Ready, Transaction};
+use crate::protocols::pci::{Answer, Command, DATA, DESCRIPTOR_DATA, PHASE_BYTES, PciTarget, Ready, Transaction};
 
 /// Waiting for the start bit of BMICX.
 pub static NOT_STARTED: Label = Label::reason("bus master not started");
@@ -114,8 +116,10 @@ impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let buffer_bytes = p.bytes("buffer")?;
-        if buffer_bytes != 64 {
-            return Err(p.error("buffer", "this bridge has a buffer of two 32-byte halves", "write \"64 B\""));
+        let phases = HALVES as u64 * u64::from(PHASE_BYTES);
+        if !buffer_bytes.is_multiple_of(phases) || !(2 * phases..=4_096).contains(&buffer_bytes) {
+            let help = format!("expected {} B to 4 KiB, in multiples of {phases} B", 2 * phases);
+            return Err(p.error("buffer", "a buffer has two halves, each of whole data phases", help));
         }
         let base = p.text("bus_master_base")?;
         let parsed = base.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
@@ -236,11 +240,12 @@ impl IdeBridge {
 
     /// Whether the bus lets the bridge finish its bursts: this model does not cut them short.
     pub fn bursts_fit_the_bus(&self) -> bool {
-        let burst = |command| Transaction { command, address: 0, bytes: self.spec.half_bytes, carries: &DATA };
-        [Command::MemoryRead, Command::MemoryWriteInvalidate]
-            .map(burst)
-            .iter()
-            .all(|t| self.pci.within_latency_timer(t))
+        let burst = |(command, halves)| {
+            let bytes = halves * self.spec.half_bytes;
+            self.pci.within_latency_timer(&Transaction { command, address: 0, bytes, carries: &DATA })
+        };
+        // The bridge reads as much as it has room for, and writes a half.
+        [(Command::MemoryRead, HALVES as u32), (Command::MemoryWriteInvalidate, 1)].into_iter().all(burst)
     }
 
     /// Plugs a cable into a channel.

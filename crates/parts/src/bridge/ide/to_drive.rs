@@ -6,7 +6,9 @@
 //!   cable                |first strobe|16 words------|pause|16 words------|rerequest|
 //! ```
 //!
-//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI.
+//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI. A group, and
+//! its halves, may have any other length; one that memory answers in more than two bursts goes by hand
+//! (`to_drive_in_bursts`).
 
 use hopscope_kernel::{Burst, Car, CarState, Grant, Journey, Label, Lead, Time, UnderWay, join, led};
 
@@ -63,6 +65,8 @@ struct Undisturbed {
     strobes: [Time; 2],
     /// Last strobe: the buffer is empty.
     end: Time,
+    /// Two bursts are all of it.
+    in_two: bool,
 }
 
 impl IdeBridge {
@@ -70,15 +74,21 @@ impl IdeBridge {
     pub(super) async fn to_drive(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
         let group_bytes = HALVES as u32 * self.spec.half_bytes;
         let mut done = 0;
-        // Every group goes like the first: groups are aligned, and memory answers them all alike.
+        // Every whole group goes like the first where memory answers them all alike.
         let mut course = self.undisturbed(cable, address, group_bytes.min(bytes));
+        let alike = self.pci.alike(&self.fetch(address, group_bytes));
         while done < bytes {
             let address = address + done;
             let group = group_bytes.min(bytes - done);
-            if group < group_bytes {
+            if group < group_bytes || !alike {
                 course = self.undisturbed(cable, address, group);
             }
-            let whole_groups = (bytes - done) / group_bytes;
+            if !course.in_two {
+                self.send_in_bursts(channel, cable, address, group).await;
+                done += group;
+                continue;
+            }
+            let whole_groups = if alike { (bytes - done) / group_bytes } else { 0 };
             done += match self.send_regularly(channel, cable, address, whole_groups, &course).await {
                 0 => {
                     self.send_group(channel, cable, address, group, &course).await;
@@ -89,7 +99,7 @@ impl IdeBridge {
         }
     }
 
-    fn fetch(&self, address: u32, bytes: u32) -> Transaction {
+    pub(super) fn fetch(&self, address: u32, bytes: u32) -> Transaction {
         // The bridge hopes for the whole buffer; the memory controller stops it at the cache line.
         Transaction { command: Command::MemoryRead, address, bytes, carries: &DATA }
     }
@@ -134,6 +144,7 @@ impl IdeBridge {
             words,
             strobes: [strobe, next_strobe],
             end,
+            in_two: first.bytes + second.bytes == bytes,
         }
     }
 
@@ -153,7 +164,7 @@ impl IdeBridge {
         let clock = self.pci.clocks(1);
         let (request, in_phase) = (begin + course.first_request, course.end.edge(clock) == course.end);
         let in_time = course.second_arrival + course.second.rest() <= course.end;
-        if !ours || !in_time || !in_phase || request != request.edge(clock) || course.words[1] == 0 {
+        if groups == 0 || !ours || !in_time || !in_phase || request != request.edge(clock) || course.words[1] == 0 {
             return 0;
         }
         let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);

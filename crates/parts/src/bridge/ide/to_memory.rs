@@ -1,37 +1,59 @@
 //! Disk read: words fill half the buffer while the other half goes to memory in one PCI burst.
 //!
-//! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind.
+//! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind. What
+//! memory stops within a half goes on in another burst.
 
 use hopscope_kernel::{Burst, Car, CarState, Grant, Time, join, led};
 
-use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, IdeBridge, RESUME, SwitchAt};
+use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, HOLD, HOLD_AGAIN, IdeBridge, RESUME, SwitchAt};
 use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::Phase;
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
+/// A half of the buffer and where its bytes go; the last one of a transfer may be a part of one.
+#[derive(Clone, Copy)]
+struct Half {
+    address: u32,
+    bytes: u32,
+}
+
+impl Half {
+    fn transaction(self) -> Transaction {
+        let Half { address, bytes } = self;
+        Transaction { command: Command::MemoryWriteInvalidate, address, bytes, carries: &DATA }
+    }
+}
+
 impl IdeBridge {
     /// Moves `bytes` from the cable to memory at `address`.
     pub(super) async fn to_memory(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
-        let halves = u64::from(bytes.div_ceil(self.spec.half_bytes));
-        let fill_span = cable.word() * u64::from(self.spec.half_bytes / 2);
-        // Every burst goes like the first: halves are aligned, and memory answers them all alike.
-        let drain = self.pci.course(&self.drain_transaction(address), self.sim.now()).whole();
+        let size = self.spec.half_bytes;
+        let (halves, wholes) = (bytes.div_ceil(size), bytes / size);
+        let half = |index: u32| Half { address: address + index * size, bytes: size.min(bytes - index * size) };
+        let fill_span = |half: Half| cable.word() * u64::from(half.bytes / 2);
+        // Every whole half goes like the first where memory takes it in one burst, and answers them all alike.
+        let first = half(0).transaction();
+        let course = self.pci.course(&first, self.sim.now());
+        let regular = first.bytes == size && course.bytes == size && self.pci.alike(&first);
+        let drain = course.whole();
         let drain_span = drain.iter().fold(Time::ZERO, |sum, phase| sum + phase.1);
         let until_edge = self.pci.clocks(1);
-        let drained_in_time = self.host.hold_acknowledge() + until_edge + drain_span < fill_span;
-        self.fill(channel, cable, fill_span).await;
+        let in_time = self.host.hold_acknowledge() + until_edge + drain_span < fill_span(half(0));
+        self.fill(channel, cable, fill_span(half(0))).await;
         let mut filled = 1;
         while filled < halves {
             // In a train every half is drained within the next one's fill, and no word waits.
-            let ours = self.buffer.last_user.get() == Some(channel.number);
-            if ours && drained_in_time && cable.words_ended() == Some(self.sim.now()) {
-                filled += self.fill_regularly(channel, cable, &drain, halves - filled, fill_span).await;
+            let ours = self.buffer.last_user.get() == Some(channel.number) && filled < wholes;
+            let full = half(filled - 1);
+            if ours && regular && in_time && cable.words_ended() == Some(self.sim.now()) {
+                let span = fill_span(full);
+                filled += self.fill_regularly(channel, cable, (full, &drain), (wholes - filled).into(), span).await;
             } else {
-                join(&self.sim, self.fill(channel, cable, fill_span), self.drain(&drain)).await;
+                join(&self.sim, self.fill(channel, cable, fill_span(half(filled))), self.drain(full)).await;
                 filled += 1;
             }
         }
-        self.drain(&drain).await;
+        self.drain(half(halves - 1)).await;
     }
 
     /// Fills up to `halves` halves, each while the half before it drains; returns how many. The half before
@@ -40,10 +62,10 @@ impl IdeBridge {
         &self,
         channel: &Channel,
         cable: &IdeCable,
-        drain_plan: &[Phase; 4],
+        (full, drain_plan): (Half, &[Phase; 4]),
         halves: u64,
         span: Time,
-    ) -> u64 {
+    ) -> u32 {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let offset = self.host.hold_acknowledge();
@@ -58,13 +80,14 @@ impl IdeBridge {
             cable.words(begin, begin + span * filled);
         }
         if filled == halves {
-            return halves;
+            return halves as u32;
         }
         self.account_halves(&fills, drains.done);
         // Its half was full when the fill under way began.
         let drain = async {
             if drains.done == filled {
-                self.drain_from(drains.next, begin + span * filled + offset, drain_plan).await;
+                let full = Half { address: full.address + full.bytes * filled as u32, ..full };
+                self.drain_from(drains.next, begin + span * filled + offset, full).await;
             }
         };
         let fill = async {
@@ -82,7 +105,7 @@ impl IdeBridge {
             }
         };
         join(sim, fill, drain).await;
-        filled + 1
+        filled as u32 + 1
     }
 
     /// Takes the halves that a cut train holds: the one being filled, and the one not drained yet. Before the
@@ -124,31 +147,33 @@ impl IdeBridge {
         if other && self.spec.channel_switch_at == SwitchAt::Burst { self.channel_switch() } else { Time::ZERO }
     }
 
-    fn drain_transaction(&self, address: u32) -> Transaction {
-        let command = Command::MemoryWriteInvalidate;
-        Transaction {
-            command,
-            address: address & !(self.spec.half_bytes - 1),
-            bytes: self.spec.half_bytes,
-            carries: &DATA,
-        }
-    }
-
     /// The half that is full now goes to memory.
-    async fn drain(&self, plan: &[Phase; 4]) {
-        self.drain_from(Burst::Ahead, self.sim.now() + self.host.hold_acknowledge(), plan).await;
+    async fn drain(&self, half: Half) {
+        self.drain_from(Burst::Ahead, self.sim.now() + self.host.hold_acknowledge(), half).await;
     }
 
-    /// One half goes to memory, from wherever its burst is; it is requested at `request`.
-    async fn drain_from(&self, burst: Burst<'_>, request: Time, plan: &[Phase; 4]) {
+    /// One half goes to memory, from wherever its first burst is, which is requested at `request`.
+    async fn drain_from(&self, burst: Burst<'_>, request: Time, half: Half) {
+        let course = self.pci.course(&half.transaction(), self.sim.now());
         match burst {
             Burst::UnderWay(burst) => burst.finish().await,
-            Burst::Requested(request) => request.await.hold_plan(plan).await,
+            Burst::Requested(request) => request.await.hold_plan(course.whole()).await,
             Burst::Ahead => {
                 self.sim.wait_until(request.max(self.sim.now())).await;
                 led(&[self.hold()], request);
-                self.pci.lane().acquire(&ARBITRATION).await.hold_plan(plan).await;
+                self.pci.lane().acquire(&ARBITRATION).await.hold_plan(course.whole()).await;
             }
+        }
+        let (mut done, mut moved) = (course.bytes, course.bytes);
+        // What nobody claims goes nowhere.
+        while done < half.bytes && moved > 0 {
+            self.buffer.port.delay(&HOLD_AGAIN, self.own_clocks(self.spec.hold_again)).await;
+            self.host.arbiter().delay(&HOLD, self.host.hold_acknowledge()).await;
+            let rest = Half { address: half.address + done, bytes: half.bytes - done }.transaction();
+            let ongoing = self.pci.transact(&rest).await;
+            moved = ongoing.bytes();
+            done += moved;
+            ongoing.end().await;
         }
         self.free_half();
     }

@@ -30,7 +30,7 @@ use hopscope_kernel::Time;
 
 use crate::bus::pci::card::CLOCKS_MAX;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pci::{BURST_BYTES_MAX, DISCONNECT_BOUNDARY_BYTES};
+use crate::protocols::pci::{BURST_BYTES_MAX, DISCONNECT_BOUNDARY_BYTES, PHASE_BYTES};
 
 /// Bytes of a bridge's buffers, at most.
 const BUFFER_BYTES_MAX: u64 = 1 << 20;
@@ -42,7 +42,7 @@ const PIECES_MAX: u64 = 64;
 pub struct Spec {
     /// Through the bridge, each way.
     latency: Time,
-    /// Conventional bursts are stopped at multiples of this.
+    /// Conventional bursts are stopped after so many bytes: at multiples of a power of two, or by count.
     boundary: u32,
     write: Writes,
     read: Reads,
@@ -84,23 +84,23 @@ impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let prefetch = [
-            power(p, "read.prefetch", 4, BURST_BYTES_MAX)?,
-            power(p, "read.prefetch_line", 4, BURST_BYTES_MAX)?,
-            power(p, "read.prefetch_multiple", 4, BURST_BYTES_MAX)?,
+            phases(p, "read.prefetch", 4, BURST_BYTES_MAX)?,
+            phases(p, "read.prefetch_line", 4, BURST_BYTES_MAX)?,
+            phases(p, "read.prefetch_multiple", 4, BURST_BYTES_MAX)?,
         ];
         let spec = Spec {
             latency: path::latency(p, "latency")?,
-            boundary: power(p, "boundary", 16, BURST_BYTES_MAX)?,
+            boundary: phases(p, "boundary", 16, BURST_BYTES_MAX)?,
             write: Writes {
                 buffer: bytes(p, "write.buffer", DISCONNECT_BOUNDARY_BYTES)?,
                 accept: bytes(p, "write.accept", 1)?,
-                gather: power(p, "write.gather", DISCONNECT_BOUNDARY_BYTES, BURST_BYTES_MAX)?,
+                gather: phases(p, "write.gather", DISCONNECT_BOUNDARY_BYTES, BURST_BYTES_MAX)?,
                 under_way: count(p, "write.under_way", PIECES_MAX)?,
                 response: clocks(p, "write.response")?,
             },
             read: Reads {
                 latched: count(p, "read.latched", 32)?,
-                piece: power(p, "read.piece", 32, BURST_BYTES_MAX)?,
+                piece: phases(p, "read.piece", 32, BURST_BYTES_MAX)?,
                 ahead: count(p, "read.ahead", PIECES_MAX)?,
                 first: bytes(p, "read.first", 1)?,
                 response: clocks(p, "read.response")?,
@@ -118,10 +118,10 @@ impl Spec {
     }
 }
 
-fn power(p: &mut Parameters, key: &str, least: u32, most: u32) -> Result<u32, SpecError> {
+fn phases(p: &mut Parameters, key: &str, least: u32, most: u32) -> Result<u32, SpecError> {
     let bytes = p.bytes(key)?;
-    if !bytes.is_power_of_two() || !(u64::from(least)..=u64::from(most)).contains(&bytes) {
-        let help = format!("expected {least} B to {most} B, a power of two");
+    if !bytes.is_multiple_of(PHASE_BYTES.into()) || !(u64::from(least)..=u64::from(most)).contains(&bytes) {
+        let help = format!("expected {least} B to {most} B, in data phases of {PHASE_BYTES} bytes");
         return Err(p.error(key, "no bridge cuts data like that", help));
     }
     Ok(bytes as u32)

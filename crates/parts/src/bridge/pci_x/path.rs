@@ -56,9 +56,8 @@ impl LinkSpec {
             }
         };
         let (rate, payload) = (rate(p, "rate")?, p.bytes("payload")?);
-        if !payload.is_power_of_two() || !(16..=4_096).contains(&payload) {
-            let help = "expected 16 B to 4 KiB, a power of two";
-            return Err(p.error("payload", "packets do not carry as much", help));
+        if !(16..=4_096).contains(&payload) {
+            return Err(p.error("payload", "packets do not carry as much", "expected 16 B to 4 KiB"));
         }
         let overhead = |p: &mut Parameters, key: &str| {
             let bytes = p.bytes(key)?;

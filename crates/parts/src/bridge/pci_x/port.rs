@@ -9,7 +9,7 @@ use super::Spec;
 use super::path::Path;
 use crate::bus::pci::PciBus;
 use crate::bus::pci::initiator::{Initiator, Reader};
-use crate::protocols::pci::{BURST_BYTES_MAX, Command};
+use crate::protocols::pci::{BURST_BYTES_MAX, Command, reach};
 
 /// What is on the other side of a bridge.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl Port {
         };
         let latched = spec.read.latched as usize;
         // A read may begin and end in the middle of a piece.
-        let pieces = latched * ((BURST_BYTES_MAX / spec.read.piece) as usize + 1);
+        let pieces = latched * (BURST_BYTES_MAX.div_ceil(spec.read.piece) as usize + 1);
         let port = Rc::new(Port {
             sim: sim.clone(),
             spec: spec.clone(),
@@ -147,7 +147,7 @@ impl Port {
         self.spec.read.response
     }
 
-    /// Conventional bursts are stopped at multiples of this many bytes.
+    /// Conventional bursts are stopped after so many bytes.
     pub(crate) fn boundary(&self) -> u32 {
         self.spec.boundary
     }
@@ -159,8 +159,15 @@ impl Port {
         if begins && room < self.spec.write.accept.min(bytes) {
             return 0;
         }
-        let gather = self.spec.write.gather;
-        self.bus().whole(address, bytes.min(gather - address % gather).min(room), bytes)
+        let gather = self.up_to(address, self.spec.write.gather, self.bus().boundary_bytes());
+        self.bus().whole(address, bytes.min(gather).min(room), bytes)
+    }
+
+    /// Bytes from `address` until a limit ends a piece: there, or at the next multiple of `ends` where none ends there.
+    fn up_to(&self, address: u32, limit: u32, ends: u32) -> u32 {
+        let reach = reach(address, limit);
+        let beyond = (u64::from(address) + u64::from(reach)) % u64::from(ends);
+        if limit.is_multiple_of(ends) || beyond == 0 { reach } else { reach + ends - beyond as u32 }
     }
 
     /// Keeps room for bytes that are about to come.
@@ -211,8 +218,9 @@ impl Port {
         let errand = self.sim.pass_on(latch.errand.get());
         while latch.asked.get() < until {
             let asked = latch.asked.get();
-            let (address, size) = (latch.address.get().wrapping_add(asked), self.spec.read.piece);
-            let bytes = (size - address % size).min(latch.bytes.get() - asked);
+            let address = latch.address.get().wrapping_add(asked);
+            let piece = self.up_to(address, self.spec.read.piece, self.bus().width_bytes());
+            let bytes = piece.min(latch.bytes.get() - asked);
             latch.asked.set(asked + bytes);
             if self.pieces.try_put(Piece { latch: number, address, bytes, carries, errand }).is_err() {
                 unreachable!("every latch has room for all its pieces");

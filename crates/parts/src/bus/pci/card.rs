@@ -9,7 +9,7 @@ use hopscope_kernel::Time;
 
 use super::Spec as Segment;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pci::{BURST_BYTES_MAX, Command, DISCONNECT_BOUNDARY_BYTES};
+use crate::protocols::pci::{BURST_BYTES_MAX, Command, PHASE_BYTES};
 
 /// The shortest clock period of conventional PCI: 66 2/3 MHz, with the rounding of a period to picoseconds.
 const CONVENTIONAL_PERIOD_MIN: Time = Time::ps(15_000);
@@ -111,24 +111,26 @@ impl CardSpec {
                 return Err(p.error("pci.read", problem, help));
             }
         };
-        let power = |p: &mut Parameters, key: &str, least: u32, what: &str| {
-            let bytes = p.bytes(key)?;
-            if !bytes.is_power_of_two() || !(u64::from(least)..=u64::from(BURST_BYTES_MAX)).contains(&bytes) {
-                let help = format!("expected {least} B to 4 KiB, a power of two");
-                return Err(p.error(key, format!("{what} is not like that"), help));
-            }
-            Ok(bytes as u32)
-        };
+        let read_request = p.bytes("pci.read_request")?;
+        if !read_request.is_power_of_two() || !(512..=u64::from(BURST_BYTES_MAX)).contains(&read_request) {
+            let problem = "a maximum memory read byte count is not like that";
+            return Err(p.error("pci.read_request", problem, "expected 512 B to 4 KiB, a power of two"));
+        }
+        let burst = p.bytes("pci.burst")?;
+        if !burst.is_multiple_of(PHASE_BYTES.into()) || !(16..=u64::from(BURST_BYTES_MAX)).contains(&burst) {
+            let help = format!("expected 16 B to 4 KiB, in data phases of {PHASE_BYTES} bytes");
+            return Err(p.error("pci.burst", "a burst is not like that", help));
+        }
         let spec = CardSpec {
             mode: Mode::read(p, "pci.mode")?,
             clock: p.period("pci.clock")?,
             width_bytes: p.bytes("pci.width")? as u32,
             gap: p.clocks("pci.gap")?,
             retry_idle: p.clocks("pci.retry_idle")?,
-            burst: power(p, "pci.burst", DISCONNECT_BOUNDARY_BYTES, "a burst")?,
+            burst: burst as u32,
             read,
             // PCI-X 1.0a, 7.2.3: maximum memory read byte count.
-            read_request: power(p, "pci.read_request", 512, "a maximum memory read byte count")?,
+            read_request: read_request as u32,
             splits: p.count("pci.splits")?,
             register: p.clocks("pci.register")?,
         };

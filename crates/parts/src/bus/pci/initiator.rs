@@ -21,7 +21,7 @@ use super::slot::Slot;
 use super::tenure::{Ending, Tenure};
 use crate::bridge::pci_x::port::Port;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pci::{BURST_BYTES_MAX, DELAYED, SPLIT_RESPONSE, WAIT_STATE};
+use crate::protocols::pci::{BURST_BYTES_MAX, DELAYED, SPLIT_RESPONSE, WAIT_STATE, reach};
 
 static GAP: Label = Label::protocol("idle between bursts of a card");
 static RETRY_IDLE: Label = Label::protocol("idle before a retry");
@@ -157,8 +157,7 @@ impl Initiator {
 
     /// Bytes from `address` on that one transaction may move.
     fn burst(&self, address: u32, bytes: u32, most: u32) -> u32 {
-        let most = most.min(BURST_BYTES_MAX);
-        bytes.min(most - address % most)
+        bytes.min(reach(address, most)).min(reach(address, BURST_BYTES_MAX))
     }
 
     /// One burst of a write; returns the bytes moved, none where it was retried.
@@ -289,20 +288,25 @@ impl Initiator {
     async fn flow(&self, tenure: &Tenure<'_>, latch: usize, address: u32, all: u32, carries: &'static Label) -> u32 {
         let mut done = 0;
         loop {
-            let there = self.port.available(latch).min(all - done);
-            let moved = tenure.data(carries, address.wrapping_add(done), there).await;
-            self.port.gone(latch, moved);
-            done += moved;
-            if moved < there || done == all {
-                return done;
-            }
+            // Whole data phases, but for the last one.
+            let there = || {
+                let at = address.wrapping_add(done);
+                self.bus.whole(at, self.port.available(latch).min(all - done), all - done)
+            };
             for _ in 0..WAIT_STATES_MAX {
-                if self.port.available(latch) > 0 {
+                if done == 0 || there() > 0 {
                     break;
                 }
                 tenure.spend(&WAIT_STATE, 1).await;
             }
-            if self.port.available(latch) == 0 {
+            let bytes = there();
+            if bytes == 0 {
+                return done;
+            }
+            let moved = tenure.data(carries, address.wrapping_add(done), bytes).await;
+            self.port.gone(latch, moved);
+            done += moved;
+            if moved < bytes || done == all {
                 return done;
             }
         }

@@ -31,7 +31,7 @@ use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{
     ADDRESS, ARBITRATION, Answer, Command, DATA, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL,
-    TURNAROUND, Transaction,
+    TURNAROUND, Transaction, reach,
 };
 
 /// A phase and how long it takes; no time where it is not there.
@@ -214,7 +214,7 @@ impl PciBus {
         };
         let to_boundary = match boundary_bytes {
             0 => u32::MAX,
-            boundary => boundary - transaction.address % boundary,
+            boundary => reach(transaction.address, boundary),
         };
         let bytes = transaction.bytes.min(to_boundary);
         let data = (transaction.carries, self.clocks(u64::from(bytes.div_ceil(self.spec.width_bytes))));
@@ -222,6 +222,17 @@ impl PciBus {
         let stopped = bytes < transaction.bytes;
         let after = if stopped { (&DISCONNECT, self.clocks(self.spec.disconnect)) } else { turnaround };
         Course { to_data, after, bytes, retry: false }
+    }
+
+    /// Whether transactions like this one, one behind the other, all go like it: none of them is stopped, or each is
+    /// where the others are.
+    pub fn alike(&self, transaction: &Transaction) -> bool {
+        let answer = self.targets.borrow().iter().find_map(|t| t.upgrade()?.answer(transaction, self.sim.now()));
+        let Some(Answer { boundary_bytes: boundary, .. }) = answer else { return true };
+        let (address, bytes) = (transaction.address, transaction.bytes);
+        !boundary.is_power_of_two()
+            || bytes.is_multiple_of(boundary)
+            || (boundary.is_multiple_of(bytes) && address.is_multiple_of(bytes))
     }
 
     /// Whether `transaction` ends before its initiator's latency timer runs out.

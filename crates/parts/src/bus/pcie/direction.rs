@@ -7,7 +7,7 @@
 //! ```
 //!
 //! What falls due while the direction is idle goes by at once and costs nobody anything; what falls due while packets
-//! are on it waits for the end of their message.
+//! are on it, of however many messages, goes before the next message that is prepared.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -98,7 +98,7 @@ pub struct Direction {
     fractions: Cell<u64>,
     /// When the next SKP ordered set is due; the first one is, so long after the beginning, where none has been sent.
     skip_at: Cell<Option<Time>>,
-    /// End of the last message.
+    /// When all messages that have been prepared will have been sent, one after the other.
     busy_until: Cell<Time>,
     due: RefCell<Due>,
     /// Bits that arrive before the next wrong one.
@@ -229,8 +229,9 @@ impl Direction {
             bytes * speed.ps - lengths.sum::<u64>() * speed.per_bytes
         };
         self.fractions.set(self.fractions.get() + rounded);
-        let begin = self.sim.now();
-        self.busy_until.set(self.busy_until.get().max(begin + self.lane.paced(length)));
+        // Messages of several senders take turns on the wire: their packets are on it one after the other.
+        let begin = self.sim.now().max(self.busy_until.get());
+        self.busy_until.set(begin + self.lane.paced(length));
         // Completions have no credits to return.
         let each = if packets.flow == Flow::Completion { 1 } else { 2 };
         other.receive(self, length, count, each);

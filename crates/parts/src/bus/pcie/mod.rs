@@ -30,7 +30,7 @@ use hopscope_kernel::{Sim, Time};
 pub use credits::Credits;
 pub use direction::{Acknowledge, Direction, Speed};
 pub use path::{LINKS_MAX, Path, Stage};
-pub use port::{Port, PortSpec};
+pub use port::{Intake, Port, PortSpec};
 
 use crate::bridge::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};

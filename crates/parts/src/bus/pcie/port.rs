@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   write   packets ▶▶▶▶ up ▶▶▶▶ root complex ▶ visible
-//!   read    tag, request ▶ up ▶ root complex ▶ cache or memory ▶ completions ▶▶▶▶ down ▶ tag back
+//!   read    tag, request ▶ up ▶ root complex ▶ cache or memory ▶ completions ▶▶▶▶ down ▶ taken in, tag back
 //! ```
 //!
 //! Whoever asks carries its packets itself, so that as much goes on at a time as there are processes that ask.
@@ -22,7 +22,7 @@ use super::{Buffers, Link, UpstreamPort, payload, rate, width};
 use crate::bridge::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{
-    DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER, WORD_BYTES,
+    DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER, TAKEN_IN, incomplete,
 };
 
 /// Requests of one read, at most: a page's worth in requests of 128 bytes, and a partial one.
@@ -47,6 +47,15 @@ pub struct PortSpec {
     pub header_bytes: u32,
     /// Reads may pass writes.
     pub relaxed: bool,
+}
+
+/// What takes in the completions of a device that is long at it.
+#[derive(Clone)]
+pub struct Intake {
+    /// Nobody occupies it, but its delays are those of completions.
+    pub lane: Lane,
+    /// From the last completion of a request until its data are there and its tag is free.
+    pub span: Time,
 }
 
 impl PortSpec {
@@ -122,6 +131,7 @@ pub struct Port {
     down: Path,
     root: Rc<RootComplex>,
     tags: Queue<()>,
+    intake: Option<Intake>,
     header_bytes: u32,
     payload_max: u32,
     read_request_max: u32,
@@ -131,8 +141,13 @@ pub struct Port {
 }
 
 impl Port {
-    /// Plugs an endpoint into a link, which trains.
+    /// Plugs an endpoint into a link, which trains. Its completions are taken in as they arrive.
     pub fn new(sim: &Sim, spec: &PortSpec, link: &Link) -> Result<Rc<Port>, String> {
+        Port::with_intake(sim, spec, link, None)
+    }
+
+    /// The same for a device whose completions take a while to be taken in.
+    pub fn with_intake(sim: &Sim, spec: &PortSpec, link: &Link, intake: Option<Intake>) -> Result<Rc<Port>, String> {
         let PortSpec { rate, width, payload_max, .. } = *spec;
         let payload_max = link.train(&UpstreamPort { rate, width, payload_max, buffers: Buffers::INFINITE })?;
         let (up, down) = (link.stages_up(), link.stages_down(Time::ZERO));
@@ -149,6 +164,7 @@ impl Port {
             up: Path::new(sim, up),
             down: Path::new(sim, down),
             tags,
+            intake,
             header_bytes: spec.header_bytes,
             payload_max,
             read_request_max: spec.read_request_max,
@@ -218,6 +234,15 @@ impl Port {
 
     /// Reads host memory, a page's worth at most. Ends when the last completion has arrived.
     pub async fn read(&self, address: u64, bytes: u32, data: &'static Label, home: Home) {
+        self.read_into(self.intake.as_ref(), address, bytes, data, home).await;
+    }
+
+    /// The same past the intake, as a processor of the device reads for itself.
+    pub async fn read_past_intake(&self, address: u64, bytes: u32, data: &'static Label, home: Home) {
+        self.read_into(None, address, bytes, data, home).await;
+    }
+
+    async fn read_into(&self, intake: Option<&Intake>, address: u64, bytes: u32, data: &'static Label, home: Home) {
         let first = self.request_length(address, bytes);
         if first == bytes {
             self.tags.take(&NO_TAG).await;
@@ -225,8 +250,9 @@ impl Port {
             let arrival = self.up.launch_one(&Packets::request(self.header_bytes)).await + self.up.flight();
             let packets = self.read_memory(Sent { arrival, bytes, after }, address, data, home).await;
             let left = self.down.launch(&packets).await;
-            self.down.arrive_after(left, left + self.down.flight()).await;
-            let _ = self.tags.try_put(());
+            let arrival = left + self.down.flight();
+            self.down.arrive_after(left, arrival).await;
+            self.take_in(intake, arrival).await;
             return;
         }
         // Several requests: they are sent one after the other, and answered one after the other.
@@ -253,13 +279,28 @@ impl Port {
             while done < bytes {
                 let answer = answered.get(index).await;
                 self.down.arrive(answer.arrival).await;
-                let _ = self.tags.try_put(());
+                self.take_in(intake, answer.arrival).await;
                 (done, index) = (done + answer.bytes, index + 1);
             }
         });
         // Where they are, and not by value: each join would keep a copy of them.
         let later = pin!(join(&self.sim, answering, arriving));
         join(&self.sim, asking, later).await;
+    }
+
+    /// The last completion of a request has arrived at `arrival`: ends when its data are there and its tag is free.
+    async fn take_in(&self, intake: Option<&Intake>, arrival: Time) {
+        if let Some(Intake { lane, span }) = intake {
+            lane.delay_until(&TAKEN_IN, (arrival + lane.paced(*span)).max(self.sim.now())).await;
+        }
+        let _ = self.tags.try_put(());
+    }
+
+    /// Whether the host sends the end of a read in a completion of its own, although it lies in a line with what comes
+    /// before.
+    pub fn tail_apart(&self, address: u64, bytes: u32, line_bytes: u32) -> bool {
+        let tail = incomplete(address, bytes);
+        self.root.tail_apart() && tail > 0 && !(address + u64::from(bytes - tail)).is_multiple_of(line_bytes.into())
     }
 
     /// How much of a read one request asks for: up to the next multiple of the largest request.
@@ -294,14 +335,13 @@ impl Port {
         if self.root.translates() {
             self.up.arrive_after(flew, arrival).await;
         }
-        let max = self.read_request_max;
-        let whole = bytes.next_multiple_of(WORD_BYTES) == max && address.is_multiple_of(u64::from(max));
-        let completion_max = self.root.completion_bytes(whole).min(self.payload_max);
+        let completion_max = self.root.completion_bytes(bytes).min(self.payload_max);
         self.root.read(arrival, address, bytes, home, after).await;
         if !self.root.translates() {
             self.up.flew(flew, arrival);
         }
-        Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max)
+        let cut = if self.root.tail_apart() { Packets::cut_apart } else { Packets::cut };
+        cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max)
     }
 
     /// A posted write of the processor to a register of the device, carried by the device's process. Ends when it has

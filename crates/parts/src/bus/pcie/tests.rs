@@ -8,7 +8,7 @@ use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Span, Time, expand};
 use super::*;
 use crate::bridge::pcie_switch;
 use crate::bridge::root_complex;
-use crate::protocols::pcie::{DATA, Home};
+use crate::protocols::pcie::{DATA, DLLP, HEADER, Home};
 
 const GEN3: u64 = 1_000_000_000;
 
@@ -177,6 +177,55 @@ fn acknowledgements_cost_the_other_direction_at_the_limit_a_little_and_of_each_p
     let (limit, each) = (both_ways(false), both_ways(true));
     assert!(each < limit * 0.98, "{each} {limit}");
     assert!(each > limit * 0.85, "{each} {limit}");
+}
+
+/// Completions on the way down, and the acknowledgements of which there was time on the way up, while `writers` write
+/// pages as fast as they can and eight readers read.
+fn acknowledged(writers: usize) -> (f64, f64) {
+    let sim = Sim::new();
+    let kept = Kept::default();
+    sim.observe(Box::new(kept.clone()));
+    let link = Spec { acknowledge_each: true, ..link_spec(GEN3, 8, 0) };
+    let port = direct(&sim, link, &port_spec(256, 512, 64), Buffers::INFINITE);
+    for worker in 0..writers + 8 {
+        let port = port.clone();
+        sim.process(&format!("worker{worker:02}"), async move {
+            for k in 0.. {
+                match worker < writers {
+                    true => drop(port.write(k * 4_096, 4_096, &DATA, Home::CACHE).await),
+                    false => port.read(k * 4_096, 512, &DATA, Home::CACHE).await,
+                }
+            }
+        });
+    }
+    sim.run(Time::us(300));
+    let (lanes, records) = (sim.lanes(), kept.0.borrow());
+    let of = |lane: &str, label: &hopscope_kernel::Label| {
+        let lane = lanes.iter().position(|(name, _)| name == lane).expect("a lane") as u16;
+        let (mut count, mut time) = (0.0, Time::ZERO);
+        expand(
+            &records,
+            |_| None,
+            |span| {
+                if span.lane == lane && std::ptr::eq(span.label, label) {
+                    (count, time) = (count + 1.0, time + span.span);
+                }
+            },
+        );
+        (count, time)
+    };
+    let one = Time::ps(8 * 16_250 / 128).as_ps() as f64;
+    (of("link.down", &HEADER).0, of("link.up", &DLLP).1.as_ps() as f64 / one)
+}
+
+#[test]
+fn acknowledgements_take_their_turn_however_many_senders_keep_the_link_busy() {
+    for writers in [1, 4, 16] {
+        // The link up is never idle: every completion that comes down costs it an acknowledgement.
+        let (completions, acknowledgements) = acknowledged(writers);
+        let share = acknowledgements / completions;
+        assert!(completions > 1_000.0 && (0.95..1.01).contains(&share), "{share} of {completions}, {writers} writers");
+    }
 }
 
 #[derive(Clone, Default)]

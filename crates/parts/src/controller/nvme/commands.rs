@@ -78,6 +78,9 @@ impl Controller {
             let ready = processed + self.latency.paced(latency);
             self.sim.wait_until(ready).await;
             self.latency.delayed(&LATENCY, processed, ready);
+            if command.operation == Operation::Read {
+                self.ahead.accept(command.offset_bytes, command.bytes);
+            }
             self.fetch_list(&command).await;
             if self.piece(&command, 0) == command.bytes {
                 let Command { operation, offset_bytes, bytes, buffer, home, .. } = command;
@@ -111,7 +114,7 @@ impl Controller {
     fn piece(&self, command: &Command, done: u32) -> u32 {
         let left = command.bytes - done;
         match command.operation {
-            Operation::Read => self.flash.piece(command.offset_bytes + u64::from(done), left),
+            Operation::Read => self.ahead.piece(command.offset_bytes + u64::from(done), left),
             Operation::Write => left.min(PAGE_BYTES),
         }
     }
@@ -158,10 +161,11 @@ impl Controller {
     async fn carry(&self, operation: Operation, offset: u64, bytes: u32, buffer: u64, home: Home) {
         match operation {
             Operation::Read => {
-                self.flash.read_piece(offset, bytes).await;
+                self.ahead.read_piece(offset, bytes).await;
                 self.to_host(buffer, bytes, home).await;
             }
             Operation::Write => {
+                self.ahead.written(offset, bytes);
                 self.port.read(buffer, bytes, &DATA, home).await;
                 self.flash.write(offset, bytes).await;
             }

@@ -11,13 +11,13 @@
 //! A doorbell write says that commands are in the submission queue; whoever fetches reads as many as are there, up to
 //! what one read may fetch. A command costs its engine a while, and some latency besides. A command that flash answers
 //! in one piece is carried through by itself; the pieces of longer ones are carried at once, as many as there are
-//! transfers. A page of data on its way to the host has an engine for itself. A completion queue entry follows the data,
-//! and an interrupt the entry, unless the host is still at the one before (7.5).
+//! transfers. What follows a run of reads is read ahead. A page of data on its way to the host has an engine for
+//! itself. A completion queue entry follows the data, and an interrupt the entry, unless the host is still at the one
+//! before (7.5).
 //!
 //! Not modelled: the admin queue, several queue pairs and arbitration between them, metadata, errors, power states,
-//! reading ahead of sequential commands, a host memory buffer, a controller memory buffer, fused commands; the list of
-//! pointers is fetched before flash is asked; a completion queue never fills, since it has as many entries as there are
-//! commands.
+//! a host memory buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is
+//! asked; a completion queue never fills, since it has as many entries as there are commands.
 
 mod commands;
 mod idle;
@@ -32,6 +32,7 @@ use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port};
 use crate::flash::Flash;
+use crate::flash::read_ahead::ReadAhead;
 use crate::protocols::nvme::Command;
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::Operation;
@@ -79,6 +80,7 @@ pub struct Controller {
     spec: Spec,
     port: Rc<Port>,
     flash: Rc<Flash>,
+    ahead: Rc<ReadAhead>,
     /// One fetch of commands is under way at a time.
     fetch: Lane,
     engines: Vec<Lane>,
@@ -119,6 +121,7 @@ impl Controller {
             sim: sim.clone(),
             name: name.to_string(),
             port,
+            ahead: ReadAhead::new(sim, name, spec.read_ahead.clone(), &flash),
             flash,
             fetch: sim.lane(&format!("{name}.fetch"), None),
             engines: (0..spec.engines).map(engine).collect(),

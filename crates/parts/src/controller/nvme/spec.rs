@@ -3,7 +3,7 @@
 use hopscope_kernel::Time;
 
 use crate::bus::pcie::PortSpec;
-use crate::flash;
+use crate::flash::{self, read_ahead};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::COMMAND_BYTES;
 use crate::protocols::pcie::PAGE_BYTES;
@@ -15,6 +15,8 @@ pub struct Spec {
     pub port: PortSpec,
     /// Its flash.
     pub flash: flash::Spec,
+    /// What it reads ahead.
+    pub read_ahead: read_ahead::Spec,
     /// Bytes of a logical block.
     pub block_bytes: u32,
     /// Most bytes that a command moves (MDTS).
@@ -76,6 +78,7 @@ impl Spec {
         Ok(Spec {
             port: PortSpec::read(p)?,
             flash: flash::Spec::read(p)?,
+            read_ahead: read_ahead::Spec::read(p)?,
             block_bytes: block_bytes as u32,
             transfer_max: transfer_max as u32,
             fetch_commands: fetch_commands as u32,

@@ -1,16 +1,18 @@
-//! The barest initiator: a SCSI bus and whoever asks, with no host in between. Data vanish at once.
+//! The barest initiator: a SCSI bus and whoever asks, and of a host one time a command. Data vanish at once.
 //!
 //! ```text
-//!   requests of a drive ─▶ as many as it has tags ─▶ the bus
+//!   requests of a drive ─▶ as many as it has tags ─▶ host, one command at a time ─▶ the bus
 //! ```
 //!
-//! With it, one drive on its bus can be run by itself, as fast as a simulation can.
+//! With it, one drive on its bus can be run by itself, as fast as a simulation can. The host's time is that of whoever
+//! measured a drive: what its driver and its adapter took of each command is in such measurements, and is not the
+//! drive's.
 //!
-//! Not modelled: anything of a host. A request of more than 65,535 blocks goes as several commands, one after the other.
+//! Not modelled: anything else of a host. A request of more than 65,535 blocks goes as several commands, one after the other.
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::channel::{self, Channel};
 use crate::bus::scsi::HostEnd;
@@ -21,10 +23,28 @@ use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static BEGUN_LATER: Label = Label::queued("behind other requests of the drive");
+static HOST_BUSY: Label = Label::reason("the host has another command");
+static HOST: Label = Label::protocol("driver and adapter of the host");
 
-/// Pulls the numbers of the initiator's end of the bus.
-pub fn read(p: &mut Parameters) -> Result<HostEnd, SpecError> {
-    channel::read_end(p)
+/// What an initiator is like.
+pub struct Spec {
+    /// Its end of the bus.
+    pub end: HostEnd,
+    /// What the host takes of each command, before it sends it.
+    pub command: Time,
+}
+
+impl Spec {
+    /// Pulls the numbers.
+    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        Ok(Spec { end: channel::read_end(p)?, command: p.time("host.command")? })
+    }
+}
+
+/// The host, where it takes time.
+struct Host {
+    lane: Lane,
+    command: Time,
 }
 
 /// A request that waits for a command of its own.
@@ -40,15 +60,19 @@ struct Volume {
     target: usize,
     blocks: u64,
     requests: Queue<Waiting>,
+    host: Option<Rc<Host>>,
 }
 
 /// Gives every drive of the channel processes that carry its commands; returns the drives, by their names.
-pub fn install(sim: &Sim, name: &str, channel: &Rc<Channel>) -> Vec<(String, Rc<dyn Storage>)> {
+pub fn install(sim: &Sim, name: &str, channel: &Rc<Channel>, command: Time) -> Vec<(String, Rc<dyn Storage>)> {
+    let lane = || sim.lane(&format!("{name}.host"), None);
+    let host = (command > Time::ZERO).then(|| Rc::new(Host { lane: lane(), command }));
     let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
     for (target, drive, blocks) in channel.targets() {
         let requests = Queue::new(sim, usize::MAX);
-        let volume = Rc::new(Volume { sim: sim.clone(), channel: channel.clone(), target, blocks, requests });
-        for tag in 0..channel.tags(target) {
+        let (channel, host) = (channel.clone(), host.clone());
+        let volume = Rc::new(Volume { sim: sim.clone(), channel, target, blocks, requests, host });
+        for tag in 0..volume.channel.tags(target) {
             let running = volume.clone();
             sim.process(&format!("{name}.id{target}.command{tag:03}"), async move { running.run().await });
         }
@@ -81,6 +105,9 @@ impl Volume {
         while left > 0 {
             let blocks = left.min(BLOCKS_MAX);
             let writes = operation == Operation::Write;
+            if let Some(Host { lane, command }) = self.host.as_deref() {
+                lane.acquire(&HOST_BUSY).await.hold(&HOST, lane.paced(*command)).await;
+            }
             let mut exchange = self.channel.begin(self.target, writes, lba, blocks, errand).await;
             while let Some(bytes) = exchange.next().await {
                 exchange.moved(bytes);

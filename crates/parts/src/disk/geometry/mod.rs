@@ -29,7 +29,9 @@ pub struct Geometry {
     head_switch: Time,
     /// A seek under the same head takes no head switch, even where that is longer.
     keeps_head: bool,
+    /// What a write, and a read, settles longer than seek and head switch say.
     write_settle: Time,
+    read_settle: Time,
     phase: Time,
     arm: Arm,
 }
@@ -60,24 +62,32 @@ impl PartialEq for Arm {
 impl Geometry {
     /// Pulls the numbers of a disk of which little is known: zones without spares, a few points of the seek curve.
     pub(super) fn read(p: &mut Parameters) -> Result<Geometry, SpecError> {
-        let revolution = revolution(p)?;
-        let (layout, held) = Layout::plain(p)?;
-        let sectors = capacity(p, held)?;
-        let seek = SeekCurve::drawn(p, layout.cylinders())?;
-        let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase, arm) = (false, Time::ZERO, Arm::default());
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
+        Geometry::pull(p, false)
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
     pub(super) fn read_measured(p: &mut Parameters) -> Result<Geometry, SpecError> {
+        Geometry::pull(p, true)
+    }
+
+    fn pull(p: &mut Parameters, is_measured: bool) -> Result<Geometry, SpecError> {
         let revolution = revolution(p)?;
-        let (layout, held) = Layout::spared(p)?;
+        let (layout, held) = if is_measured { Layout::spared(p)? } else { Layout::plain(p)? };
         let sectors = capacity(p, held)?;
-        let seek = SeekCurve::measured(p, layout.cylinders())?;
-        let (head_switch, write_settle) = (p.time("head_switch")?, p.time("write_settle")?);
-        let (keeps_head, phase, arm) = (true, Time::ZERO, Arm::default());
-        Ok(Geometry { revolution, layout, sectors, seek, head_switch, keeps_head, write_settle, phase, arm })
+        let cylinders = layout.cylinders();
+        let seek = if is_measured { SeekCurve::measured(p, cylinders)? } else { SeekCurve::drawn(p, cylinders)? };
+        Ok(Geometry {
+            revolution,
+            layout,
+            sectors,
+            seek,
+            head_switch: p.time("head_switch")?,
+            keeps_head: is_measured,
+            write_settle: p.time("write_settle")?,
+            read_settle: if is_measured { p.time("read_settle")? } else { Time::ZERO },
+            phase: Time::ZERO,
+            arm: Arm::default(),
+        })
     }
 
     /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.
@@ -106,8 +116,21 @@ impl Geometry {
         self.layout.place(lba)
     }
 
-    /// Time to move the arm and settle; nothing where cylinder and head stay.
+    /// Time to move the arm and settle to read; nothing where cylinder and head stay.
     pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
+        self.settled(self.moved(from, to), self.read_settle)
+    }
+
+    /// The same to write.
+    pub(super) fn write_move_time(&self, from: Place, to: Place) -> Time {
+        self.settled(self.moved(from, to), self.write_settle)
+    }
+
+    fn settled(&self, moved: Time, settle: Time) -> Time {
+        if moved > Time::ZERO { moved + self.arm.paced(settle) } else { moved }
+    }
+
+    fn moved(&self, from: Place, to: Place) -> Time {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
             0 => self.arm.paced(self.head_switch),
@@ -194,6 +217,7 @@ pub(super) mod tests {
             head_switch: Time::us(900),
             keeps_head: false,
             write_settle: Time::us(100),
+            read_settle: Time::ZERO,
             phase: Time::ZERO,
             arm: Arm::default(),
         }

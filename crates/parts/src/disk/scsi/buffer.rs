@@ -66,6 +66,11 @@ impl Buffer {
         best
     }
 
+    /// The first sector of a segment.
+    pub(super) fn begun(&self, index: usize) -> u64 {
+        self.segments[index].first
+    }
+
     /// The segment is wanted again.
     pub(super) fn touch(&mut self, index: usize) {
         self.clock += 1;

@@ -1,6 +1,6 @@
 //! The drive's firmware: takes one command after the other, and says who goes on with it.
 
-use hopscope_kernel::{Errand, Label};
+use hopscope_kernel::{Errand, Label, Time};
 
 use super::ScsiDisk;
 use super::buffer::Found;
@@ -10,6 +10,8 @@ use crate::protocols::scsi::Command;
 
 static NO_COMMAND: Label = Label::reason("no command");
 static OVERHEAD: Label = Label::protocol("command overhead");
+static COMPLETION: Label = Label::protocol("command completion");
+static FIRMWARE_BUSY: Label = Label::reason("firmware busy");
 static BUFFER_BUSY: Label = Label::reason("segments wait for the bus");
 static NO_ROOM: Label = Label::reason("write segment full");
 
@@ -31,17 +33,19 @@ impl ScsiDisk {
     async fn read(&self, command: Command, after_write: bool) {
         let (first, end) = (command.lba, command.lba + u64::from(command.blocks));
         let found = self.look_up(first, end);
+        // What continues a read that the arm has, or will have, comes from its stream: nothing is to be sought.
         let overhead = match found {
-            Found::Nothing => self.spec.read_miss,
+            Found::Nothing if !self.continues_a_read(first) => self.spec.read_miss,
             _ => self.spec.read_hit,
         };
-        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
+        self.work_on(&OVERHEAD, overhead.after(after_write)).await;
         let Found::Whole(segment) = found else {
             self.wait_for_arm(self.job(command, None));
             return;
         };
         self.buffer.borrow_mut().touch(segment);
-        if self.head.borrow_mut().read_on(&self.spec, segment, end) {
+        let begun = self.buffer.borrow().begun(segment);
+        if self.head.borrow_mut().read_on(&self.spec, segment, begun, end) {
             let _ = self.work.try_put(());
         }
         let (sectors, errand) = (u64::from(command.blocks), self.sim.pass_on(command.errand));
@@ -49,11 +53,30 @@ impl ScsiDisk {
         self.transfers.put(transfer, &BUFFER_BUSY).await;
     }
 
+    fn continues_a_read(&self, first: u64) -> bool {
+        self.reads_up_to.get() == Some(first)
+            || self.waiting.borrow().iter().any(|job| !job.writes && job.end() == first)
+    }
+
+    /// Before the status of a command.
+    pub(super) async fn complete(&self, writes: bool) {
+        let span = if writes { self.spec.write_completion } else { self.spec.read_completion };
+        self.work_on(&COMPLETION, span).await;
+    }
+
+    /// The firmware's processor does one thing at a time.
+    async fn work_on(&self, label: &'static Label, span: Time) {
+        if span > Time::ZERO {
+            let firmware = self.firmware.acquire(&FIRMWARE_BUSY).await;
+            firmware.hold(label, self.firmware.paced(span)).await;
+        }
+    }
+
     async fn write(&self, command: Command, after_write: bool) {
         let sectors = u64::from(command.blocks);
         let mut kept = self.buffer.borrow_mut().keep(command.lba, sectors);
         let overhead = if kept.is_some() { self.spec.write_hit } else { self.spec.write_miss };
-        self.firmware.spend(&OVERHEAD, self.firmware.paced(overhead.after(after_write))).await;
+        self.work_on(&OVERHEAD, overhead.after(after_write)).await;
         while kept.is_none() {
             kept = self.buffer.borrow_mut().keep(command.lba, sectors);
             if kept.is_some() || !self.buffer.borrow().will_have_room(command.lba, sectors) {

@@ -59,9 +59,9 @@ impl Head {
 
     /// A read of the segment up to `end` was a hit: the stream into that segment may go on further. Where it had
     /// stopped it begins again, if the drive does that; true if the arm has to be told.
-    pub(super) fn read_on(&mut self, spec: &Spec, segment: usize, end: u64) -> bool {
+    pub(super) fn read_on(&mut self, spec: &Spec, segment: usize, begun: u64, end: u64) -> bool {
         let Some(reading) = self.reading.as_mut().filter(|reading| reading.segment == segment) else { return false };
-        let wanted = (end + spec.read_ahead_sectors).min(spec.geometry.sectors());
+        let wanted = spec.reads_on_to(begun, end, true);
         let stopped = self.lba >= reading.stream.stop;
         if !stopped {
             reading.stream.stop = wanted.max(reading.stream.stop);
@@ -109,7 +109,9 @@ impl ScsiDisk {
             if job.writes {
                 self.write_media(&arm, job).await;
             } else {
+                self.reads_up_to.set(Some(job.end()));
                 self.read_media(&arm, job).await;
+                self.reads_up_to.set(None);
             }
         }
     }
@@ -141,7 +143,11 @@ impl ScsiDisk {
             return self.hand_over(&job, job.sectors, true).await;
         }
         let now = self.sim.now();
-        let stop = (end + self.spec.read_ahead_sectors).min(geometry.sectors()).max(end);
+        let begun = match found {
+            Found::Until(segment, _) => self.buffer.borrow().begun(segment),
+            _ => job.lba,
+        };
+        let stop = self.spec.reads_on_to(begun, end, found != Found::Nothing);
         let (mut stream, seek) = self.stream_to(found, missing, stop, now);
         let mut lead = [(&SEEK, seek), (&ROTATION, stream.start.saturating_sub(now + seek))];
         let mut given = job.lba;
@@ -195,12 +201,18 @@ impl ScsiDisk {
     /// When the burst from `first` on may go to the bus, and where it ends. What is before `missing` is there.
     fn due(&self, stream: &Stream, first: u64, missing: u64, end: u64) -> (Time, u64) {
         let burst = (first + self.spec.burst_sectors).min(end);
-        if first >= end || burst <= missing {
+        if first >= end || burst <= missing.max(stream.first) {
             return (Time::ZERO, burst);
         }
+        let (geometry, segment) = (&self.spec.geometry, self.spec.segment_sectors);
+        // What lies before the present run has come.
+        let missing = missing.max(stream.first);
         let there = missing.saturating_sub(first);
-        let (due, _) = stream.due(&self.spec.geometry, first.max(missing), burst, self.per_block());
-        (due.saturating_sub(self.per_block() * there), burst)
+        let (due, _) = stream.due(geometry, first.max(missing), burst, self.per_block());
+        // It never comes back before so many are there that it may, nor before it can go through without a pause.
+        let mark = first + self.spec.marks.high(end - first, segment);
+        let filled = if mark > missing { stream.due(geometry, mark - 1, mark, Time::ZERO).0 } else { Time::ZERO };
+        (due.saturating_sub(self.per_block() * there).max(filled), burst)
     }
 
     /// The sectors before `end` have come, and all that the arm did for them is said; the stream goes on.
@@ -267,6 +279,7 @@ impl ScsiDisk {
         self.head.borrow_mut().reading = None;
         let (mut first, mut here) = (job.lba, job.end());
         if !job.here {
+            self.unwritten.set(0);
             let job = Job { errand: self.sim.pass_on(job.errand), ..job };
             self.transfers.put(Transfer::Fetch(job), &BUFFER_BUSY).await;
             here = job.lba;
@@ -287,7 +300,7 @@ impl ScsiDisk {
                 lead = [(&ROTATION, rotation - self.sim.now()), (&ROTATION, Time::ZERO)];
             }
             // Room in a write segment comes burst by burst, so that the host can go on.
-            let most = if job.cached_in.is_some() { self.spec.burst_sectors } else { u64::MAX };
+            let most = if job.cached_in.is_some() { self.spec.burst_sectors } else { self.until_mark(&job, here) };
             let sectors = there.left_on_track.min(here - first).min(most);
             self.pass(arm, &mut lead, &WRITE, geometry.passed(there, rotation, sectors)).await;
             first += sectors;
@@ -301,6 +314,12 @@ impl ScsiDisk {
         }
     }
 
+    /// Sectors of a write after which the drive asks for more of its data; `here` says what has come.
+    fn until_mark(&self, job: &Job, here: u64) -> u64 {
+        let above = self.unwritten.get().saturating_sub(self.low_mark(job));
+        if job.here || here == job.end() || above == 0 { u64::MAX } else { above }
+    }
+
     /// The sectors before `end` are on the media; in a write segment there is room.
     fn written(&self, job: &Job, there: Place, end: u64, sectors: u64) {
         let mut head = self.head.borrow_mut();
@@ -308,6 +327,9 @@ impl ScsiDisk {
         if let Some(segment) = job.cached_in {
             self.buffer.borrow_mut().release(segment, sectors);
             let _ = self.room.try_put(());
+        } else if !job.here {
+            self.unwritten.set(self.unwritten.get() - sectors);
+            let _ = self.drained.try_put(());
         }
     }
 }

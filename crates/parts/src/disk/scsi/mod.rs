@@ -11,8 +11,9 @@
 //! its last sector to be the last on the bus; longer ones come in several bursts. A write is reported when it is in a
 //! write segment, or on the media where none has room.
 //!
-//! The overheads are what DiskSim's authors measured: from the command to the first data or the first move of the arm,
-//! by hit or miss, and by what the command before was. A seek's time is the curve's, whatever the direction. Angles are
+//! The overheads are the drive's own: from the command to the first data or the first move of the arm, by hit or miss, and
+//! by what the command before was; and before the status. What continues a read that the arm has or will have is a hit.
+//! The drive comes back to the bus at its high water mark, and asks for more of a write at its low one. A seek's time is the curve's, whatever the direction. Angles are
 //! exact to a picosecond, and the angle at the start follows from the seed.
 //!
 //! Not modelled: remapped sectors (slipped ones are), reads that begin in the middle of their range (zero latency),
@@ -75,6 +76,12 @@ pub struct ScsiDisk {
     fetched: Queue<u64>,
     /// The arm has a command.
     arm_works: Cell<bool>,
+    /// The sector behind the read that the arm has.
+    reads_up_to: Cell<Option<u64>>,
+    /// Sectors of the write that the arm has, which have come over the bus and are not on the media.
+    unwritten: Cell<u64>,
+    /// So few of those are left that the drive asks for more.
+    drained: Queue<()>,
     /// Writes that are not reported, and whose data came before the arm did.
     fetched_early: Cell<usize>,
     /// A write segment has room again.
@@ -111,8 +118,11 @@ impl ScsiDisk {
             jobs: Cell::new(0),
             work: Queue::new(sim, 1),
             transfers: Queue::new(sim, depth + spec.segments),
-            fetched: Queue::new(sim, 2),
+            fetched: Queue::new(sim, spec.segment_sectors.div_ceil(spec.burst_sectors) as usize + 1),
             arm_works: Cell::new(false),
+            reads_up_to: Cell::new(None),
+            unwritten: Cell::new(0),
+            drained: Queue::new(sim, 1),
             fetched_early: Cell::new(0),
             room: Queue::new(sim, 1),
             spec,

@@ -55,10 +55,9 @@ pub(super) fn reach(geometry: &Geometry, from: Place, lba: u64, writes: bool, no
     geometry.next_pass(there, now + move_time(geometry, from, there, writes)) - now
 }
 
-/// Time to move and to settle. A write settles more, wherever arm or head changed.
+/// Time to move and to settle, wherever arm or head changed. A read and a write settle differently.
 pub(super) fn move_time(geometry: &Geometry, from: Place, to: Place, writes: bool) -> Time {
-    let moving = geometry.move_time(from, to);
-    if writes && moving > Time::ZERO { moving + geometry.write_settle() } else { moving }
+    if writes { geometry.write_move_time(from, to) } else { geometry.move_time(from, to) }
 }
 
 /// The place in `waiting` of the job to do next. `coming` is the sector that a stream reads next, if one goes on.

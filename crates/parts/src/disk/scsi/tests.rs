@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hopscope_kernel::{Ended, Errand, Kind, Observer, Record};
 
+use super::spec::{Marks, Reach};
 use super::*;
 use crate::bus::scsi as bus;
 use crate::controller::scsi::channel::Channel;
@@ -55,6 +56,7 @@ fn spec() -> Spec {
         ("sectors".into(), Value::Count(3_000)),
         ("head_switch".into(), Value::Time(Time::us(500))),
         ("write_settle".into(), Value::Time(Time::us(100))),
+        ("read_settle".into(), Value::Time(Time::ZERO)),
         ("layout.heads".into(), Value::Text("forward".into())),
         ("layout.spare_group".into(), Value::Count(0)),
         ("seek.between".into(), Value::Text("straight line".into())),
@@ -66,7 +68,14 @@ fn spec() -> Spec {
         ("buffer.segment".into(), Value::Count(64)),
         ("buffer.burst".into(), Value::Count(64)),
         ("buffer.read_ahead".into(), Value::Count(0)),
+        ("buffer.read_ahead_to".into(), Value::Text("sectors".into())),
+        ("buffer.read_ahead_after".into(), Value::Text("every read".into())),
         ("buffer.read_ahead_after_hit".into(), Value::Text("true".into())),
+        ("buffer.high_water".into(), Value::Share(0)),
+        ("buffer.low_water".into(), Value::Share(0)),
+        ("buffer.water_of".into(), Value::Text("request".into())),
+        ("overhead.read_completion".into(), Value::Time(Time::ZERO)),
+        ("overhead.write_completion".into(), Value::Time(Time::ZERO)),
         ("buffer.write_segments".into(), Value::Count(1)),
     ];
     values.extend(overheads([10, 20, 30, 40, 50, 60, 70, 80]));
@@ -300,6 +309,80 @@ fn a_long_read_comes_in_bursts_that_end_with_the_media() {
     let (times, seen, _) = run(&slow, &[(false, 0, 32, Time::ZERO)]);
     let first_come = seen.0.borrow().iter().find(|phase| phase.2 == "read media").unwrap().0 + Time::us(100);
     assert_eq!(times[0].1, first_come + RETURNS + Time::us(512) * 32 + ENDS);
+}
+
+#[test]
+fn a_command_ends_when_the_drive_has_completed_it() {
+    let asked = [(false, 0, 8, Time::ZERO), (false, 0, 4, Time::ms(20)), (true, 40, 4, Time::ms(20))];
+    let (times, _, _) = run(&spec(), &asked);
+    let slow = Spec { read_completion: Time::us(81), write_completion: Time::us(55), ..spec() };
+    let (later, _, _) = run(&slow, &asked);
+    let took = |times: &[(Time, Time)], index: usize| times[index].1 - times[index].0;
+    assert_eq!(took(&later, 1) - took(&times, 1), Time::us(81), "a read");
+    assert_eq!(took(&later, 2) - took(&times, 2), Time::us(55), "a write");
+}
+
+#[test]
+fn a_read_crosses_the_bus_from_its_high_water_mark_on() {
+    let slow = |high_ppm, of_request| {
+        let marks = Marks { high_ppm, low_ppm: 0, of_request };
+        let spec = Spec { rate: 1_000_000, marks, ..spec() };
+        let (times, seen, _) = run(&spec, &[(false, 0, 32, Time::ZERO)]);
+        let begins = seen.0.borrow().iter().find(|phase| phase.2 == "read media").unwrap().0;
+        times[0].1 - begins - RETURNS - Time::us(512) * 32 - ENDS
+    };
+    assert_eq!(slow(0, true), Time::us(100), "from the first sector on, while the others come");
+    assert_eq!(slow(500_000, true), Time::us(1_600), "from half of the request on");
+    assert_eq!(slow(250_000, false), Time::us(1_600), "from a quarter of a segment on");
+    assert_eq!(slow(1_000_000, true), Time::us(3_200), "when all of it is there");
+}
+
+#[test]
+fn a_write_asks_for_more_at_its_low_water_mark() {
+    let took = |low_ppm| {
+        let marks = Marks { high_ppm: 0, low_ppm, of_request: false };
+        let spec = Spec { marks, burst_sectors: 16, write_segments: 0, ..spec() };
+        let (times, seen, _) = run(&spec, &[(true, 0, 256, Time::ZERO)]);
+        let lost = seen.spans("rotation").iter().skip(1).filter(|span| **span > Time::ms(1)).count();
+        (times[0].1, lost)
+    };
+    let ((half, none), (empty, some)) = (took(500_000), took(0));
+    assert_eq!(none, 0, "a segment of 64 sectors is filled again while the other half is written");
+    assert!(
+        some >= 3 && empty > half + Time::ms(20),
+        "when it is empty the sector has gone by: {some}, {empty} {half}"
+    );
+}
+
+/// Whether each read is a hit.
+fn hits(spec: &Spec, asked: &[Asked]) -> Vec<bool> {
+    let (times, _, _) = run(spec, asked);
+    times.iter().map(|(since, end)| *end - *since < Time::us(200)).collect()
+}
+
+#[test]
+fn a_drive_reads_on_only_after_reads_in_order_where_it_does_that() {
+    let asked = [(false, 0, 8, Time::ZERO), (false, 8, 8, Time::ms(20)), (false, 16, 8, Time::ms(20))];
+    let always = Spec { read_ahead_sectors: 40, ..spec() };
+    assert_eq!(hits(&always, &asked), [false, true, true]);
+    assert_eq!(hits(&Spec { read_ahead_in_order: true, ..always }, &asked), [false, false, true]);
+}
+
+#[test]
+fn a_drive_reads_on_to_the_end_of_a_track_or_a_cylinder_where_it_does_that() {
+    let asked = [(false, 88, 4, Time::ZERO), (false, 96, 4, Time::ms(30)), (false, 100, 4, Time::ms(30))];
+    let over = [(false, 188, 4, Time::ZERO), (false, 196, 4, Time::ms(30)), (false, 200, 4, Time::ms(30))];
+    let ahead = Spec { read_ahead_sectors: 64, read_ahead_after_hit: false, ..spec() };
+    let to = |reach, asked| hits(&Spec { reach, ..ahead.clone() }, asked);
+    assert_eq!(to(Reach::Sectors, &asked), [false, true, true]);
+    assert_eq!(to(Reach::Track, &asked), [false, true, false]);
+    assert_eq!(to(Reach::Cylinder, &asked), [false, true, true]);
+    assert_eq!(to(Reach::Cylinder, &over), [false, true, false]);
+    // A track ahead of reads that went on from one track to the next, and no other.
+    assert_eq!(to(Reach::TrackAhead, &asked), [false, true, false]);
+    let run = [(false, 88, 4, Time::ZERO), (false, 92, 16, Time::ms(30)), (false, 200, 4, Time::ms(30))];
+    let far = |reach| hits(&Spec { reach, segment_sectors: 256, read_ahead_sectors: 256, ..ahead.clone() }, &run);
+    assert_eq!((far(Reach::Track)[2], far(Reach::TrackAhead)[2]), (false, true));
 }
 
 #[test]

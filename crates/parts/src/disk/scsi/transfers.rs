@@ -45,6 +45,7 @@ impl ScsiDisk {
                     let connection = self.bus.reselect(self.id, tag).await;
                     connection.data(bytes(sectors)).await;
                     if last {
+                        self.complete(false).await;
                         self.ended();
                         connection.complete().await;
                     } else {
@@ -54,6 +55,7 @@ impl ScsiDisk {
                 Transfer::Cache(job) => {
                     let connection = self.bus.reselect(self.id, job.tag).await;
                     connection.data(bytes(job.sectors)).await;
+                    self.complete(true).await;
                     self.ended();
                     connection.complete().await;
                     // What has come from the media by now is older.
@@ -70,6 +72,7 @@ impl ScsiDisk {
                 }
                 Transfer::End { tag, .. } => {
                     let connection = self.bus.reselect(self.id, tag).await;
+                    self.complete(true).await;
                     self.ended();
                     connection.complete().await;
                 }
@@ -77,17 +80,30 @@ impl ScsiDisk {
         }
     }
 
-    /// Data of a write, a burst at a time.
+    /// Data of a write, a burst at a time: as many as a segment holds, and more when it has drained to its low mark.
     async fn fetch(&self, job: Job) {
-        let mut left = job.sectors;
+        let (mut left, low) = (job.sectors, self.low_mark(&job));
         while left > 0 {
-            let burst = left.min(self.spec.burst_sectors);
-            let connection = self.bus.reselect(self.id, job.tag).await;
-            connection.data(bytes(burst)).await;
-            connection.disconnect().await;
-            self.fetched.put(burst, &ARM_BEHIND).await;
-            left -= burst;
+            let mut room = left.min(self.spec.segment_sectors - self.unwritten.get());
+            left -= room;
+            while room > 0 {
+                let burst = room.min(self.spec.burst_sectors);
+                let connection = self.bus.reselect(self.id, job.tag).await;
+                connection.data(bytes(burst)).await;
+                connection.disconnect().await;
+                self.unwritten.set(self.unwritten.get() + burst);
+                self.fetched.put(burst, &ARM_BEHIND).await;
+                room -= burst;
+            }
+            while left > 0 && self.unwritten.get() > low {
+                self.drained.take(&ARM_BEHIND).await;
+            }
         }
+    }
+
+    /// Sectors of a write that may be left in the buffer when more of it come.
+    pub(super) fn low_mark(&self, job: &Job) -> u64 {
+        self.spec.marks.low(job.sectors, self.spec.segment_sectors)
     }
 
     fn ended(&self) {

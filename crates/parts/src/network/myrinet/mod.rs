@@ -33,7 +33,7 @@ use crate::bus::pci::card::CardSpec;
 use crate::bus::pci::initiator::Initiator;
 use crate::cpu::{self, Processor};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pci::BURST_BYTES_MAX;
+use crate::protocols::pci::{BURST_BYTES_MAX, reach};
 use crate::protocols::storage::{Operation, Request, Storage};
 
 /// Bytes that a port of Myrinet-2000 moves in a second, each way: 2 Gb/s. ANSI/VITA 26-1998.
@@ -66,8 +66,8 @@ impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
         let block = p.bytes("block")?;
-        if !block.is_power_of_two() || !(128..=u64::from(BURST_BYTES_MAX)).contains(&block) {
-            return Err(p.error("block", "no descriptor moves that much", "expected 128 B to 4 KiB, a power of two"));
+        if !(128..=u64::from(BURST_BYTES_MAX)).contains(&block) {
+            return Err(p.error("block", "no descriptor moves that much", "expected 128 B to 4 KiB"));
         }
         let spec = Spec {
             card: Initiator::read_spec(p)?,
@@ -210,7 +210,7 @@ impl Storage for Device {
         let (mut request, mut done) = (Some(request), 0);
         while done < bytes {
             let address = base.wrapping_add(done);
-            let part = (block - address % block).min(bytes - done);
+            let part = reach(address, block).min(bytes - done);
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
             if queue.try_put(Block { address, bytes: part, queued, errand, last_of }).is_err() {

@@ -106,7 +106,7 @@ fn events_a_request(in_flight: usize) -> f64 {
     let channel = Channel::new(&sim, END);
     let bus = channel.plug("bus", spec(40_000_000)).expect("an id of the bus");
     let _drive = drive(&bus, 0, Like { depth: 32, ..LIKE });
-    let volumes = initiator::install(&sim, "initiator", &channel);
+    let volumes = initiator::install(&sim, "initiator", &channel, Time::ZERO);
     let (storage, s) = (volumes[0].1.clone(), sim.clone());
     sim.process("job", async move {
         let done = Queue::new(&s, in_flight);

@@ -1,0 +1,173 @@
+//! Cells that take one bit at first (an SLC cache): writes go there while there is room, at a program time of its own,
+//! and are folded into cells of several bits while nobody asks for anything.
+//!
+//! ```text
+//!   stripe ─▶ room? ─▶ page after page, one a word line ─▶ … idle ─▶ read again ─▶ programmed with all bits of a cell
+//!              └ none: all bits of a cell at once
+//! ```
+//!
+//! Only how much lies there is kept, not where. A part of fixed size is there always; a dynamic part is made of cells
+//! that hold nothing else, and there is one on a fresh drive only. A drive in equilibrium begins with the fixed part full.
+//!
+//! Not modelled: that data in such cells are read faster, and take up three times the cells; folding because room for
+//! collection runs out; the dynamic part of a drive that is nearly full.
+
+use std::cell::Cell;
+
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+
+use super::die::Names;
+use super::spec::State;
+use super::{Die, Flash, Task, UNIT_BYTES};
+use crate::parameters::{Parameters, SpecError};
+
+static NOTHING_TO_FOLD: Label = Label::reason("nothing in single-bit cells");
+static NOT_IDLE: Label = Label::reason("folding, or somebody asks");
+static UNTIL_IDLE: Label = Label::protocol("until it has been idle for long enough");
+
+static FOLD_READ: Label = Label::protocol("array read of folding");
+static FOLD_OUT: Label = Label::protocol("data out of folding");
+static FOLD_IN: Label = Label::protocol("data in of folding");
+static FOLD_LOAD: Label = Label::protocol("load page registers, folding");
+static FOLD_PROGRAM: Label = Label::protocol("program of folding");
+
+static OF_FOLDING: Names =
+    Names { read: &FOLD_READ, out: &FOLD_OUT, data_in: &FOLD_IN, load: &FOLD_LOAD, program: &FOLD_PROGRAM };
+
+/// The numbers of single-bit cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Bytes that always find room.
+    pub fixed_bytes: u64,
+    /// Bytes more on a fresh drive.
+    pub dynamic_bytes: u64,
+    /// tPROG of a page.
+    pub program: Time,
+    /// For so long nobody asks for anything before folding begins.
+    pub idle: Time,
+}
+
+impl Spec {
+    /// A drive that has none.
+    pub const NONE: Spec = Spec { fixed_bytes: 0, dynamic_bytes: 0, program: Time::ZERO, idle: Time::ZERO };
+
+    /// Pulls the numbers, all under `flash.single_bit.`; of a drive without such cells nothing but that it has none.
+    pub(super) fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+        let fixed_bytes = p.bytes("flash.single_bit.fixed")?;
+        let dynamic_bytes = p.bytes("flash.single_bit.dynamic")?;
+        if fixed_bytes == 0 && dynamic_bytes == 0 {
+            return Ok(Spec::NONE);
+        }
+        for (key, bytes) in [("flash.single_bit.fixed", fixed_bytes), ("flash.single_bit.dynamic", dynamic_bytes)] {
+            if bytes > 1 << 50 {
+                return Err(p.error(key, "no drive is that large", "expected 1 PiB at most"));
+            }
+        }
+        let (program, idle) = (p.time("flash.single_bit.program")?, p.time("flash.single_bit.idle")?);
+        for (key, time) in [("flash.single_bit.program", program), ("flash.single_bit.idle", idle)] {
+            if time == Time::ZERO {
+                return Err(p.error(key, "no flash is like that", "expected more"));
+            }
+        }
+        Ok(Spec { fixed_bytes, dynamic_bytes, program, idle })
+    }
+}
+
+/// What lies in single-bit cells.
+pub(super) struct SingleBit {
+    size_bytes: u64,
+    filled_bytes: Cell<u64>,
+    /// When somebody asked for something last.
+    used: Cell<Time>,
+    /// Nobody occupies it, but folding owes it the time for which it waits.
+    lane: Option<Lane>,
+    /// Something has been written, or folding has come to an end, because nothing is left or because somebody asked.
+    changed: Queue<()>,
+}
+
+impl SingleBit {
+    pub(super) fn new(sim: &Sim, name: &str, spec: &super::Spec) -> SingleBit {
+        let Spec { fixed_bytes, dynamic_bytes, .. } = spec.single_bit;
+        let (size_bytes, filled_bytes) = match spec.state {
+            State::Fresh => (fixed_bytes + dynamic_bytes, 0),
+            State::Steady => (fixed_bytes, fixed_bytes),
+        };
+        SingleBit {
+            size_bytes,
+            filled_bytes: Cell::new(filled_bytes),
+            used: Cell::new(Time::ZERO),
+            lane: (spec.single_bit != Spec::NONE).then(|| sim.lane(&format!("{name}.folding"), None)),
+            changed: Queue::new(sim, 1),
+        }
+    }
+
+    /// Bytes that find room, where there are such cells.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.lane.as_ref().map(|_| self.size_bytes)
+    }
+
+    pub(super) fn filled_bytes(&self) -> u64 {
+        self.filled_bytes.get()
+    }
+
+    /// Whether a stripe of so many bytes finds room, which it then takes.
+    pub(super) fn takes(&self, bytes: u64) -> bool {
+        let filled = self.filled_bytes.get() + bytes;
+        if filled > self.size_bytes {
+            return false;
+        }
+        self.filled_bytes.set(filled);
+        let _ = self.changed.try_put(());
+        true
+    }
+}
+
+impl Flash {
+    /// Bytes of a stripe.
+    pub(super) fn stripe_bytes(&self) -> u64 {
+        self.spec.stripe_units() * u64::from(UNIT_BYTES)
+    }
+
+    /// Somebody asks for something.
+    pub(super) fn used(&self) {
+        self.single_bit.used.set(self.sim.now());
+    }
+
+    /// Since when the drive has been idle for long enough.
+    fn idle_from(&self, lane: &Lane) -> Time {
+        self.single_bit.used.get() + lane.paced(self.spec.single_bit.idle)
+    }
+
+    /// Has the dies fold while nobody asks for anything.
+    pub(super) async fn run_folding(&self) {
+        let Some(lane) = &self.single_bit.lane else { return };
+        loop {
+            while self.single_bit.filled_bytes() == 0 {
+                self.single_bit.changed.take(&NOTHING_TO_FOLD).await;
+            }
+            let idle_from = self.idle_from(lane);
+            if idle_from > self.sim.now() {
+                lane.delay_until(&UNTIL_IDLE, idle_from).await;
+                continue;
+            }
+            for die in &self.dies {
+                if die.tasks.is_empty() {
+                    let _ = die.tasks.try_put(Task::Fold);
+                }
+            }
+            let _ = self.single_bit.changed.try_take();
+            self.single_bit.changed.take(&NOT_IDLE).await;
+        }
+    }
+
+    /// Folds stripe after stripe on a die.
+    pub(super) async fn fold(&self, die: &Die) {
+        let (held, stripe) = (&self.single_bit.filled_bytes, self.stripe_bytes());
+        let Some(lane) = &self.single_bit.lane else { return };
+        while held.get() > 0 && self.idle_from(lane) <= self.sim.now() {
+            held.set(held.get().saturating_sub(stripe));
+            self.copy(die, self.spec.pages_per_program, self.spec.stripe_units(), &OF_FOLDING).await;
+        }
+        let _ = self.single_bit.changed.try_put(());
+    }
+}
