@@ -225,7 +225,7 @@ fn a_machine_that_only_waits_for_its_jobs_has_an_account_of_the_think_time() {
     let job: Vec<&str> = ["explain", "piix4e-one-disk"].into_iter().chain(idle).collect();
     let said = hopscope(&job);
     assert!(said.code == 0 && said.out.contains("Limited by the workload: from 500.000 ms to 600.000 ms"), "{said:?}");
-    let report = hopscope(&[&job[..], &["--json"]].concat()).json();
+    let report: serde_json::Value = serde_json::from_str(&hopscope(&[&job[..], &["--json"]].concat()).out).unwrap();
     let hops = report["hops"].as_array().unwrap();
     let named: Vec<&str> = hops.iter().filter_map(|hop| hop["lane"].as_str()).collect();
     assert!(["cpu", "pci", "cable", "disk.arm"].iter().all(|lane| named.contains(lane)), "{named:?}");
@@ -233,8 +233,8 @@ fn a_machine_that_only_waits_for_its_jobs_has_an_account_of_the_think_time() {
         assert_eq!(hop["time_ps"]["nothing to do"], 100_000_000_000u64, "{hop}");
         assert_eq!((&hop["busy_share"], &hop["losses"][0]["phase"]), (&0.0.into(), &"think time".into()), "{hop}");
     }
-    let html = Bench::new();
-    let page = html.at("page.html").to_str().unwrap().to_string();
+    let bench = Bench::new();
+    let page = bench.at("page.html").to_str().unwrap().to_string();
     assert_eq!(hopscope(&[&job[..], &["--html", &page]].concat()).code, 0);
 
     let whatif: Vec<&str> = ["whatif", "piix4e-one-disk"].into_iter().chain(idle).collect();
