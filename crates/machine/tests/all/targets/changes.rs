@@ -75,7 +75,9 @@ pub fn change(data: &[u8]) -> bool {
 /// A machine's texts were read before; what is wrong with a changed one may point into them.
 fn machines_texts(mut sources: Sources) -> Sources {
     const MOST_TEXTS: usize = 256;
-    (0..MOST_TEXTS).for_each(|number| drop(sources.add(format!("text {number}"), " ".repeat(1 << 16))));
+    for number in 0..MOST_TEXTS {
+        sources.add(format!("text {number}"), " ".repeat(1 << 16));
+    }
     sources
 }
 
