@@ -15,13 +15,9 @@ use hopscope_machine::whatif::{self, Change, upgrades};
 use super::drawn::Drawn;
 use super::files::runs_as_part;
 use super::machines::{self, endless_jobs, shipped};
-use super::runs::{EVENTS_TO_COMPARE, can_be_tried, failed, options, runs, runs_briefly};
+use super::runs::{can_be_tried, failed, options, runs, runs_briefly};
 use super::{refused, text, write};
 
-/// Of so many machines that take a change, one is compared with what it was.
-const COMPARED: usize = 16;
-/// Of so many inputs, one is held against every shipped system.
-const CHECKED: usize = 64;
 /// Changes of one input, at most.
 const MOST_CHANGES: usize = 16;
 
@@ -56,10 +52,10 @@ pub fn change(data: &[u8]) -> bool {
     };
     assert!(changed.words.iter().all(|words| !words.is_empty()));
     runs(&changed.setting.blueprint, &changed.setting.jobs, &drawn, &sources, text);
-    if drawn.is_one_of(COMPARED)
+    if drawn.is_tried()
         && let Some(brief) = runs_briefly(&setting.blueprint, &setting.jobs, &drawn, &sources, text)
         && let Ok(explained) = explain(&brief.blueprint, &brief.jobs, options(&drawn), EXTENT, None)
-        && can_be_tried(&explained, EVENTS_TO_COMPARE)
+        && can_be_tried(&explained)
     {
         match whatif::compare(&brief, &changes, shipped(), &mut sources, options(&drawn)) {
             Ok(compared) => {
@@ -91,7 +87,7 @@ pub fn upgrade(data: &[u8]) -> bool {
         Ok(read) => read,
         Err(problems) => return refused(&problems, &sources, Some(file)),
     };
-    if drawn.is_one_of(CHECKED)
+    if drawn.is_tried()
         && let Err(problems) = check::check(shipped(), &mut sources.clone(), file)
     {
         assert!(!problems.0.is_empty());
@@ -101,7 +97,7 @@ pub fn upgrade(data: &[u8]) -> bool {
         let setting = Setting { blueprint: blueprint.clone(), jobs: jobs.to_vec() };
         let Ok(changed) = read.apply(&setting, shipped(), &mut sources) else { continue };
         runs(&changed.setting.blueprint, &changed.setting.jobs, &drawn, &sources, text);
-        if !fits && drawn.is_one_of(COMPARED) {
+        if !fits && drawn.is_tried() {
             ranked(&setting, &drawn, text);
         }
         fits = true;
@@ -115,7 +111,7 @@ fn ranked(setting: &Setting, drawn: &Drawn, text: &str) {
     let Some(brief) = runs_briefly(&setting.blueprint, &setting.jobs, drawn, &sources, text) else { return };
     let options = options(drawn);
     let Ok(base) = explain(&brief.blueprint, &brief.jobs, options, EXTENT, None) else { return };
-    if !can_be_tried(&base, EVENTS_TO_COMPARE) {
+    if !can_be_tried(&base) {
         return;
     }
     let folder = tempfile::TempDir::new().expect("a scratch folder");

@@ -52,14 +52,18 @@ impl Drawn {
 
     /// One of several; draws of different numbers do not depend on each other.
     pub fn choose<'a, T>(&self, number: u32, from: &'a [T]) -> &'a T {
-        let drawn =
-            (self.draw ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        &from[((drawn >> 32) % from.len() as u64) as usize]
+        &from[(self.drawn(number) % from.len() as u64) as usize]
     }
 
-    /// Of so many inputs, one.
-    pub fn is_one_of(&self, many: usize) -> bool {
-        *self.choose(9, &(0..many).collect::<Vec<_>>()) == 0
+    /// Whether this is one of so many inputs for which hops and numbers are tried.
+    pub fn is_tried(&self) -> bool {
+        const TRIED: u64 = 32;
+        self.drawn(9).is_multiple_of(TRIED)
+    }
+
+    fn drawn(&self, number: u32) -> u64 {
+        let mixed = self.draw ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
     }
 
     /// The job with these options, as far as it takes them.

@@ -90,7 +90,7 @@ pub fn endless_jobs() -> &'static [Job] {
 
 /// Either of them.
 pub fn jobs_of(drawn: &Drawn) -> &'static [Job] {
-    if drawn.is_one_of(2) { brief_jobs() } else { endless_jobs() }
+    if *drawn.choose(30, &[true, false]) { brief_jobs() } else { endless_jobs() }
 }
 
 /// A run of the brief ones, explained.

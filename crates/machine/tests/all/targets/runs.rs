@@ -21,12 +21,9 @@ use super::drawn::Drawn;
 const SPAN: Time = Time::ms(20);
 /// Records of a run, about: what follows is at most as long.
 const RECORDS: usize = 8_000;
-/// Of so many inputs that can be tried, one is, and of those one with every number; trials of a run of more events would
-/// take too long.
-const TRIED: usize = 16;
-const MOVED: usize = 8;
-const EVENTS_TO_TRY: u64 = 2_500;
-const EVENTS_TO_MOVE: u64 = 800;
+/// The same of a run that is tried with every hop and number changed, and of one with every number.
+const EVENTS_TO_TRY: u64 = 1_500;
+const EVENTS_TO_MOVE: u64 = 400;
 const HOPS_TO_TRY: usize = 24;
 
 /// Stops a run that has made so many records.
@@ -65,32 +62,30 @@ pub fn runs(blueprint: &Blueprint, jobs: &[Job], drawn: &Drawn, sources: &Source
         Err(failure) => return failed(failure, sources, text),
     };
     adds_up(&setting.blueprint, &explained);
-    if drawn.is_one_of(TRIED) && can_be_tried(&explained, EVENTS_TO_TRY) {
-        match diagnose(&setting, drawn.seed, &explained, &|_, _| {}) {
-            Ok(Some(diagnosis)) => {
-                assert!(!diagnosis.why.is_empty());
-                let report = explain_json::report(&setting.blueprint, &explained, Some(&diagnosis));
-                assert!(!report["bottleneck"].is_null());
-            }
-            Ok(None) => {}
-            Err(failure) => return failed(failure, sources, text),
+    if !drawn.is_tried() || !can_be_tried(&explained) {
+        return;
+    }
+    match diagnose(&setting, drawn.seed, &explained, &|_, _| {}) {
+        Ok(Some(diagnosis)) => {
+            assert!(!diagnosis.why.is_empty());
+            let report = explain_json::report(&setting.blueprint, &explained, Some(&diagnosis));
+            assert!(!report["bottleneck"].is_null());
         }
-        if drawn.is_one_of(TRIED * MOVED) && can_be_tried(&explained, EVENTS_TO_MOVE) {
-            match whatif::sensitivities(&setting, drawn.seed, &explained, &|_| {}) {
-                Ok(numbers) => assert!(numbers.numbers.iter().all(|number| number.size().is_finite())),
-                Err(failure) => failed(failure, sources, text),
-            }
+        Ok(None) => {}
+        Err(failure) => return failed(failure, sources, text),
+    }
+    if explained.outcome.counts.events <= EVENTS_TO_MOVE {
+        match whatif::sensitivities(&setting, drawn.seed, &explained, &|_| {}) {
+            Ok(numbers) => assert!(numbers.numbers.iter().all(|number| number.size().is_finite())),
+            Err(failure) => failed(failure, sources, text),
         }
     }
 }
 
 /// Whether trials of a run do not take too long.
-pub fn can_be_tried(explained: &Explained, events: u64) -> bool {
-    explained.outcome.counts.events <= events && explained.hops.len() <= HOPS_TO_TRY
+pub fn can_be_tried(explained: &Explained) -> bool {
+    explained.outcome.counts.events <= 2 * EVENTS_TO_TRY && explained.hops.len() <= HOPS_TO_TRY
 }
-
-/// Trials of these events are affordable for a few changes.
-pub const EVENTS_TO_COMPARE: u64 = EVENTS_TO_TRY;
 
 /// How an input is run.
 pub fn options(drawn: &Drawn) -> Options {
@@ -130,8 +125,10 @@ pub fn runs_briefly(
         let took = stage.end - stage.start;
         assert!(took <= ramp + runtime, "{took} instead of {ramp} and {runtime}");
     }
-    if outcome.stop == Stop::Interrupted {
-        let span = outcome.simulated.max(Time::ps(1));
+    let is_too_long = drawn.is_tried() && outcome.counts.events > EVENTS_TO_TRY;
+    if outcome.stop == Stop::Interrupted || is_too_long {
+        let over = if is_too_long { outcome.counts.events.div_ceil(EVENTS_TO_TRY) } else { 1 };
+        let span = Time::ps((outcome.simulated.as_ps() / over).max(1));
         let (ramp, runtime) = if ramp < span { (ramp, span - ramp) } else { (Time::ZERO, span) };
         jobs.iter_mut().for_each(|job| (job.runtime, job.ramp_time) = (Some(runtime), ramp));
     }
