@@ -6,7 +6,7 @@ use hopscope_kernel::Time;
 use hopscope_machine::diagnosis::diagnose;
 use hopscope_machine::explain::{EXTENT, Explained, explain};
 use hopscope_machine::library::Library;
-use hopscope_machine::run::Options;
+use hopscope_machine::run::{Failure, Options};
 use hopscope_machine::trials::Setting;
 use hopscope_observe::account::{Account, Entry, Extent, Use};
 
@@ -200,4 +200,18 @@ fn what_limits_is_what_helps_when_it_is_made_faster() {
     assert_eq!(leading(&found), "cable", "{found:?}");
     assert!(found.remedies[0].change.starts_with("--set cable.ultra_dma.rows[2].word="), "{:?}", found.remedies);
     assert_eq!(found.next.map(|next| next.0).as_deref(), Some("pci"));
+}
+
+#[test]
+fn a_run_that_ends_before_anything_in_it_does_is_refused_with_what_to_do() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut drawn = random_machines::of(&library, "piix4e-one-disk", &["--rw=read", "--bs=64k"]);
+    drawn.jobs[0].runtime = Some(Time::ns(1));
+    let explained = explain(&drawn.blueprint, &drawn.jobs, Options { cut: true, ..Options::default() }, EXTENT, None);
+    match explained.map(drop) {
+        Err(Failure::Input(problems)) => {
+            assert!(problems.to_string().contains("too short for an account"), "{problems}")
+        }
+        other => panic!("{other:?}"),
+    }
 }

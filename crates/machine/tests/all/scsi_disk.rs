@@ -134,7 +134,8 @@ fn a_drive_that_cannot_be_is_refused_where_it_is_written() {
     let wrong = [
         ("disk.heads=0 heads", "heads"),
         ("disk.sectors=99000000 sectors", "zones hold"),
-        ("disk.rotation=0.001rpm", ""),
+        ("disk.rotation=0.001rpm", "no disk turns"),
+        ("disk.rotation=44066MHz", "no disk turns"),
         ("disk.layout.heads=backward", "order of heads"),
         ("disk.seek.between=curve", "no way"),
         ("disk.queue.depth=257 commands", "byte"),
