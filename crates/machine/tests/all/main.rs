@@ -12,6 +12,7 @@ mod lives_of_drives;
 mod machines;
 mod measured;
 mod mixes;
+mod numbers;
 mod nvme;
 mod paces;
 mod paces_of_drives;
