@@ -38,7 +38,6 @@ const PAGE_TO_GPU: &str = "--rw=write --bs=4k --iodepth=1 --time_based --size=1m
 const PAGE_FROM_GPU: &str = "--rw=read --bs=4k --iodepth=1 --time_based --size=1m --ramp_time=50us --runtime=200us";
 const SEND: &str = "--rw=write --bs=1500 --iodepth=256 --time_based --ramp_time=50us --runtime=200us";
 const RECEIVE: &str = "--rw=read --bs=1500 --iodepth=256 --time_based --ramp_time=50us --runtime=200us";
-const SEND_SMALL: &str = "--rw=write --bs=60 --iodepth=256 --time_based --ramp_time=30us --runtime=60us";
 const RECEIVE_SMALL: &str = "--rw=read --bs=60 --iodepth=256 --time_based --ramp_time=30us --runtime=60us";
 const SEND_ONE: &str = "--rw=write --bs=60 --iodepth=1 --time_based --ramp_time=20us --runtime=100us";
 const RECEIVE_ONE: &str = "--rw=read --bs=60 --iodepth=1 --time_based --ramp_time=20us --runtime=100us";

@@ -16,8 +16,6 @@ use hopscope_observe::account::Extent;
 const RANDOM: &str = "--rw=randread --bs=16k --iodepth=1 --runtime=2";
 const DEEP: &str = "--rw=randread --bs=16k --iodepth=16 --runtime=2";
 const IN_ORDER: &str = "--rw=read --bs=64k --iodepth=2 --runtime=1";
-/// With pauses, in which the head gets ahead.
-const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --thinktime=300us --runtime=500ms";
 /// From when the write cache is full.
 const WRITES: &str = "--rw=write --bs=64k --iodepth=2 --ramp_time=100ms --runtime=1";
 const RANDOM_WRITES: &str = "--rw=randwrite --bs=16k --iodepth=1 --runtime=2";
