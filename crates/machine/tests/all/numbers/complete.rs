@@ -27,7 +27,69 @@ fn lists() -> Vec<&'static [Bite]> {
 }
 
 /// What a part may ask for and no list has, and why: a kind of part, or `*` for all kinds; a key; the reason.
-const WITHOUT: &[(&str, &str, &str)] = &[];
+const WITHOUT: &[(&str, &str, &str)] = &[
+    ("*", "ports", "how many sockets there are, not what happens at them"),
+    ("*", "slots", "how many sockets there are, not what happens at them"),
+    ("*", "channels", "how many sockets there are, not what happens at them"),
+    ("*", "buses", "how many sockets there are, not what happens at them"),
+    ("*", "memory.size", "how far addresses go: what a job may address, not how long that takes"),
+    ("*", "window", "how far addresses go: what a job may address, not how long that takes"),
+    ("*", "capacity", "how far addresses go: what a job may address, not how long that takes"),
+    ("ide-load", "drive.capacity", "how far addresses go: what a job may address, not how long that takes"),
+    ("nvme-drive", "block", "what lengths are counted in: the time of a request is by its bytes"),
+    ("ide-bridge", "bus_master_base", "where registers lie: an access takes as long at any address"),
+    ("ide-driver", "service.rows[].bytes", "an access of up to 4 bytes is one data phase on a bus of 4"),
+    ("ide-driver", "start.rows[].bytes", "an access of up to 4 bytes is one data phase on a bus of 4"),
+    ("pcie-link", "generation.rows[].rate", "by what a row is found: its other columns are in lists"),
+    ("pcie-link", "acknowledge.rows[].width", "by what a row is found: its other columns are in lists"),
+    ("pci-bus", "master_abort", "what an access takes that nobody answers: no shipped driver makes one"),
+    ("pci-to-pci-bridge", "pci.register", "no shipped machine has a driver that reads the bridge's registers"),
+    ("myrinet-adapter", "pci.register", "no shipped machine with this adapter has a driver on a processor"),
+    (
+        "myrinet-adapter",
+        "firmware.clock",
+        "threads take whole clocks of it, and none takes time there: no model uses it",
+    ),
+    ("programmable-adapter", "clock", "threads take whole clocks of it, and none takes time there: no model uses it"),
+    ("pci-to-pci-bridge", "read.latched", "one card below reads once at a time; it is in the list of bridges to PCI-X"),
+    ("root-complex", "peer_to_peer", "no shipped device sends to another one: bus/pcie/tests.rs does"),
+    ("pcie-switch", "credits.drain", "a packet leaves a switch over its next link: no model uses it there"),
+    ("scsi-adapter", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
+    ("ide-load", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
+    ("scsi-adapter", "pci.read_request", "of PCI-X only, which this card does not speak"),
+    ("scsi-adapter", "pci.splits", "of PCI-X only, which this card does not speak"),
+    ("ide-load", "pci.read_request", "of PCI-X only, which this card does not speak"),
+    ("ide-load", "pci.splits", "of PCI-X only, which this card does not speak"),
+    ("scsi-initiator", "channel.id", "who wins an arbitration: its drive is alone with it"),
+    ("raid-controller", "channel.id", "who wins an arbitration: two drives a bus hardly meet"),
+    ("network-adapter", "rx.buffer", "what finds no room stays on the wire, which loses nothing: it waits elsewhere"),
+    (
+        "ahci-driver",
+        "contiguous",
+        "some 200 ns: sata.rs, descriptors_and_buffers_cost_a_write_what_the_adapter_reads_for_it",
+    ),
+    (
+        "nvme-driver",
+        "notice",
+        "no shipped system polls: nvme.rs, a_polled_completion_is_found_at_the_next_look_and_interrupts_nobody",
+    ),
+    (
+        "nvme-driver",
+        "poll.interval",
+        "no shipped system polls: nvme.rs, a_polled_completion_is_found_at_the_next_look_and_interrupts_nobody",
+    ),
+    ("nvme-driver", "poll.look", "what a look takes beside the interval: no shipped system polls"),
+    (
+        "sata-ssd",
+        "flash.single_bit.fixed",
+        "this drive has none; it has the flash of NVMe drives, where it is in a list",
+    ),
+    (
+        "sata-ssd",
+        "flash.single_bit.dynamic",
+        "this drive has none; it has the flash of NVMe drives, where it is in a list",
+    ),
+];
 
 /// Keys of one set of parameters; those of the rows of a table are `table[].column`. Words in rows are a program.
 fn keys_of(parameters: &Parameters) -> BTreeSet<String> {
