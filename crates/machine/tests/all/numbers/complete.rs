@@ -28,8 +28,11 @@ fn lists() -> Vec<&'static [Bite]> {
 
 /// What a part may ask for and no list has, and why: a kind of part, or `*` for all kinds; a key; the reason.
 const WITHOUT: &[(&str, &str, &str)] = &[
-    ("*", "ports", "how many sockets there are, not what happens at them"),
-    ("*", "slots", "how many sockets there are, not what happens at them"),
+    ("ahci-adapter", "ports", "how many sockets there are, not what happens at them"),
+    ("io-host", "ports", "how many sockets there are, not what happens at them"),
+    ("pcie-switch", "ports", "how many sockets there are, not what happens at them"),
+    ("root-complex", "ports", "how many sockets there are, not what happens at them"),
+    ("pci-bus", "slots", "how many sockets there are, not what happens at them"),
     ("*", "channels", "how many sockets there are, not what happens at them"),
     ("*", "buses", "how many sockets there are, not what happens at them"),
     ("*", "memory.size", "how far addresses go: what a job may address, not how long that takes"),
