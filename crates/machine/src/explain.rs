@@ -91,7 +91,7 @@ pub fn observe(
             let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
             Ok(seen.explained(blueprint, outcome, idle))
         }
-        None => Err(Failure::Defect("no lane was used within the run".to_string())),
+        None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
     }
 }
 
@@ -162,6 +162,12 @@ fn over_too_soon(job: &Job, from: Time, ended: Time) -> Failure {
     let title = format!("the jobs are done after {ended}, and the account begins at {from}, a tenth of `runtime`");
     let problem = Problem::at(job.place_of("runtime"), title);
     Failure::Input(problem.help("add `time_based`, so that they start over, or ask for a shorter `runtime`").into())
+}
+
+/// What was under way when the account begins still was when the run ended.
+fn over_too_early(job: &Job, from: Time, ended: Time) -> Failure {
+    let title = format!("nothing that a lane does ended from {from} to {ended}: the run is too short for an account");
+    Failure::Input(Problem::at(job.place_of("runtime"), title).help("ask for a longer `runtime`").into())
 }
 
 impl Explained {
