@@ -6,4 +6,6 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../crates/machine/tests/all/targets/mod.rs"]
 mod targets;
 
-fuzz_target!(|data: &[u8]| targets::part_file(data));
+fuzz_target!(|data: &[u8]| {
+    targets::files::part_file(data);
+});

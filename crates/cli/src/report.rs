@@ -58,7 +58,7 @@ pub fn explained(
             out += &wrapped(&rests(blueprint, diagnosis), "");
         }
         None => {
-            out += "Too few requests ended in the measured time to say what limits them.\n";
+            out += &wrapped(&explained.undiagnosed(), "");
             out += &latency.as_ref().map_or(String::new(), bars);
         }
     }

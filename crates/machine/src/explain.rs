@@ -9,13 +9,14 @@ use hopscope_kernel::{Observer, Sim, Time};
 use hopscope_observe::account::{Extent, Ledger, Names};
 use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
+use hopscope_parts::workload::THINK_TIME;
 
 use crate::blueprint::Blueprint;
 use crate::fio_json::Figures;
 use crate::hops::{Hop, hops};
 use crate::job_file::Job;
 use crate::problem::Problem;
-use crate::run::{Both, Failure, Options, Outcome, Stop, at_once, run, run_in};
+use crate::run::{Both, Failure, JOB, Options, Outcome, Stop, at_once, process_name, run, run_in};
 use crate::trials::{Performance, performance};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
@@ -73,37 +74,70 @@ pub fn observe(
     let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
     let skipped = if pauses { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
     let from = ramp.saturating_add(skipped).max(warm);
+    let window = window_end(&outcome, jobs, from);
+    let seen = watch(blueprint, jobs, options, (from, window), extent)?;
+    if let Some(account) = seen.account.clone() {
+        return Ok(seen.explained(blueprint, outcome, account));
+    }
+    // The window was too short for anything to end in it: by the end of the run it has.
+    let longer = watch(blueprint, jobs, options, (from, outcome.simulated), extent)?;
+    if let Some(account) = longer.account.clone() {
+        return Ok(longer.explained(blueprint, outcome, account));
+    }
+    match jobs.iter().position(|job| job.think.time > Time::ZERO) {
+        _ if outcome.stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, outcome.simulated)),
+        Some(index) => {
+            let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
+            let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
+            Ok(seen.explained(blueprint, outcome, idle))
+        }
+        None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
+    }
+}
+
+/// A run that was watched.
+struct Watched {
+    sim: Sim,
+    lives: Lives,
+    account: Option<Account>,
+}
+
+/// Runs `jobs` again and watches them within a window. No account where no lane worked in it.
+fn watch(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    (from, until): (Time, Time),
+    extent: Extent,
+) -> Result<Watched, Failure> {
     let sim = Sim::new();
     let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
-    let until = window_end(&outcome, jobs, from);
     let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
     let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
     let options = Options { until: None, cut: true, ..options };
     let observed = run_in(sim.clone(), blueprint, &shorter, options, Some(Box::new(both)))?;
     let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
         .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
-    let Some(account) = account else {
-        return Err(match jobs.first() {
-            Some(job) if outcome.stop == Stop::Finished => over_too_soon(job, from, outcome.simulated),
-            Some(job) if job.think.time > Time::ZERO => {
-                let title = format!("from {from} to {until} the jobs did nothing but pause, and there is no account");
-                let problem = Problem::at(job.place_of("thinktime"), title);
-                Failure::Input(problem.help("ask for a longer `runtime`, or for shorter pauses").into())
-            }
-            _ => Failure::Defect("no lane was used within the run".to_string()),
-        });
-    };
-    let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
-    let shares = lanes.iter().cloned().zip(lives.shares()).collect();
-    let (all, at_work) = (hops(blueprint.parts(), &sim), lives.at_work());
-    let names = Names::new(
-        all.iter().flat_map(|hop| hop.lanes.iter().map(|lane| (lanes[usize::from(*lane)].clone(), hop.name.clone()))),
-    );
-    let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
-    let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(crate::run::JOB);
-    let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
-    Ok(Explained { outcome, account, latency: lives.latency(), shares, hops, names })
+    Ok(Watched { sim, lives, account })
+}
+
+impl Watched {
+    /// With what the whole run said.
+    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, account: Account) -> Explained {
+        let (sim, lives) = (&self.sim, &self.lives);
+        let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
+        let shares = lanes.iter().cloned().zip(lives.shares()).collect();
+        let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());
+        let names = Names::new(
+            all.iter()
+                .flat_map(|hop| hop.lanes.iter().map(|lane| (lanes[usize::from(*lane)].clone(), hop.name.clone()))),
+        );
+        let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
+        let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
+        let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
+        Explained { outcome, account, latency: lives.latency(), shares, hops, names }
+    }
 }
 
 /// When enough requests will have ended.
@@ -130,6 +164,12 @@ fn over_too_soon(job: &Job, from: Time, ended: Time) -> Failure {
     Failure::Input(problem.help("add `time_based`, so that they start over, or ask for a shorter `runtime`").into())
 }
 
+/// What was under way when the account begins still was when the run ended.
+fn over_too_early(job: &Job, from: Time, ended: Time) -> Failure {
+    let title = format!("nothing that a lane does ended from {from} to {ended}: the run is too short for an account");
+    Failure::Input(Problem::at(job.place_of("runtime"), title).help("ask for a longer `runtime`").into())
+}
+
 impl Explained {
     /// What all jobs got together, bytes per second, over the whole run.
     pub fn throughput(&self) -> f64 {
@@ -144,6 +184,16 @@ impl Explained {
     /// What all jobs got together, over the whole run; nothing where no transfer ended.
     pub fn performance(&self) -> Option<Performance> {
         performance(&self.outcome)
+    }
+
+    /// Why there is no diagnosis, where there is none.
+    pub fn undiagnosed(&self) -> String {
+        let Account { from, until, .. } = self.account;
+        if self.account.is_idle() {
+            format!("Limited by the workload: from {from} to {until} the jobs paused, and nothing was under way.")
+        } else {
+            "Too few requests ended in the measured time to say what limits them.".to_string()
+        }
     }
 
     /// The account with lanes that are alike as one.

@@ -7,15 +7,19 @@ pub fn nearest<S: AsRef<str>>(name: &str, candidates: impl IntoIterator<Item = S
         return None;
     }
     let wanted = name.to_lowercase();
-    let allowed = 1 + wanted.chars().count() / 3;
+    let letters = wanted.chars().count();
+    let allowed = 1 + letters / 3;
     candidates
         .into_iter()
         .filter(|candidate| candidate.as_ref().len() <= LONGEST)
-        .map(|candidate| {
+        .filter_map(|candidate| {
             let candidate = candidate.as_ref();
-            (strsim::osa_distance(&wanted, &candidate.to_lowercase()), candidate != name, candidate.to_string())
+            let lower = candidate.to_lowercase();
+            // Each letter that one has more than the other is an edit.
+            let may_be_near = lower.chars().count().abs_diff(letters) <= allowed;
+            let edits = may_be_near.then(|| strsim::osa_distance(&wanted, &lower)).filter(|edits| *edits <= allowed)?;
+            Some((edits, candidate != name, candidate.to_string()))
         })
-        .filter(|(edits, ..)| *edits <= allowed)
         .min()
         .map(|(.., candidate)| candidate)
 }

@@ -362,7 +362,7 @@ fn not_too_many(jobs: &[Job], problems: &mut Problems) {
     }
 }
 
-fn process_name(index: usize, job: &Job) -> String {
+pub(crate) fn process_name(index: usize, job: &Job) -> String {
     format!("{JOB}{index:03} {}", job.name)
 }
 

@@ -94,7 +94,7 @@ fn answer(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<String> {
             }));
             lines.push(diagnosis.then.clone());
         }
-        None => lines.push("Too few requests ended in the measured time to say what limits them.".into()),
+        None => lines.push(explained.undiagnosed()),
     }
     lines.retain(|line| !line.is_empty());
     lines

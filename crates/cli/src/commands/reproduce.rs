@@ -1,6 +1,5 @@
 //! `hopscope reproduce`: does the model deserve trust?
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -20,7 +19,7 @@ use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
 use crate::tables::{bold, close_table, digits, table, wrapped};
-use crate::written::Inputs;
+use crate::written::{self, Inputs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +66,9 @@ impl Args {
         let studies = super::studies::named(&self.studies)?;
         let inputs = Inputs::default().with_data(self.data.folder());
         self.outputs.spare(&inputs)?;
+        if let Some(why) = self.forecast.as_deref().and_then(|path| inputs.refuses(path).err()) {
+            return Err(Problem::nowhere(why).into());
+        }
         let (mut reports, mut pictures) = (Vec::new(), Vec::new());
         for study in &studies {
             let (report, shown) = self.reproduce(study)?;
@@ -74,7 +76,7 @@ impl Args {
             pictures.push(shown);
         }
         let complaints = match &self.forecast {
-            Some(path) => write_forecast(path, &reports)?,
+            Some(path) => write_forecast(path, &reports, &inputs)?,
             None => String::new(),
         };
         let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.can_hold());
@@ -116,7 +118,7 @@ impl Args {
 }
 
 /// The forecast of one study; says how much there is to forecast.
-fn write_forecast(path: &Path, reports: &[Report]) -> Result<String, Refusal> {
+fn write_forecast(path: &Path, reports: &[Report], inputs: &Inputs) -> Result<String, Refusal> {
     let refuse = |title: String, help: &str| Err(Refusal::from(Problem::nowhere(title).help(help)));
     let [report] = reports else {
         return refuse("a forecast is of one study".into(), "write `hopscope reproduce STUDY --forecast FILE`");
@@ -127,9 +129,9 @@ fn write_forecast(path: &Path, reports: &[Report]) -> Result<String, Refusal> {
             format!("{} has nothing left to forecast: every figure that it does not use is published", report.study);
         return refuse(title, "a forecast is made before a figure is known; leave the figure empty in the study's CSV");
     }
-    match fs::write(path, text) {
+    match written::file(path, &text, inputs) {
         Ok(()) => Ok(format!("{rows} forecasts are in {}: commit it before the figures come\n", path.display())),
-        Err(error) => refuse(format!("cannot write {}: {error}", path.display()), "choose another file"),
+        Err(why) => refuse(why, "choose another file"),
     }
 }
 

@@ -218,3 +218,38 @@ fn a_part_that_a_system_lacks_is_said_at_a_place_in_that_system() {
         }
     }
 }
+
+#[test]
+fn a_machine_that_only_waits_for_its_jobs_has_an_account_of_the_think_time() {
+    let idle = ["--rw=read", "--bs=4k", "--thinktime=1s", "--ramp_time=500ms", "--runtime=100ms", "--time_based"];
+    let job: Vec<&str> = ["explain", "piix4e-one-disk"].into_iter().chain(idle).collect();
+    let said = hopscope(&job);
+    assert!(said.code == 0 && said.out.contains("Limited by the workload: from 500.000 ms to 600.000 ms"), "{said:?}");
+    let report: serde_json::Value = serde_json::from_str(&hopscope(&[&job[..], &["--json"]].concat()).out).unwrap();
+    let hops = report["hops"].as_array().unwrap();
+    let named: Vec<&str> = hops.iter().filter_map(|hop| hop["lane"].as_str()).collect();
+    assert!(["cpu", "pci", "cable", "disk.arm"].iter().all(|lane| named.contains(lane)), "{named:?}");
+    for hop in hops {
+        assert_eq!(hop["time_ps"]["nothing to do"], 100_000_000_000u64, "{hop}");
+        assert_eq!((&hop["busy_share"], &hop["losses"][0]["phase"]), (&0.0.into(), &"think time".into()), "{hop}");
+    }
+    let bench = Bench::new();
+    let page = bench.at("page.html").to_str().unwrap().to_string();
+    assert_eq!(hopscope(&[&job[..], &["--html", &page]].concat()).code, 0);
+
+    let whatif: Vec<&str> = ["whatif", "piix4e-one-disk"].into_iter().chain(idle).collect();
+    for words in [whatif.clone(), [&whatif[..], &["--change", "pci.clock=66MHz"]].concat()] {
+        refused(&hopscope(&words), &["the jobs paused", "--thinktime=1s", "a longer `runtime`"]);
+    }
+}
+
+#[test]
+fn a_window_in_which_nothing_ends_is_accounted_for_to_the_end_of_what_was_asked_for_in_it() {
+    for (system, ramp, runtime) in
+        [("nvme-desktop", "1us", "1us"), ("nvme-desktop", "30us", "1us"), ("piix4e-one-disk", "3ms", "1us")]
+    {
+        let (ramp, runtime) = (format!("--ramp_time={ramp}"), format!("--runtime={runtime}"));
+        let ran = hopscope(&["explain", system, "--rw=randread", "--bs=4k", &ramp, &runtime, "--time_based"]);
+        assert!(ran.code == 0 && ran.out.contains("Too few requests ended"), "{ran:?}");
+    }
+}

@@ -22,7 +22,7 @@ pub fn compare(
 /// One side: a run with its account.
 fn side(setting: &Setting, options: Options) -> Result<Side, Failure> {
     let explained = base(setting, options)?;
-    let performance = performance(&explained.outcome).ok_or_else(too_few)?;
+    let performance = performance(&explained.outcome).ok_or_else(|| too_few(setting, &explained))?;
     let limit = Limit::of(setting, options.seed, &explained)?;
     Ok(Side { setting: setting.clone(), performance, limit, explained })
 }

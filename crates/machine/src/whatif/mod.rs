@@ -13,6 +13,7 @@ pub mod json;
 mod sensitivity;
 pub mod upgrades;
 
+use hopscope_kernel::Time;
 use hopscope_parts::parameters::Basis;
 
 use crate::diagnosis;
@@ -237,7 +238,17 @@ pub fn base(setting: &Setting, options: Options) -> Result<Explained, Failure> {
     explain(&setting.blueprint, &setting.jobs, options, EXTENT, None)
 }
 
-fn too_few() -> Failure {
-    let problem = Problem::nowhere("too few transfers ended in the measured time to compare anything");
-    Failure::Input(problem.help("give the jobs a longer runtime").into())
+/// Why a run shows nothing that changes could be compared by.
+fn too_few(setting: &Setting, base: &Explained) -> Failure {
+    let thinking = setting.jobs.iter().find(|job| job.think.time > Time::ZERO);
+    let problem = match thinking.filter(|_| base.account.is_idle()) {
+        Some(job) => {
+            let (from, until) = (base.account.from, base.account.until);
+            let title = format!("from {from} to {until} the jobs paused: no change of the machine changes that");
+            Problem::at(job.place_of("thinktime"), title).help("ask for a longer `runtime`, or for shorter pauses")
+        }
+        None => Problem::nowhere("too few transfers ended in the measured time to compare anything")
+            .help("give the jobs a longer runtime"),
+    };
+    Failure::Input(problem.into())
 }

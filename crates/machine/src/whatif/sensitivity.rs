@@ -44,7 +44,7 @@ pub fn sensitivities(
     base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Sensitivities, Failure> {
-    let trials = Trials::new(setting, seed, base).ok_or_else(too_few)?;
+    let trials = Trials::new(setting, seed, base).ok_or_else(|| too_few(setting, base))?;
     let mut bench = Bench { setting, trials };
     let knobs = knobs(setting);
     let moves: Vec<(usize, String)> = knobs

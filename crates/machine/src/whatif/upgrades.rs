@@ -168,7 +168,7 @@ pub fn upgrades(
     base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Upgrades, Failure> {
-    let effort = Trials::new(setting, options.seed, base).ok_or_else(too_few)?.effort().clone();
+    let effort = Trials::new(setting, options.seed, base).ok_or_else(|| too_few(setting, base))?.effort().clone();
     let (mut candidates, mut do_not_fit) = (Vec::new(), Vec::new());
     for name in library.upgrades().map(String::from).collect::<Vec<_>>() {
         let Some(text) = library.upgrade(&name).cloned() else { continue };
@@ -179,9 +179,9 @@ pub fn upgrades(
             Err(problems) => do_not_fit.push((name, problems.to_string())),
         }
     }
-    let before = performance(&base.outcome).ok_or_else(too_few)?;
+    let before = performance(&base.outcome).ok_or_else(|| too_few(setting, base))?;
     let limit = Limit::of(setting, options.seed, base)?;
-    let mut trials = Trials::new(setting, options.seed, base).ok_or_else(too_few)?;
+    let mut trials = Trials::new(setting, options.seed, base).ok_or_else(|| too_few(setting, base))?;
     let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.changed.setting.clone()).collect();
     let count = settings.len();
     let said = |done, of| progress(News { done, of, what: "upgrades tried", throughput: None });

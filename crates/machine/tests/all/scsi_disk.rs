@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::samples::sample;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::explain;
 use hopscope_machine::import::disksim;
@@ -230,11 +231,8 @@ fn a_wrong_file_is_refused_where_it_is_wrong() {
 
 #[test]
 fn the_shipped_barracuda_is_that_of_the_files_but_for_bus_and_queue() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/disksim");
-    if !folder.is_dir() {
-        return;
-    }
-    let import = imported(&[folder.join("barracuda.diskspecs")]).unwrap_or_else(|(problem, _)| panic!("{problem:?}"));
+    let Some(specs) = sample("disksim/barracuda.diskspecs") else { return };
+    let import = imported(&[specs]).unwrap_or_else(|(problem, _)| panic!("{problem:?}"));
     let library = Library::new(None).unwrap();
     let mut sources = Sources::default();
     let mut numbers = |text: String| {

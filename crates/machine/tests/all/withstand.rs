@@ -2,13 +2,13 @@
 //!
 //! `PROPTEST_CASES` sets how many of each; `cargo fuzz` (fuzz/README.md) goes on from where this ends.
 
-use crate::targets;
-use hopscope_machine::library::{Library, TextOf};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::targets::{self, ALL, Target, machines};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-
-/// A body that a fuzz target has, too.
-type Target = fn(&[u8]);
 
 /// The same cases every time. Others: `PROPTEST_RNG_SEED`.
 const SEED: u64 = 1;
@@ -23,30 +23,41 @@ fn config(cases: u32) -> ProptestConfig {
     if std::env::var_os("PROPTEST_CASES").is_some() { asked } else { ProptestConfig { cases, ..asked } }
 }
 
-/// All shipped files of one kind.
-fn shipped(kind: &str) -> Vec<TextOf> {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let parts = library.parts().filter_map(|name| library.part(name));
-    let systems = library.systems().filter_map(|name| library.system(name));
-    let jobs = library.jobs().filter_map(|name| library.job(name));
-    let files: Vec<TextOf> = match kind {
-        "parts" => parts.cloned().collect(),
-        "systems" => systems.cloned().collect(),
-        "jobs" => jobs.cloned().collect(),
-        _ => parts.chain(systems).chain(jobs).cloned().collect(),
-    };
-    assert!(!files.is_empty());
-    files
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Results of fio, as files are.
-fn results() -> Vec<TextOf> {
-    let text = |name: &str, text: &'static str| TextOf { name: name.to_string(), text: text.into() };
-    vec![
-        text("3.1", include_str!("../fio/fio-3.1.json")),
-        text("3.16", include_str!("../fio/fio-3.16.json")),
-        text("3.36", include_str!("../fio/fio-3.36.json")),
-    ]
+/// All files below a folder, by path from the root of the repository; descriptions of them are no inputs.
+fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_string()]);
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(root().join(&folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
+        for entry in entries {
+            let path = format!("{folder}/{}", entry.unwrap().file_name().into_string().unwrap());
+            match fs::read(root().join(&path)) {
+                Ok(text) if !path.ends_with(".md") => found.push((path, text)),
+                Ok(_) => {}
+                Err(_) => folders.push(path),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A target by its name, with the folders of its valid inputs.
+fn target(name: &str) -> (Target, &'static [&'static str]) {
+    let found = ALL.iter().find(|(known, ..)| *known == name);
+    found.map(|(_, target, folders)| (*target, *folders)).unwrap_or_else(|| panic!("there is no target {name}"))
+}
+
+/// Valid inputs of a target.
+fn seeds(name: &str) -> Vec<String> {
+    let all = target(name).1.iter().flat_map(|folder| files(folder));
+    let seeds: Vec<String> = all.filter_map(|(_, text)| String::from_utf8(text).ok()).collect();
+    assert!(!seeds.is_empty());
+    seeds
 }
 
 /// One change of a text.
@@ -114,20 +125,19 @@ fn damaged(text: &str, damages: &[Damage]) -> String {
     })
 }
 
-/// A shipped file with some damage.
-fn wreck(kind: &str) -> impl Strategy<Value = (TextOf, String)> {
-    let files = prop::sample::select(if kind == "results" { results() } else { shipped(kind) });
-    let wreck = |(file, damages): (TextOf, Vec<Damage>)| {
-        let text = damaged(&file.text, &damages);
-        (file, text)
-    };
-    (files, prop::collection::vec(damage(), 0..4)).prop_map(wreck)
+/// A valid input with some damage.
+fn wreck(name: &str) -> impl Strategy<Value = String> {
+    let wreck = |(text, damages): (String, Vec<Damage>)| damaged(&text, &damages);
+    (prop::sample::select(seeds(name)), prop::collection::vec(damage(), 0..4)).prop_map(wreck)
 }
 
 /// A number of a machine, changed as `--set` does it, mostly by a number of its own unit.
 fn assignment() -> impl Strategy<Value = String> {
-    let numbers: Vec<(String, String)> =
-        targets::shipped_machine().numbers().into_iter().map(|(path, entry)| (path, entry.written.clone())).collect();
+    let numbers: Vec<(String, String)> = machines::named("piix4e-one-disk")
+        .numbers()
+        .into_iter()
+        .map(|(path, entry)| (path, entry.written.clone()))
+        .collect();
     let change =
         |((path, written), damages): ((String, String), Vec<Damage>)| format!("{path}={}", damaged(&written, &damages));
     (prop::sample::select(numbers), prop::collection::vec(damage(), 1..3)).prop_map(change)
@@ -138,66 +148,133 @@ fn noise() -> impl Strategy<Value = String> {
     prop_oneof!["([a-z0-9_\\[\\]{}=\"., \n%#/-]){0,300}", any::<String>()]
 }
 
+/// Shipped files with some damage, as a folder.
+fn folder() -> impl Strategy<Value = String> {
+    let all = ["parts", "systems", "jobs", "upgrades"].iter().flat_map(|kind| files(&format!("data/{kind}")));
+    let all: Vec<(String, String)> =
+        all.filter_map(|(path, text)| Some((path, String::from_utf8(text).ok()?))).collect();
+    let one = (prop::sample::select(all), prop::collection::vec(damage(), 0..4)).prop_map(|((path, text), damages)| {
+        format!("{}{}\n{}", targets::FILE, path.trim_start_matches("data/"), damaged(&text, &damages))
+    });
+    prop::collection::vec(one, 1..3).prop_map(|files| files.concat())
+}
+
+fn withstands(name: &str, text: &str) {
+    target(name).0(text.as_bytes());
+}
+
 proptest! {
     #![proptest_config(config(150))]
 
     #[test]
-    fn part_files((_, text) in wreck("parts")) {
-        targets::part_file(text.as_bytes());
+    fn part_files(text in wreck("part_file")) {
+        withstands("part_file", &text);
     }
 
     #[test]
-    fn system_files((_, text) in wreck("systems")) {
-        targets::system_file(text.as_bytes());
+    fn system_files(text in wreck("system_file")) {
+        withstands("system_file", &text);
     }
 
     #[test]
-    fn job_files((_, text) in wreck("jobs")) {
-        targets::job_file(text.as_bytes());
+    fn job_files(text in wreck("job_file")) {
+        withstands("job_file", &text);
     }
 
     #[test]
-    fn results_of_fio((_, text) in wreck("results")) {
-        targets::fio_result(text.as_bytes());
+    fn results_of_fio(text in wreck("fio_result")) {
+        withstands("fio_result", &text);
     }
 
     #[test]
-    fn job_options((_, text) in wreck("jobs")) {
+    fn job_options(text in wreck("job_file")) {
         let options = text.lines().filter(|line| !line.starts_with('['));
         let options: Vec<String> = options.map(|line| format!("--{line}")).collect();
-        targets::job_options(options.join("\n").as_bytes());
+        withstands("job_options", &options.join("\n"));
     }
 
     #[test]
-    fn overlays(files in prop::collection::vec(wreck("all"), 1..3)) {
-        let shipped_at = |file: &TextOf| file.name.trim_start_matches("data/").to_string();
-        let files: Vec<String> =
-            files.iter().map(|(file, text)| format!("{}{}\n{text}", targets::FILE, shipped_at(file))).collect();
-        targets::overlay(files.concat().as_bytes());
+    fn overlays(text in folder()) {
+        withstands("overlay", &text);
     }
 
     #[test]
     fn assignments(lines in prop::collection::vec(assignment(), 1..4)) {
-        targets::set_assignment(lines.join("\n").as_bytes());
+        withstands("set_assignment", &lines.join("\n"));
+    }
+
+    #[test]
+    fn changes(text in wreck("change")) {
+        withstands("change", &text);
+    }
+
+    #[test]
+    fn upgrades(text in wreck("upgrade")) {
+        withstands("upgrade", &text);
+    }
+
+    #[test]
+    fn data_sheets(text in wreck("data_sheet")) {
+        withstands("data_sheet", &text);
+    }
+
+    #[test]
+    fn traces(text in wreck("trace")) {
+        withstands("trace", &text);
+    }
+
+    #[test]
+    fn drives_of_disksim(text in wreck("disksim")) {
+        withstands("disksim", &text);
     }
 
     #[test]
     fn noise_of_any_kind(text in noise()) {
-        let overlay = format!("{}systems/mine.toml\n{text}", targets::FILE);
-        let braced = format!("{{\n{text}");
-        let all: [(Target, &str); 9] = [
-            (targets::quantity, &text),
-            (targets::part_file, &text),
-            (targets::system_file, &text),
-            (targets::job_file, &text),
-            (targets::fio_result, &text),
-            (targets::fio_result, &braced),
-            (targets::job_options, &text),
-            (targets::set_assignment, &text),
-            (targets::overlay, &overlay),
-        ];
-        for (target, text) in all {
+        for (_, target, _) in ALL {
             target(text.as_bytes());
         }
+        withstands("fio_result", &format!("{{\n{text}"));
+        withstands("overlay", &format!("{}systems/mine.toml\n{text}", targets::FILE));
     }
+}
+
+#[test]
+fn every_valid_input_is_accepted() {
+    for (name, target, folders) in ALL {
+        let kept: Vec<&str> = folders.iter().copied().filter(|folder| !folder.starts_with("data/")).collect();
+        for (path, text) in kept.into_iter().filter(|folder| !folder.ends_with("fixtures/fio")).flat_map(files) {
+            assert!(target(&text), "{path} is no valid input of {name}");
+        }
+    }
+}
+
+#[test]
+fn every_input_that_was_a_find_is_withstood() {
+    for (path, text) in files("fuzz/regressions") {
+        println!("{path}");
+        let name = path.split('/').nth(2).expect("a folder of a target");
+        target(name).0(&text);
+    }
+}
+
+#[test]
+fn thousands_of_wrong_ports_are_refused() {
+    let disk =
+        |number| format!("[part.d{number}]\nuse = \"disk/quantum-fireball-el10.2a\"\nat = \"cable.x{number}\"\n");
+    let system = fs::read_to_string(root().join("data/systems/piix4e-one-disk.toml")).unwrap();
+    let wrong = system + &(0..6_000).map(disk).collect::<String>();
+    assert!(!target("system_file").0(wrong.as_bytes()));
+}
+
+#[test]
+fn every_target_is_one_of_the_fuzzer_and_every_other_way_round() {
+    let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
+    let binaries: BTreeSet<&str> = manifest
+        .lines()
+        .filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")?.strip_suffix(".rs\""))
+        .collect();
+    let files: BTreeSet<String> = files("fuzz/fuzz_targets").into_iter().map(|(path, _)| path).collect();
+    let path = |name: &&str| format!("fuzz/fuzz_targets/{name}.rs");
+    assert_eq!(binaries, ALL.iter().map(|(name, ..)| *name).collect());
+    assert_eq!(files, binaries.iter().map(path).collect());
 }

@@ -8,7 +8,7 @@ use super::timelines::{Interval, LaneLine, Timelines};
 use super::{Account, Capacity, Entry, LaneAccount, Use, slice_edge};
 
 /// Slices of the window in which utilisation is given.
-const SLICES: u64 = 120;
+pub(super) const SLICES: u64 = 120;
 /// What the account of a run failed on: a defect of a part, with what was going on.
 pub type Unaccountable = String;
 
@@ -85,10 +85,7 @@ impl Fold<'_> {
             entries.push(Entry { class, cause, part, lane, phase, time: lines.measure(at, until) });
         }
         entries.sort_by(|a, b| (a.class, b.time, &a.lane, &a.phase, &a.cause).cmp(&order(b, a.time)));
-        let capacity = rate.map(|Rate { bytes, per, .. }| Capacity {
-            bytes_per_second: bytes as f64 / per.as_seconds_f64(),
-            how: how(bytes, per),
-        });
+        let capacity = rate.map(capacity);
         let (part, lane, busy) = (line.part().to_string(), line.name.clone(), self.busy(line));
         Ok(LaneAccount { lane, part, capacity, entries, busy })
     }
@@ -188,6 +185,11 @@ fn order(entry: &Entry, other: Time) -> (Use, Time, &String, &String, &String) {
     (entry.class, other, &entry.lane, &entry.phase, &entry.cause)
 }
 
+/// What a lane can carry at that rate.
+pub(super) fn capacity(Rate { bytes, per, .. }: Rate) -> Capacity {
+    Capacity { bytes_per_second: bytes as f64 / per.as_seconds_f64(), how: how(bytes, per) }
+}
+
 /// What a capacity follows from: a width and the time of each step. Where a rate is given as such, its time stands for no
 /// step, and the rate says more.
 fn how(bytes: u64, per: Time) -> String {
@@ -210,7 +212,7 @@ fn how(bytes: u64, per: Time) -> String {
 }
 
 /// The fastest at which the lane moved bytes, or could have.
-fn best_rate(rates: &[Rate], own: &Bill) -> Option<Rate> {
+pub(super) fn best_rate(rates: &[Rate], own: &Bill) -> Option<Rate> {
     let faster = |a: &&Rate, b: &&Rate| {
         let (a, b) = ((a.bytes, a.per.as_ps()), (b.bytes, b.per.as_ps()));
         (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))

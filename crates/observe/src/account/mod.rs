@@ -6,6 +6,7 @@
 mod alike;
 mod blame;
 mod fold;
+mod idle;
 mod ledger;
 mod repeats;
 mod timelines;
@@ -94,7 +95,7 @@ pub struct Account {
     pub from: Time,
     /// Its end.
     pub until: Time,
-    /// Every lane that was used, in the order in which the machine is built: from the processor to the device.
+    /// Every lane that was used (of an idle machine every lane), in the order in which the machine is built: from the processor to the device.
     pub lanes: Vec<LaneAccount>,
     /// The critical path, walked back from the last completion in the window to its beginning: what had to end
     /// before anything else could go on. The times add up to that stretch.

@@ -18,7 +18,7 @@ mod thread;
 use hopscope_kernel::Time;
 
 pub use distribution::Zone;
-pub use thread::{Running, start};
+pub use thread::{Running, THINK_TIME, start};
 
 /// What a job asks of one device.
 #[derive(Clone, Debug, PartialEq)]

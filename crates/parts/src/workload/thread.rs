@@ -11,7 +11,8 @@ use crate::protocols::storage::{Completion, Operation, READ, Request, Storage, W
 
 static IN_FLIGHT: Label = Label::workload("as many requests in flight as the job allows");
 static TURN: Label = Label::workload("the jobs before it");
-static THINK_TIME: Label = Label::workload("think time");
+/// The pause of a job between its requests.
+pub static THINK_TIME: Label = Label::workload("think time");
 
 /// A job that has been started.
 pub struct Running(Rc<State>);
