@@ -141,6 +141,9 @@ impl Offered {
         const MOST_NAMED: usize = 12;
         let of_protocol = self.0.iter().filter(|(_, p)| **p == protocol);
         let fitting: Vec<&str> = of_protocol.map(|(name, _)| name.as_str()).collect();
+        if fitting.is_empty() {
+            return "no part of this system has a port that fits".to_string();
+        }
         let named = fitting[..fitting.len().min(MOST_NAMED)].join(", ");
         let more = if fitting.len() > MOST_NAMED { ", …" } else { "" };
         if self.0.contains_key(target) {

@@ -12,5 +12,7 @@ mod program;
 mod replay;
 mod run;
 mod shell;
+#[path = "../../../machine/tests/all/skipped.rs"]
+mod skipped;
 mod studies;
 mod whatif;

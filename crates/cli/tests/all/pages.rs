@@ -87,6 +87,6 @@ fn what_cannot_be_written_is_said_and_the_answer_stands() {
     assert_eq!((ran.code, &ran.out), (2, &plain.out), "{ran:?}");
     let complaints: Vec<&str> = ran.err.lines().collect();
     assert_eq!(complaints.len(), 2, "{ran:?}");
-    assert!(complaints[0].starts_with(&format!("error: cannot write {html}: ")), "{ran:?}");
-    assert!(complaints[1].starts_with(&format!("error: cannot make the folder {svg}: ")), "{ran:?}");
+    assert!(complaints[0].starts_with(&format!("error: cannot write `{html}`: ")), "{ran:?}");
+    assert!(complaints[1].starts_with(&format!("error: cannot make the folder `{svg}`: ")), "{ran:?}");
 }

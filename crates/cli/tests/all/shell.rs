@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::program::hopscope;
+use crate::skipped::skipped;
 
 fn text(words: &[&str]) -> String {
     let ran = hopscope(words);
@@ -37,8 +38,7 @@ fn a_completion_script_has_every_command() {
 #[test]
 fn bash_reads_its_script() {
     let Ok(mut bash) = Command::new("bash").arg("-n").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
-        println!("skipped: there is no bash");
-        return;
+        return skipped("no bash; install it");
     };
     bash.stdin.take().unwrap().write_all(text(&["completions", "bash"]).as_bytes()).unwrap();
     let read = bash.wait_with_output().unwrap();

@@ -1,8 +1,8 @@
 //! What the shipped drivers do to their controller, access by access.
 
 use std::fs;
-use std::path::Path;
 
+use crate::samples::sample;
 use hopscope_kernel::Sim;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file;
@@ -94,13 +94,10 @@ fn hexadecimal(text: &str) -> Option<u32> {
 
 #[test]
 fn the_accesses_of_linux_are_those_that_were_recorded() {
-    let Some(samples) = std::env::var_os("HOPSCOPE_SAMPLES") else {
-        println!("skipped: HOPSCOPE_SAMPLES names no folder with piix-drivers/");
-        return;
-    };
     let listed = listed("driver/linux-ata-piix");
     for direction in ["r", "w"] {
-        let path = Path::new(&samples).join(format!("piix-drivers/table_libata_x86_{direction}_seq_64k_scat.csv"));
+        let name = format!("piix-drivers/table_libata_x86_{direction}_seq_64k_scat.csv");
+        let Some(path) = sample(&name) else { return };
         let recorded = recorded(&fs::read_to_string(&path).expect("the recording can be read"));
         assert_eq!(listed.len(), recorded.len());
         for (step, (ours, theirs)) in listed.iter().zip(&recorded).enumerate() {

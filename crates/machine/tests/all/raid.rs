@@ -187,63 +187,6 @@ fn impossible_arrays_are_refused_where_they_are_written() {
 }
 
 #[test]
-fn every_number_of_a_controller_does_something() {
-    let mixed = "--rw=randrw --bs=24k --size=24m --iodepth=4 --norandommap --runtime=400ms --time_based";
-    let reads = "--rw=read --bs=40k --size=512m --iodepth=2 --runtime=200ms --time_based";
-    let writes = "--rw=write --bs=96k --size=512m --iodepth=2 --runtime=800ms --time_based";
-    let hits = "--rw=randread --bs=64k --size=6m --iodepth=4 --norandommap --runtime=400ms --time_based";
-    let deep = "--rw=randrw --bs=24k --size=24m --iodepth=24 --norandommap --runtime=400ms --time_based";
-    let busy = "--rw=randread --bs=4k --size=1g --iodepth=32 --norandommap --runtime=200ms --time_based";
-    let small = ["raid.write_back.limit=2 MiB", "raid.write_back.kept=0 B", "raid.write_back.together=1 MiB"];
-    let tables: [(&str, &[&str], &[&str]); 8] = [
-        (
-            MEGARAID,
-            &[],
-            &[
-                "raid.memory.rate=150 MB/s",
-                "raid.memory.burst=1 KiB",
-                "raid.firmware.description=256 B",
-                "raid.firmware.status=64 B",
-                "raid.firmware.page=2 KiB",
-                "raid.firmware.command=10 us",
-                "raid.firmware.drive_command=200 us",
-                "raid.firmware.line=50 us",
-                "raid.array.stripe=128 KiB",
-                "raid.write_back.when=limit reached",
-                "raid.write_back.kept=1 MiB",
-            ],
-        ),
-        (MEGARAID, &["raid.write_back.kept=0 B"], &["raid.write_back.together=64 KiB"]),
-        ("raid-acceleraid-64-66", &[], &["raid.read_ahead.size=64 KiB", "raid.read_ahead.streams=1 stream"]),
-        (MEGARAID, &[], &["raid.firmware.commands=1 command", "raid.firmware.drive_tags=1 command"]),
-        (MEGARAID, &[RAID_5, THROUGH], &["raid.array.parity=500 us", "raid.failure.drive=drive2"]),
-        (
-            MEGARAID,
-            &[RAID_5, THROUGH, "raid.failure.drive=drive2", "raid.failure.at=50 ms"],
-            &["raid.failure.at=150 ms", "raid.failure.noticed=20 ms"],
-        ),
-        ("raid-acceleraid-64-66", &[], &["raid.write_back.limit=1 MiB"]),
-        (MEGARAID, &small, &["raid.cache.size=4 MiB"]),
-    ];
-    for (index, (system, base, changes)) in tables.into_iter().enumerate() {
-        let jobs: &[&str] = match index {
-            1 => &[writes, mixed, busy],
-            2 => &[reads, mixed],
-            3 => &[busy],
-            5 => &[deep],
-            6 => &[writes],
-            7 => &[hits],
-            _ => &[mixed],
-        };
-        for change in changes {
-            let all: Vec<&str> = base.iter().copied().chain([*change]).collect();
-            let bites = jobs.iter().any(|job| rate(system, base, job) != rate(system, &all, job));
-            assert!(bites, "{change} changes nothing on {system} with {base:?}");
-        }
-    }
-}
-
-#[test]
 fn the_account_of_every_shipped_array_adds_up() {
     for system in [MEGARAID, "raid-megaraid-32-33", "raid-acceleraid-pci-x-100", "raid-5-megaraid-32-33"] {
         for (seed, options) in [

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::io::Cursor;
-use std::path::Path;
 
+use crate::samples::sample;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::import::disksim;
@@ -269,11 +269,10 @@ proptest! {
     }
 }
 
-/// The trace of a real drive, where it is at hand: it is not part of this repository.
 #[test]
 fn the_barracuda_answers_as_the_real_one_did() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/disksim/barracuda.trace");
-    let Ok(text) = fs::read_to_string(sample) else { return };
+    let Some(path) = sample("disksim/barracuda.trace") else { return };
+    let text = fs::read_to_string(path).expect("the trace can be read");
     let barracuda = machine(&Library::new(None).unwrap(), "barracuda-4lp-validation").expect("a shipped system");
     for seed in 1..=2 {
         let replayed = replay(&barracuda, trace(&text, None, None), &options(seed), Box::new(|_, _, _| {})).unwrap();
@@ -289,13 +288,15 @@ fn the_barracuda_answers_as_the_real_one_did() {
 /// A drive of another maker and another dialect, imported as it is.
 #[test]
 fn the_hp_c2490a_answers_as_the_real_one_did() {
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/disksim");
-    let Ok(text) = fs::read_to_string(samples.join("hp_c2490a.trace")) else { return };
+    let (Some(path), Some(specs)) = (sample("disksim/hp_c2490a.trace"), sample("disksim/hp_c2490a.diskspecs")) else {
+        return;
+    };
+    let text = fs::read_to_string(path).expect("the trace can be read");
     let folder = tempfile::tempdir().unwrap();
     let parts = folder.path().join("parts/disk");
     fs::create_dir_all(&parts).unwrap();
     let mut sources = Sources::default();
-    let import = disksim::import(&mut sources, &[samples.join("hp_c2490a.diskspecs")]).expect("a drive");
+    let import = disksim::import(&mut sources, &[specs]).expect("a drive");
     // Its bus is in the file beside it: 0.14841 ms a block.
     assert!(import.part.contains("{ value = \"3449902 B/s\", source = \"hp_c2490a.parv\" }"), "{}", import.part);
     fs::write(parts.join("hp.toml"), &import.part).unwrap();

@@ -1,8 +1,9 @@
-//! Hard disks on a SCSI bus, without a host: rates that follow from geometry, and what each number does.
+//! Hard disks on a SCSI bus, without a host: rates that follow from geometry, what is refused, and drives of DiskSim's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::samples::sample;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::explain;
 use hopscope_machine::import::disksim;
@@ -16,8 +17,6 @@ use hopscope_observe::account::Extent;
 const RANDOM: &str = "--rw=randread --bs=16k --iodepth=1 --runtime=2";
 const DEEP: &str = "--rw=randread --bs=16k --iodepth=16 --runtime=2";
 const IN_ORDER: &str = "--rw=read --bs=64k --iodepth=2 --runtime=1";
-/// With pauses, in which the head gets ahead.
-const ONE_BY_ONE: &str = "--rw=read --bs=4k --iodepth=1 --thinktime=300us --runtime=500ms";
 /// From when the write cache is full.
 const WRITES: &str = "--rw=write --bs=64k --iodepth=2 --ramp_time=100ms --runtime=1";
 const RANDOM_WRITES: &str = "--rw=randwrite --bs=16k --iodepth=1 --runtime=2";
@@ -76,57 +75,6 @@ fn a_random_pattern_leaves_a_twentieth_of_that() {
     let many = rate(ATLAS_10K, &[], "--rw=randread --bs=8k --iodepth=1 --runtime=10") * 1e6 / 8_192.0;
     // MSR-TR-2000-55 measured 105 a second on the 18 GB drive of the same family.
     between(95.0, 120.0, many, "Atlas 10K, 8 KiB at random, a second");
-}
-
-#[test]
-fn every_number_of_a_drive_does_something() {
-    let base = |options: &str| rate(ATLAS_10K, &[], options);
-    let all =
-        [RANDOM, DEEP, IN_ORDER, ONE_BY_ONE, WRITES, RANDOM_WRITES, MIXED].map(|options| (options, base(options)));
-    let changes = [
-        (RANDOM, "disk.rotation=9000rpm"),
-        (IN_ORDER, "disk.heads=7 heads"),
-        (RANDOM, "disk.sectors=9000000 sectors"),
-        (IN_ORDER, "disk.head_switch=1.5ms"),
-        (RANDOM_WRITES, "disk.write_settle=2ms"),
-        (RANDOM, "disk.layout.spare_group=600 tracks"),
-        (ONE_BY_ONE, "disk.interface.rate=5MB/s"),
-        (ONE_BY_ONE, "disk.interface.stays_connected=false"),
-        (DEEP, "disk.queue.depth=2 commands"),
-        (DEEP, "disk.queue.scheduling=fcfs"),
-        (MIXED, "disk.buffer.segments=1 segment"),
-        (ONE_BY_ONE, "disk.buffer.segment=8 sectors"),
-        (WRITES, "disk.buffer.burst=8 sectors"),
-        (ONE_BY_ONE, "disk.buffer.read_ahead=0 sectors"),
-        (ONE_BY_ONE, "disk.buffer.read_ahead_after_hit=false"),
-        (ONE_BY_ONE, "disk.buffer.read_ahead_to=track"),
-        (ONE_BY_ONE, "disk.buffer.read_ahead_after=reads in order"),
-        (RANDOM, "disk.read_settle=1ms"),
-        (RANDOM, "disk.buffer.high_water=100%"),
-        (ONE_BY_ONE, "disk.overhead.read_completion=100us"),
-        (WRITES, "disk.overhead.write_completion=9ms"),
-        (RANDOM_WRITES, "disk.buffer.write_segments=0 segments"),
-        (ONE_BY_ONE, "disk.overhead.read_hit_after_read=400us"),
-        (MIXED, "disk.overhead.read_hit_after_write=2ms"),
-        (RANDOM, "disk.overhead.read_miss_after_read=2ms"),
-        (MIXED, "disk.overhead.read_miss_after_write=20ms"),
-        (MIXED, "disk.overhead.write_hit_after_read=2ms"),
-        (WRITES, "disk.overhead.write_hit_after_write=9ms"),
-        (MIXED, "disk.overhead.write_miss_after_read=2ms"),
-        (RANDOM_WRITES, "disk.overhead.write_miss_after_write=30ms"),
-    ];
-    let idle: Vec<_> = changes
-        .into_iter()
-        .filter(|(options, change)| {
-            let (_, before) = all.iter().find(|(known, _)| known == options).unwrap();
-            *before == rate(ATLAS_10K, &[change], options)
-        })
-        .collect();
-    assert_eq!(idle, [], "these change nothing");
-    assert_ne!(rate(ATLAS_15K, &[], RANDOM), rate(ATLAS_15K, &["disk.seek.between=straight line"], RANDOM));
-    // Which head a cylinder begins with shows where a head takes longer than a cylinder.
-    let slow = "disk.head_switch=2.1ms";
-    assert_ne!(rate(ATLAS_10K, &[slow], IN_ORDER), rate(ATLAS_10K, &[slow, "disk.layout.heads=forward"], IN_ORDER));
 }
 
 #[test]
@@ -284,11 +232,8 @@ fn a_wrong_file_is_refused_where_it_is_wrong() {
 
 #[test]
 fn the_shipped_barracuda_is_that_of_the_files_but_for_bus_and_queue() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples/disksim");
-    if !folder.is_dir() {
-        return;
-    }
-    let import = imported(&[folder.join("barracuda.diskspecs")]).unwrap_or_else(|(problem, _)| panic!("{problem:?}"));
+    let Some(specs) = sample("disksim/barracuda.diskspecs") else { return };
+    let import = imported(&[specs]).unwrap_or_else(|(problem, _)| panic!("{problem:?}"));
     let library = Library::new(None).unwrap();
     let mut sources = Sources::default();
     let mut numbers = |text: String| {

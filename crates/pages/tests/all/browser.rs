@@ -1,5 +1,5 @@
-//! Pages in a browser: the data are what the report says, zooming works, nothing is loaded. Skipped where there is no
-//! Chromium: `HOPSCOPE_CHROMIUM` names one, or it is on the path.
+//! Pages in a browser: the data are what the report says, zooming works, nothing is loaded. Skipped, and said to
+//! be, where there is no Chromium: `HOPSCOPE_CHROMIUM` names one, or it is on the path.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::fixture::{Run, report, study_page};
 use crate::reading::data;
+use crate::skipped::skipped;
 use serde_json::Value;
 
 const NAMED_BY: &str = "HOPSCOPE_CHROMIUM";
@@ -27,7 +28,7 @@ fn chromium() -> Option<PathBuf> {
 /// The page as the browser has it after its script ran, or nothing where there is no browser.
 fn in_browser(html: &str) -> Option<String> {
     let Some(chromium) = chromium() else {
-        println!("skipped: no Chromium here; {NAMED_BY} can name one");
+        skipped(&format!("no Chromium; install one, or name it in {NAMED_BY}"));
         return None;
     };
     let folder = tempfile::tempdir().unwrap();

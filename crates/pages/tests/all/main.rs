@@ -4,3 +4,5 @@ mod browser;
 mod fixture;
 mod pages;
 mod reading;
+#[path = "../../../machine/tests/all/skipped.rs"]
+mod skipped;

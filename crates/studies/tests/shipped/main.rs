@@ -3,6 +3,9 @@
 mod data;
 mod gaps;
 mod layout;
+mod licences;
 mod picture;
 mod published;
 mod report;
+#[path = "../../../machine/tests/all/skipped.rs"]
+mod skipped;
