@@ -205,8 +205,9 @@ fn what_limits_is_what_helps_when_it_is_made_faster() {
 #[test]
 fn a_run_that_ends_before_anything_in_it_does_is_refused_with_what_to_do() {
     let library = Library::new(None).expect("the shipped files can be read");
-    let mut drawn = random_machines::of(&library, "piix4e-one-disk", &["--rw=read", "--bs=64k"]);
-    drawn.jobs[0].runtime = Some(Time::ns(1));
+    let mut drawn = random_machines::of(&library, "nvme-desktop", &["--rw=randread", "--bs=4k"]);
+    // In the middle of the first read of the flash.
+    (drawn.jobs[0].ramp_time, drawn.jobs[0].runtime) = (Time::us(20), Some(Time::ns(100)));
     let explained = explain(&drawn.blueprint, &drawn.jobs, Options { cut: true, ..Options::default() }, EXTENT, None);
     match explained.map(drop) {
         Err(Failure::Input(problems)) => {

@@ -57,7 +57,7 @@ impl Drawn {
 
     /// Whether this is one of so many inputs for which hops and numbers are tried.
     pub fn is_tried(&self) -> bool {
-        const TRIED: u64 = 32;
+        const TRIED: u64 = 64;
         self.drawn(9).is_multiple_of(TRIED)
     }
 

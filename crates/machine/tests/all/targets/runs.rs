@@ -22,8 +22,8 @@ const SPAN: Time = Time::ms(20);
 /// Records of a run, about: what follows is at most as long.
 const RECORDS: usize = 8_000;
 /// The same of a run that is tried with every hop and number changed, and of one with every number.
-const EVENTS_TO_TRY: u64 = 1_500;
-const EVENTS_TO_MOVE: u64 = 400;
+const EVENTS_TO_TRY: u64 = 300;
+const EVENTS_TO_MOVE: u64 = 150;
 const HOPS_TO_TRY: usize = 24;
 
 /// Stops a run that has made so many records.
