@@ -6,7 +6,7 @@ use hopscope_kernel::Time;
 use hopscope_machine::diagnosis::diagnose;
 use hopscope_machine::explain::{EXTENT, Explained, explain};
 use hopscope_machine::library::Library;
-use hopscope_machine::run::{Failure, Options};
+use hopscope_machine::run::Options;
 use hopscope_machine::trials::Setting;
 use hopscope_observe::account::{Account, Entry, Extent, Use};
 
@@ -200,19 +200,4 @@ fn what_limits_is_what_helps_when_it_is_made_faster() {
     assert_eq!(leading(&found), "cable", "{found:?}");
     assert!(found.remedies[0].change.starts_with("--set cable.ultra_dma.rows[2].word="), "{:?}", found.remedies);
     assert_eq!(found.next.map(|next| next.0).as_deref(), Some("pci"));
-}
-
-#[test]
-fn a_run_that_ends_before_anything_in_it_does_is_refused_with_what_to_do() {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let mut drawn = random_machines::of(&library, "nvme-desktop", &["--rw=randread", "--bs=4k"]);
-    // In the middle of the first read of the flash.
-    (drawn.jobs[0].ramp_time, drawn.jobs[0].runtime) = (Time::us(20), Some(Time::ns(100)));
-    let explained = explain(&drawn.blueprint, &drawn.jobs, Options { cut: true, ..Options::default() }, EXTENT, None);
-    match explained.map(drop) {
-        Err(Failure::Input(problems)) => {
-            assert!(problems.to_string().contains("too short for an account"), "{problems}")
-        }
-        other => panic!("{other:?}"),
-    }
 }
