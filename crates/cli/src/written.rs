@@ -35,7 +35,7 @@ impl Inputs {
             Ok(data) if !data.is_file() => return cannot("it is not a file"),
             Ok(_) | Err(_) => {}
         }
-        match fs::canonicalize(path) {
+        match whole(path) {
             Ok(whole) if self.0.iter().any(|input| whole.starts_with(input)) => {
                 cannot("it is an input of this command; name another file")
             }
@@ -44,17 +44,28 @@ impl Inputs {
     }
 }
 
+/// A path by the one name that everything has; the file itself need not be there yet.
+fn whole(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path).or_else(|_| {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+        Ok(fs::canonicalize(folder_of(path))?.join(name))
+    })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a file. What was there is replaced, unless it is an input.
 pub fn file(path: &Path, text: &str, inputs: &Inputs) -> Result<(), String> {
     inputs.refuses(path)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = || -> io::Result<()> {
         let mut builder = Builder::new();
         builder.prefix(".hopscope-");
         if let Some(permissions) = permissions_of(path) {
             builder.permissions(permissions);
         }
-        let mut beside = builder.tempfile_in(folder)?;
+        let mut beside = builder.tempfile_in(folder_of(path))?;
         beside.write_all(text.as_bytes())?;
         beside.persist(path)?;
         Ok(())
