@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
-use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Unknown, Value};
+use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, SpecError, Unknown, Value};
 use hopscope_parts::protocols::storage::Storage;
 
 use crate::hops;
@@ -192,6 +192,7 @@ impl Blueprint {
         let mut sockets: BTreeMap<(String, String), Socket> = BTreeMap::new();
         let mut volumes = BTreeMap::new();
         let mut at_last = Vec::new();
+        let mut over = Vec::new();
         for part in &self.parts {
             let plugs: Vec<Socket> = part.plugs.iter().filter_map(|plug| sockets.get(plug).cloned()).collect();
             if plugs.len() < part.kind.plugs.len() {
@@ -209,20 +210,22 @@ impl Blueprint {
                     }
                     volumes.extend(built.volumes);
                     at_last.extend(built.volumes_at_last);
+                    over.extend(built.over.map(|(above, make)| (above, part, make)));
                     let owned = |(name, socket)| ((part.name.clone(), name), socket);
                     sockets.extend(built.sockets.into_iter().map(owned));
                 }
-                Err(mut error) => {
-                    // What is wrong with a wire is written where the wire is.
-                    if let Some(wire) = part.wires.iter().find(|wire| wire.key == error.key) {
-                        error.place = wire.place;
-                    }
-                    problems.0.push(error.into());
-                }
+                Err(error) => problems.0.push(at_the_wire(part, error).into()),
             }
         }
         for known_now in at_last {
             volumes.extend(known_now());
+        }
+        over.sort_by_key(|(above, ..)| *above);
+        for (_, part, make) in over {
+            match make(std::mem::take(&mut volumes).into_iter().collect()) {
+                Ok(made) => volumes.extend(made),
+                Err(error) => problems.0.push(at_the_wire(part, error).into()),
+            }
         }
         let trained = sockets.iter().filter_map(|((part, _), socket)| match socket {
             Socket::PcieDevice(link) => Some((part.clone(), link.training()?)),
@@ -324,6 +327,14 @@ pub fn numbers_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
 pub fn choices_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
     let choices = parameters.entries.iter().filter(|(_, entry)| matches!(entry.value, Value::Text(_)));
     choices.map(|(key, entry)| (key.clone(), entry)).collect()
+}
+
+/// What is wrong with a wire is written where the wire is.
+fn at_the_wire(part: &Part, mut error: SpecError) -> SpecError {
+    if let Some(wire) = part.wires.iter().find(|wire| wire.key == error.key) {
+        error.place = wire.place;
+    }
+    error
 }
 
 fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {

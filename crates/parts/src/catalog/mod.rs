@@ -36,6 +36,20 @@ pub struct Context<'a> {
 /// Devices that a job can name.
 pub type Volumes = Vec<(String, Rc<dyn Storage>)>;
 
+/// Software between the devices and the jobs, from the devices up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Above {
+    /// Makes one device of several.
+    Volume,
+    /// The operating system: every request of a job passes it.
+    System,
+    /// Another machine asks for what a device of this one has.
+    Server,
+}
+
+/// What a part makes of the devices below it, by the names that they have. Errors are those of the part's wiring.
+pub type Over = Box<dyn FnOnce(Volumes) -> Result<Volumes, SpecError>>;
+
 /// What a part brings.
 #[derive(Default)]
 pub struct Built {
@@ -45,6 +59,8 @@ pub struct Built {
     pub volumes: Volumes,
     /// Such devices that are known only when every part has been built; asked then.
     pub volumes_at_last: Option<Box<dyn FnOnce() -> Volumes>>,
+    /// What it makes of the devices of the machine, once all are known: lowest first, else in the order of the file.
+    pub over: Option<(Above, Over)>,
 }
 
 /// A kind of part.
