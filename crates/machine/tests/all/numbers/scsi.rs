@@ -24,10 +24,10 @@ const BUS: &[Bite] = &[
     time(FOUR, SINGLE, &[], "scsi.status=20 us", (1.158, 1.248)),
     time(FOUR, SINGLE, &[], "scsi.message_in=20 us", (1.158, 1.248)),
     time(FOUR, RANDOM, &[], "scsi.reselection=3 ms", (1.011, 1.0166)),
-    time(FOUR, HITS, &[], "scsi.rate=40 MB/s", (1.75, 2.35)),
+    time(FOUR, HITS, &["bridge.boundary=4 KiB"], "scsi.rate=40 MB/s", (1.75, 2.35)),
     time(FOUR, SINGLE, &[], "scsi.round_trip=100 us", (6.1, 15.25)),
     // The drive with the lowest id waits for all others.
-    time(FOUR, FOUR_HITS, &[], "scsi.order=ids", (1.69, 2.198)),
+    time(FOUR, FOUR_HITS, &[], "scsi.order=ids", (2.99, 3.99)),
     // One byte a round trip of 2 us instead of two.
     time(
         FOUR,
@@ -39,7 +39,7 @@ const BUS: &[Bite] = &[
 ];
 
 const ADAPTER_AND_DRIVER: &[Bite] = &[
-    time(FOUR, HITS, &[], "adapter.channel.rate=40 MB/s", (1.75, 2.35)),
+    time(FOUR, HITS, &["bridge.boundary=4 KiB"], "adapter.channel.rate=40 MB/s", (1.75, 2.35)),
     // 32,768 transfers of 2 bytes, one a round trip of 2 us.
     time(
         FOUR,
@@ -50,28 +50,46 @@ const ADAPTER_AND_DRIVER: &[Bite] = &[
     ),
     rate(FOUR, RANDOM, &[], "adapter.channel.tags=1 tag", (0.578, 0.694)),
     rate(FOUR, RANDOM, &[], "adapter.contexts=1 command", (0.578, 0.694)),
-    time(FOUR, FOUR_DRIVES, &[], "adapter.channel.piece=64 B", (1.0649, 1.099)),
+    time(FOUR, FOUR_DRIVES, &[], "adapter.channel.piece=64 B", (0.967, 0.978)),
     time(FOUR, FOUR_DRIVES, &["adapter.channel.piece=256 B"], "adapter.channel.fifo=256 B", (1.281, 1.45)),
-    time(FOUR, HITS, &["adapter.channel.piece=256 B"], "adapter.channel.fifo=256 B", (1.511, 1.858)),
+    time(
+        FOUR,
+        HITS,
+        &["bridge.boundary=4 KiB", "adapter.channel.piece=256 B"],
+        "adapter.channel.fifo=256 B",
+        (1.511, 1.858),
+    ),
     time(FOUR, SINGLE, &[], "adapter.sequencer.command=50 us", (1.38, 1.623)),
     time(FOUR, SINGLE, &[], "adapter.sequencer.transfer=50 us", (1.404, 1.666)),
     time(FOUR, SINGLE, &[], "adapter.sequencer.completion=50 us", (1.404, 1.666)),
-    time(FOUR, SINGLE, &[], "adapter.sequencer.control_block=4 KiB", (1.273, 1.437)),
-    time(FOUR, SINGLE, &[], "adapter.sequencer.list=4 KiB", (1.269, 1.431)),
-    time(FOUR, FOUR_DRIVES, &["pci.speed=slowest card"], "adapter.pci.clock=16 MHz", (1.516, 1.868)),
-    time(FOUR, FOUR_DRIVES, &["pci.width=8 B", "pci.clock=16 MHz"], "adapter.pci.width=4 B", (1.519, 1.874)),
-    time(FOUR, HITS, &["pci.clock=16 MHz"], "adapter.pci.burst=64 B", (1.195, 1.308)),
-    time(FOUR, HITS, &[], "adapter.pci.gap=200 clocks", (2.6, 4.35)),
-    time(FOUR, WRITE_4K, &[], "adapter.pci.read=memory read", (1.096, 1.148)),
-    time(FOUR, WRITE_4K, &[], "adapter.pci.retry_idle=200 clocks", (1.392, 1.644)),
-    time(FOUR, SINGLE, &[], "adapter.pci.register=2000 clocks", (2.05, 3.0)),
-    time(FOUR, SINGLE, &[], "host.interrupt=60 us", (1.486, 1.813)),
-    rate(FOUR, RANDOM, &[], "driver.queue_depth=1 command", (0.578, 0.694)),
-    time(FOUR, LONG, &[], "driver.transfer_max=512 B", (1.506, 1.85)),
+    time(FOUR, SINGLE, &["bridge.boundary=4 KiB"], "adapter.sequencer.control_block=4 KiB", (1.273, 1.437)),
+    time(FOUR, SINGLE, &["bridge.boundary=4 KiB"], "adapter.sequencer.list=4 KiB", (1.269, 1.431)),
     time(
         FOUR,
         FOUR_DRIVES,
-        &["adapter.sequencer.list=8 B", "pci.clock=12 MHz"],
+        &["bridge.boundary=4 KiB", "pci.speed=slowest card"],
+        "adapter.pci.clock=16 MHz",
+        (1.516, 1.868),
+    ),
+    time(
+        FOUR,
+        FOUR_DRIVES,
+        &["bridge.boundary=4 KiB", "pci.width=8 B", "pci.clock=16 MHz"],
+        "adapter.pci.width=4 B",
+        (1.519, 1.874),
+    ),
+    time(FOUR, HITS, &["bridge.boundary=4 KiB", "pci.clock=16 MHz"], "adapter.pci.burst=64 B", (1.195, 1.308)),
+    time(FOUR, HITS, &["bridge.boundary=4 KiB"], "adapter.pci.gap=200 clocks", (2.6, 4.35)),
+    time(FOUR, WRITE_4K, &["bridge.boundary=4 KiB"], "adapter.pci.read=memory read", (1.096, 1.148)),
+    time(FOUR, WRITE_4K, &["bridge.boundary=4 KiB"], "adapter.pci.retry_idle=200 clocks", (1.392, 1.644)),
+    time(FOUR, SINGLE, &[], "adapter.pci.register=2000 clocks", (2.05, 3.0)),
+    time(FOUR, SINGLE, &[], "host.interrupt=60 us", (1.486, 1.813)),
+    rate(FOUR, RANDOM, &[], "driver.queue_depth=1 command", (0.578, 0.694)),
+    time(FOUR, LONG, &["bridge.boundary=4 KiB"], "driver.transfer_max=512 B", (1.116, 1.174)),
+    time(
+        FOUR,
+        FOUR_DRIVES,
+        &["bridge.boundary=4 KiB", "adapter.sequencer.list=8 B", "pci.clock=12 MHz"],
         "driver.contiguous=64 KiB",
         (0.9837, 0.9892),
     ),
@@ -86,9 +104,15 @@ const ADAPTER_AND_DRIVER: &[Bite] = &[
     time(ALONE, SINGLE, &["scsi.round_trip=2 us"], "initiator.channel.offset=1 transfer", (6.2, 15.55)),
     time(ALONE, RANDOM, &[], "initiator.channel.tags=1 tag", (1.254, 1.406)),
     // Ids 8 to 15 stand behind 0: a drive whose turn it is no longer waits for new commands.
-    time(FOUR, FOUR_HITS, &["scsi.order=ids"], "adapter.channel.id=id8", (0.433, 0.574)),
+    time(FOUR, FOUR_HITS, &["scsi.order=ids"], "adapter.channel.id=id8", (0.218, 0.418)),
     // A segment that settles goes as slowly as its slowest card.
-    time(FOUR, FOUR_DRIVES, &[], "pci.speed=slowest card; adapter.pci.clock=16 MHz", (1.516, 1.868)),
+    time(
+        FOUR,
+        FOUR_DRIVES,
+        &["bridge.boundary=4 KiB"],
+        "pci.speed=slowest card; adapter.pci.clock=16 MHz",
+        (1.516, 1.868),
+    ),
 ];
 
 #[test]
