@@ -304,13 +304,15 @@ impl Blueprint {
     fn known_entry_mut(&mut self, path: &str) -> Option<&mut Entry> {
         let (part, key) = path.split_once('.')?;
         let part = self.parts.iter_mut().find(|known| known.name == part)?;
-        let entries = &mut Arc::make_mut(&mut part.parameters).entries;
+        let entries = Arc::make_mut(&mut Arc::make_mut(&mut part.parameters).entries);
         let Some((table, rest)) = key.split_once('[') else {
             return entries.get_mut(key).filter(|entry| !matches!(entry.value, Value::Rows(_)));
         };
         let (index, column) = rest.split_once("].")?;
         match &mut entries.get_mut(table)?.value {
-            Value::Rows(rows) => rows.get_mut(index.parse::<usize>().ok()?)?.entries.get_mut(column),
+            Value::Rows(rows) => {
+                Arc::make_mut(&mut rows.get_mut(index.parse::<usize>().ok()?)?.entries).get_mut(column)
+            }
             _ => None,
         }
     }
@@ -348,7 +350,7 @@ fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
 
 fn collect<'a>(prefix: &str, parameters: &'a Parameters, numbers: &mut Vec<(String, &'a Entry)>) {
     let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}.") };
-    for (key, entry) in &parameters.entries {
+    for (key, entry) in parameters.entries.iter() {
         match &entry.value {
             Value::Text(_) => {}
             Value::Rows(rows) => {
@@ -379,9 +381,9 @@ pub(crate) fn read_part(
     let kind = kind_of(&read.model, file)?;
     let mut parameters = read.parameters;
     let mut problems = Problems::default();
-    for (key, entry) in &declaration.overrides.entries {
+    for (key, entry) in declaration.overrides.entries.iter() {
         if parameters.entries.contains_key(key) {
-            parameters.entries.insert(key.clone(), entry.clone());
+            Arc::make_mut(&mut parameters.entries).insert(key.clone(), entry.clone());
         } else {
             let known: Vec<&str> = parameters.entries.keys().map(String::as_str).collect();
             let problem = Problem::at(entry.place, format!("`{uses}` has no `{key}`"));

@@ -1,6 +1,7 @@
 //! Tables of numbers in TOML, each with its unit and its basis: what part files and system files share.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
 use toml::Spanned;
@@ -167,7 +168,7 @@ impl TableReader {
                 }
                 _ => {
                     if let Some(entry) = self.entry(&key, value, basis, at) {
-                        out.entries.insert(key, entry);
+                        Arc::make_mut(&mut out.entries).insert(key, entry);
                     }
                 }
             }

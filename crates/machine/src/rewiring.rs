@@ -110,7 +110,7 @@ impl Blueprint {
         let Some(new) = self.parts.iter_mut().find(|part| part.name == name) else { return Ok(()) };
         for (key, entry) in old.parameters.entries.iter().filter(|(key, entry)| is_said(key, &entry.written)) {
             if new.parameters.entries.contains_key(key) {
-                Arc::make_mut(&mut new.parameters).entries.insert(key.clone(), entry.clone());
+                Arc::make_mut(&mut Arc::make_mut(&mut new.parameters).entries).insert(key.clone(), entry.clone());
             }
         }
         Ok(())

@@ -155,8 +155,8 @@ pub struct Entry {
 /// All numbers of one part, by dotted key (`seek.full_stroke`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
-    /// The numbers.
-    pub entries: BTreeMap<String, Entry>,
+    /// The numbers. Copies share them until one is changed.
+    pub entries: Arc<BTreeMap<String, Entry>>,
     /// Where the part (or the row) was written, for errors about what is missing.
     pub place: Place,
     /// What a `Spec` has pulled so far.
@@ -334,7 +334,7 @@ impl Parameters {
     }
 
     fn unknown_in(&self, row: &str, pulled: &BTreeSet<String>, unknown: &mut Vec<Unknown>) {
-        for (key, entry) in &self.entries {
+        for (key, entry) in self.entries.iter() {
             let path = format!("{row}{key}");
             if !pulled.contains(&path) {
                 unknown.push(Unknown { known: names_beside(&path, pulled), path, place: entry.place });

@@ -64,7 +64,7 @@ impl Blueprint {
     /// Gives a part the number that it lacks, or that is of another kind than it has to be; whether it did.
     fn fill_in(&mut self, name: &str, path: &str, known: &Parameters) -> bool {
         let Some(part) = self.parts.iter_mut().find(|part| part.name == name) else { return false };
-        let entries = &mut Arc::make_mut(&mut part.parameters).entries;
+        let entries = Arc::make_mut(&mut Arc::make_mut(&mut part.parameters).entries);
         let (entries, key, right) = match path.split_once('[') {
             None => (entries, path, known.entries.get(path)),
             Some((table, rest)) => {
@@ -77,7 +77,7 @@ impl Blueprint {
                     Value::Rows(rows) => rows.first()?.entries.get(column),
                     _ => None,
                 });
-                (&mut row.entries, column, right)
+                (Arc::make_mut(&mut row.entries), column, right)
             }
         };
         let Some(right) = right else { return false };
