@@ -17,6 +17,7 @@ mod robustness;
 pub mod schema;
 pub mod shelf;
 mod study_file;
+pub mod win2000;
 
 use hopscope_machine::library::Library;
 use hopscope_machine::run::Failure;
@@ -78,4 +79,5 @@ pub static STUDIES: &[Study] = &[
     Study { id: "pcie-bench", reproduce: pcie_bench::reproduce, pictures: pcie_bench::pictures, fit: pcie_bench::fit },
     Study { id: "myrinet", reproduce: myrinet::reproduce, pictures: myrinet::pictures, fit: myrinet::fit },
     Study { id: "raid-pci", reproduce: raid_pci::reproduce, pictures: raid_pci::pictures, fit: raid_pci::fit },
+    Study { id: "win2000", reproduce: win2000::reproduce, pictures: win2000::pictures, fit: win2000::fit },
 ];

@@ -30,6 +30,7 @@ pub(super) struct Row {
     basis: String,
     /// As `study.toml` calls it.
     machine: String,
+    /// Directions as fio calls them; of two, the mean.
     rw: String,
     /// Sizes of a request that are tried; the best counts.
     sizes_kb: String,
@@ -77,25 +78,33 @@ impl Row {
             "processor time a request" => |got| got.processor_us,
             _ => |got| got.mb_per_s,
         };
-        let mut best = Mean { value: 0.0, half_width: 0.0 };
-        for size in self.sizes_kb.split(' ') {
-            let size_kb = size.parse().unwrap_or_else(|_| panic!("studies/{ID}: {size} is no size of a request"));
-            let (depth, direct) = (self.deep(), !self.config.ends_with(" buffered"));
-            let ask = Ask { rw: &self.rw, size_kb, depth, direct, devices: &[], span_ms: None };
-            let mean = bench::measure(setup, &self.machine, &ask, of)?;
-            if mean.value > best.value {
-                best = mean;
-            }
-        }
-        let Mean { value, half_width } = best;
+        let directions: Result<Vec<Mean>, Failure> = self.rw.split(' ').map(|rw| self.best(setup, rw, of)).collect();
+        let directions = directions?;
+        let mean = |of: fn(&Mean) -> f64| directions.iter().map(of).sum::<f64>() / directions.len() as f64;
+        let (value, half_width) = (mean(|mean| mean.value), mean(|mean| mean.half_width));
         Ok(match self.metric.as_str() {
             "IO per revolution" => {
                 let turn = revolution_s(setup, &self.machine);
                 Mean { value: value * turn, half_width: half_width * turn }
             }
             "service time" => Mean { value: 1e3 / value, half_width: 1e3 * half_width / (value * value) },
-            _ => best,
+            _ => Mean { value, half_width },
         })
+    }
+
+    /// The best of all sizes, one way.
+    fn best(&self, setup: &Setup, rw: &str, of: fn(&Got) -> f64) -> Result<Mean, Failure> {
+        let mut best = Mean { value: 0.0, half_width: 0.0 };
+        for size in self.sizes_kb.split(' ') {
+            let size_kb = size.parse().unwrap_or_else(|_| panic!("studies/{ID}: {size} is no size of a request"));
+            let (depth, direct) = (self.deep(), !self.config.ends_with(" buffered"));
+            let ask = Ask { rw, size_kb, depth, direct, devices: &[], span_ms: None };
+            let mean = bench::measure(setup, &self.machine, &ask, of)?;
+            if mean.value > best.value {
+                best = mean;
+            }
+        }
+        Ok(best)
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Files with reports, with colons between them.
 const NAMED_BY: &str = "HOPSCOPE_REPORT";
 /// The studies, and how many cells their first table has.
-const CELLS: &[(&str, usize)] = &[("piix4e", 108), ("pcie-bench", 240), ("myrinet", 34), ("raid-pci", 35)];
+const CELLS: &[(&str, usize)] = &[("piix4e", 108), ("pcie-bench", 240), ("myrinet", 34), ("raid-pci", 35), ("win2000", 19)];
 /// The one that takes a second. Nobody has to bring its report.
 const BRIEF: &str = "myrinet";
 
@@ -62,8 +62,12 @@ fn agrees_with_itself(report: &Value) {
     for table in list(report, "tables") {
         for cell in list(table, "cells") {
             assert!(keys.insert(format!("{} {}", table["id"], cell["key"])), "{} occurs twice", cell["key"]);
-            let error = number(&cell["simulated"]) / number(&cell["published"]) - 1.0;
-            assert!(close(error, number(&cell["error"])), "{cell}");
+            if cell["published"].is_null() {
+                assert!(cell["error"].is_null() && table["id"] != list(report, "tables")[0]["id"], "{cell}");
+            } else {
+                let error = number(&cell["simulated"]) / number(&cell["published"]) - 1.0;
+                assert!(close(error, number(&cell["error"])), "{cell}");
+            }
             let standing = cell["forecast"]["stands"] == true && cell["forecast"]["in_time"] == true;
             assert!(cell["basis"] != "predicted" || standing, "nothing is predicted without a forecast: {cell}");
             assert!(["input", "fitted", "seen", "predicted"].contains(&cell["basis"].as_str().unwrap()), "{cell}");
