@@ -111,6 +111,7 @@ pub static KINDS: &[&Kind] = &[
     &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
     &raid::RAID_CONTROLLER,
+    &raid::ATA_RAID_CONTROLLER,
     &raid::IDE_LOAD,
     &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,

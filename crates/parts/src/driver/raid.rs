@@ -19,7 +19,7 @@ use super::requests::Requests;
 use crate::bus::pci::slot::Slot;
 use crate::cpu::Processor;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::block_card::{BlockCard, Command};
+use crate::protocols::block_card::{BlockCard, Command, Device};
 use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
@@ -101,7 +101,13 @@ struct Driver {
     under_way: Requests,
 }
 
-/// Starts the driver; returns the card's device by the card's name.
+/// A device of the card, as jobs see it.
+struct Volume {
+    driver: Rc<Driver>,
+    device: Device,
+}
+
+/// Starts the driver; returns the card's devices by their names.
 pub fn install(
     sim: &Sim,
     name: &str,
@@ -129,18 +135,22 @@ pub fn install(
     let (submitting, handling) = (driver.clone(), driver.clone());
     sim.process(&format!("{name}.submission"), async move { submitting.run().await });
     sim.process(&format!("{name}.handler"), async move { handling.run_handler().await });
-    vec![(driver.card.name().to_string(), driver)]
+    let devices = driver.card.devices().into_iter();
+    let volume = |device: Device| (device.name.clone(), Rc::new(Volume { driver: driver.clone(), device }) as _);
+    devices.map(volume).collect()
 }
 
-impl Storage for Driver {
+impl Storage for Volume {
     fn submit(&self, request: Request) {
-        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
+        let offset_bytes = self.device.first_byte + request.offset_bytes;
+        let (request, since) = (Request { offset_bytes, ..request }, self.driver.sim.now());
+        if self.driver.requests.try_put(Waiting { request, since }).is_err() {
             unreachable!("jobs keep fewer requests in flight than the driver takes");
         }
     }
 
     fn size_bytes(&self) -> u64 {
-        self.card.size_bytes()
+        self.device.bytes
     }
 
     fn block_bytes(&self) -> u32 {
@@ -148,11 +158,11 @@ impl Storage for Driver {
     }
 
     fn processor(&self) -> Option<Rc<Processor>> {
-        Some(self.processor.clone())
+        Some(self.driver.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {
-        self.spec.time_above
+        self.driver.spec.time_above
     }
 }
 
