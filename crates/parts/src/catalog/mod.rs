@@ -10,6 +10,7 @@ mod scsi;
 mod scsi_disk;
 mod sockets;
 mod solid_state;
+mod volume;
 
 use std::rc::Rc;
 
@@ -116,6 +117,7 @@ pub static KINDS: &[&Kind] = &[
     &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
+    &volume::STRIPED_VOLUME,
 ];
 
 /// The ports of a root complex or of a switch.

@@ -27,8 +27,6 @@ static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driv
 static NO_COMMAND_FREE: Label = Label::reason("no command free");
 static CARD_AT_WORK: Label = Label::reason("card at work");
 
-/// Requests of all jobs that the driver holds.
-const REQUESTS_MAX: usize = 4_096;
 const COMMANDS_MAX: u64 = 256;
 const BLOCK_BYTES: u32 = 512;
 /// Memory of the buffers, and of the descriptions: so much for each command.
@@ -125,7 +123,7 @@ pub fn install(
         lane: sim.lane(name, None),
         processor: processor.clone(),
         slot: card.slot().clone(),
-        requests: Queue::new(sim, REQUESTS_MAX),
+        requests: Queue::new(sim, usize::MAX),
         commands,
         owners: RefCell::new(vec![0; count as usize]),
         under_way: Requests::new(sim),
@@ -145,7 +143,7 @@ impl Storage for Volume {
         let offset_bytes = self.device.first_byte + request.offset_bytes;
         let (request, since) = (Request { offset_bytes, ..request }, self.driver.sim.now());
         if self.driver.requests.try_put(Waiting { request, since }).is_err() {
-            unreachable!("jobs keep fewer requests in flight than the driver takes");
+            unreachable!("the queue takes any number of requests");
         }
     }
 
