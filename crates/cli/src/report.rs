@@ -62,6 +62,10 @@ pub fn explained(
             out += &latency.as_ref().map_or(String::new(), bars);
         }
     }
+    if let Some(price) = blueprint.price() {
+        let words = price.words(explained.throughput(), explained.iops());
+        out.extend(words.iter().map(|line| wrapped(line, "")));
+    }
     out.extend(texts.said.iter().map(|line| wrapped(line, "")));
     if let Some(compared) = texts.compared {
         out += &beside::rest(compared);

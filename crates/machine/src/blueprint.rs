@@ -16,6 +16,7 @@ use crate::hops;
 use crate::library::Library;
 use crate::nearest::did_you_mean;
 use crate::part_file;
+use crate::price::Price;
 use crate::problem::{Problem, Problems, Sources};
 use crate::quantity;
 use crate::system_file::{self, PartDeclaration, Plug};
@@ -34,6 +35,8 @@ pub struct Blueprint {
     pub default_target: String,
     /// In an order in which they can be built.
     pub(crate) parts: Vec<Part>,
+    /// What the computer costs into which parts with prices of their own are plugged.
+    pub(crate) computer: Option<Price>,
     /// Hops that work faster or slower than their data say, by name.
     paces: Vec<(String, Pace)>,
 }
@@ -49,6 +52,8 @@ pub struct Part {
     pub title: String,
     /// Its numbers; of machines that differ in a few, most are kept once.
     pub parameters: Arc<Parameters>,
+    /// What it costs.
+    pub price: Option<Price>,
     pub(crate) kind: &'static Kind,
     /// The wires, as they are written.
     pub(crate) wires: Vec<Plug>,
@@ -110,6 +115,7 @@ impl Blueprint {
             study: system.study,
             default_target: String::new(),
             parts,
+            computer: system.price,
             paces: Vec::new(),
         };
         let machine = blueprint.build(Sim::new(), 0, &mut problems);
@@ -390,10 +396,10 @@ pub(crate) fn read_part(
             problems.0.push(problem.help(format!("{} (it has {})", did_you_mean(key, &known), known.join(", "))));
         }
     }
-    let (name, uses, title) = (declaration.name.clone(), uses.clone(), read.title);
+    let (name, uses, title, price) = (declaration.name.clone(), uses.clone(), read.title, read.price);
     let parameters = Arc::new(parameters);
     let (wires, place) = (declaration.plugs.clone(), declaration.place);
-    problems.unless_empty(Part { name, uses, title, parameters, kind, wires, place, plugs: Vec::new() })
+    problems.unless_empty(Part { name, uses, title, parameters, price, kind, wires, place, plugs: Vec::new() })
 }
 
 /// The machine has grown beyond what a run can tell apart, with this part.

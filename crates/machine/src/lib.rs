@@ -22,6 +22,7 @@ pub mod measured;
 pub mod nearest;
 mod parameter_table;
 pub mod part_file;
+pub mod price;
 pub mod problem;
 pub mod quantity;
 pub mod replay;

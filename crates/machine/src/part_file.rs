@@ -4,6 +4,7 @@ use hopscope_parts::parameters::Parameters;
 
 use crate::data_sheet::{self, DataSheet};
 use crate::parameter_table::{TableReader, document};
+use crate::price::{self, Price};
 use crate::problem::{Problems, Sources, place};
 
 /// A device as its file describes it.
@@ -15,6 +16,8 @@ pub struct PartFile {
     pub title: String,
     /// Its numbers.
     pub parameters: Parameters,
+    /// What it costs; no model reads it.
+    pub price: Option<Price>,
     /// What its data sheet promises; no model reads it.
     pub data_sheet: Option<DataSheet>,
 }
@@ -26,8 +29,9 @@ pub fn read(sources: &Sources, file: u32) -> Result<PartFile, Problems> {
     let start = place(file, 0..0);
     let (model, _) = reader.required_text(root.get_ref(), "model", start, "disk");
     let (title, _) = reader.required_text(root.get_ref(), "title", start, "Quantum Fireball EL 10.2A");
-    let aside = ["model", "title", data_sheet::KEY];
+    let aside = ["model", "title", data_sheet::KEY, price::KEY];
     let parameters = reader.parameters(root.get_ref(), &aside, start, None);
     let data_sheet = root.get_ref().get(data_sheet::KEY).and_then(|table| data_sheet::read(&mut reader, file, table));
-    reader.finish(PartFile { model, title, parameters, data_sheet })
+    let price = root.get_ref().get(price::KEY).and_then(|value| price::read(&mut reader, value));
+    reader.finish(PartFile { model, title, parameters, price, data_sheet })
 }

@@ -14,6 +14,10 @@ const MOST_DECIMALS: u128 = 1_000_000_000_000;
 const MOST_CLOCKS: u64 = 1_000_000;
 const MOST_TIME: Time = Time::ms(1_000_000);
 
+const CENTS_PER_DOLLAR: u128 = 100;
+// Beyond any machine, and such that all parts of one together stay exact in a float.
+const MOST_CENTS: u64 = 100_000_000_000;
+
 #[derive(Clone, Copy)]
 enum Kind {
     /// Picoseconds in the unit.
@@ -176,6 +180,15 @@ pub fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
+/// Reads an amount of money, in cents.
+pub fn dollars(text: &str) -> Result<u64, String> {
+    let Some(number) = text.trim().strip_suffix("USD") else {
+        return Err("expected dollars, such as 534 USD".to_string());
+    };
+    let cents = whole(decimal(number.trim_end())?, CENTS_PER_DOLLAR, "cents")?;
+    at_most(MOST_CENTS, "1000000000 USD", cents)
+}
+
 fn decimal(text: &str) -> Result<Decimal, String> {
     let malformed = || "expected a number such as 33.3 or 1_000".to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -301,6 +314,21 @@ mod tests {
             ("0x1f0", Value::Text("0x1f0".into())),
         ] {
             assert_eq!(parse(text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn money_is_read_to_the_cent() {
+        assert_eq!((dollars("534 USD"), dollars("3_750USD"), dollars("0.29 USD")), (Ok(53_400), Ok(375_000), Ok(29)));
+        for (text, expected) in [
+            ("534", "expected dollars"),
+            ("534 EUR", "expected dollars"),
+            ("0.295 USD", "a whole number of cents"),
+            ("x USD", "expected a number"),
+            ("-5 USD", "expected a number"),
+            ("1000000001 USD", "at most"),
+        ] {
+            assert!(dollars(text).expect_err(text).contains(expected), "{text}");
         }
     }
 

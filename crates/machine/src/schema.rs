@@ -17,6 +17,7 @@ use crate::data_sheet;
 use crate::library::Library;
 use crate::parameter_table::{BASIS_WORDS, LONGEST_TEXT};
 use crate::part_file::{self, PartFile};
+use crate::price;
 use crate::problem::{Problem, Problems, Sources};
 use crate::quantity;
 use crate::system_file::{LARGEST_COUNT, PLUGS};
@@ -49,11 +50,13 @@ fn part(library: &Library, sources: &mut Sources) -> Result<Json, Problems> {
     let shapes = shapes(library, sources)?;
     let mut definitions = definitions();
     definitions.insert(data_sheet::KEY.into(), data_sheet::schema(library));
+    definitions.insert(price::KEY.into(), price::schema());
     for shape in &shapes {
         let aside = [
             ("model", json!({ "const": shape.kind.model })),
             ("title", text("its name in reports")),
             (data_sheet::KEY, json!({ "$ref": format!("#/$defs/{}", data_sheet::KEY) })),
+            (price::KEY, json!({ "$ref": format!("#/$defs/{}", price::KEY) })),
         ];
         let mut table = shape.table.schema(&aside, true);
         require(&mut table, &["model", "title"]);
@@ -95,6 +98,7 @@ fn system(library: &Library, sources: &mut Sources) -> Result<Json, Problems> {
         require(&mut table, &["use"].into_iter().chain(plugs).collect::<Vec<_>>());
         definitions.insert(shape.kind.model.into(), table);
     }
+    definitions.insert(price::KEY.into(), price::schema());
     let names: Vec<&str> = library.parts().collect();
     let mut declaration = one_of(&shapes, "use", |shape| shape.files.iter().map(String::as_str).collect());
     extend(
@@ -111,6 +115,7 @@ fn system(library: &Library, sources: &mut Sources) -> Result<Json, Problems> {
             "title": text("its name in reports"),
             "study": text("the study that it belongs to"),
             "default_target": text("the part that a job without filename= addresses"),
+            "price": { "$ref": format!("#/$defs/{}", price::KEY) },
             "part": {
                 "description": "[part.NAME]",
                 "type": "object",

@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::parameter_table::{TableReader, document, is_key};
+use crate::price::{self, Price};
 use crate::problem::{Problem, Problems, Sources, place};
 
 /// The keys of a part that name another part's port.
@@ -15,7 +16,7 @@ pub const PLUGS: &[&str] = &["at", "runs_on", "controls"];
 const USE: &str = "use";
 const COUNT: &str = "count";
 const PART: &str = "part";
-const ROOT_KEYS: &[&str] = &["title", "study", "default_target", PART];
+const ROOT_KEYS: &[&str] = &["title", "study", "default_target", price::KEY, PART];
 /// Parts of one declaration, at most.
 pub(crate) const LARGEST_COUNT: usize = 256;
 const MOST_NUMBERS: usize = 20_000;
@@ -29,6 +30,8 @@ pub struct SystemFile {
     pub study: Option<String>,
     /// The part that a job without `filename=` addresses.
     pub default_target: Option<(String, Place)>,
+    /// What the computer costs into which parts with prices of their own are plugged.
+    pub price: Option<Price>,
     /// Its parts, in the order of the file, counts expanded.
     pub parts: Vec<PartDeclaration>,
 }
@@ -69,8 +72,9 @@ pub fn read(sources: &Sources, file: u32) -> Result<SystemFile, Problems> {
     let (title, _) = reader.required_text(root, "title", start, "A machine");
     let study = reader.optional_text(root, "study").map(|(study, _)| study);
     let default_target = reader.optional_text(root, "default_target");
+    let price = root.get(price::KEY).and_then(|value| price::read(&mut reader, value));
     let parts = parts(&mut reader, root, start);
-    reader.finish(SystemFile { title, study, default_target, parts })
+    reader.finish(SystemFile { title, study, default_target, price, parts })
 }
 
 fn parts(reader: &mut TableReader, root: &DeTable<'_>, start: Place) -> Vec<PartDeclaration> {

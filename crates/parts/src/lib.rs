@@ -13,4 +13,5 @@ pub mod flash;
 pub mod network;
 pub mod parameters;
 pub mod protocols;
+pub mod volume;
 pub mod workload;

@@ -7,6 +7,7 @@ use hopscope_machine::data_sheet::{self, DataSheet, Held, Promise};
 use hopscope_machine::library::{Library, TextOf};
 use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::part_file::{self, PartFile};
+use hopscope_machine::price::Price;
 use hopscope_machine::problem::{Problem, Problems, Sources};
 use hopscope_machine::run::Options;
 use hopscope_machine::text_file;
@@ -95,6 +96,7 @@ impl Args {
                 "name": name,
                 "title": part.title,
                 "model": part.model,
+                "price_usd": part.price.as_ref().map(Price::dollars),
                 "data_sheet": sheet.map(|(promise, held)| row(promise, held.as_ref())).collect::<Vec<_>>(),
                 "numbers": numbers_json(&all),
                 "choices": choices_json(&chosen),
@@ -103,7 +105,11 @@ impl Args {
             let sheet = part.data_sheet.as_ref().map_or(String::new(), |sheet| promises(sheet, &held));
             let (title, model) = (bold(&part.title), &part.model);
             let rest = format!("{}{}", numbers(&all), choices(&chosen));
-            Answer::text(format!("{title}\n{name}, model {model}\n\n{sheet}{rest}"))
+            let price = part.price.as_ref().map_or(String::new(), |price| {
+                let (word, text) = (price.basis.word(), price.basis.text());
+                format!("\n{:.2} USD ({word}: {text})", price.dollars())
+            });
+            Answer::text(format!("{title}\n{name}, model {model}{price}\n\n{sheet}{rest}"))
         };
         let code = if interrupted.load(Ordering::Relaxed) { INTERRUPTED } else { SUCCESS };
         Ok(Answer { code, ..answer })

@@ -75,12 +75,19 @@ impl Args {
         let wall = self.timing.then(|| started.elapsed());
         drop(progress);
         doing("writing the answer");
+        let price = read.blueprint.price();
+        let got = Figures::of_all(&outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
         let answer = if self.json {
             let jobs = &read.jobs;
             let run = fio_json::Run { jobs, outcome: &outcome, seed: self.seed, wall };
-            Answer::json(&fio_json::report(&run))
+            let mut report = fio_json::report(&run);
+            if let Some(price) = &price {
+                report["hopscope"]["price_usd"] = price.json(got.0, got.1);
+            }
+            Answer::json(&report)
         } else {
-            Answer::text(report(&read.jobs, &outcome, self.seed, wall))
+            let prices = price.map_or(Vec::new(), |price| price.words(got.0, got.1));
+            Answer::text(report(&read.jobs, &outcome, self.seed, wall, prices))
         };
         Ok(if outcome.stop == Stop::Interrupted { Answer { code: INTERRUPTED, ..answer } } else { answer })
     }
@@ -96,7 +103,7 @@ pub fn end(jobs: &JobFile) -> Option<Time> {
     })
 }
 
-fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) -> String {
+fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>, prices: Vec<String>) -> String {
     let mut lines = Vec::new();
     if outcome.stop == Stop::Interrupted {
         let end = seconds(outcome.simulated);
@@ -124,6 +131,7 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>) 
     let (end, why) = (seconds(outcome.simulated), why(outcome.stop));
     lines.push(format!("The run ended after {end} s simulated (seed {seed}): {why}."));
     lines.extend(outcome.stages.iter().filter_map(|stage| advice(stage, outcome.counts.events)));
+    lines.extend(prices);
     lines.extend(jobs.said());
     if let Some(wall) = wall {
         let counts = outcome.counts;

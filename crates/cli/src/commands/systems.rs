@@ -70,6 +70,7 @@ impl Args {
                 "study": system.study,
                 "default_target": system.default_target,
                 "devices": devices,
+                "price_usd": system.price().map(|price| price.json_of_machine()),
                 "links": system.links().iter().map(link_json).collect::<Vec<_>>(),
                 "parts": system.parts().iter().map(part_json).collect::<Vec<_>>(),
                 "numbers": numbers_json(&all),
@@ -83,6 +84,9 @@ impl Args {
         let (devices, target) = (devices.join(", "), &system.default_target);
         let said = format!("{study}devices: {devices} (a job without filename= is for {target})");
         out += &(wrapped(&said, "") + "\n");
+        if let Some(price) = system.price() {
+            out += &(wrapped(&price.words_of_machine(), "") + "\n");
+        }
         out += &table(&["part", "is", "plugged into"], 2, part_rows(&system));
         let links = system.links();
         if !links.is_empty() {

@@ -79,6 +79,8 @@ pub struct IdeCable {
     lane: Lane,
     drives: RefCell<[Option<NamedDrive>; 2]>,
     selected: Cell<usize>,
+    /// The best mode that the controller has.
+    best_mode: Cell<usize>,
     /// The register access under way: its address, and when it ends.
     register_access: Cell<Option<(u32, Time)>>,
     /// Bytes that the selected drive offers to send, or to take.
@@ -102,6 +104,7 @@ impl IdeCable {
             lane: sim.lane(name, None),
             drives: RefCell::new([None, None]),
             selected: Cell::new(0),
+            best_mode: Cell::new(usize::MAX),
             register_access: Cell::new(None),
             offers: Queue::new(sim, 1_024),
             interrupts: Queue::new(sim, 4),
@@ -128,13 +131,18 @@ impl IdeCable {
 
     /// Timing of the mode that the selected drive was set to.
     pub fn mode(&self) -> &Mode {
-        let mode = self.selected().map_or(0, |drive| drive.ultra_dma_mode());
-        &self.spec.modes[mode.min(self.spec.modes.len() - 1)]
+        &self.spec.modes[self.mode_number()]
     }
 
     /// The number of the selected drive's mode.
     pub fn mode_number(&self) -> usize {
-        self.selected().map_or(0, |drive| drive.ultra_dma_mode()).min(self.spec.modes.len() - 1)
+        let mode = self.selected().map_or(0, |drive| drive.ultra_dma_mode());
+        mode.min(self.best_mode.get()).min(self.spec.modes.len() - 1)
+    }
+
+    /// The controller has no better mode than this: drives are set to it at most.
+    pub fn limit_mode(&self, mode: usize) {
+        self.best_mode.set(mode);
     }
 
     /// Time of a word that the drive strobes.
@@ -172,6 +180,11 @@ impl IdeCable {
             let span = self.lane.paced(self.spec.register_access);
             self.lane.was_in_until(&PIO, ready.saturating_sub(span), end);
         }
+    }
+
+    /// A register access of an engine that waits for its end.
+    pub async fn register_access(&self) {
+        self.lane.spend(&PIO, self.lane.paced(self.spec.register_access)).await;
     }
 
     /// A register of the selected drive is written for a request.

@@ -17,9 +17,12 @@ pub static IDE_CABLE: Kind = Kind {
     software: false,
     build: |context, p| {
         let spec = ide_cable::Spec::read(p)?;
-        let [Socket::IdeChannel(bridge, number)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let cable = IdeCable::new(context.sim, context.name, spec);
-        bridge.attach(*number, &cable);
+        match &context.plugs[..] {
+            [Socket::IdeChannel(bridge, number)] => bridge.attach(*number, &cable),
+            [Socket::AtaChannel(channel)] => channel.attach(&cable),
+            _ => unreachable!("plugs are checked"),
+        }
         let connector = |n| (format!("drive{n}"), Socket::IdeDrive(cable.clone(), n));
         Ok(Built { sockets: (0..2).map(connector).collect(), ..Built::default() })
     },

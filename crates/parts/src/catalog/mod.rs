@@ -10,6 +10,7 @@ mod scsi;
 mod scsi_disk;
 mod sockets;
 mod solid_state;
+mod volume;
 
 use std::rc::Rc;
 
@@ -111,10 +112,12 @@ pub static KINDS: &[&Kind] = &[
     &scsi_disk::SCSI_DISK,
     &scsi::SCSI_INITIATOR,
     &raid::RAID_CONTROLLER,
+    &raid::ATA_RAID_CONTROLLER,
     &raid::IDE_LOAD,
     &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
+    &volume::STRIPED_VOLUME,
 ];
 
 /// The ports of a root complex or of a switch.

@@ -3,8 +3,10 @@
 use super::pci::plug;
 use super::{Built, Kind, Protocol, Socket};
 use crate::bus::pci::initiator::Initiator;
+use crate::controller::ata::{self, AtaChannel};
 use crate::controller::fasttrak::{self, Fasttrak};
-use crate::controller::raid::{self, Raid};
+use crate::controller::raid::channels::Channels;
+use crate::controller::raid::{self, Interface, Raid};
 use crate::controller::scsi::channel::{self, Channel};
 use crate::driver;
 
@@ -13,21 +15,49 @@ pub static RAID_CONTROLLER: Kind = Kind {
     model: "raid-controller",
     plugs: &[("at", Protocol::Pci)],
     sockets: |p| {
-        let channels = raid::channels(p)?;
+        let channels = raid::channel_count(p, Interface::Scsi)?;
         let buses = (0..channels).map(|index| (format!("channel{index}"), Protocol::ScsiBus));
         Ok(buses.chain([("registers".into(), Protocol::BlockCard)]).collect())
     },
     required: &["registers"],
     software: false,
     build: |context, p| {
-        let (spec, card, end) = (raid::Spec::read(p)?, Initiator::read_spec(p)?, channel::read(p)?);
+        let (spec, card, end) = (raid::Spec::read(p, Interface::Scsi)?, Initiator::read_spec(p)?, channel::read(p)?);
         let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let initiator = plug(context.sim, context.name, card, slot, p)?;
         let channels: Vec<_> = (0..spec.channels).map(|_| Channel::new(context.sim, end.clone())).collect();
         let buses = channels.iter().enumerate();
         let mut sockets: Vec<(String, Socket)> =
             buses.map(|(index, channel)| (format!("channel{index}"), Socket::ScsiBus(channel.clone()))).collect();
-        let raid = Raid::new(context.sim, context.name, spec, initiator, channels);
+        let raid = Raid::new(context.sim, context.name, spec, initiator, Channels::Scsi(channels));
+        sockets.push(("registers".into(), Socket::BlockCard(raid)));
+        Ok(Built { sockets, ..Built::default() })
+    },
+};
+
+/// `ata-raid-controller`
+pub static ATA_RAID_CONTROLLER: Kind = Kind {
+    model: "ata-raid-controller",
+    plugs: &[("at", Protocol::Pci)],
+    sockets: |p| {
+        let channels = raid::channel_count(p, Interface::Ata)?;
+        let cables = (0..channels).map(|index| (format!("channel{index}"), Protocol::IdeChannel));
+        Ok(cables.chain([("registers".into(), Protocol::BlockCard)]).collect())
+    },
+    required: &["registers"],
+    software: false,
+    build: |context, p| {
+        let (spec, card) = (raid::Spec::read(p, Interface::Ata)?, Initiator::read_spec(p)?);
+        let end = ata::Spec::read(p)?;
+        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let initiator = plug(context.sim, context.name, card, slot, p)?;
+        let name = |index| format!("{}.channel{index}", context.name);
+        let channel = |index| AtaChannel::new(context.sim, &name(index), end.clone());
+        let channels: Vec<_> = (0..spec.channels).map(channel).collect();
+        let cables = channels.iter().enumerate();
+        let mut sockets: Vec<(String, Socket)> =
+            cables.map(|(index, channel)| (format!("channel{index}"), Socket::AtaChannel(channel.clone()))).collect();
+        let raid = Raid::new(context.sim, context.name, spec, initiator, Channels::Ata(channels));
         sockets.push(("registers".into(), Socket::BlockCard(raid)));
         Ok(Built { sockets, ..Built::default() })
     },

@@ -14,6 +14,7 @@ use crate::bus::pcie::DownstreamPort;
 use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
 use crate::bus::scsi::ScsiBus;
+use crate::controller::ata::AtaChannel;
 use crate::controller::nvme::Controller;
 use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
 use crate::controller::scsi::channel::Channel;
@@ -38,6 +39,8 @@ pub enum Socket {
     PciSlot(Slot),
     /// A channel of an IDE bridge, by number.
     IdeChannel(Rc<IdeBridge>, usize),
+    /// A channel of a card with ATA channels.
+    AtaChannel(Rc<AtaChannel>),
     /// A connector of an IDE cable, by drive number.
     IdeDrive(Rc<IdeCable>, usize),
     /// Registers of an IDE bridge, for a driver.

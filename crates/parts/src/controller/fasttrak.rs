@@ -16,7 +16,7 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::block_card::{BlockCard, Command, Registers};
+use crate::protocols::block_card::{BlockCard, Command, Device, Registers};
 use crate::protocols::finished::Finished;
 use crate::protocols::pci::DATA;
 
@@ -157,16 +157,12 @@ impl BlockCard for Fasttrak {
         Ok(true)
     }
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-
     fn slot(&self) -> &Slot {
         self.initiator.slot()
     }
 
-    fn size_bytes(&self) -> u64 {
-        self.spec.capacity
+    fn devices(&self) -> Vec<Device> {
+        vec![Device { name: self.name.clone(), first_byte: 0, bytes: self.spec.capacity }]
     }
 
     fn commands_max(&self) -> u64 {

@@ -19,6 +19,15 @@ pub(super) struct Dirty {
     pub(super) sectors: u64,
 }
 
+/// Which block goes to the media first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOrder {
+    /// The oldest.
+    Arrival,
+    /// The next one upwards from where the arm was last, and then the lowest.
+    Elevator,
+}
+
 pub(super) struct Buffer {
     segments: usize,
     segment_sectors: u64,
@@ -111,9 +120,16 @@ impl Buffer {
         self.dirty.iter().map(|block| block.sectors).sum()
     }
 
-    /// The next block for the media.
-    pub(super) fn next_dirty(&mut self) -> Option<Dirty> {
-        self.being_written = self.dirty.pop_front();
+    /// The next block for the media, when the last one ended at `reached`.
+    pub(super) fn next_dirty(&mut self, order: WriteOrder, reached: u64) -> Option<Dirty> {
+        let chosen = match order {
+            WriteOrder::Arrival => 0,
+            WriteOrder::Elevator => {
+                let ahead = |block: &Dirty| (block.lba < reached, block.lba);
+                self.dirty.iter().enumerate().min_by_key(|(_, block)| ahead(block)).map_or(0, |(index, _)| index)
+            }
+        };
+        self.being_written = self.dirty.remove(chosen);
         self.being_written
     }
 }
@@ -148,7 +164,21 @@ mod tests {
         assert!(buffer.joins(60, 40) && !buffer.joins(60, 41) && !buffer.joins(61, 4));
         buffer.write(60, 40);
         assert_eq!(buffer.unwritten_sectors(), 100);
-        assert_eq!(buffer.next_dirty(), Some(Dirty { lba: 0, sectors: 100 }));
+        assert_eq!(buffer.next_dirty(WriteOrder::Arrival, 0), Some(Dirty { lba: 0, sectors: 100 }));
+    }
+
+    #[test]
+    fn sorted_writes_go_upwards_from_where_the_arm_was_and_begin_again_below() {
+        let mut buffer = Buffer::new(4, 100);
+        for lba in [500, 100, 900, 300] {
+            buffer.write(lba, 8);
+        }
+        let order: Vec<u64> = std::iter::successors(Some(400), |reached| {
+            buffer.next_dirty(WriteOrder::Elevator, *reached).map(|block| block.lba)
+        })
+        .skip(1)
+        .collect();
+        assert_eq!(order, [500, 900, 100, 300]);
     }
 
     #[test]
@@ -158,7 +188,7 @@ mod tests {
         buffer.write(40, 8);
         assert!(!buffer.holds(0, 8) && buffer.holds(40, 8));
         buffer.write(40, 8);
-        assert_eq!(buffer.next_dirty(), Some(Dirty { lba: 40, sectors: 8 }));
-        assert_eq!(buffer.next_dirty(), None);
+        assert_eq!(buffer.next_dirty(WriteOrder::Arrival, 0), Some(Dirty { lba: 40, sectors: 8 }));
+        assert_eq!(buffer.next_dirty(WriteOrder::Arrival, 0), None);
     }
 }

@@ -281,13 +281,15 @@ impl Disk {
         }
     }
 
-    /// Writes what waits in the buffer, in order of arrival.
+    /// Writes what waits in the buffer, in the drive's order.
     async fn write_dirty(&self, mut at: Place) -> Place {
-        let geometry = &self.spec.geometry;
+        let (geometry, mut reached) = (&self.spec.geometry, self.write_reached.get());
         loop {
-            let next = self.buffer.borrow_mut().next_dirty();
+            let next = self.buffer.borrow_mut().next_dirty(self.spec.write_order, reached);
             let Some(Dirty { lba, sectors }) = next else { return at };
             let end = lba + sectors;
+            reached = end;
+            self.write_reached.set(end);
             let mut first = lba;
             while first < end {
                 let there = geometry.place(first);

@@ -8,7 +8,7 @@
 //! Firmware and mechanics are a process each; geometry and buffer answer synchronously.
 //!
 //! Not modelled: defects and spares, recalibration, power modes, tagged queueing, a spindle that drifts,
-//! reads that start in the middle of their range (zero latency), sector reordering of writes.
+//! reads that start in the middle of their range (zero latency), writes in the order that takes least time.
 
 mod buffer;
 mod firmware;
@@ -28,6 +28,7 @@ use crate::bus::ide_cable::IdeCable;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES};
 use buffer::Buffer;
+pub use buffer::WriteOrder;
 use geometry::Geometry;
 use mechanics::{Job, Stream};
 
@@ -46,6 +47,8 @@ pub struct Spec {
     pub offer_sectors: u64,
     /// Writes that wait in the buffer for the media, at most.
     pub cached_writes: usize,
+    /// Which of them goes to the media first.
+    pub write_order: WriteOrder,
     /// Ultra DMA mode the drive is set to.
     pub ultra_dma_mode: usize,
     /// Every command: from the command register to its meaning.
@@ -71,6 +74,12 @@ impl Spec {
             let problem = format!("`{mode}` is no transfer mode of this model");
             return Err(p.error("transfer_mode", problem, "write \"ultra-dma-2\""));
         };
+        let order = p.text("buffer.write_order")?;
+        let orders = [("arrival", WriteOrder::Arrival), ("elevator", WriteOrder::Elevator)];
+        let Some((_, write_order)) = orders.into_iter().find(|(word, _)| *word == order) else {
+            let problem = format!("`{order}` is no order of writes of this model");
+            return Err(p.error("buffer.write_order", problem, "expected \"arrival\" or \"elevator\""));
+        };
         let spec = Spec {
             geometry: Geometry::read(p)?,
             segments: p.count("buffer.segments")? as usize,
@@ -78,6 +87,7 @@ impl Spec {
             read_ahead_sectors: p.count("buffer.read_ahead")?,
             offer_sectors: p.count("buffer.offer")?,
             cached_writes: p.count("buffer.cached_writes")? as usize,
+            write_order,
             ultra_dma_mode,
             decode: p.time("firmware.decode")?,
             look_up: p.time("firmware.look_up")?,
@@ -144,6 +154,8 @@ pub struct Disk {
     jobs: Queue<Job>,
     /// Room for writes.
     write_slots: Queue<()>,
+    /// The sector after the last write to the media.
+    write_reached: Cell<u64>,
     random: RefCell<Pcg64Mcg>,
 }
 
@@ -171,6 +183,7 @@ impl Disk {
             stream: RefCell::new(None),
             jobs: Queue::new(sim, spec.cached_writes + 8),
             write_slots,
+            write_reached: Cell::new(0),
             random: RefCell::new(random),
             spec,
         });

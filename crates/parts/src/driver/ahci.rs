@@ -30,8 +30,6 @@ static NO_TAG: Label = Label::reason("no tag free");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
 static DELIVERY: Label = Label::protocol("interrupt delivery");
 
-/// Requests that a port's driver holds: of all jobs.
-const REQUESTS_MAX: usize = 4_096;
 /// AHCI 1.3.1, 4.2.3.3: a descriptor's region has at most 4 MiB; a table has 65,535 of them. Linux has 168.
 const REGIONS_MAX: u32 = 4_088;
 /// Memory of the buffers: so much for each tag of each port.
@@ -152,7 +150,7 @@ pub fn install(
             ahci: ahci.clone(),
             port,
             size_bytes: drive.size_bytes,
-            requests: Queue::new(sim, REQUESTS_MAX),
+            requests: Queue::new(sim, usize::MAX),
             tags,
             owners: RefCell::new([0; TAGS_MAX as usize]),
             under_way: Requests::new(sim),
@@ -172,7 +170,7 @@ pub fn install(
 impl Storage for PortDriver {
     fn submit(&self, request: Request) {
         if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
-            unreachable!("jobs keep fewer requests in flight than the driver takes");
+            unreachable!("the queue takes any number of requests");
         }
     }
 

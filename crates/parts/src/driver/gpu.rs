@@ -22,7 +22,6 @@ use crate::protocols::storage::{Operation, Request, Storage};
 static NO_REQUEST: Label = Label::workload("no request");
 static NO_SEMAPHORE: Label = Label::reason("no copy has ended");
 
-const COPIES_MAX: usize = 4_096;
 const BLOCK_BYTES: u32 = 512;
 /// Pinned buffers begin here, one a direction.
 const BUFFERS_AT: [u64; 2] = [0x10_0000_0000, 0x20_0000_0000];
@@ -79,7 +78,7 @@ pub fn install(
     processor: &Rc<Processor>,
     gpu: &Rc<Gpu>,
 ) -> Vec<(String, Rc<dyn Storage>)> {
-    let queue = || Queue::new(sim, COPIES_MAX);
+    let queue = || Queue::new(sim, usize::MAX);
     let (processor, gpu, from_host, to_host) = (processor.clone(), gpu.clone(), queue(), queue());
     let driver =
         Rc::new(Driver { sim: sim.clone(), spec, processor, gpu, requests: Requests::new(sim), from_host, to_host });

@@ -29,8 +29,6 @@ static NO_REQUEST: Label = Label::workload("no request");
 static NO_COMPLETION: Label = Label::reason("no completion");
 static NO_INTERRUPT: Label = Label::reason("no interrupt");
 
-/// Requests that the jobs of a run have in flight, at most.
-const REQUESTS_MAX: usize = 4_096;
 /// Packets have any length.
 const BLOCK_BYTES: u32 = 1;
 /// A job that does not say how much it moves moves so much.
@@ -173,7 +171,7 @@ pub fn install(
     adapter: &Rc<Adapter>,
 ) -> Vec<(String, Rc<dyn Storage>)> {
     let rings = adapter.start(spec.rings, spec.data);
-    let queue = || Queue::new(sim, REQUESTS_MAX);
+    let queue = || Queue::new(sim, usize::MAX);
     let (to_send, to_receive) = (queue(), queue());
     let (sim, processor, adapter) = (sim.clone(), processor.clone(), adapter.clone());
     let (requests, buffer) = (Requests::new(&sim), Cell::new(0));

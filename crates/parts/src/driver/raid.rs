@@ -19,7 +19,7 @@ use super::requests::Requests;
 use crate::bus::pci::slot::Slot;
 use crate::cpu::Processor;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::block_card::{BlockCard, Command};
+use crate::protocols::block_card::{BlockCard, Command, Device};
 use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
@@ -27,8 +27,6 @@ static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driv
 static NO_COMMAND_FREE: Label = Label::reason("no command free");
 static CARD_AT_WORK: Label = Label::reason("card at work");
 
-/// Requests of all jobs that the driver holds.
-const REQUESTS_MAX: usize = 4_096;
 const COMMANDS_MAX: u64 = 256;
 const BLOCK_BYTES: u32 = 512;
 /// Memory of the buffers, and of the descriptions: so much for each command.
@@ -101,7 +99,13 @@ struct Driver {
     under_way: Requests,
 }
 
-/// Starts the driver; returns the card's device by the card's name.
+/// A device of the card, as jobs see it.
+struct Volume {
+    driver: Rc<Driver>,
+    device: Device,
+}
+
+/// Starts the driver; returns the card's devices by their names.
 pub fn install(
     sim: &Sim,
     name: &str,
@@ -119,7 +123,7 @@ pub fn install(
         lane: sim.lane(name, None),
         processor: processor.clone(),
         slot: card.slot().clone(),
-        requests: Queue::new(sim, REQUESTS_MAX),
+        requests: Queue::new(sim, usize::MAX),
         commands,
         owners: RefCell::new(vec![0; count as usize]),
         under_way: Requests::new(sim),
@@ -129,18 +133,22 @@ pub fn install(
     let (submitting, handling) = (driver.clone(), driver.clone());
     sim.process(&format!("{name}.submission"), async move { submitting.run().await });
     sim.process(&format!("{name}.handler"), async move { handling.run_handler().await });
-    vec![(driver.card.name().to_string(), driver)]
+    let devices = driver.card.devices().into_iter();
+    let volume = |device: Device| (device.name.clone(), Rc::new(Volume { driver: driver.clone(), device }) as _);
+    devices.map(volume).collect()
 }
 
-impl Storage for Driver {
+impl Storage for Volume {
     fn submit(&self, request: Request) {
-        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
-            unreachable!("jobs keep fewer requests in flight than the driver takes");
+        let offset_bytes = self.device.first_byte + request.offset_bytes;
+        let (request, since) = (Request { offset_bytes, ..request }, self.driver.sim.now());
+        if self.driver.requests.try_put(Waiting { request, since }).is_err() {
+            unreachable!("the queue takes any number of requests");
         }
     }
 
     fn size_bytes(&self) -> u64 {
-        self.card.size_bytes()
+        self.device.bytes
     }
 
     fn block_bytes(&self) -> u32 {
@@ -148,11 +156,11 @@ impl Storage for Driver {
     }
 
     fn processor(&self) -> Option<Rc<Processor>> {
-        Some(self.processor.clone())
+        Some(self.driver.processor.clone())
     }
 
     fn time_per_request(&self) -> Time {
-        self.spec.time_above
+        self.driver.spec.time_above
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Command {
     pub number: u32,
     /// To the device.
     pub writes: bool,
-    /// First byte of the device.
+    /// First byte, of all devices of the card.
     pub offset_bytes: u64,
     /// How many bytes.
     pub bytes: u32,
@@ -28,17 +28,26 @@ pub struct Command {
     pub errand: Errand,
 }
 
+/// A device of a card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Where it begins among the bytes of all devices of the card.
+    pub first_byte: u64,
+    /// How many it has.
+    pub bytes: u64,
+}
+
 /// What the driver has of a card.
 pub trait BlockCard {
     /// The driver begins: the card looks for its drives and starts to work. Whether it has a device, which it has not
     /// without a drive; an error is what is wrong and what would be right.
     fn start(self: Rc<Self>) -> Result<bool, (String, String)>;
-    /// The card's name, which is its device's.
-    fn name(&self) -> &str;
     /// Where it sits.
     fn slot(&self) -> &Slot;
-    /// Bytes of its device.
-    fn size_bytes(&self) -> u64;
+    /// Its devices: one by the card's name, or some by the names of their drives.
+    fn devices(&self) -> Vec<Device>;
     /// Commands under way that it takes, at most.
     fn commands_max(&self) -> u64;
     /// What the next register write says: the doorbell of a command.

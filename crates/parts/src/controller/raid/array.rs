@@ -1,13 +1,16 @@
 //! The array: which drive has what, the queue and the tags of each, and reads that do without a lost drive.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
-use super::layout::{Layout, SECTOR_BYTES};
+use super::channels::Channels;
+use super::layout::{Layout, Level, SECTOR_BYTES};
+use super::spec::Order;
 use super::{Client, MOVED, Raid, Spec};
-use crate::controller::scsi::channel::Channel;
+use crate::protocols::block_card::Device;
 
 static NO_COMMAND: Label = Label::reason("no command for the drive");
 /// A firmware process waits for drives.
@@ -16,9 +19,6 @@ static LOST: Label = Label::protocol("lost commands noticed");
 
 /// Rows that can be written at a time, each by one who has its number modulo this.
 const ROW_LOCKS: usize = 64;
-/// READ(10) and WRITE(10) move this many sectors; whole pages of them.
-const SECTORS_MAX: u64 = 65_535 / 8 * 8;
-
 /// A command to a drive.
 struct Job {
     writes: bool,
@@ -30,9 +30,14 @@ struct Job {
 
 /// A drive of the array, or a spare.
 struct Drive {
-    channel: usize,
-    target: usize,
-    jobs: Queue<Job>,
+    name: String,
+    /// Channel, and id or number there.
+    at: (usize, usize),
+    /// What waits, the oldest first, and that there is something.
+    waiting: RefCell<VecDeque<Job>>,
+    jobs: Queue<()>,
+    /// The sector after the last command.
+    reached: Cell<u64>,
     /// Commands that wait or are under way.
     under_way: Cell<u32>,
     failed: Cell<bool>,
@@ -51,26 +56,42 @@ pub(super) struct Array {
     /// Which copy was read last.
     copy: Cell<bool>,
     spares: usize,
+    sectors_max: u64,
+}
+
+impl Drive {
+    /// The command that is next.
+    fn next(&self, order: Order) -> Option<Job> {
+        let mut waiting = self.waiting.borrow_mut();
+        let chosen = match order {
+            Order::FirstCome => 0,
+            Order::Elevator => {
+                let reached = self.reached.get();
+                let ahead = |job: &Job| (job.sector < reached, job.sector);
+                waiting.iter().enumerate().min_by_key(|(_, job)| ahead(job)).map_or(0, |(index, _)| index)
+            }
+        };
+        let job = waiting.remove(chosen)?;
+        self.reached.set(job.sector + job.sectors);
+        Some(job)
+    }
 }
 
 impl Array {
     /// The drives of all channels, in turn from each, so that neighbours of a row are on different channels.
-    pub(super) fn find(
-        sim: &Sim,
-        name: &str,
-        spec: &Spec,
-        channels: &[Rc<Channel>],
-    ) -> Result<Array, (String, String)> {
-        let all: Vec<Vec<_>> = channels.iter().map(|channel| channel.targets()).collect();
+    pub(super) fn find(sim: &Sim, name: &str, spec: &Spec, channels: &Channels) -> Result<Array, (String, String)> {
+        let all = channels.drives()?;
         let most = all.iter().map(Vec::len).max().unwrap_or(0);
         let (mut drives, mut smallest) = (Vec::new(), u64::MAX);
         for index in 0..most {
-            for (channel, targets) in all.iter().enumerate() {
-                let Some((target, _, blocks)) = targets.get(index) else { continue };
-                smallest = smallest.min(blocks * SECTOR_BYTES);
+            for targets in &all {
+                let Some(found) = targets.get(index) else { continue };
+                smallest = smallest.min(found.sectors * SECTOR_BYTES);
                 drives.push(Drive {
-                    channel,
-                    target: *target,
+                    name: found.name.clone(),
+                    at: (found.channel, found.target),
+                    waiting: RefCell::default(),
+                    reached: Cell::new(0),
                     jobs: Queue::new(sim, usize::MAX),
                     under_way: Cell::new(0),
                     failed: Cell::new(false),
@@ -95,7 +116,17 @@ impl Array {
             row_locks,
             copy: Cell::new(false),
             spares: spec.spares,
+            sectors_max: channels.sectors_max(),
         })
+    }
+
+    /// What the array is for the host: by the card's name, or each drive by its own.
+    pub(super) fn devices(&self, card: &str) -> Vec<Device> {
+        let (bytes, devices) = (self.layout.device_bytes(), self.layout.devices());
+        let alone = self.layout.level == Level::Jbod;
+        let named = |index: usize| if alone { self.drives[index].name.clone() } else { card.to_string() };
+        let device = |index| Device { name: named(index), first_byte: index as u64 * bytes, bytes };
+        (0..devices).map(device).collect()
     }
 
     /// Whether the drive in a place of the layout can be read or written at a row.
@@ -131,11 +162,12 @@ impl Array {
         let drive = &self.drives[self.places.borrow()[place]];
         let (mut sector, mut left, mut sent) = (offset_bytes / SECTOR_BYTES, bytes / SECTOR_BYTES, 0);
         while left > 0 {
-            let sectors = left.min(SECTORS_MAX);
+            let sectors = left.min(self.sectors_max);
             let errand = client.sim.pass_on(client.errand.get());
             let job = Job { writes, sector, sectors, client: client.clone(), errand };
             drive.under_way.set(drive.under_way.get() + 1);
-            if drive.jobs.try_put(job).is_err() {
+            drive.waiting.borrow_mut().push_back(job);
+            if drive.jobs.try_put(()).is_err() {
                 unreachable!("the queue takes any number of commands");
             }
             (sector, left, sent) = (sector + sectors, left - sectors, sent + 1);
@@ -156,7 +188,7 @@ impl Array {
 /// Gives every drive its tags: processes that carry its commands.
 pub(super) fn start(raid: &Rc<Raid>) {
     for (index, drive) in raid.array().drives.iter().enumerate() {
-        let tags = (raid.channels[drive.channel].tags(drive.target) as u64).min(raid.spec.drive_tags);
+        let tags = raid.channels.tags(drive.at).min(raid.spec.drive_tags);
         for tag in 0..tags {
             let running = raid.clone();
             let name = format!("{}.drive{index}.tag{tag:03}", raid.name);
@@ -169,7 +201,8 @@ impl Raid {
     async fn run_tag(&self, index: usize) {
         let drive = &self.array().drives[index];
         loop {
-            let job = drive.jobs.take(&NO_COMMAND).await;
+            drive.jobs.take(&NO_COMMAND).await;
+            let Some(job) = drive.next(self.spec.order) else { continue };
             self.sim.take_up(job.errand);
             let well = self.carry_out(drive, &job).await;
             drive.under_way.set(drive.under_way.get() - 1);
@@ -186,9 +219,8 @@ impl Raid {
             return false;
         }
         self.compute(self.spec.drive_command).await;
-        let channel = &self.channels[drive.channel];
-        let (target, sectors) = (drive.target, job.sectors as u32);
-        let mut exchange = channel.begin(target, job.writes, job.sector, sectors, job.errand).await;
+        let sectors = (job.sector, job.sectors);
+        let mut exchange = self.channels.begin(drive.at, job.writes, sectors, job.errand).await;
         while let Some(bytes) = exchange.next().await {
             self.cross_memory(&MOVED, u64::from(bytes)).await;
             exchange.moved(bytes);

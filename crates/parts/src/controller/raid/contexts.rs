@@ -2,13 +2,16 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue};
+use hopscope_kernel::{Errand, Label, Queue};
 
-use super::{Client, MOVED, Raid};
+use super::{Client, Engine, MOVED, Raid};
 use crate::protocols::block_card::Command;
 use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
 
 static NOTHING_WRITTEN: Label = Label::reason("no register written");
+static ENGINE_BUSY: Label = Label::reason("PCI engine of the adapter busy");
+static SET_UP: Label = Label::protocol("set-up of a burst");
+static THROUGH: Label = Label::through("data between memory and PCI");
 static NO_COMMAND: Label = Label::reason("no command from the host");
 
 /// Starts as many contexts as there can be commands.
@@ -19,6 +22,14 @@ pub(super) fn start(raid: &Rc<Raid>) {
         let (running, client) = (raid.clone(), Rc::new(Client::new(&raid.sim)));
         let name = format!("{}.context{context:03}", raid.name);
         raid.sim.process(&name, async move { running.run_context(&client).await });
+    }
+}
+
+impl Engine {
+    /// What it moves at a time: where it begins, and how much.
+    fn bursts(&self, bytes: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let burst = self.spec.burst;
+        (0..bytes.div_ceil(burst)).map(move |index| (index * burst, burst.min(bytes - index * burst)))
     }
 }
 
@@ -40,16 +51,44 @@ impl Raid {
             let command = commands.take(&NO_COMMAND).await;
             let (errand, described_at) = (command.errand, command.described_at);
             client.take_up(errand);
-            self.initiator.read(described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, errand).await;
+            self.from_host(described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, errand).await;
             self.compute(self.spec.command).await;
             if command.writes {
                 self.write(client, &command).await;
             } else {
                 self.read(client, &command).await;
             }
-            self.initiator.write(described_at, self.spec.status_bytes, &DESCRIPTOR_DATA, errand).await;
+            self.to_host(described_at, self.spec.status_bytes, &DESCRIPTOR_DATA, errand).await;
             self.registers.finished().push(command.number, errand);
             self.initiator.interrupt(errand);
+        }
+    }
+
+    /// To the host's memory, by the card's one engine where it has but one.
+    async fn to_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+        let Some(engine) = &self.engine else {
+            return self.initiator.write(address, bytes, carries, errand).await;
+        };
+        let grant = engine.lane.acquire(&ENGINE_BUSY).await;
+        for (done, part) in engine.bursts(bytes) {
+            grant.hold(&SET_UP, engine.lane.paced(engine.spec.setup)).await;
+            let start = self.sim.now();
+            self.initiator.write(address + done, part, carries, errand).await;
+            grant.was_in(&THROUGH, start);
+        }
+    }
+
+    /// The other way.
+    async fn from_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+        let Some(engine) = &self.engine else {
+            return self.initiator.read(address, bytes, carries, errand).await;
+        };
+        let grant = engine.lane.acquire(&ENGINE_BUSY).await;
+        for (done, part) in engine.bursts(bytes) {
+            grant.hold(&SET_UP, engine.lane.paced(engine.spec.setup)).await;
+            let start = self.sim.now();
+            self.initiator.read(address + done, part, carries, errand).await;
+            grant.was_in(&THROUGH, start);
         }
     }
 
@@ -59,7 +98,7 @@ impl Raid {
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
             self.cross_memory(&MOVED, u64::from(part)).await;
-            self.initiator.write(command.buffer + done, part, &DATA, command.errand).await;
+            self.to_host(command.buffer + done, part, &DATA, command.errand).await;
             done += part;
         }
     }
@@ -69,7 +108,7 @@ impl Raid {
         let mut done = 0;
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
-            self.initiator.read(command.buffer + done, part, &DATA, command.errand).await;
+            self.from_host(command.buffer + done, part, &DATA, command.errand).await;
             self.cross_memory(&MOVED, u64::from(part)).await;
             done += part;
         }

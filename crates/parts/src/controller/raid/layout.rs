@@ -1,4 +1,5 @@
-//! Where the bytes of an array lie: RAID 0, 1, 5 and 10, as functions of nothing but the array's shape.
+//! Where the bytes of an array lie: RAID 0, 1, 5 and 10, or one drive after the other, as functions of nothing but the
+//! array's shape.
 //!
 //! An array is cut into stripe units. A row is one unit of each drive at the same place; parity of RAID 5 moves one
 //! drive to the left with every row, and data begin after it (left-symmetric).
@@ -19,18 +20,24 @@ pub enum Level {
     Raid5,
     /// Pairs of drives with the same data, striped.
     Raid10,
+    /// Each drive a device of its own: their bytes follow one another.
+    Jbod,
 }
 
 impl Level {
     /// By the words of a part file.
     pub fn named(name: &str) -> Option<Level> {
         let levels = [("RAID 0", Level::Raid0), ("RAID 1", Level::Raid1), ("RAID 5", Level::Raid5)];
-        levels.into_iter().chain([("RAID 10", Level::Raid10)]).find(|(word, _)| *word == name).map(|(_, level)| level)
+        levels
+            .into_iter()
+            .chain([("RAID 10", Level::Raid10), ("JBOD", Level::Jbod)])
+            .find(|(word, _)| *word == name)
+            .map(|(_, level)| level)
     }
 
     /// Whether the data outlive a drive.
     pub fn is_redundant(self) -> bool {
-        self != Level::Raid0
+        !matches!(self, Level::Raid0 | Level::Jbod)
     }
 }
 
@@ -66,7 +73,7 @@ impl Layout {
         drive_bytes: u64,
     ) -> Result<Layout, (String, &'static str)> {
         let (fits, help) = match level {
-            Level::Raid0 => (drives >= 1, "RAID 0 needs a drive at least"),
+            Level::Raid0 | Level::Jbod => (drives >= 1, "an array needs a drive at least"),
             Level::Raid1 => (drives == 2, "RAID 1 mirrors two drives; more of them are RAID 10"),
             Level::Raid5 => (drives >= 3, "RAID 5 needs three drives at least"),
             Level::Raid10 => {
@@ -88,7 +95,7 @@ impl Layout {
     pub fn columns(&self) -> usize {
         match self.level {
             Level::Raid0 => self.drives,
-            Level::Raid1 => 1,
+            Level::Raid1 | Level::Jbod => 1,
             Level::Raid5 => self.drives - 1,
             Level::Raid10 => self.drives / 2,
         }
@@ -101,6 +108,16 @@ impl Layout {
 
     /// Bytes that the array holds.
     pub fn size_bytes(&self) -> u64 {
+        self.devices() as u64 * self.device_bytes()
+    }
+
+    /// How many devices it is for the host.
+    pub fn devices(&self) -> usize {
+        if self.level == Level::Jbod { self.drives } else { 1 }
+    }
+
+    /// Bytes of each device.
+    pub fn device_bytes(&self) -> u64 {
         self.rows * self.row_bytes()
     }
 
@@ -114,8 +131,12 @@ impl Layout {
         let (unit, within) = (at_bytes / self.unit_bytes, at_bytes % self.unit_bytes);
         let columns = self.columns() as u64;
         let (row, column) = (unit / columns, (unit % columns) as usize);
+        if self.level == Level::Jbod {
+            let drive_bytes = self.device_bytes();
+            return Place { drive: (at_bytes / drive_bytes) as usize, offset_bytes: at_bytes % drive_bytes };
+        }
         let drive = match self.level {
-            Level::Raid0 | Level::Raid1 => column,
+            Level::Raid0 | Level::Raid1 | Level::Jbod => column,
             Level::Raid5 => (self.parity_drive(row) + 1 + column) % self.drives,
             Level::Raid10 => 2 * column,
         };
@@ -139,6 +160,11 @@ impl Layout {
             Level::Raid1 => 0,
             Level::Raid10 => drive as u64 / 2,
             Level::Raid5 => return None,
+            Level::Jbod => {
+                let (begin, bytes) = (drive as u64 * self.device_bytes(), self.device_bytes());
+                let within = |at: u64| at.saturating_sub(begin).min(bytes);
+                return (within(end) > within(first)).then_some((within(first), within(end)));
+            }
         };
         let (unit, columns) = (self.unit_bytes, self.columns() as u64);
         // Bytes of the column before a byte of the array.
@@ -165,7 +191,7 @@ mod tests {
 
     fn shapes() -> Vec<Layout> {
         let mut shapes = Vec::new();
-        for level in [Level::Raid0, Level::Raid1, Level::Raid5, Level::Raid10] {
+        for level in [Level::Raid0, Level::Raid1, Level::Raid5, Level::Raid10, Level::Jbod] {
             for drives in 1..9 {
                 for unit in [512, 1_536, 65_536] {
                     shapes.extend(Layout::new(level, drives, unit, 13 * unit + 100));

@@ -1,8 +1,8 @@
-//! A RAID controller: a card with a processor, a memory, SCSI channels, and firmware that makes one device of many
-//! drives.
+//! A RAID controller: a card with a processor, a memory, SCSI or ATA channels, and firmware that makes one device of many
+//! drives, or hands each on as it is.
 //!
 //! ```text
-//!   PCI ◀──▶ memory ◀──▶ SCSI channels ◀──▶ drives          every byte crosses the memory twice
+//!   PCI ◀──▶ memory ◀──▶ channels ◀──▶ drives               every byte crosses the memory twice
 //!              ▲
 //!          firmware: contexts of host commands ─▶ cache ─▶ array ─▶ a queue and tags a drive
 //!                    read-ahead, destaging, rebuilding, each by processes of its own
@@ -16,14 +16,18 @@
 //! - The array (`array.rs`, `parity.rs`) spreads bytes over drives (`layout.rs`), computes parity in the memory, and does
 //!   without a drive that has failed; `rebuild.rs` fills a spare.
 //!
+//! - Channels (`channels.rs`) are SCSI buses of many drives with tags, or ATA cables of one drive and one command each.
+//! - A card of ATA channels has one engine that moves all that crosses PCI, burst by burst (`contexts.rs`).
+//!
 //! A drive that fails takes the commands with it that are under way; they are done again from the others.
 //!
-//! Not modelled: several arrays of one card, the content of any byte, consistency checks, patrol reads, the battery and
+//! Not modelled: several arrays of one card, drives of unequal size (each counts as the smallest), the content of any byte, consistency checks, patrol reads, the battery and
 //! what becomes of the cache without it, write-back turned off by a failure, reading all drives of a row to write most
 //! of it (only whole rows are written without reading, or what a lost drive asks for), commands that are aborted.
 
 mod array;
 mod cache;
+pub mod channels;
 mod contexts;
 mod destage;
 pub mod layout;
@@ -41,13 +45,14 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
-use crate::controller::scsi::channel::Channel;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::block_card::{BlockCard, Command, Registers};
+use crate::protocols::block_card::{BlockCard, Command, Device, Registers};
 use crate::protocols::finished::Finished;
 use array::Array;
 use cache::Cache;
-pub use spec::Spec;
+use channels::Channels;
+use spec::EngineSpec;
+pub use spec::{Interface, Spec};
 
 static PROCESSOR_BUSY: Label = Label::reason("processor of the adapter busy");
 static MEMORY_BUSY: Label = Label::reason("memory of the adapter busy");
@@ -80,9 +85,15 @@ impl Client {
     }
 }
 
-/// How many SCSI channels the controller of a file has.
-pub fn channels(p: &mut Parameters) -> Result<u64, SpecError> {
-    spec::channels(p)
+/// How many channels the controller of a file has.
+pub fn channel_count(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError> {
+    spec::channels(p, interface)
+}
+
+/// What moves everything over PCI, one thing at a time.
+struct Engine {
+    lane: Lane,
+    spec: EngineSpec,
 }
 
 /// A RAID controller.
@@ -92,10 +103,12 @@ pub struct Raid {
     spec: Spec,
     processor: Lane,
     memory: Lane,
+    /// Moves one thing at a time over PCI, on a card of ATA channels.
+    engine: Option<Engine>,
     /// Where a drive fails: when that is, and what the firmware lets pass then. Nobody occupies it.
     timer: Option<Lane>,
     initiator: Rc<Initiator>,
-    channels: Vec<Rc<Channel>>,
+    channels: Channels,
     array: OnceCell<Array>,
     cache: RefCell<Cache>,
     /// Who waits for a change in the cache.
@@ -109,7 +122,7 @@ pub struct Raid {
 
 impl Raid {
     /// A controller on a PCI card, with its channels.
-    pub fn new(sim: &Sim, name: &str, spec: Spec, initiator: Rc<Initiator>, channels: Vec<Rc<Channel>>) -> Rc<Raid> {
+    pub fn new(sim: &Sim, name: &str, spec: Spec, initiator: Rc<Initiator>, channels: Channels) -> Rc<Raid> {
         let memory = sim.lane(&format!("{name}.memory"), None);
         memory.carries(&MOVED, spec.memory_rate, Time::ps(1_000_000_000_000));
         let lines = (spec.cache_bytes / spec.line_bytes) as usize;
@@ -118,6 +131,7 @@ impl Raid {
             name: name.to_string(),
             processor: sim.lane(&format!("{name}.processor"), None),
             memory,
+            engine: spec.engine.map(|spec| Engine { lane: sim.lane(&format!("{name}.engine"), None), spec }),
             timer: spec.failure.map(|_| sim.lane(&format!("{name}.timer"), None)),
             initiator,
             channels,
@@ -179,7 +193,7 @@ impl Raid {
 
 impl BlockCard for Raid {
     fn start(self: Rc<Raid>) -> Result<bool, (String, String)> {
-        if self.channels.iter().all(|channel| channel.targets().is_empty()) {
+        if self.channels.drives()?.iter().all(Vec::is_empty) {
             return Ok(false);
         }
         let array = Array::find(&self.sim, &self.name, &self.spec, &self.channels)?;
@@ -199,16 +213,12 @@ impl BlockCard for Raid {
         Ok(true)
     }
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-
     fn slot(&self) -> &Slot {
         self.initiator.slot()
     }
 
-    fn size_bytes(&self) -> u64 {
-        self.array().layout.size_bytes()
+    fn devices(&self) -> Vec<Device> {
+        self.array().devices(&self.name)
     }
 
     fn commands_max(&self) -> u64 {

@@ -10,13 +10,13 @@ use hopscope_kernel::{Errand, Label, Queue, Sim};
 
 use super::cache::mask;
 use super::layout::SECTOR_BYTES;
-use super::spec::{ReadsAhead, Spec};
+use super::spec::{Order, ReadsAhead, Spec};
 use super::{Client, Raid};
 
 static NOTHING_TO_READ: Label = Label::reason("nothing to read from the drives");
 
 /// Sectors of a line to be read.
-struct Order {
+struct Missing {
     number: u64,
     first: u64,
     count: u64,
@@ -30,9 +30,9 @@ pub(super) struct ReadAhead {
     ends: RefCell<Vec<u64>>,
     streams: usize,
     /// What contexts wait for.
-    missed: Queue<Order>,
+    missed: Queue<Missing>,
     /// What nobody has asked for yet.
-    ahead: Queue<Order>,
+    ahead: Queue<Missing>,
 }
 
 impl ReadAhead {
@@ -68,16 +68,19 @@ impl ReadAhead {
 
     /// Has sectors of a line read, for a request that is passed on.
     pub(super) fn miss(&self, number: u64, first: u64, count: u64, errand: Errand) {
-        if self.missed.try_put(Order { number, first, count, errand }).is_err() {
+        if self.missed.try_put(Missing { number, first, count, errand }).is_err() {
             unreachable!("the queue takes any number of orders");
         }
     }
 }
 
-/// Starts as many processes as can be of use: two a drive, for either kind of order.
+/// Starts as many processes as can be of use for either kind of order: two a drive, and where the firmware sorts what
+/// waits for a drive, enough that all of it waits there.
 pub(super) fn start(raid: &Rc<Raid>) {
-    for index in 0..2 * raid.spec.drives {
-        for (kind, orders) in [("missed", &raid.ahead.missed), ("ahead", &raid.ahead.ahead)] {
+    let two_a_drive = 2 * raid.spec.drives;
+    let missed = if raid.spec.order == Order::Elevator { raid.spec.commands as usize } else { two_a_drive };
+    for (kind, orders, count) in [("missed", &raid.ahead.missed, missed), ("ahead", &raid.ahead.ahead, two_a_drive)] {
+        for index in 0..count {
             let (running, orders, client) = (raid.clone(), orders.clone(), Rc::new(Client::new(&raid.sim)));
             let name = format!("{}.{kind}{index:03}", raid.name);
             raid.sim.process(&name, async move { running.run_filler(&orders, &client).await });
@@ -86,9 +89,9 @@ pub(super) fn start(raid: &Rc<Raid>) {
 }
 
 impl Raid {
-    async fn run_filler(&self, orders: &Queue<Order>, client: &Rc<Client>) {
+    async fn run_filler(&self, orders: &Queue<Missing>, client: &Rc<Client>) {
         loop {
-            let Order { number, first, count, errand } = orders.take(&NOTHING_TO_READ).await;
+            let Missing { number, first, count, errand } = orders.take(&NOTHING_TO_READ).await;
             client.take_up(errand);
             let at = number * self.spec.line_bytes + first * SECTOR_BYTES;
             self.read_array(client, at, count * SECTOR_BYTES).await;
@@ -105,7 +108,9 @@ impl Raid {
     /// Orders the lines from `next` on that are not there, as far as the firmware looks ahead.
     pub(super) fn read_ahead(&self, next: u64) {
         let sectors = self.spec.line_bytes / SECTOR_BYTES;
-        let end = (next + self.spec.ahead_lines).min(self.array().layout.size_bytes() / self.spec.line_bytes);
+        // Not beyond the device that was read.
+        let lines = self.array().layout.device_bytes() / self.spec.line_bytes;
+        let end = (next + self.spec.ahead_lines).min(next.div_ceil(lines) * lines);
         let mut cache = self.cache.borrow_mut();
         for number in next..end {
             if cache.find(number).is_some() {
@@ -114,7 +119,7 @@ impl Raid {
             // Nothing is written to the drives for the sake of what nobody has asked for yet.
             let Some(at) = cache.take_in(number) else { return };
             cache.fill(at, mask(0, sectors));
-            let order = Order { number, first: 0, count: sectors, errand: Errand::NOBODY };
+            let order = Missing { number, first: 0, count: sectors, errand: Errand::NOBODY };
             if self.ahead.ahead.try_put(order).is_err() {
                 unreachable!("the queue takes any number of orders");
             }

@@ -9,6 +9,9 @@ use crate::parameters::{Parameters, SpecError};
 /// No line rate that a simulation can count with is slower.
 const RATE_MIN: u64 = 1_000_000;
 const COUNT_MAX: u64 = 256;
+const SCSI_CHANNELS_MAX: u64 = 4;
+/// One drive each: as many as an array may have.
+const ATA_CHANNELS_MAX: u64 = 32;
 /// Lines of a cache: 16 GiB in lines of 64 KiB.
 const LINES_MAX: u64 = 1 << 18;
 
@@ -41,6 +44,33 @@ pub enum ReadsAhead {
     InStreams,
 }
 
+/// Which command of a drive is sent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The oldest.
+    FirstCome,
+    /// The next one upwards from the last, and then the lowest.
+    Elevator,
+}
+
+/// What kind of channels a controller has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// Of many drives, with tags.
+    Scsi,
+    /// Of one drive, one command at a time.
+    Ata,
+}
+
+/// What moves everything over PCI, where a card has but one such engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineSpec {
+    /// Bytes of a burst.
+    pub burst: u32,
+    /// From one burst to the next.
+    pub setup: Time,
+}
+
 /// A drive that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -59,7 +89,7 @@ pub struct Spec {
     pub memory_rate: u64,
     /// Bytes that one user of the memory moves at a time.
     pub memory_burst: u64,
-    /// SCSI channels.
+    /// Channels.
     pub channels: u64,
     /// Commands of the host under way.
     pub commands: u64,
@@ -69,6 +99,8 @@ pub struct Spec {
     pub status_bytes: u32,
     /// Bytes of the host's memory that lie together.
     pub page_bytes: u32,
+    /// Its engine on PCI, where all share one.
+    pub engine: Option<EngineSpec>,
     /// Processor time of a command of the host, of one to a drive, and of a line in the cache.
     pub command: Time,
     /// The same.
@@ -77,6 +109,8 @@ pub struct Spec {
     pub line: Time,
     /// Commands to a drive under way.
     pub drive_tags: u64,
+    /// Which of those that wait is next.
+    pub order: Order,
     /// Bytes of the cache, and of a line of it.
     pub cache_bytes: u64,
     /// The same.
@@ -139,9 +173,9 @@ fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
     Ok(rate)
 }
 
-/// SCSI channels of the controller.
-pub(super) fn channels(p: &mut Parameters) -> Result<u64, SpecError> {
-    count(p, "channels", 4)
+/// Channels of the controller.
+pub(super) fn channels(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError> {
+    count(p, "channels", if interface == Interface::Ata { ATA_CHANNELS_MAX } else { SCSI_CHANNELS_MAX })
 }
 
 /// An amount of data between two others, in whole sectors.
@@ -156,7 +190,7 @@ fn sectors(p: &mut Parameters, key: &str, least: u64, most: u64) -> Result<u64, 
 
 impl Spec {
     /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
+    pub fn read(p: &mut Parameters, interface: Interface) -> Result<Spec, SpecError> {
         let line_bytes = sectors(p, "cache.line", SECTOR_BYTES, LINE_SECTORS_MAX * SECTOR_BYTES)?;
         let cache_bytes = sectors(p, "cache.size", 64 * line_bytes, LINES_MAX * line_bytes)?;
         let lines = cache_bytes / line_bytes;
@@ -175,15 +209,28 @@ impl Spec {
         let spec = Spec {
             memory_rate: rate(p, "memory.rate")?,
             memory_burst: sectors(p, "memory.burst", SECTOR_BYTES, 1 << 20)?,
-            channels: channels(p)?,
+            channels: channels(p, interface)?,
             commands: count(p, "firmware.commands", COUNT_MAX)?,
             description_bytes: p.bytes("firmware.description")?.clamp(4, 4_096) as u32,
             status_bytes: p.bytes("firmware.status")?.clamp(4, 4_096) as u32,
             page_bytes: sectors(p, "firmware.page", SECTOR_BYTES, 1 << 20)? as u32,
+            engine: match interface {
+                Interface::Scsi => None,
+                Interface::Ata => Some(Spec::read_engine(p)?),
+            },
             command: p.time("firmware.command")?,
             drive_command: p.time("firmware.drive_command")?,
             line: p.time("firmware.line")?,
-            drive_tags: count(p, "firmware.drive_tags", COUNT_MAX)?,
+            drive_tags: match interface {
+                Interface::Scsi => count(p, "firmware.drive_tags", COUNT_MAX)?,
+                Interface::Ata => 1,
+            },
+            order: match interface {
+                Interface::Scsi => Order::FirstCome,
+                Interface::Ata => {
+                    choice(p, "firmware.order", &[("first come", Order::FirstCome), ("elevator", Order::Elevator)])?
+                }
+            },
             cache_bytes,
             line_bytes,
             write_ends: choice(
@@ -222,10 +269,18 @@ impl Spec {
         Ok(spec)
     }
 
+    fn read_engine(p: &mut Parameters) -> Result<EngineSpec, SpecError> {
+        let burst = p.bytes("engine.burst")?;
+        if !(64..=1 << 20).contains(&burst) || !burst.is_multiple_of(8) {
+            return Err(p.error("engine.burst", "no engine is like that", "expected 64 B to 1 MiB, a multiple of 8 B"));
+        }
+        Ok(EngineSpec { burst: burst as u32, setup: p.time("engine.setup")? })
+    }
+
     fn read_array(p: &mut Parameters, line_bytes: u64) -> Result<(Level, usize, u64), SpecError> {
         let written = p.text("array.level")?;
         let Some(level) = Level::named(&written) else {
-            let help = "expected \"RAID 0\", \"RAID 1\", \"RAID 5\" or \"RAID 10\"";
+            let help = "expected \"RAID 0\", \"RAID 1\", \"RAID 5\", \"RAID 10\" or \"JBOD\"";
             return Err(p.error("array.level", format!("`{written}` is no level of this model"), help));
         };
         let unit_bytes = p.bytes("array.stripe")?;
@@ -255,7 +310,8 @@ impl Spec {
             return Err(p.error("failure.drive", format!("the array has no `{written}`"), help));
         };
         if !level.is_redundant() {
-            return Err(p.error("failure.drive", "RAID 0 does not outlive a drive", "take another level, or \"none\""));
+            let problem = "without a second copy or parity no data outlive a drive";
+            return Err(p.error("failure.drive", problem, "take another level, or \"none\""));
         }
         Ok(Some(Failure { drive, at, noticed }))
     }

@@ -1,0 +1,105 @@
+//! What a controller's drives are at: SCSI channels of many drives, or ATA channels of one each.
+
+use std::rc::Rc;
+
+use hopscope_kernel::Errand;
+
+use crate::controller::ata::{self, AtaChannel};
+use crate::controller::scsi::channel::{self, Channel};
+
+/// READ(10) and WRITE(10) move this many sectors; whole pages of them.
+const SCSI_SECTORS_MAX: u64 = 65_535 / 8 * 8;
+
+/// The channels of a controller: all of one kind.
+pub enum Channels {
+    /// SCSI.
+    Scsi(Vec<Rc<Channel>>),
+    /// ATA.
+    Ata(Vec<Rc<AtaChannel>>),
+}
+
+/// A drive at a channel.
+pub(super) struct Found {
+    /// Its channel.
+    pub(super) channel: usize,
+    /// Its id, or its number on the cable.
+    pub(super) target: usize,
+    pub(super) name: String,
+    pub(super) sectors: u64,
+}
+
+impl Channels {
+    /// The drives by channel. An error is what is wrong and what would be right.
+    pub(super) fn drives(&self) -> Result<Vec<Vec<Found>>, (String, String)> {
+        let found = |channel: usize, all: Vec<(usize, String, u64)>| {
+            all.into_iter().map(|(target, name, sectors)| Found { channel, target, name, sectors }).collect::<Vec<_>>()
+        };
+        match self {
+            Channels::Scsi(all) => Ok(all.iter().enumerate().map(|(at, one)| found(at, one.targets())).collect()),
+            Channels::Ata(all) => {
+                let drives: Vec<Vec<Found>> = all.iter().enumerate().map(|(at, one)| found(at, one.drives())).collect();
+                match drives.iter().find_map(|drives| drives.get(1)) {
+                    Some(second) => {
+                        let problem = format!("`{}` is the second drive of channel{}", second.name, second.channel);
+                        Err((problem, "this controller has one drive a channel: take a cable of its own".into()))
+                    }
+                    None => Ok(drives),
+                }
+            }
+        }
+    }
+
+    /// Commands of a drive that its channel has under way, at most.
+    pub(super) fn tags(&self, drive: (usize, usize)) -> u64 {
+        match self {
+            Channels::Scsi(all) => all[drive.0].tags(drive.1) as u64,
+            Channels::Ata(_) => 1,
+        }
+    }
+
+    /// Sectors that a command moves, at most.
+    pub(super) fn sectors_max(&self) -> u64 {
+        match self {
+            Channels::Scsi(_) => SCSI_SECTORS_MAX,
+            Channels::Ata(_) => ata::SECTORS_MAX,
+        }
+    }
+
+    /// Sends a command to a drive for a request.
+    pub(super) async fn begin(
+        &self,
+        (at, drive): (usize, usize),
+        writes: bool,
+        (sector, sectors): (u64, u64),
+        errand: Errand,
+    ) -> Exchange<'_> {
+        match self {
+            Channels::Scsi(all) => Exchange::Scsi(all[at].begin(drive, writes, sector, sectors as u32, errand).await),
+            Channels::Ata(all) => Exchange::Ata(all[at].begin(drive, writes, sector, sectors as u32, errand).await),
+        }
+    }
+}
+
+/// A command under way.
+pub(super) enum Exchange<'a> {
+    Scsi(channel::Exchange<'a>),
+    Ata(ata::Exchange<'a>),
+}
+
+impl Exchange<'_> {
+    /// The next bytes, until the command has ended.
+    pub(super) async fn next(&mut self) -> Option<u32> {
+        match self {
+            Exchange::Scsi(exchange) => exchange.next().await,
+            Exchange::Ata(exchange) => exchange.next().await,
+        }
+    }
+
+    /// Those bytes have been moved.
+    pub(super) fn moved(&self, bytes: u32) {
+        match self {
+            Exchange::Scsi(exchange) => exchange.moved(bytes),
+            Exchange::Ata(exchange) => exchange.moved(),
+        }
+    }
+}

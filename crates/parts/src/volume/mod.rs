@@ -1,0 +1,3 @@
+//! Software that makes devices of devices.
+
+pub mod striped;
