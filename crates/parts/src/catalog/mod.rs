@@ -2,6 +2,7 @@
 
 mod adapters;
 mod buses;
+mod cifs;
 mod host;
 mod ide;
 mod pci;
@@ -104,6 +105,7 @@ pub static KINDS: &[&Kind] = &[
     &adapters::PROGRAMMABLE_ADAPTER,
     &adapters::MYRINET_ADAPTER,
     &adapters::NETWORK_ADAPTER,
+    &adapters::NETWORK_ADAPTER_PCI,
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,
     &adapters::GPU_DRIVER,
@@ -115,6 +117,8 @@ pub static KINDS: &[&Kind] = &[
     &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
+    &cifs::CIFS_CLIENT,
+    &cifs::CIFS_SERVER,
 ];
 
 /// The ports of a root complex or of a switch.
