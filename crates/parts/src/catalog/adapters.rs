@@ -1,12 +1,16 @@
 //! Network adapters, accelerators and their drivers.
 
+use std::rc::Rc;
+
 use super::{Built, Kind, Protocol, Socket, plug_pci, untrained};
 use crate::accelerator::gpu;
 use crate::accelerator::gpu::Gpu;
 use crate::bridge::root_complex::RootComplex;
+use crate::bus::pci::initiator::Initiator;
 use crate::bus::pcie::Port;
 use crate::bus::pcie::PortSpec;
 use crate::driver;
+use crate::network::attachment::Attachment;
 use crate::network::myrinet;
 use crate::network::nic;
 use crate::network::nic::Adapter;
@@ -15,8 +19,8 @@ use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 
 /// Nothing lies on a socket that is not there.
-fn check_home(p: &Parameters, home: Home, root: &RootComplex) -> Result<(), SpecError> {
-    if home.remote && !root.two_sockets() {
+fn check_home(p: &Parameters, home: Home, root: Option<&Rc<RootComplex>>) -> Result<(), SpecError> {
+    if home.remote && !root.is_some_and(|root| root.two_sockets()) {
         let help = "write \"local\", or give the root complex an `interconnect.latency`";
         return Err(p.error("memory", "this host has one socket", help));
     }
@@ -33,7 +37,7 @@ pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
     build: |context, p| {
         let spec = programmable::Spec::read(p)?;
         let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        check_home(p, spec.home(), &link.above().root)?;
+        check_home(p, spec.home(), Some(&link.above().root))?;
         let plugged = programmable::plug(context.sim, context.name, spec, link);
         let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
         Ok(Built { volumes, ..Built::default() })
@@ -67,8 +71,26 @@ pub static NETWORK_ADAPTER: Kind = Kind {
         let (spec, port) = (nic::Spec::read(p)?, PortSpec::read(p)?);
         let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
-        let adapter = Adapter::new(context.sim, context.name, spec, port);
+        let adapter = Adapter::new(context.sim, context.name, spec, (&port).into());
         Ok(Built { sockets: vec![("registers".into(), Socket::NicRegisters(adapter))], ..Built::default() })
+    },
+};
+
+/// `network-adapter-pci`
+pub static NETWORK_ADAPTER_PCI: Kind = Kind {
+    model: "network-adapter-pci",
+    plugs: &[("at", Protocol::Pci)],
+    sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters), ("wire".into(), Protocol::Ethernet)]),
+    required: &["registers"],
+    software: false,
+    build: |context, p| {
+        let (spec, card) = (nic::Spec::read(p)?, Initiator::read_spec(p)?);
+        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+        let initiator = plug_pci(context.sim, context.name, card, slot, p)?;
+        let attachment = Attachment::Pci(context.sim.clone(), initiator);
+        let adapter = Adapter::new(context.sim, context.name, spec, attachment);
+        let registers = ("registers".into(), Socket::NicRegisters(adapter.clone()));
+        Ok(Built { sockets: vec![registers, ("wire".into(), Socket::Ethernet(adapter))], ..Built::default() })
     },
 };
 
@@ -84,7 +106,7 @@ pub static NETWORK_DRIVER: Kind = Kind {
         let [Socket::Software(processor), Socket::NicRegisters(adapter)] = &context.plugs[..] else {
             unreachable!("plugs are checked")
         };
-        check_home(p, spec.data(), adapter.port().root())?;
+        check_home(p, spec.data(), adapter.attachment().root())?;
         let volumes = driver::nic::install(context.sim, context.name, spec, processor, adapter);
         Ok(Built { volumes, ..Built::default() })
     },
@@ -118,7 +140,7 @@ pub static GPU_DRIVER: Kind = Kind {
         let [Socket::Software(processor), Socket::GpuRegisters(gpu)] = &context.plugs[..] else {
             unreachable!("plugs are checked")
         };
-        check_home(p, spec.home(), gpu.port().root())?;
+        check_home(p, spec.home(), Some(gpu.port().root()))?;
         let volumes = driver::gpu::install(context.sim, context.name, spec, processor, gpu);
         Ok(Built { volumes, ..Built::default() })
     },

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod buses;
+mod cifs;
 mod host;
 mod ide;
 mod pci;
@@ -105,6 +106,7 @@ pub static KINDS: &[&Kind] = &[
     &adapters::PROGRAMMABLE_ADAPTER,
     &adapters::MYRINET_ADAPTER,
     &adapters::NETWORK_ADAPTER,
+    &adapters::NETWORK_ADAPTER_PCI,
     &adapters::NETWORK_DRIVER,
     &adapters::GPU,
     &adapters::GPU_DRIVER,
@@ -118,6 +120,8 @@ pub static KINDS: &[&Kind] = &[
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
     &volume::STRIPED_VOLUME,
+    &cifs::CIFS_CLIENT,
+    &cifs::CIFS_SERVER,
 ];
 
 /// The ports of a root complex or of a switch.

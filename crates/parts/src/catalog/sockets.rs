@@ -19,6 +19,7 @@ use crate::controller::nvme::Controller;
 use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
 use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
+use crate::network::client::Client;
 use crate::network::nic::Adapter;
 use crate::protocols::block_card::BlockCard;
 
@@ -59,6 +60,10 @@ pub enum Socket {
     AhciRegisters(Rc<Ahci>),
     /// Registers of a network adapter, for a driver.
     NicRegisters(Rc<Adapter>),
+    /// A network adapter's wire.
+    Ethernet(Rc<Adapter>),
+    /// An outer machine that asks for what is on this one.
+    CifsClient(Rc<Client>),
     /// Registers of a GPU, for a driver.
     GpuRegisters(Rc<Gpu>),
     /// A channel of a SCSI host adapter.
@@ -104,6 +109,10 @@ pub enum Protocol {
     AhciRegisters,
     /// A network driver.
     NicRegisters,
+    /// A machine at the other end of a wire.
+    Ethernet,
+    /// A file server.
+    CifsClient,
     /// A GPU's driver.
     GpuRegisters,
     /// A SCSI bus.
@@ -135,6 +144,8 @@ impl Protocol {
             Protocol::SataDrive => "the far end of a Serial ATA cable",
             Protocol::AhciRegisters => "the registers of an AHCI adapter",
             Protocol::NicRegisters => "the registers of a network adapter",
+            Protocol::Ethernet => "the wire of a network adapter",
+            Protocol::CifsClient => "the server of a CIFS client",
             Protocol::GpuRegisters => "the registers of a GPU",
             Protocol::ScsiBus => "a channel of a SCSI host adapter",
             Protocol::ScsiTarget => "an id of a SCSI bus",

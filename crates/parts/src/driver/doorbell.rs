@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim};
 
-use crate::bus::pcie::Port;
+use crate::network::attachment::Attachment;
 
 /// Doorbells on their way at a time: what a root complex keeps of one processor.
 const UNDER_WAY: usize = 4;
@@ -45,7 +45,8 @@ pub struct Doorbells {
 
 impl Doorbells {
     /// Doorbells of `name`, which are carried by processes of their own.
-    pub fn new(sim: &Sim, name: &str, port: &Rc<Port>) -> Rc<Doorbells> {
+    pub fn new(sim: &Sim, name: &str, device: impl Into<Attachment>) -> Rc<Doorbells> {
+        let device = device.into();
         let doorbells = Rc::new(Doorbells {
             sim: sim.clone(),
             rung: Queue::new(sim, RUNG_MAX),
@@ -55,8 +56,8 @@ impl Doorbells {
             taken_up: Cell::new(0),
         });
         for carrier in 0..UNDER_WAY {
-            let (bells, port) = (doorbells.clone(), port.clone());
-            sim.process(&format!("{name}{carrier}"), async move { bells.carry(&port).await });
+            let (bells, device) = (doorbells.clone(), device.clone());
+            sim.process(&format!("{name}{carrier}"), async move { bells.carry(&device).await });
         }
         doorbells
     }
@@ -77,11 +78,11 @@ impl Doorbells {
         self.errands.borrow_mut().pop_front().unwrap_or(Errand::NOBODY)
     }
 
-    async fn carry(&self, port: &Port) {
+    async fn carry(&self, device: &Attachment) {
         loop {
             let rung = self.rung.take(&NONE_RUNG).await;
             self.each_of(&rung, |all| self.sim.take_up_all(all.map(|errand| *errand)));
-            port.doorbell().await;
+            device.doorbell().await;
             self.each_of(&rung, |all| all.for_each(|errand| *errand = self.sim.pass_on(*errand)));
             let _ = self.arrived.try_put(rung.number);
         }

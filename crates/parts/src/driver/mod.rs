@@ -1,6 +1,7 @@
 //! Drivers: what an operating system does to a controller, as a list of steps.
 
 pub mod ahci;
+pub mod cifs;
 pub mod doorbell;
 pub mod gpu;
 pub mod ide;
@@ -9,6 +10,7 @@ pub mod nvme;
 pub mod raid;
 pub mod requests;
 pub mod scsi;
+pub mod tcp;
 
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;

@@ -318,11 +318,12 @@ impl Driver {
             loop {
                 let looked_at = completions.take_up(seen.map(|completed| completed.errand), self.spec.budget as usize);
                 if let Some(completed) = seen {
-                    self.adapter.port().root().until_visible(completed.visible).await;
+                    self.adapter.attachment().until_visible(completed.visible).await;
                 }
                 let work = self.processor.dispatch().await;
                 if std::mem::take(&mut interrupted) {
                     work.compute(self.spec.interrupt.unwrap_or(Time::ZERO)).await;
+                    self.adapter.attachment().cause(&work).await;
                 }
                 work.compute(self.spec.poll).await;
                 completions.pass_on(looked_at);

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim};
 
-use crate::bus::pcie::Port;
+use super::attachment::Attachment;
 use crate::driver::doorbell::Doorbells;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DESCRIPTOR, Home, PAGE_BYTES};
@@ -95,7 +95,7 @@ pub struct DescriptorRing {
     spec: Spec,
     address: u64,
     home: Home,
-    port: Rc<Port>,
+    port: Attachment,
     doorbells: Rc<Doorbells>,
     /// Free entries; a driver takes one for each descriptor, and puts it back when that has been completed.
     pub room: Queue<()>,
@@ -113,13 +113,19 @@ pub struct DescriptorRing {
 
 impl DescriptorRing {
     /// A ring at `address` of host memory, and the processes that fetch from it.
-    pub fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, address: u64, home: Home) -> Rc<DescriptorRing> {
+    pub(super) fn new(
+        sim: &Sim,
+        name: &str,
+        spec: &Spec,
+        port: &Attachment,
+        (address, home): (u64, Home),
+    ) -> Rc<DescriptorRing> {
         let ring = Rc::new(DescriptorRing {
             sim: sim.clone(),
             address,
             home,
             port: port.clone(),
-            doorbells: Doorbells::new(sim, &format!("{name}.doorbell"), port),
+            doorbells: Doorbells::new(sim, &format!("{name}.doorbell"), port.clone()),
             room: filled(sim, spec.entries),
             posted: RefCell::new(VecDeque::with_capacity(spec.entries as usize)),
             silent: Cell::new(0),
@@ -200,7 +206,8 @@ impl DescriptorRing {
             if count < tail {
                 let _ = arrived.try_put(tail - count);
             }
-            self.port.read(address, count * descriptor_bytes as u32, &DESCRIPTOR, self.home).await;
+            let bytes = count * descriptor_bytes as u32;
+            self.port.read(address, bytes, (&DESCRIPTOR, first), self.home).await;
             for _ in 0..count {
                 let next = self.posted.borrow_mut().pop_front();
                 if let Some(descriptor) = next {

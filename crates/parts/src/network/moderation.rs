@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Either, Errand, Label, Lane, Queue, Sim, Time, race};
 
-use crate::bus::pcie::Port;
+use super::attachment::Attachment;
 use crate::driver::doorbell::Doorbells;
 use crate::network::nic::Completed;
 use crate::parameters::{Parameters, SpecError};
@@ -46,7 +46,7 @@ impl Spec {
 pub struct Completions {
     sim: Sim,
     spec: Spec,
-    port: Rc<Port>,
+    port: Attachment,
     entries: Queue<Completed>,
     news: Queue<()>,
     /// The timer's delays are owed to it.
@@ -57,7 +57,7 @@ pub struct Completions {
 
 impl Completions {
     /// A completion queue that never overflows with `capacity` descriptors in a ring.
-    pub(super) fn new(sim: &Sim, name: &str, spec: &Spec, port: &Rc<Port>, capacity: u64) -> Rc<Completions> {
+    pub(super) fn new(sim: &Sim, name: &str, spec: &Spec, port: &Attachment, capacity: u64) -> Rc<Completions> {
         let completions = Rc::new(Completions {
             sim: sim.clone(),
             spec: spec.clone(),
@@ -65,7 +65,7 @@ impl Completions {
             entries: Queue::new(sim, capacity as usize),
             news: Queue::new(sim, 1),
             timer: sim.lane(&format!("{name}.moderation"), None),
-            arming: Doorbells::new(sim, &format!("{name}.arm"), port),
+            arming: Doorbells::new(sim, &format!("{name}.arm"), port.clone()),
             interrupts: Queue::new(sim, 1),
         });
         let running = completions.clone();

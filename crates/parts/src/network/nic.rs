@@ -8,19 +8,22 @@
 //! What is received was asked for: a request to read N bytes is a packet of N bytes that the far end sends as soon as
 //! it is asked for, and that arrives at the rate of the wire.
 //!
-//! Not modelled: several queues, steering and hashing, headers and data in different buffers, checksums, descriptors
+//! Where a far end has been connected, it takes what is sent.
+//!
+//! Not modelled: several queues, frames that are gathered from several buffers, steering and hashing, headers and data in different buffers, checksums, descriptors
 //! and small packets that are written by the processor, loss (the wire stops where it has nowhere to put a frame).
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 
+use super::attachment::Attachment;
 use super::descriptor_ring::{self, DescriptorRing};
 use super::moderation::{self, Completions};
 use super::receive::Receiver;
 use super::transmit::{CELL_BYTES, Transmitter};
 use super::wire;
-use crate::bus::pcie::Port;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 
@@ -156,7 +159,9 @@ pub struct Adapter {
     sim: Sim,
     name: String,
     spec: Spec,
-    port: Rc<Port>,
+    attachment: Attachment,
+    /// What is sent arrives there.
+    far_end: OnceCell<Queue<Arrival>>,
 }
 
 /// What a driver works with: one direction each.
@@ -174,9 +179,9 @@ pub struct Rings {
 }
 
 impl Adapter {
-    /// An adapter named `name` at a port.
-    pub fn new(sim: &Sim, name: &str, spec: Spec, port: Rc<Port>) -> Rc<Adapter> {
-        Rc::new(Adapter { sim: sim.clone(), name: name.to_string(), spec, port })
+    /// An adapter named `name`, plugged in.
+    pub fn new(sim: &Sim, name: &str, spec: Spec, attachment: Attachment) -> Rc<Adapter> {
+        Rc::new(Adapter { sim: sim.clone(), name: name.to_string(), spec, attachment, far_end: OnceCell::new() })
     }
 
     /// Its name.
@@ -189,19 +194,29 @@ impl Adapter {
         &self.spec
     }
 
-    /// Its port.
-    pub fn port(&self) -> &Rc<Port> {
-        &self.port
+    /// What it is plugged into.
+    pub fn attachment(&self) -> &Attachment {
+        &self.attachment
+    }
+
+    /// Somebody at the other end of the wire takes what is sent.
+    pub fn connect(&self, far_end: Queue<Arrival>) {
+        let _ = self.far_end.set(far_end);
+    }
+
+    /// Who takes what is sent, if anybody does.
+    pub(super) fn far_end(&self) -> Option<&Queue<Arrival>> {
+        self.far_end.get()
     }
 
     /// A driver sets the adapter up: rings lie in `rings`, packets in `data`.
-    pub fn start(&self, rings: Home, data: Home) -> Rings {
-        let Adapter { sim, name, spec, port } = self;
+    pub fn start(self: &Rc<Adapter>, rings: Home, data: Home) -> Rings {
+        let Adapter { sim, name, spec, attachment, .. } = &**self;
         let (tx, rx) = (format!("{name}.tx"), format!("{name}.rx"));
         let setup = |side: &Side, name, n| {
             let engine = sim.lane(&format!("{name}.engine"), None);
-            let ring = DescriptorRing::new(sim, name, &side.ring, port, RINGS_AT * n, rings);
-            let completions = Completions::new(sim, name, &side.moderation, port, side.ring.entries);
+            let ring = DescriptorRing::new(sim, name, &side.ring, attachment, (RINGS_AT * n, rings));
+            let completions = Completions::new(sim, name, &side.moderation, attachment, side.ring.entries);
             Setup { name, ring, completions, engine, rings, data }
         };
         let (transmit, receive) = (setup(&spec.transmit, &tx, 1), setup(&spec.receive, &rx, 2));

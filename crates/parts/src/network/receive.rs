@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Either, Label, Lane, Queue, Sim, race};
 
+use super::attachment::Attachment;
 use super::descriptor_ring::{Descriptor, DescriptorRing};
 use super::moderation::Completions;
 use super::nic::{Adapter, Arrival, Completed, Contexts, Setup, Spec};
 use super::wire::Wire;
-use crate::bus::pcie::Port;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home};
 
 static NO_REQUEST: Label = Label::workload("no request");
@@ -30,7 +30,7 @@ static GATHER: Label = Label::protocol("completions are gathered");
 pub(super) struct Receiver {
     sim: Sim,
     spec: Spec,
-    port: Rc<Port>,
+    port: Attachment,
     ring: Rc<DescriptorRing>,
     completions: Rc<Completions>,
     arrivals: Queue<Arrival>,
@@ -55,7 +55,7 @@ impl Receiver {
         let contexts = spec.receive.contexts;
         let receiver = Rc::new(Receiver {
             sim: sim.clone(),
-            port: adapter.port().clone(),
+            port: adapter.attachment().clone(),
             ring,
             completions,
             arrivals: arrivals.clone(),
@@ -112,7 +112,7 @@ impl Receiver {
         loop {
             let frame = self.contexts.into[context].take(&NOT_WRITTEN).await;
             self.sim.take_up(frame.errand);
-            self.port.write(frame.address, frame.bytes, &DATA, self.data).await;
+            self.port.write(frame.address, frame.bytes, (&DATA, frame.errand), self.data).await;
             let written = Descriptor { errand: self.sim.pass_on(frame.errand), ..frame };
             self.contexts.out[context].put(written, &COMPLETIONS_BEHIND).await;
         }
@@ -149,7 +149,8 @@ impl Receiver {
             let address = Adapter::completions_at(2) + entry * bytes;
             let length = bytes as u32 * together.len() as u32;
             entry = (entry + together.len() as u64) % entries;
-            let visible = self.port.write(address, length, &DESCRIPTOR, self.rings).await;
+            let carries = (&DESCRIPTOR, together[0].errand);
+            let visible = self.port.write(address, length, carries, self.rings).await;
             for frame in together.drain(..) {
                 let errand = self.sim.pass_on(frame.errand);
                 self.completions.put(Completed { request: frame.request, bytes: frame.bytes, visible, errand });

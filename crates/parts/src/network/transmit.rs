@@ -10,12 +10,12 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim};
 
+use super::attachment::Attachment;
 use super::descriptor_ring::{Descriptor, DescriptorRing, filled};
 use super::moderation::Completions;
-use super::nic::{Adapter, Completed, Contexts, Setup, Spec};
+use super::nic::{Adapter, Arrival, Completed, Contexts, Setup, Spec};
 use super::wire::Wire;
-use crate::bus::pcie::Port;
-use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
+use crate::protocols::pcie::{DATA, DESCRIPTOR, Home};
 
 static NO_DESCRIPTOR: Label = Label::reason("no descriptor on the adapter");
 static BUFFER_FULL: Label = Label::reason("packet buffer of the adapter full");
@@ -47,7 +47,8 @@ struct Frame {
 pub(super) struct Transmitter {
     sim: Sim,
     spec: Spec,
-    port: Rc<Port>,
+    adapter: Rc<Adapter>,
+    port: Attachment,
     ring: Rc<DescriptorRing>,
     completions: Rc<Completions>,
     engine: Lane,
@@ -64,12 +65,13 @@ pub(super) struct Transmitter {
 
 impl Transmitter {
     /// Starts its processes.
-    pub(super) fn start(adapter: &Adapter, Setup { name, ring, completions, engine, rings, data }: Setup<'_>) {
+    pub(super) fn start(adapter: &Rc<Adapter>, Setup { name, ring, completions, engine, rings, data }: Setup<'_>) {
         let (sim, spec) = (adapter.sim(), adapter.spec().clone());
         let (contexts, entries) = (spec.transmit.contexts, spec.transmit.ring.entries as usize);
         let transmitter = Rc::new(Transmitter {
             sim: sim.clone(),
-            port: adapter.port().clone(),
+            adapter: adapter.clone(),
+            port: adapter.attachment().clone(),
             ring,
             completions,
             engine,
@@ -125,12 +127,7 @@ impl Transmitter {
         loop {
             let frame = self.contexts.into[context].take(&NO_FRAME).await;
             self.sim.take_up(frame.errand);
-            let (mut address, mut left) = (frame.read_at, frame.read_bytes);
-            while left > 0 {
-                let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
-                self.port.read(address, part, &DATA, self.data).await;
-                (address, left) = (address + u64::from(part), left - part);
-            }
+            self.port.read(frame.read_at, frame.read_bytes, (&DATA, frame.errand), self.data).await;
             let read = Frame { errand: self.sim.pass_on(frame.errand), ..frame };
             self.contexts.out[context].put(read, &WIRE_BEHIND).await;
         }
@@ -146,6 +143,10 @@ impl Transmitter {
             (0..frame.bytes.div_ceil(CELL_BYTES)).for_each(|_| _ = self.cells.try_put(()));
             if let Some(descriptor) = frame.last_of {
                 let errand = self.sim.pass_on(frame.errand);
+                if let Some(far_end) = self.adapter.far_end() {
+                    let Descriptor { request, bytes, .. } = descriptor;
+                    let _ = far_end.try_put(Arrival { request, bytes, errand });
+                }
                 self.sent.borrow_mut().push_back(Descriptor { errand, ..descriptor });
                 if descriptor.report {
                     let _ = self.reports.try_put(());
@@ -159,10 +160,10 @@ impl Transmitter {
         let (bytes, mut entry) = (u64::from(self.spec.transmit.completion_bytes), 0);
         loop {
             self.reports.take(&NOTHING_SENT).await;
-            self.take_up_reported();
+            let errand = self.take_up_reported();
             let address = Adapter::completions_at(1) + entry * bytes;
             entry = (entry + 1) % self.spec.transmit.ring.entries;
-            let visible = self.port.write(address, bytes as u32, &DESCRIPTOR, self.rings).await;
+            let visible = self.port.write(address, bytes as u32, (&DESCRIPTOR, errand), self.rings).await;
             loop {
                 let Some(descriptor) = self.sent.borrow_mut().pop_front() else { break };
                 let Descriptor { request, bytes, errand, report, .. } = descriptor;
@@ -174,11 +175,13 @@ impl Transmitter {
             }
         }
     }
-    /// Works for all of whom the next completion tells.
-    fn take_up_reported(&self) {
+    /// Works for all of whom the next completion tells; returns the last of them.
+    fn take_up_reported(&self) -> Errand {
         let sent = self.sent.borrow();
         let last = sent.iter().position(|descriptor| descriptor.report);
         let reported = sent.range(..last.map_or(0, |last| last + 1));
-        self.sim.take_up_all(reported.map(|descriptor| descriptor.errand));
+        let errands = reported.map(|descriptor| descriptor.errand);
+        self.sim.take_up_all(errands.clone());
+        errands.last().unwrap_or(Errand::NOBODY)
     }
 }

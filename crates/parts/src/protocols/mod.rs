@@ -8,4 +8,5 @@ pub mod pci;
 pub mod pcie;
 pub mod sata;
 pub mod scsi;
+pub mod smb;
 pub mod storage;

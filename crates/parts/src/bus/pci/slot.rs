@@ -153,6 +153,20 @@ impl Slot {
         }
     }
 
+    /// A register write that a process of the card carries arrives.
+    pub(crate) async fn doorbell(&self) {
+        if let Some((_, way)) = self.bridge() {
+            way.write(self.0.waits.get()).await;
+        }
+    }
+
+    /// INTx that a process of the card has asserted arrives at the handler of that process.
+    pub(crate) async fn signal(&self) {
+        if let Some((_, way)) = self.bridge() {
+            way.path().memory().interrupt().await;
+        }
+    }
+
     /// Register writes that have arrived at the card, and for whom they were made.
     pub fn written(&self) -> &Queue<Errand> {
         &self.0.written

@@ -1,0 +1,177 @@
+//! A CIFS server: threads that take a client's commands, ask the device below, and answer over TCP.
+//!
+//! ```text
+//!   command of the client ─▶ a thread: processor ─▶ device ─▶ (data in memory, or on the disk) ─▶ processor ─▶ answer
+//! ```
+//!
+//! A read is answered with its data, a write when the device has written: nothing is kept here.
+//!
+//! Not modelled: the server's cache and its read-ahead (files are opened without buffering), opens, locks, security,
+//! where files lie on a volume.
+
+use std::rc::Rc;
+
+use hopscope_kernel::{Label, Queue, Sim, Time};
+
+use super::tcp::{self, Tcp};
+use crate::catalog::Volumes;
+use crate::cpu::Processor;
+use crate::network::client::Client;
+use crate::network::tcp::Message;
+use crate::parameters::{Parameters, SpecError};
+use crate::protocols::smb;
+use crate::protocols::storage::{Operation, Request, Storage};
+
+static NO_COMMAND: Label = Label::reason("no command of a client");
+static DEVICE_AT_WORK: Label = Label::reason("device at work");
+
+const THREADS_MAX: u64 = 64;
+/// What the client's commands are multiples of must be whole blocks.
+const PIECE_BYTES: u32 = 4_096;
+
+/// The server's behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    tcp: tcp::Spec,
+    threads: u64,
+    /// Processor time of a command before the device is asked, and of its answer.
+    command: Time,
+    answer: Time,
+    /// The device that is served, or [`EVERY_DEVICE`].
+    serves: String,
+}
+
+/// Each device of the machine is a share.
+const EVERY_DEVICE: &str = "every device";
+
+impl Spec {
+    /// Pulls the numbers of a server at a wire with such frames.
+    pub fn read(p: &mut Parameters, frame_bytes: u32) -> Result<Spec, SpecError> {
+        let spec = Spec {
+            tcp: tcp::Spec::read(p, frame_bytes)?,
+            threads: p.count("threads")?,
+            command: p.time("command")?,
+            answer: p.time("answer")?,
+            serves: p.text("serves")?,
+        };
+        if !(1..=THREADS_MAX).contains(&spec.threads) {
+            let help = format!("expected 1 to {THREADS_MAX} commands at a time");
+            return Err(p.error("threads", "no server has as many threads", help));
+        }
+        Ok(spec)
+    }
+}
+
+/// A device, as the client sees it.
+struct Share {
+    client: Rc<Client>,
+    number: usize,
+    device: Rc<dyn Storage>,
+}
+
+impl Storage for Share {
+    fn submit(&self, request: Request) {
+        self.client.submit(self.number, request);
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.device.size_bytes()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.device.block_bytes()
+    }
+
+    fn processor(&self) -> Option<Rc<Processor>> {
+        None
+    }
+
+    fn time_per_request(&self) -> Time {
+        Time::ZERO
+    }
+}
+
+/// A server.
+struct Server {
+    sim: Sim,
+    spec: Spec,
+    processor: Rc<Processor>,
+    client: Rc<Client>,
+    tcp: Rc<Tcp>,
+    devices: Vec<Rc<dyn Storage>>,
+}
+
+/// The devices that `serves` names, with the names of their shares. Errors say what is wrong with `serves`.
+fn served(name: &str, serves: &str, devices: &Volumes) -> Result<Volumes, (String, String)> {
+    let names: Vec<&str> = devices.iter().map(|(name, _)| name.as_str()).collect();
+    let shares: Volumes = if serves == EVERY_DEVICE {
+        devices.iter().map(|(device, storage)| (format!("{name}.{device}"), storage.clone())).collect()
+    } else {
+        let found = devices.iter().filter(|(device, _)| device == serves);
+        found.map(|(_, storage)| (name.to_string(), storage.clone())).collect()
+    };
+    let help = format!("devices: {}, or \"{EVERY_DEVICE}\"", names.join(", "));
+    if shares.is_empty() {
+        return Err((format!("`{serves}` is no device of this system"), help));
+    }
+    for (share, storage) in &shares {
+        if names.contains(&share.as_str()) {
+            return Err((format!("there is a device `{share}` already"), "give the server another name".to_string()));
+        }
+        if !PIECE_BYTES.is_multiple_of(storage.block_bytes()) {
+            return Err((format!("blocks of {} B cannot be served", storage.block_bytes()), help));
+        }
+    }
+    Ok(shares)
+}
+
+/// Starts a server for a client; returns the devices with the shares, or what is wrong with `serves`.
+pub fn install(
+    sim: &Sim,
+    name: &str,
+    spec: Spec,
+    processor: &Rc<Processor>,
+    client: &Rc<Client>,
+    mut devices: Volumes,
+) -> Result<Volumes, (String, String)> {
+    let shares = served(name, &spec.serves, &devices)?;
+    let tcp = Tcp::start(sim, &format!("{name}.tcp"), spec.tcp.clone(), processor, client);
+    let below = shares.iter().map(|(_, device)| device.clone()).collect();
+    let (sim, processor, client) = (sim.clone(), processor.clone(), client.clone());
+    let server = Rc::new(Server { sim, spec, processor, client, tcp, devices: below });
+    for number in 0..server.spec.threads {
+        let thread = server.clone();
+        server.sim.process(&format!("{name}.thread{number:02}"), async move { thread.serve().await });
+    }
+    for (number, (share, device)) in shares.into_iter().enumerate() {
+        devices.push((share, Rc::new(Share { client: server.client.clone(), number, device })));
+    }
+    Ok(devices)
+}
+
+impl Server {
+    async fn serve(&self) {
+        let (sim, spec, end) = (&self.sim, &self.spec, &self.tcp.connection.server);
+        let done = Queue::new(sim, 1);
+        loop {
+            let message = end.told.take(&NO_COMMAND).await;
+            sim.take_up(message.errand);
+            let Some(command) = self.client.command(message.command) else { continue };
+            let device = &self.devices[command.share];
+            self.processor.run_thread(spec.command + device.time_per_request()).await;
+            device.submit(Request {
+                operation: command.operation,
+                offset_bytes: command.offset_bytes,
+                bytes: command.bytes,
+                issued: sim.now(),
+                errand: sim.pass_on(message.errand),
+                done: done.clone(),
+            });
+            let completion = done.take(&DEVICE_AT_WORK).await;
+            sim.take_up(completion.errand);
+            self.processor.run_thread(spec.answer).await;
+            let bytes = smb::answer_bytes(command.operation, command.bytes);
+            end.say(Message { bytes, command: message.command, errand: completion.errand });
+        }
+    }
+}
