@@ -19,6 +19,8 @@ use crate::parameters::{Parameters, SpecError};
 pub static PROCESSOR_BUSY: Label = Label::reason("processor busy");
 /// The driver runs.
 pub static DRIVER: Label = Label::protocol("driver");
+/// The processor moves words between a data port and memory, one after the other.
+pub static WORDS: Label = Label::protocol("words moved");
 /// The processor waits for a register access to complete.
 pub static STALLED: Label = Label::reason("stalled on register access");
 /// The operating system above the driver, and the application.
@@ -97,6 +99,16 @@ impl Work<'_> {
         if span > Time::ZERO {
             self.grant.hold(&DRIVER, self.processor.lane.paced(span)).await;
         }
+    }
+
+    /// What `span` is at the processor's pace.
+    pub fn paced(&self, span: Time) -> Time {
+        self.processor.lane.paced(span)
+    }
+
+    /// Says that the processor has moved words since `start`.
+    pub fn moved_words_since(&self, start: Time) {
+        self.grant.was_in(&WORDS, start);
     }
 
     /// The present instant.

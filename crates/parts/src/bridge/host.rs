@@ -24,7 +24,8 @@ use crate::protocols::pci::{Answer, Command, PHASE_BYTES, PciTarget, REGISTER_DA
 static NOT_HALTED: Label = Label::reason("processor at work");
 /// PHOLD# is asserted, PHLDA# not yet: the arbiter's delay, also on an idle bus.
 pub static HOLD: Label = Label::protocol("PHOLD# to PHLDA#");
-static RETRY_IDLE: Label = Label::protocol("idle before a retry");
+/// Idle clocks of a processor cycle that was retried.
+pub static RETRY_IDLE: Label = Label::protocol("idle before a retry");
 static MEMORY: Label = Label::protocol("wait for memory");
 
 /// The bridge's data sheet.
@@ -123,7 +124,12 @@ impl HostBridge {
         self.pci().clocks_at(&self.arbiter, self.spec.hold_acknowledge)
     }
 
-    /// Whose delay that is.
+    /// From a retried cycle of the processor until it comes again.
+    pub fn retry_idle(&self) -> Time {
+        self.pci().clocks_at(&self.arbiter, self.spec.retry_idle)
+    }
+
+    /// Whose delays these are.
     pub fn arbiter(&self) -> &Lane {
         &self.arbiter
     }
@@ -170,7 +176,7 @@ impl HostBridge {
                 break;
             }
             ongoing.end().await;
-            self.arbiter.delay(&RETRY_IDLE, pci.clocks_at(&self.arbiter, self.spec.retry_idle)).await;
+            self.arbiter.delay(&RETRY_IDLE, self.retry_idle()).await;
         }
         work.stalled_since(start);
     }

@@ -1,9 +1,11 @@
-//! An IDE cable: two drives, one command at a time, register accesses and Ultra DMA bursts. ATA/ATAPI-4, annexes.
+//! An IDE cable: two drives, one command at a time, register accesses, words of programmed I/O, bursts of multiword and
+//! Ultra DMA. ATA/ATAPI-4, annexes.
 //!
 //! The cable is asked by the bridge that drives it; what crosses it is recorded as phases: words, pauses,
-//! burst start and end. A pause that a new word ends at once is not one.
+//! burst start and end. A pause that a new word ends at once is not one. Each drive has a mode of its own.
 //!
-//! Not modelled: signal integrity, CRC errors, termination by the device in mid-transfer, ATAPI packets.
+//! Not modelled: signal integrity, CRC errors, termination by the device in mid-transfer, ATAPI packets, set-up and hold
+//! around a burst of multiword DMA (0 and 5 to 20 ns), IORDY, by which a drive stretches a cycle.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -11,7 +13,7 @@ use std::rc::{Rc, Weak};
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, WORDS_IN};
+use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, TransferMode, WORDS_IN};
 
 /// Timing of one Ultra DMA mode: ATA/ATAPI-4, table "Ultra DMA data burst timing".
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,10 @@ pub struct Mode {
 pub struct Spec {
     /// One register access.
     pub register_access: Time,
+    /// t0: the shortest cycle of a word, by PIO mode.
+    pub pio: Vec<Time>,
+    /// The same by multiword DMA mode.
+    pub multiword_dma: Vec<Time>,
     /// Ultra DMA modes, from 0.
     pub modes: Vec<Mode>,
 }
@@ -65,7 +71,11 @@ impl Spec {
                 acknowledge: row.time("t_ack")?,
             })
         });
-        Ok(Spec { register_access, modes: modes.collect::<Result<_, SpecError>>()? })
+        let modes: Vec<Mode> = modes.collect::<Result<_, SpecError>>()?;
+        let mut cycles = |key| -> Result<Vec<Time>, SpecError> {
+            p.rows(key)?.into_iter().map(|mut row| row.time("cycle")).collect()
+        };
+        Ok(Spec { register_access, pio: cycles("pio.rows")?, multiword_dma: cycles("multiword_dma.rows")?, modes })
     }
 }
 
@@ -129,36 +139,62 @@ impl IdeCable {
         self.drives.borrow()[self.selected.get()].as_ref()?.1.upgrade()
     }
 
-    /// Timing of the mode that the selected drive was set to.
-    pub fn mode(&self) -> &Mode {
-        &self.spec.modes[self.mode_number()]
-    }
-
-    /// The number of the selected drive's mode.
-    pub fn mode_number(&self) -> usize {
-        let mode = self.selected().map_or(0, |drive| drive.ultra_dma_mode());
-        mode.min(self.best_mode.get()).min(self.spec.modes.len() - 1)
-    }
-
-    /// The controller has no better mode than this: drives are set to it at most.
+    /// The controller has no better Ultra DMA mode than this: drives are set to it at most.
     pub fn limit_mode(&self, mode: usize) {
         self.best_mode.set(mode);
     }
 
-    /// Time of a word that the drive strobes.
-    pub fn word(&self) -> Time {
-        self.lane.paced(self.mode().word)
+    /// The mode that the selected drive was set to: none that controller and cable do not carry.
+    pub fn transfer_mode(&self) -> TransferMode {
+        match self.selected().map_or(TransferMode::Pio(0), |drive| drive.transfer_mode()) {
+            TransferMode::UltraDma(mode) => {
+                TransferMode::UltraDma(mode.min(self.best_mode.get()).min(self.spec.modes.len() - 1))
+            }
+            other => other,
+        }
+    }
+
+    /// Ultra DMA timing of the selected drive, where it was set to such a mode.
+    fn ultra_dma(&self) -> Option<&Mode> {
+        let TransferMode::UltraDma(mode) = self.transfer_mode() else { return None };
+        self.spec.modes.get(mode)
+    }
+
+    /// Time of a word that the drive strobes, where it does.
+    pub fn strobed_by_drive(&self) -> Option<Time> {
+        Some(self.lane.paced(self.ultra_dma()?.word))
+    }
+
+    /// tRFS of a drive that strobes: a paused one begins again that long after DMARDY#.
+    pub fn ready_to_final_strobe(&self) -> Time {
+        self.ultra_dma().map_or(Time::ZERO, |mode| mode.ready_to_final_strobe)
     }
 
     /// Time of a word that the bridge strobes with every so many clocks of `clock`, or as many as the mode needs.
     pub fn word_of(&self, clocks: u64, clock: Time) -> Time {
-        let needed = self.mode().word_min.as_ps().div_ceil(clock.as_ps());
+        let needed = match self.transfer_mode() {
+            TransferMode::UltraDma(_) => {
+                self.ultra_dma().map_or(0, |mode| mode.word_min.as_ps().div_ceil(clock.as_ps()))
+            }
+            // To the nearest clock: a bus that runs at 33.5 MHz is programmed like one of 33.
+            TransferMode::Pio(mode) => nearest(self.spec.pio.get(mode), clock),
+            TransferMode::MultiwordDma(mode) => nearest(self.spec.multiword_dma.get(mode), clock),
+        };
         self.lane.paced(clock) * clocks.max(needed)
     }
 
-    /// How many Ultra DMA modes the cable carries.
-    pub fn modes(&self) -> usize {
-        self.spec.modes.len()
+    /// Whether the cable carries a mode; if not, which ones of its kind it carries.
+    pub fn carries(&self, mode: TransferMode) -> Result<(), String> {
+        let (kind, mode, modes) = match mode {
+            TransferMode::Pio(mode) => ("PIO", mode, self.spec.pio.len()),
+            TransferMode::MultiwordDma(mode) => ("multiword DMA", mode, self.spec.multiword_dma.len()),
+            TransferMode::UltraDma(mode) => ("Ultra DMA", mode, self.spec.modes.len()),
+        };
+        match modes {
+            _ if mode < modes => Ok(()),
+            0 => Err(format!("the cable carries no {kind} modes")),
+            _ => Err(format!("the cable carries {kind} modes 0 to {}", modes - 1)),
+        }
     }
 
     /// Starts an access to the register at `address`, or goes on with the one that was started before;
@@ -214,14 +250,25 @@ impl IdeCable {
         }
     }
 
-    /// Burst initiation: ATA/ATAPI-4, 9.13.1. Words of phase `moving` follow, each in `word`.
-    pub async fn start_burst(&self, moving: &'static Label, word: Time) {
-        let mode = self.mode();
+    /// Words of phase `moving` follow, each in `word`.
+    pub fn moves(&self, moving: &'static Label, word: Time) {
         self.moving.set(moving);
         self.lane.carries(moving, WORD_BYTES, word);
-        let span = mode.acknowledge + mode.envelope + mode.first_strobe;
-        self.lane.spend(&BURST_START, self.lane.paced(span)).await;
         self.words.set(None);
+    }
+
+    /// Burst initiation: ATA/ATAPI-4, 9.13.1. Multiword DMA needs none: 9.12. Words of phase `moving` follow.
+    pub async fn start_burst(&self, moving: &'static Label, word: Time) {
+        self.moves(moving, word);
+        if let Some(mode) = self.ultra_dma() {
+            let span = mode.acknowledge + mode.envelope + mode.first_strobe;
+            self.lane.spend(&BURST_START, self.lane.paced(span)).await;
+        }
+    }
+
+    /// Words of programmed I/O crossed, in `count` runs of `span`: the first one from `start` on, one every `pitch`.
+    pub fn programmed(&self, start: Time, span: Time, pitch: Time, count: u64) {
+        self.lane.was_in_repeatedly(&[(self.moving.get(), span)], start, pitch, count);
     }
 
     /// Words crossed from `start` until `end`; a gap since the words before is a pause.
@@ -274,11 +321,16 @@ impl IdeCable {
                 self.lane.was_in(&PAUSE, until);
             }
         }
-        let mode = self.mode();
+        let Some(mode) = self.ultra_dma() else { return };
         let stopped = if receiving { mode.ready_to_pause } else { mode.strobe_to_stop };
         let span = self.lane.paced(stopped + mode.interlock + mode.interlock_min + mode.acknowledge);
         // It begins with the last strobe, whose word still has its time.
         self.sim.wait(span).await;
         self.lane.was_in(&BURST_END, last_word.min(begin + span));
     }
+}
+
+/// Clocks of a cycle, to the nearest one.
+fn nearest(cycle: Option<&Time>, clock: Time) -> u64 {
+    cycle.map_or(0, |cycle| (2 * cycle.as_ps() + clock.as_ps()) / (2 * clock.as_ps()))
 }

@@ -47,8 +47,7 @@ pub static HARD_DISK: Kind = Kind {
     build: |context, p| {
         let spec = disk::Spec::read(p)?;
         let [Socket::IdeDrive(cable, position)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        if spec.ultra_dma_mode >= cable.modes() {
-            let problem = format!("the cable carries Ultra DMA modes 0 to {}", cable.modes() - 1);
+        if let Err(problem) = cable.carries(spec.transfer_mode) {
             return Err(p.error("transfer_mode", problem, "set the drive to a mode that its cable carries"));
         }
         Disk::new(context.sim, context.name, spec, cable, *position, context.seed);

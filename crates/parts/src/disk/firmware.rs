@@ -40,7 +40,10 @@ impl Disk {
                 free_at = self.sim.now() + self.vary(self.spec.read_follow_up);
                 self.read(command).await;
             }
-            let _ = self.cable.interrupts().try_put(());
+            // ATA/ATAPI-4, 9.5: a command that sends data by programmed I/O has interrupted before its last block.
+            if command.writes || !self.spec.transfer_mode.is_programmed() {
+                let _ = self.cable.interrupts().try_put(());
+            }
         }
     }
 
@@ -50,8 +53,12 @@ impl Disk {
         if !joined {
             self.write_slots.take(&WRITE_CACHE_FULL).await;
         }
-        let _ = self.cable.offers().try_put(bytes_of(command.sectors));
-        self.until_crossed(command.sectors).await;
+        if self.spec.transfer_mode.is_programmed() {
+            self.take_blocks(command.sectors).await;
+        } else {
+            let _ = self.cable.offers().try_put(bytes_of(command.sectors));
+            self.until_crossed(command.sectors).await;
+        }
         if joined && !joins() {
             // The block went to the media while its successor arrived: that one needs a slot of its own.
             self.write_slots.take(&WRITE_CACHE_FULL).await;
@@ -70,6 +77,11 @@ impl Disk {
         self.store_stream();
         let held = self.buffer.borrow_mut().holds(command.lba, command.sectors);
         self.buffer.borrow_mut().read_end = end;
+        if held && self.spec.transfer_mode.is_programmed() {
+            self.extend_read_ahead(end);
+            self.give_blocks(command.sectors).await;
+            return;
+        }
         if held {
             let _ = self.cable.offers().try_put(bytes_of(command.sectors));
             self.extend_read_ahead(end);
@@ -78,6 +90,10 @@ impl Disk {
         }
         let stream = self.stream_for(command.lba, end, command.errand).await;
         let mut next = command.lba;
+        if self.spec.transfer_mode.is_programmed() {
+            self.give_blocks_as_they_come(&stream, command).await;
+            next = end;
+        }
         while next < end {
             let come = stream.come_by(self, self.sim.now()).min(end);
             let wanted = (next + self.spec.offer_sectors).min(end);
@@ -91,10 +107,12 @@ impl Disk {
             }
         }
         self.extend_read_ahead(end);
-        self.until_crossed(command.sectors).await;
+        if !self.spec.transfer_mode.is_programmed() {
+            self.until_crossed(command.sectors).await;
+        }
     }
 
-    async fn until_crossed(&self, sectors: u64) {
+    pub(super) async fn until_crossed(&self, sectors: u64) {
         let mut left = bytes_of(sectors);
         while left > 0 {
             left -= self.crossed.take(&CABLE).await;

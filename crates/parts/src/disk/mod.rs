@@ -14,8 +14,10 @@ mod buffer;
 mod firmware;
 mod geometry;
 mod mechanics;
+mod programmed;
 pub mod sata_ssd;
 pub mod scsi;
+mod transfer_mode;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,7 +28,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::bus::ide_cable::IdeCable;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES};
+use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use buffer::Buffer;
 pub use buffer::WriteOrder;
 use geometry::Geometry;
@@ -49,8 +51,8 @@ pub struct Spec {
     pub cached_writes: usize,
     /// Which of them goes to the media first.
     pub write_order: WriteOrder,
-    /// Ultra DMA mode the drive is set to.
-    pub ultra_dma_mode: usize,
+    /// The mode the drive is set to.
+    pub transfer_mode: TransferMode,
     /// Every command: from the command register to its meaning.
     pub decode: Time,
     /// A read that does not continue the one before: search of the segments.
@@ -68,18 +70,13 @@ pub struct Spec {
 impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let mode = p.text("transfer_mode")?;
-        let ultra_dma_mode = mode.strip_prefix("ultra-dma-").and_then(|digit| digit.parse().ok());
-        let Some(ultra_dma_mode) = ultra_dma_mode else {
-            let problem = format!("`{mode}` is no transfer mode of this model");
-            return Err(p.error("transfer_mode", problem, "write \"ultra-dma-2\""));
-        };
         let order = p.text("buffer.write_order")?;
         let orders = [("arrival", WriteOrder::Arrival), ("elevator", WriteOrder::Elevator)];
         let Some((_, write_order)) = orders.into_iter().find(|(word, _)| *word == order) else {
             let problem = format!("`{order}` is no order of writes of this model");
             return Err(p.error("buffer.write_order", problem, "expected \"arrival\" or \"elevator\""));
         };
+        let transfer_mode = transfer_mode::read(p)?;
         let spec = Spec {
             geometry: Geometry::read(p)?,
             segments: p.count("buffer.segments")? as usize,
@@ -88,7 +85,7 @@ impl Spec {
             offer_sectors: p.count("buffer.offer")?,
             cached_writes: p.count("buffer.cached_writes")? as usize,
             write_order,
-            ultra_dma_mode,
+            transfer_mode,
             decode: p.time("firmware.decode")?,
             look_up: p.time("firmware.look_up")?,
             read_follow_up: p.time("firmware.read_follow_up")?,
@@ -127,7 +124,7 @@ struct CommandBlock {
     lba: Cell<u32>,
 }
 
-/// READ DMA or WRITE DMA, decoded.
+/// A read or a write, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Command {
     writes: bool,
@@ -143,6 +140,8 @@ pub struct Disk {
     cable: Rc<IdeCable>,
     registers: CommandBlock,
     commands: Queue<Command>,
+    /// Sectors of a block of READ MULTIPLE and WRITE MULTIPLE.
+    multiple: Cell<u64>,
     /// Bytes that crossed the cable for the command under way.
     crossed: Queue<u32>,
     firmware: Lane,
@@ -176,6 +175,7 @@ impl Disk {
             cable: cable.clone(),
             registers: CommandBlock::default(),
             commands: Queue::new(sim, 1),
+            multiple: Cell::new(1),
             crossed: Queue::new(sim, 4_096),
             firmware,
             arm,
@@ -228,7 +228,7 @@ impl IdeDrive for Disk {
                     0 => 256,
                     count => u64::from(count),
                 };
-                let writes = value == crate::protocols::ide::WRITE_DMA;
+                let writes = matches!(value, WRITE_DMA | WRITE_MULTIPLE);
                 let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors, errand });
             }
         }
@@ -238,8 +238,12 @@ impl IdeDrive for Disk {
         let _ = self.crossed.try_put(bytes);
     }
 
-    fn ultra_dma_mode(&self) -> usize {
-        self.spec.ultra_dma_mode
+    fn transfer_mode(&self) -> TransferMode {
+        self.spec.transfer_mode
+    }
+
+    fn set_multiple(&self, sectors: u64) {
+        self.multiple.set(sectors);
     }
 
     fn sectors(&self) -> u64 {

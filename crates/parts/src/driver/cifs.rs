@@ -20,7 +20,7 @@ use crate::network::client::Client;
 use crate::network::tcp::Message;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::smb;
-use crate::protocols::storage::{Operation, Request, Storage};
+use crate::protocols::storage::{Request, Storage};
 
 static NO_COMMAND: Label = Label::reason("no command of a client");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");

@@ -1,4 +1,5 @@
-//! IDE, the AT Attachment: registers, Ultra DMA phases, and the trait of a drive. ATA/ATAPI-4 (T13/1153D).
+//! IDE, the AT Attachment: registers, transfer modes, phases on the cable, and the trait of a drive. ATA/ATAPI-4
+//! (T13/1153D).
 
 use hopscope_kernel::{Errand, Label};
 
@@ -53,8 +54,30 @@ impl Register {
 pub const READ_DMA: u8 = 0xC8;
 /// WRITE DMA.
 pub const WRITE_DMA: u8 = 0xCA;
+/// READ MULTIPLE: by programmed I/O, a block of sectors an interrupt. ATA/ATAPI-4, 8.26.
+pub const READ_MULTIPLE: u8 = 0xC4;
+/// WRITE MULTIPLE: ATA/ATAPI-4, 8.49.
+pub const WRITE_MULTIPLE: u8 = 0xC5;
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u32 = 512;
+
+/// How a drive's data cross the cable: SET FEATURES, set transfer mode. ATA/ATAPI-4, 8.37.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferMode {
+    /// Programmed I/O: the processor moves every word.
+    Pio(usize),
+    /// Multiword DMA: the bridge strobes every word by DIOR- or DIOW-.
+    MultiwordDma(usize),
+    /// Ultra DMA: whoever sends strobes, on both edges.
+    UltraDma(usize),
+}
+
+impl TransferMode {
+    /// Whether the processor moves the words.
+    pub fn is_programmed(self) -> bool {
+        matches!(self, TransferMode::Pio(_))
+    }
+}
 
 /// A drive, as its cable sees it.
 pub trait IdeDrive {
@@ -62,8 +85,10 @@ pub trait IdeDrive {
     fn write(&self, register: Register, value: u8, errand: Errand);
     /// So many bytes of the drive's offer have crossed the cable.
     fn moved(&self, bytes: u32);
-    /// Ultra DMA mode the drive was set to.
-    fn ultra_dma_mode(&self) -> usize;
+    /// The mode that the drive was set to.
+    fn transfer_mode(&self) -> TransferMode;
+    /// SET MULTIPLE MODE: so many sectors are a block of READ MULTIPLE and WRITE MULTIPLE. ATA/ATAPI-4, 8.38.
+    fn set_multiple(&self, sectors: u64);
     /// Capacity in sectors.
     fn sectors(&self) -> u64;
 }

@@ -10,6 +10,8 @@ pub static ADDRESS: Label = Label::protocol("address");
 pub static DATA: Label = Label::payload("data");
 /// Data phases of a register access: no byte of the user.
 pub static REGISTER_DATA: Label = Label::protocol("register data");
+/// Data phases of a data port: bytes of the user that the processor moves itself.
+pub static PORT_DATA: Label = Label::payload("data of a data port");
 /// Data phases that carry a descriptor.
 pub static DESCRIPTOR_DATA: Label = Label::protocol("descriptor data");
 /// The target ends the transaction with STOP#.

@@ -3,6 +3,7 @@
 //! ```text
 //!   PCI ◀──▶ registers BMICX, BMISX, BMIDTPX (a set a channel) ──▶ start, stop
 //!    │       command blocks 1F0h/170h, control blocks 3F6h/376h, interrupt controllers 20h/A0h
+//!    │         └──▶ data port: one access read ahead or posted (`pio`)
 //!    │
 //!    └──▶ one buffer: two halves (of 32 bytes), shared, filled or emptied for one channel at a time
 //!            ├──▶ primary channel ──▶ cable
@@ -14,9 +15,10 @@
 //! the second one in a bridge that does not wait for an empty buffer. A buffer may have any length of whole data phases:
 //! what memory stops within a half or a buffer is asked for again. What a drive offers at a time begins a half of its own.
 //!
-//! Not modelled: PIO data and multiword DMA, a register read that is retried until the buffer has drained
-//! (it has, by the time the driver looks), a latency timer shorter than a burst, simplex mode, errors, the ISA and USB sides.
+//! Not modelled: a register read that is retried until the buffer has drained (it has, by the time the driver looks),
+//! a latency timer shorter than a burst, simplex mode, errors, the ISA and USB sides.
 
+mod pio;
 mod to_drive;
 mod to_drive_ahead;
 mod to_drive_in_bursts;
@@ -27,11 +29,13 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Lane, Lead, Queue, Sim, Time};
 
+use self::pio::DataPort;
+pub use self::pio::Moves;
 use super::host::{HOLD, HostBridge, Region};
 use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::PciBus;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{DRIVE_NOT_READY, Register, WORDS_IN, WORDS_OUT};
+use crate::protocols::ide::{DRIVE_NOT_READY, Register, TransferMode, WORDS_IN, WORDS_OUT};
 use crate::protocols::pci::{Answer, Command, DATA, DESCRIPTOR_DATA, PHASE_BYTES, PciTarget, Ready, Transaction};
 
 /// Waiting for the start bit of BMICX.
@@ -108,6 +112,12 @@ pub struct Spec {
     pub retry_after: u64,
     /// Strobe period on the way to the drive, by Ultra DMA mode, clocks.
     pub word_clocks: Vec<u64>,
+    /// Cycle of a word at the data port, by PIO mode, clocks: sample point and recovery time.
+    pub pio_clocks: Vec<u64>,
+    /// The same of multiword DMA.
+    pub multiword_clocks: Vec<u64>,
+    /// Clocks before the first cycle of a sector at the data port.
+    pub pio_start_up: u64,
     /// Base of the bus master registers.
     pub bus_master_base: u32,
 }
@@ -144,7 +154,11 @@ impl Spec {
                 return Err(p.error("refill", problem, "expected \"when empty\" or \"when a half is free\""));
             }
         };
-        let word_clocks = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| row.clocks("word"));
+        let mut rows = |key, column| -> Result<Vec<u64>, SpecError> {
+            p.rows(key)?.into_iter().map(|mut row| row.clocks(column)).collect()
+        };
+        let word_clocks = rows("ultra_dma.rows", "word")?;
+        let (pio_clocks, multiword_clocks) = (rows("pio.rows", "cycle")?, rows("multiword_dma.rows", "cycle")?);
         Ok(Spec {
             half_bytes: buffer_bytes as u32 / HALVES as u32,
             refill,
@@ -156,7 +170,10 @@ impl Spec {
             channel_switch_at,
             register_first_data: p.clocks("register_first_data")?,
             retry_after: p.clocks("retry_after")?,
-            word_clocks: word_clocks.collect::<Result<_, SpecError>>()?,
+            word_clocks,
+            pio_clocks,
+            multiword_clocks,
+            pio_start_up: p.clocks("pio.start_up")?,
             bus_master_base,
         })
     }
@@ -180,6 +197,7 @@ struct Channel {
     table: Cell<u32>,
     /// When the second half of a group has arrived from memory.
     arrivals: Queue<Time>,
+    port: DataPort,
 }
 
 /// BMICX, bit 3.
@@ -208,6 +226,7 @@ impl IdeBridge {
             started: Queue::new(sim, 1),
             table: Cell::new(0),
             arrivals: Queue::new(sim, 1),
+            port: DataPort::default(),
         };
         let halves = Queue::new(sim, HALVES);
         for _ in 0..HALVES {
@@ -286,7 +305,7 @@ impl IdeBridge {
                 }
                 if left == region.bytes {
                     match direction {
-                        Direction::ToMemory => cable.start_burst(&WORDS_IN, cable.word()).await,
+                        Direction::ToMemory => cable.start_burst(&WORDS_IN, self.word_in(&cable)).await,
                         Direction::ToDrive => cable.start_burst(&WORDS_OUT, self.strobe(&cable)).await,
                     }
                 }
@@ -308,9 +327,20 @@ impl IdeBridge {
         }
     }
 
-    /// Time of a word on the way to the drive: the strobe counts PCI clocks, as many as the mode's shortest cycle needs.
+    /// Time of a word on the way to memory: a drive in an Ultra DMA mode strobes it, in any other the bridge does.
+    fn word_in(&self, cable: &IdeCable) -> Time {
+        cable.strobed_by_drive().unwrap_or_else(|| self.strobe(cable))
+    }
+
+    /// Time of a word that the bridge strobes: it counts PCI clocks, as many as the mode's shortest cycle needs. In a
+    /// mode that it does not know, it runs at the fastest that it does.
     fn strobe(&self, cable: &IdeCable) -> Time {
-        let counted = self.spec.word_clocks[cable.mode_number().min(self.spec.word_clocks.len() - 1)];
+        let (clocks, mode) = match cable.transfer_mode() {
+            TransferMode::Pio(mode) => (&self.spec.pio_clocks, mode),
+            TransferMode::MultiwordDma(mode) => (&self.spec.multiword_clocks, mode),
+            TransferMode::UltraDma(mode) => (&self.spec.word_clocks, mode),
+        };
+        let counted = clocks.get(mode).or(clocks.last()).copied().unwrap_or(1);
         cable.word_of(counted, self.pci.clock())
     }
 
@@ -382,6 +412,9 @@ impl PciTarget for IdeBridge {
             Command::InterruptAcknowledge => inside,
             Command::IoRead | Command::IoWrite => match self.decode(transaction.address)? {
                 Decoded::InterruptController | Decoded::BusMaster(..) => inside,
+                Decoded::CommandBlock(channel, pio::DATA_PORT) => {
+                    (self.port_answer(&self.channels[channel], now), &DRIVE_REGISTER)
+                }
                 // The same cycle on the cable: a control block has a chip select of its own.
                 Decoded::CommandBlock(channel, _) | Decoded::ControlBlock(channel) => {
                     let cable = self.cable(channel)?;

@@ -30,7 +30,8 @@ impl IdeBridge {
         let size = self.spec.half_bytes;
         let (halves, wholes) = (bytes.div_ceil(size), bytes / size);
         let half = |index: u32| Half { address: address + index * size, bytes: size.min(bytes - index * size) };
-        let fill_span = |half: Half| cable.word() * u64::from(half.bytes / 2);
+        let word = self.word_in(cable);
+        let fill_span = |half: Half| word * u64::from(half.bytes / 2);
         // Every whole half goes like the first where memory takes it in one burst, and answers them all alike.
         let first = half(0).transaction();
         let course = self.pci.course(&first, self.sim.now());
@@ -134,7 +135,7 @@ impl IdeBridge {
         let switch = self.turn_to(channel);
         let paused = switch > Time::ZERO || cable.words_ended().is_some_and(|ended| ended < self.sim.now());
         // ATA/ATAPI-4, 9.13.3: a paused sender strobes again within tRFS of DMARDY#.
-        let resume = if paused { self.buffer.port.paced(cable.mode().ready_to_final_strobe) } else { Time::ZERO };
+        let resume = if paused { self.buffer.port.paced(cable.ready_to_final_strobe()) } else { Time::ZERO };
         grant.hold_plan([(&CHANNEL_SWITCH, switch), (&RESUME, resume), (&FILL, span)]).await;
         let end = self.sim.now();
         cable.words(end - span, end);

@@ -189,9 +189,14 @@ impl PciBus {
 
     /// How `transaction` goes when its FRAME# is asserted at `now`.
     pub fn course(&self, transaction: &Transaction, now: Time) -> Course {
+        let answer = self.targets.borrow().iter().find_map(|target| target.upgrade()?.answer(transaction, now));
+        self.course_of(transaction, answer)
+    }
+
+    /// How it goes when it is answered so.
+    pub fn course_of(&self, transaction: &Transaction, answer: Option<Answer>) -> Course {
         let address = (&ADDRESS, self.clocks(1));
         let turnaround = (&TURNAROUND, self.clocks(self.spec.turnaround));
-        let answer = self.targets.borrow().iter().find_map(|target| target.upgrade()?.answer(transaction, now));
         let claimed = match (transaction.command, answer) {
             // PCI 2.1, 3.7.2: a special cycle is claimed by nobody and ends like a master abort.
             (Command::SpecialCycle, _) => Err(&SPECIAL),

@@ -130,6 +130,12 @@ impl AtaChannel {
         drives.map(|(number, name, drive)| (number, name, drive.sectors().min(ADDRESSES))).collect()
     }
 
+    /// The name of a drive that is set to programmed I/O.
+    pub fn programmed(&self) -> Option<String> {
+        let drives = self.cable.get().into_iter().flat_map(|cable| cable.drives());
+        drives.into_iter().find(|(.., drive)| drive.transfer_mode().is_programmed()).map(|(_, name, _)| name)
+    }
+
     fn there(&self) -> &Rc<IdeCable> {
         self.cable.get().expect("a channel without a cable has no drive")
     }
@@ -191,7 +197,7 @@ impl AtaChannel {
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
             if left == bytes {
-                cable.start_burst(&WORDS_IN, cable.word()).await;
+                cable.start_burst(&WORDS_IN, self.word_in(cable)).await;
             }
             let mut coming = offered;
             while coming > 0 {
@@ -203,13 +209,18 @@ impl AtaChannel {
                     room += 1;
                 }
                 let piece = self.piece(coming);
-                self.cross(cable, piece, cable.word()).await;
+                self.cross(cable, piece, self.word_in(cable)).await;
                 let _ = self.steps.try_put(Step::Data(piece));
                 (room, coming) = (room - 1, coming - piece);
             }
             cable.moved(offered);
             left -= offered;
         }
+    }
+
+    /// Time of a word from the drive: it strobes in Ultra DMA, the channel in multiword DMA.
+    fn word_in(&self, cable: &IdeCable) -> Time {
+        cable.strobed_by_drive().unwrap_or_else(|| cable.word_of(1, self.lane.paced(self.spec.clock)))
     }
 
     /// From the FIFO to the cable, as far as the drive takes it; the FIFO is filled ahead.

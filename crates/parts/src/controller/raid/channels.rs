@@ -38,13 +38,15 @@ impl Channels {
             Channels::Scsi(all) => Ok(all.iter().enumerate().map(|(at, one)| found(at, one.targets())).collect()),
             Channels::Ata(all) => {
                 let drives: Vec<Vec<Found>> = all.iter().enumerate().map(|(at, one)| found(at, one.drives())).collect();
-                match drives.iter().find_map(|drives| drives.get(1)) {
-                    Some(second) => {
-                        let problem = format!("`{}` is the second drive of channel{}", second.name, second.channel);
-                        Err((problem, "this controller has one drive a channel: take a cable of its own".into()))
-                    }
-                    None => Ok(drives),
+                if let Some(second) = drives.iter().find_map(|drives| drives.get(1)) {
+                    let problem = format!("`{}` is the second drive of channel{}", second.name, second.channel);
+                    return Err((problem, "this controller has one drive a channel: take a cable of its own".into()));
                 }
+                if let Some(name) = all.iter().find_map(|channel| channel.programmed()) {
+                    let problem = format!("`{name}` waits for a processor that moves its words");
+                    return Err((problem, "this controller moves data by DMA: set its transfer_mode to one".into()));
+                }
+                Ok(drives)
             }
         }
     }

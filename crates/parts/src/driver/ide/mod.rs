@@ -2,23 +2,30 @@
 //!
 //! ```text
 //!   request ──▶ start steps ──▶ (the bridge and the drive work) ──▶ interrupt ──▶ service steps ──▶ completion
+//!                                              ▲                                     │
+//!                                              └──── programmed I/O: `words` ◀───────┘ a block of sectors an interrupt
 //! ```
 //!
 //! The list is data. A step spends its gap on the processor, then makes one bus cycle. One process a channel:
-//! a channel has one command at a time, whichever of its drives it is for.
+//! a channel has one command at a time, whichever of its drives it is for. For a drive in a PIO mode the accesses to
+//! the bus master's registers fall away.
 //!
-//! Not modelled: errors, time-outs, PIO transfers, sharing of the interrupt, reordering of requests.
+//! Not modelled: errors, time-outs, sharing of the interrupt, reordering of requests.
+
+mod steps;
+mod words;
 
 use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
+use self::steps::{Base, Step, Written, read_steps};
+use self::words::Words;
 use crate::bridge::host::Region;
 use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
 use crate::cpu::{Processor, Work};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{IdeDrive, READ_DMA, SECTOR_BYTES, WRITE_DMA};
-use crate::protocols::pci::Command;
+use crate::protocols::ide::{IdeDrive, READ_DMA, READ_MULTIPLE, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
@@ -32,58 +39,6 @@ const PAGE_BYTES: u32 = 4_096;
 /// Commands that a channel's driver queues, over all its drives: 4,096 requests of 16 MiB in pieces of 4 KiB.
 const QUEUE_MAX: usize = 4_096 * 4_096;
 
-/// Which register a step names, relative to what the channel decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
-    Fixed,
-    CommandBlock,
-    BusMaster,
-}
-
-/// What a step writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
-    Constant(u32),
-    DescriptorTable,
-    SelectDrive,
-    SectorCount,
-    DriveAndLbaTop,
-    LbaLow,
-    LbaMid,
-    LbaHigh,
-    Command,
-    Start,
-}
-
-const WRITTEN: [(&str, Written); 9] = [
-    ("descriptor-table", Written::DescriptorTable),
-    ("select-drive", Written::SelectDrive),
-    ("sector-count", Written::SectorCount),
-    ("drive-and-lba-27-24", Written::DriveAndLbaTop),
-    ("lba-7-0", Written::LbaLow),
-    ("lba-15-8", Written::LbaMid),
-    ("lba-23-16", Written::LbaHigh),
-    ("command", Written::Command),
-    ("start", Written::Start),
-];
-
-const CYCLES: [(&str, Command); 3] = [
-    ("interrupt-acknowledge", Command::InterruptAcknowledge),
-    ("io-read", Command::IoRead),
-    ("io-write", Command::IoWrite),
-];
-
-/// One register access.
-#[derive(Clone, Debug, PartialEq)]
-struct Step {
-    gap: Time,
-    command: Command,
-    base: Base,
-    offset: u32,
-    bytes: u32,
-    written: Written,
-}
-
 /// The driver's behaviour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
@@ -93,6 +48,7 @@ pub struct Spec {
     pub transfer_bytes_max: u32,
     /// Processor time of a request above the driver.
     pub time_above: Time,
+    words: Words,
 }
 
 impl Spec {
@@ -111,65 +67,16 @@ impl Spec {
             start: read_steps(p.rows("start.rows")?)?,
             transfer_bytes_max,
             time_above: p.time("time_above")?,
+            words: Words::read(p)?,
         })
     }
-}
-
-fn read_steps(rows: Vec<Parameters>) -> Result<Vec<Step>, SpecError> {
-    rows.into_iter().map(|mut row| read_step(&mut row)).collect()
-}
-
-fn read_step(row: &mut Parameters) -> Result<Step, SpecError> {
-    let gap = row.time("gap")?;
-    let cycle = row.text("cycle")?;
-    let Some((_, command)) = CYCLES.iter().find(|(name, _)| *name == cycle) else {
-        let names: Vec<&str> = CYCLES.iter().map(|c| c.0).collect();
-        return Err(row.error(
-            "cycle",
-            format!("`{cycle}` is no cycle of a driver"),
-            format!("expected {}", names.join(", ")),
-        ));
-    };
-    let mut step =
-        Step { gap, command: *command, base: Base::Fixed, offset: 0, bytes: 1, written: Written::Constant(0) };
-    if *command == Command::InterruptAcknowledge {
-        return Ok(step);
-    }
-    let register = row.text("register")?;
-    let (base, offset) = register.split_once('+').unwrap_or(("", &register));
-    let digits = offset.trim().strip_prefix("0x").unwrap_or("");
-    let parsed = u32::from_str_radix(digits, 16).ok().filter(|offset| *offset <= 0xFFFF);
-    let base = match base.trim() {
-        "" => Some(Base::Fixed),
-        "command-block" => Some(Base::CommandBlock),
-        "bus-master" => Some(Base::BusMaster),
-        _ => None,
-    };
-    let (Some(base), Some(offset)) = (base, parsed) else {
-        let help = "expected \"0xA0\", \"command-block + 0x7\" or \"bus-master + 0x2\"";
-        return Err(row.error("register", format!("`{register}` is no register"), help));
-    };
-    (step.base, step.offset, step.bytes) = (base, offset, row.bytes("bytes")? as u32);
-    if *command == Command::IoWrite {
-        let value = row.text("value")?;
-        let constant = value.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let named = WRITTEN.iter().find(|(name, _)| *name == value).map(|(_, written)| *written);
-        let Some(written) = constant.map(Written::Constant).or(named) else {
-            let names: Vec<&str> = WRITTEN.iter().map(|w| w.0).collect();
-            let help = format!("expected \"0x20\" or one of {}", names.join(", "));
-            return Err(row.error("value", format!("`{value}` is nothing this driver writes"), help));
-        };
-        step.written = written;
-    }
-    // The description is for the reader of the file.
-    let _ = row.text("what")?;
-    Ok(step)
 }
 
 /// A command on its way through the driver: a request, or a part of one.
 struct Piece {
     operation: Operation,
     drive: usize,
+    mode: TransferMode,
     lba: u32,
     sectors: u32,
     queued: Time,
@@ -212,6 +119,7 @@ pub fn install(
         let (sim, spec, commands) = (sim.clone(), spec.clone(), sim.lane(&format!("{name}.{channel_name}"), None));
         let driver = Rc::new(ChannelDriver { sim: sim.clone(), spec, commands, processor, bridge, channel, queue });
         for (position, drive_name, drive) in cable.drives() {
+            drive.set_multiple(driver.spec.words.multiple);
             volumes.push((drive_name, Rc::new(Volume { driver: driver.clone(), position, drive })));
         }
         let running = driver.clone();
@@ -224,6 +132,7 @@ impl Storage for Volume {
     fn submit(&self, request: Request) {
         let max = self.driver.spec.transfer_bytes_max;
         let (operation, drive, bytes) = (request.operation, self.position, request.bytes);
+        let mode = self.drive.transfer_mode();
         let (queued, errand) = (self.driver.sim.now(), self.driver.sim.pass_on(request.errand));
         let mut request = Some(request);
         let offset = request.as_ref().map_or(0, |r| r.offset_bytes);
@@ -233,7 +142,7 @@ impl Storage for Volume {
             let lba = ((offset + u64::from(done)) / u64::from(SECTOR_BYTES)) as u32;
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
-            let piece = Piece { operation, drive, lba, sectors: part / SECTOR_BYTES, queued, errand, last_of };
+            let piece = Piece { operation, drive, mode, lba, sectors: part / SECTOR_BYTES, queued, errand, last_of };
             if self.driver.queue.try_put(piece).is_err() {
                 unreachable!("{}: jobs keep fewer requests in flight than the driver queues", QUEUE_FULL.name);
             }
@@ -267,11 +176,17 @@ impl ChannelDriver {
             let mut begun = self.sim.now();
             loop {
                 self.walk(&work, &self.spec.start, &piece, &mut regions).await;
-                drop(work);
                 let Some(cable) = self.bridge.cable(self.channel) else { return };
-                cable.interrupts().take(&DEVICE_AT_WORK).await;
-                work = self.processor.dispatch().await;
-                self.walk(&work, &self.spec.service, &piece, &mut regions).await;
+                let mut blocks = self.first_block(&work, &cable, &piece).await;
+                loop {
+                    drop(work);
+                    cable.interrupts().take(&DEVICE_AT_WORK).await;
+                    work = self.processor.dispatch().await;
+                    self.walk(&work, &self.spec.service, &piece, &mut regions).await;
+                    if !self.next_block(&work, &cable, &piece, &mut blocks).await {
+                        break;
+                    }
+                }
                 if let Some(request) = piece.last_of.take() {
                     request.end(&self.sim);
                 }
@@ -291,7 +206,13 @@ impl ChannelDriver {
 
     async fn walk(&self, work: &Work<'_>, steps: &[Step], piece: &Piece, regions: &mut Vec<Region>) {
         let host = self.bridge.host();
-        for step in steps {
+        let programmed = piece.mode.is_programmed();
+        for (index, step) in steps.iter().enumerate() {
+            if programmed && step.base == Base::BusMaster {
+                // The way to the list is the same.
+                work.compute(if index == 0 { step.gap } else { Time::ZERO }).await;
+                continue;
+            }
             work.compute(step.gap).await;
             let address = step.offset
                 + match step.base {
@@ -320,7 +241,12 @@ impl ChannelDriver {
             Written::LbaLow => piece.lba & 0xFF,
             Written::LbaMid => piece.lba >> 8 & 0xFF,
             Written::LbaHigh => piece.lba >> 16 & 0xFF,
-            Written::Command => u32::from(if piece.operation == Operation::Read { READ_DMA } else { WRITE_DMA }),
+            Written::Command => u32::from(match (piece.mode.is_programmed(), piece.operation) {
+                (false, Operation::Read) => READ_DMA,
+                (false, Operation::Write) => WRITE_DMA,
+                (true, Operation::Read) => READ_MULTIPLE,
+                (true, Operation::Write) => WRITE_MULTIPLE,
+            }),
             Written::Start => {
                 if piece.operation == Operation::Read {
                     0x09
