@@ -9,6 +9,8 @@ use hopscope_machine::run::Failure;
 
 /// Everything went well.
 pub const SUCCESS: u8 = 0;
+/// Everything was computed, and what was asked to hold does not.
+pub const UNHELD: u8 = 1;
 /// The input is wrong.
 pub const BAD_INPUT: u8 = 2;
 /// Hopscope itself is wrong.

@@ -32,7 +32,7 @@ Examples:
   hopscope run piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
   hopscope check my-disk.toml my-machine.toml my-jobs.fio
 
-Exit codes: 0 done, 2 wrong input, 70 a defect of hopscope itself, 130 interrupted.";
+Exit codes: 0 done, 1 what was asked to hold does not, 2 wrong input, 70 a defect of hopscope itself, 130 interrupted.";
 
 fn main() -> ExitCode {
     let code = panics::guarded(|| {

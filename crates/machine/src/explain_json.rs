@@ -8,17 +8,27 @@ use serde_json::{Map, Value, json};
 use crate::blueprint::Blueprint;
 use crate::diagnosis::{Diagnosis, HopGain, Remedy};
 use crate::explain::Explained;
+use crate::run::JobOutcome;
 use crate::trials::Shift;
 
 /// Classes, in the order of the report.
 pub const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Use::Waiting, Use::Nothing];
+
+/// The shape of what `explain` and `compare` write: it counts up where a reader of the one before would misread it.
+pub const SHAPE: u64 = 1;
 
 /// The whole report. The same run gives the same bytes.
 pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&Diagnosis>) -> Value {
     let account = &explained.account;
     let hops: Vec<Value> = account.lanes.iter().map(|lane| hop(explained, lane)).collect();
     let mut report = json!({
+        "shape": SHAPE,
+        "machine": blueprint.title,
+        "workload": explained.outcome.jobs.iter().map(workload).collect::<Vec<_>>(),
         "throughput_bytes_per_s": explained.throughput(),
+        "iops": explained.iops(),
+        "interval": Some(explained.outcome.rate.relative_half_width).filter(|share| share.is_finite()),
+        "completions": completions(explained),
         "window": {
             "from_ps": account.from.as_ps(),
             "until_ps": account.until.as_ps(),
@@ -48,6 +58,20 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         report["price_usd"] = price.json(explained.throughput(), explained.iops());
     }
     report
+}
+
+fn workload(job: &JobOutcome) -> Value {
+    json!({
+        "name": job.name, "target": job.target, "rw": job.rw.word(), "bs": job.block_bytes, "iodepth": job.iodepth,
+    })
+}
+
+/// The latencies of the whole run, of all jobs together.
+fn completions(explained: &Explained) -> Option<Value> {
+    let got = explained.outcome.jobs.iter().filter_map(|job| job.got.clone()).reduce(|a, b| a.with(&b))?;
+    let at = |quantile| got.latency_ns.value_at_quantile(quantile);
+    let mean = explained.performance()?.latency_mean_ns;
+    Some(json!({ "count": got.count, "latency_mean_ns": mean, "latency_p50_ns": at(0.5), "latency_p99_ns": at(0.99) }))
 }
 
 fn bottleneck(diagnosis: &Diagnosis) -> Option<Value> {
@@ -115,6 +139,7 @@ fn hop(explained: &Explained, lane: &LaneAccount) -> Value {
     json!({
         "part": lane.part,
         "lane": lane.lane,
+        "alike": explained.names.of(&lane.lane),
         "time_ps": times,
         "capacity_bytes_per_s": capacity.map(|capacity| capacity.bytes_per_second),
         "capacity_from": capacity.map(|capacity| &capacity.how),

@@ -3,6 +3,7 @@
 mod asked;
 pub mod blueprint;
 pub mod check;
+pub mod compare;
 pub mod convergence;
 pub mod data_sheet;
 pub mod diagnosis;

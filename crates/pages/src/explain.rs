@@ -50,6 +50,8 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     sections.push(first);
     sections.extend(measured.map(measured::section));
     let mut data = explain_json::report(blueprint, explained, *diagnosis);
+    data["system"] = (*system).into();
+    data["job"] = (*job).into();
     if let Some(comparison) = measured {
         data["measured"] = measured_json::report(comparison);
     }

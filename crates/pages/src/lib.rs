@@ -6,6 +6,7 @@
 mod account;
 pub mod axis;
 pub mod charts;
+pub mod compare;
 pub mod drawing;
 pub mod explain;
 mod measured;

@@ -105,6 +105,8 @@ impl Args {
         let compared = result.zip(pairing).map(|(result, p)| measured::compare(&file, &result, &p, jobs, &explained));
         let answer = if self.json {
             let mut report = explain_json::report(&read.blueprint, &explained, diagnosis.as_ref());
+            report["system"] = self.work.system().into();
+            report["job"] = self.work.job().into();
             if let Some(compared) = &compared {
                 report["measured"] = measured_json::report(compared);
             }

@@ -1,6 +1,7 @@
 //! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
 
 mod check;
+mod compare;
 mod completions;
 mod explain;
 mod fit;
@@ -40,6 +41,7 @@ commands! {
     Run => run,
     Explain => explain,
     Whatif => whatif,
+    Compare => compare,
     Replay => replay,
     Parts => parts,
     Systems => systems,

@@ -95,9 +95,14 @@ impl Args {
 
 /// When the run ends, where the jobs say so.
 pub fn end(jobs: &JobFile) -> Option<Time> {
-    let last = jobs.jobs.iter().map(|job| job.stage).max()?;
+    end_of(&jobs.jobs)
+}
+
+/// The same of jobs by themselves.
+pub fn end_of(jobs: &[Job]) -> Option<Time> {
+    let last = jobs.iter().map(|job| job.stage).max()?;
     (0..=last).try_fold(Time::ZERO, |sum, stage| {
-        let of_stage = || jobs.jobs.iter().filter(|job| job.stage == stage);
+        let of_stage = || jobs.iter().filter(|job| job.stage == stage);
         let runtime = of_stage().filter_map(|job| job.runtime).max()?;
         Some(sum.saturating_add(of_stage().map(|job| job.ramp_time).max()?).saturating_add(runtime))
     })

@@ -2,7 +2,7 @@
 //!
 //! Read is what fio 3 writes, in all its versions. Text may stand before the object (warnings, fio's other formats) and
 //! after it; of several objects (`--status-interval`) the last one counts. Of a key that is there twice in one object
-//! the last one counts: fio 3.1 repeats `0.00` among its percentiles, which are not read. Where fio could not divide,
+//! the last one counts: fio 3.1 repeats `0.00` among its percentiles. Where fio could not divide,
 //! it writes `nan` or `inf`, which are no JSON; such a figure is taken as absent.
 //!
 //! Times are those of fio's `clat_ns`, nanoseconds; rates are `bw_bytes`, or `bw` (KiB/s) before fio 3.7.
@@ -26,6 +26,8 @@ pub struct Measured {
     pub global: Vec<Given>,
     /// What was measured, in the order of the result: jobs, or groups of them.
     pub jobs: Vec<MeasuredJob>,
+    /// Half-width of the 95 % interval of all throughput, over its mean, as hopscope writes it.
+    pub interval: Option<f64>,
 }
 
 /// One job of a result, or a group of them that was reported as one.
@@ -74,6 +76,8 @@ pub struct Got {
     pub iops: Option<f64>,
     /// Mean completion latency, nanoseconds.
     pub latency_ns: Option<f64>,
+    /// Its 99th percentile.
+    pub p99_ns: Option<f64>,
 }
 
 /// An option as a result keeps it.
@@ -113,6 +117,8 @@ impl Measured {
     }
 }
 
+/// The 99th percentile, as fio names it.
+const P99: &str = "99.000000";
 const MOST_JOBS: usize = 4_096;
 const MOST_OBJECTS: usize = 10_000;
 /// Largest figure that is believed: an exabyte a second, 30 years.
@@ -259,7 +265,18 @@ impl<'a> Reader<'a> {
             version: version.unwrap_or_default(),
             global: self.options(root.1.get("global options"))?,
             jobs: list.into_iter().map(|job| self.job(job)).collect::<Result<_, _>>()?,
+            interval: self.interval(root.1.get("hopscope"))?,
         })
+    }
+
+    /// What hopscope says of how well the throughput is known.
+    fn interval(&self, raw: Option<&'a RawValue>) -> Result<Option<f64>, Problem> {
+        const KEY: &str = "relative_half_width_95";
+        let Some(raw) = raw else { return Ok(None) };
+        let own: Object<'a> = self.parsed(raw, "expected an object")?;
+        let Some(raw) = own.get("interval") else { return Ok(None) };
+        let interval: Object<'a> = self.parsed(raw, "expected an object")?;
+        interval.get(KEY).map_or(Ok(None), |raw| self.figure(KEY, raw))
     }
 
     /// The last object of the text with jobs in it, and where it begins; the first object where none has.
@@ -357,17 +374,20 @@ impl<'a> Reader<'a> {
         let kibibytes = figure("bw")?.map(|kibibytes| 1024.0 * kibibytes);
         let bytes_per_second = figure("bw_bytes")?.or(kibibytes);
         let iops = figure("iops")?;
-        let latency_ns = match side.get("clat_ns") {
-            Some(raw) => {
-                let latency: Object<'a> = self.parsed(raw, "expected figures")?;
-                latency.get("mean").map_or(Ok(None), |raw| self.figure("mean", raw))?
+        let (mut latency_ns, mut p99_ns) = (None, None);
+        if let Some(raw) = side.get("clat_ns") {
+            let latency: Object<'a> = self.parsed(raw, "expected figures")?;
+            latency_ns = latency.get("mean").map_or(Ok(None), |raw| self.figure("mean", raw))?;
+            if let Some(raw) = latency.get("percentile").filter(|raw| raw.get().starts_with('{')) {
+                let percentiles: Object<'a> = self.parsed(raw, "expected percentiles")?;
+                p99_ns = percentiles.get(P99).map_or(Ok(None), |raw| self.figure(P99, raw))?;
             }
-            None => None,
-        };
+        }
         // Where no transfer ended, no mean is known, and fio writes 0.
         let latency_ns = latency_ns.filter(|ns| *ns > 0.0);
+        let p99_ns = p99_ns.filter(|_| latency_ns.is_some());
         let moved = bytes_per_second.into_iter().chain(iops).any(|rate| rate > 0.0);
-        Ok(moved.then_some(Got { bytes_per_second, iops, latency_ns }))
+        Ok(moved.then_some(Got { bytes_per_second, iops, latency_ns, p99_ns }))
     }
 
     /// A number that can be; nothing where fio had none.

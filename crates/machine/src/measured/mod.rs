@@ -280,6 +280,7 @@ fn as_fio_has_it(jobs: &[&JobOutcome], side: usize) -> Option<Got> {
         bytes_per_second: Some(figures.bytes_per_second.round()),
         iops: Some(six_decimals(figures.iops)),
         latency_ns: Some(six_decimals(latencies / figures.count as f64)),
+        p99_ns: None,
     })
 }
 
