@@ -17,7 +17,7 @@ pub const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Us
 pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&Diagnosis>) -> Value {
     let account = &explained.account;
     let hops: Vec<Value> = account.lanes.iter().map(|lane| hop(explained, lane)).collect();
-    json!({
+    let mut report = json!({
         "throughput_bytes_per_s": explained.throughput(),
         "window": {
             "from_ps": account.from.as_ps(),
@@ -43,7 +43,11 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         }),
         "assumed": numbers(blueprint, |basis| matches!(basis, Basis::Assumed(_))),
         "fitted": numbers(blueprint, |basis| matches!(basis, Basis::Fitted(_))),
-    })
+    });
+    if let Some(cost) = &explained.outcome.processor {
+        report["processor"] = cost.json();
+    }
+    report
 }
 
 fn bottleneck(diagnosis: &Diagnosis) -> Option<Value> {

@@ -23,6 +23,7 @@ pub mod nearest;
 mod parameter_table;
 pub mod part_file;
 pub mod problem;
+pub mod processor_cost;
 pub mod quantity;
 pub mod replay;
 pub mod rewiring;

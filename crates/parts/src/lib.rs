@@ -13,4 +13,5 @@ pub mod flash;
 pub mod network;
 pub mod parameters;
 pub mod protocols;
+pub mod system;
 pub mod workload;

@@ -10,6 +10,7 @@ mod scsi;
 mod scsi_disk;
 mod sockets;
 mod solid_state;
+mod system;
 
 use std::rc::Rc;
 
@@ -115,6 +116,7 @@ pub static KINDS: &[&Kind] = &[
     &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,
+    &system::IO_STACK,
 ];
 
 /// The ports of a root complex or of a switch.

@@ -15,7 +15,7 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bridge::host::Region;
 use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
-use crate::cpu::{Processor, Work};
+use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{IdeDrive, READ_DMA, SECTOR_BYTES, WRITE_DMA};
 use crate::protocols::pci::Command;
@@ -266,12 +266,12 @@ impl ChannelDriver {
             let mut work = self.processor.dispatch().await;
             let mut begun = self.sim.now();
             loop {
-                self.walk(&work, &self.spec.start, &piece, &mut regions).await;
+                self.walk((&work, Layer::Driver), &self.spec.start, &piece, &mut regions).await;
                 drop(work);
                 let Some(cable) = self.bridge.cable(self.channel) else { return };
                 cable.interrupts().take(&DEVICE_AT_WORK).await;
                 work = self.processor.dispatch().await;
-                self.walk(&work, &self.spec.service, &piece, &mut regions).await;
+                self.walk((&work, Layer::Interrupts), &self.spec.service, &piece, &mut regions).await;
                 if let Some(request) = piece.last_of.take() {
                     request.end(&self.sim);
                 }
@@ -289,10 +289,10 @@ impl ChannelDriver {
         }
     }
 
-    async fn walk(&self, work: &Work<'_>, steps: &[Step], piece: &Piece, regions: &mut Vec<Region>) {
+    async fn walk(&self, (work, layer): (&Work<'_>, Layer), steps: &[Step], piece: &Piece, regions: &mut Vec<Region>) {
         let host = self.bridge.host();
         for step in steps {
-            work.compute(step.gap).await;
+            work.compute(layer, step.gap).await;
             let address = step.offset
                 + match step.base {
                     Base::Fixed => 0,
