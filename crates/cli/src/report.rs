@@ -11,6 +11,7 @@ use hopscope_observe::lives::{Enough, Latency, Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
 
 use crate::measured as beside;
+use crate::processor;
 use crate::tables::{bold, digits, rate, shortened, span, width, wrapped};
 
 /// What a report says besides the run.
@@ -65,6 +66,9 @@ pub fn explained(
     if let Some(price) = blueprint.price() {
         let words = price.words(explained.throughput(), explained.iops());
         out.extend(words.iter().map(|line| wrapped(line, "")));
+    }
+    if let Some(cost) = &explained.outcome.processor {
+        out += &(processor::lines(cost).join("\n") + "\n");
     }
     out.extend(texts.said.iter().map(|line| wrapped(line, "")));
     if let Some(compared) = texts.compared {

@@ -63,6 +63,8 @@ pub(crate) struct LaneState {
     pub(crate) rates: Vec<Rate>,
     /// Seen by every handle.
     pace: Rc<Cell<Pace>>,
+    /// Whether its phases are metered.
+    pub(crate) metered: bool,
 }
 
 /// How fast a lane moves bytes in one of its phases.
@@ -90,6 +92,7 @@ impl LaneState {
             interruptible: None,
             rates: Vec::new(),
             pace,
+            metered: false,
         }
     }
 
@@ -154,6 +157,9 @@ impl Core {
         start: Time,
         now: Time,
     ) {
+        if self.lanes[lane as usize].metered {
+            self.meter_plan(plan, start, now);
+        }
         if !self.observed() {
             return;
         }
@@ -617,7 +623,7 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         shared.cancel_sleep(self.end, self.armed.take());
         let (now, task) = (shared.now.get(), shared.current.get());
         let mut core = shared.core.borrow_mut();
-        if core.observed() {
+        if core.observed() || core.lanes[self.lane.id as usize].metered {
             core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
         }
     }

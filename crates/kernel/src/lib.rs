@@ -37,6 +37,7 @@ mod errand;
 mod events;
 mod lane;
 mod level;
+mod meter;
 mod pace;
 mod queue;
 mod record;

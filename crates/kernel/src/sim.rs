@@ -12,6 +12,7 @@ use crate::errand::Errand;
 use crate::events::{Due, Event, Events};
 use crate::lane::{Lane, LaneState, Rate};
 use crate::level::Held;
+use crate::meter::Meter;
 use crate::pace::Pace;
 use crate::record::{Kind, Label, MOST, Observer, Record};
 use crate::train::TrainState;
@@ -90,6 +91,7 @@ pub(crate) struct Core {
     /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
     ranks: Vec<u32>,
     records: Vec<Record>,
+    pub(crate) meter: Meter,
     /// Someone wants phases and waits.
     observed: bool,
     /// Someone wants marks and transfers.
@@ -312,6 +314,7 @@ impl Sim {
                     is_ready: Vec::new(),
                     ranks: Vec::new(),
                     records: Vec::with_capacity(BATCH),
+                    meter: Meter::new(),
                     observed: false,
                     attended: false,
                 }),
@@ -403,6 +406,7 @@ impl Sim {
     /// Says that a transfer of `bytes` that was asked for at `since` has ended.
     pub fn transferred(&self, label: &'static Label, since: Time, bytes: u32) {
         let mut core = self.shared.core.borrow_mut();
+        core.meter.transferred(self.now());
         if core.attended {
             let (at, span, who) = (since, self.now() - since, self.shared.current.get() as u16);
             let (lane, count) = ((bytes >> 16) as u16, bytes as u16);

@@ -54,6 +54,9 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         "assumed": numbers(blueprint, |basis| matches!(basis, Basis::Assumed(_))),
         "fitted": numbers(blueprint, |basis| matches!(basis, Basis::Fitted(_))),
     });
+    if let Some(cost) = &explained.outcome.processor {
+        report["processor"] = cost.json();
+    }
     if let Some(price) = blueprint.price() {
         report["price_usd"] = price.json(explained.throughput(), explained.iops());
     }

@@ -99,6 +99,9 @@ pub fn report(run: &Run<'_>) -> Value {
             },
         },
     });
+    if let Some(cost) = &run.outcome.processor {
+        report["hopscope"]["processor"] = cost.json();
+    }
     if let [_, _, ..] = &run.outcome.stages[..] {
         let stages = run.outcome.stages.iter().map(|stage| {
             json!({

@@ -44,6 +44,7 @@ impl Draft {
             reads_percent: 50,
             iodepth: 1,
             synchronous: false,
+            buffered: None,
             polls: false,
             size_bytes: None,
             size_percent: None,

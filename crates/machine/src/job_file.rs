@@ -59,6 +59,8 @@ pub struct Job {
     pub iodepth: u64,
     /// Whether its `ioengine` has one request under way, whatever `iodepth` says.
     pub synchronous: bool,
+    /// Where it asks for the cache of the operating system (`direct=0`), if it does.
+    pub buffered: Option<Place>,
     /// Whether it looks for the end of its requests (`hipri`) in the place of waiting for interrupts.
     pub polls: bool,
     /// Bytes to transfer, and the extent of each target that is used; all of it if neither size is given.
@@ -419,7 +421,17 @@ impl JobReader {
                 }
                 draft.job.places.insert("hipri".to_string(), place(self.file, span));
             }
-            Class::WithoutEffect(name) => self.without_effect.push(name.to_string()),
+            Class::WithoutEffect(name) => {
+                if matches!(name, "direct" | "buffered") {
+                    self.open.as_mut().unwrap_or(&mut self.global).job.buffered = None;
+                }
+                self.without_effect.push(name.to_string());
+            }
+            // Whether there is a cache, the machine says.
+            Class::NotModelled if matches!(key, "direct" | "buffered") && !self.is_measured => {
+                let draft = self.open.as_mut().unwrap_or(&mut self.global);
+                draft.job.buffered = Some(place(self.file, span));
+            }
             Class::BetweenJobs(name) => self.between_jobs.push((name, span)),
             Class::NotModelled => {
                 let help = if self.is_measured {

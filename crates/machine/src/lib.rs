@@ -25,6 +25,7 @@ mod parameter_table;
 pub mod part_file;
 pub mod price;
 pub mod problem;
+pub mod processor_cost;
 pub mod quantity;
 pub mod replay;
 pub mod rewiring;

@@ -112,6 +112,7 @@ const COUNT_NOUNS: &[(&str, &str)] = &[
     ("plane", "planes"),
     ("port", "ports"),
     ("priority", "priorities"),
+    ("processor", "processors"),
     ("queue", "queues"),
     ("register", "registers"),
     ("row", "rows"),

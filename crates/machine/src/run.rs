@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
-use hopscope_parts::protocols::storage::{READ, WRITE};
+use hopscope_parts::protocols::storage::{Opened, READ, WRITE};
 use hopscope_parts::workload::{self, Running, Sizes};
 
 use crate::asked;
@@ -15,6 +15,7 @@ use crate::fio_json::Figures;
 use crate::job_file::{Job, Rw};
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
+use crate::processor_cost::{ProcessorCost, processors};
 
 /// Simulated time after which a run without an end of its own is stopped.
 pub const LIMIT: Time = Time::ms(60_000);
@@ -22,6 +23,9 @@ pub const LIMIT: Time = Time::ms(60_000);
 const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
 /// Most requests in flight, of all jobs.
 const DEPTHS_MAX: u64 = 4_096;
+
+/// What there is to do about a job that asks for a cache on a machine without any.
+const NO_CACHE: &str = "add an operating system with a file cache (system/…) to the machine, or leave it away";
 
 /// Names of jobs' processes start with it; no part has such a name.
 pub(crate) const JOB: &str = "job ";
@@ -147,6 +151,8 @@ pub struct Outcome {
     pub simulated: Time,
     /// Simulated time that counts: after the ramps, or after warm-up where the run was to converge.
     pub measured: Time,
+    /// What requests cost the processors, over all stages; nothing where the machine has none.
+    pub processor: Option<ProcessorCost>,
     /// Why it stopped: the last stage, where there are several.
     pub stop: Stop,
     /// What it cost the kernel.
@@ -225,13 +231,23 @@ pub fn run_in(
             problems.0.push(problem.help(format!("{} (devices: {})", did_you_mean(&target, &names), names.join(", "))));
             continue;
         };
-        match asked::of(job, &**volume, options.seed) {
+        let how = Opened { buffered: job.buffered.is_some(), asynchronous: job.iodepth > 1 };
+        let volume = match (volume.opened(how), job.buffered) {
+            (Some(opened), _) => opened,
+            (None, None) => volume.clone(),
+            (None, Some(place)) => {
+                let problem = Problem::at(place, "this changes the result and is not modelled on this machine");
+                problems.0.push(problem.help(NO_CACHE));
+                continue;
+            }
+        };
+        match asked::of(job, &*volume, options.seed) {
             Ok(spec) => {
                 let name = process_name(index, job);
                 let smallest = spec.sizes.iter().map(Sizes::min).min().unwrap_or(1);
                 let requests = if spec.once { spec.size_bytes / u64::from(smallest) } else { 0 };
                 thinks.push(paused(job.think.time, requests / job.think.every));
-                running.push(workload::start(sim, &name, spec, volume.clone(), job.stage > 0));
+                running.push(workload::start(sim, &name, spec, volume, job.stage > 0));
             }
             Err(problem) => problems.0.push(problem),
         }
@@ -247,6 +263,7 @@ pub fn run_in(
         None => counting,
     });
     let last = jobs.iter().map(|job| job.stage).max().unwrap_or(0);
+    let mut cost = processors(blueprint).map(ProcessorCost::none);
     let mut stages = Vec::new();
     for number in 0..=last {
         let (processes, start) = (sim.processes(), sim.now());
@@ -261,6 +278,7 @@ pub fn run_in(
         let pause = pauses().map(|job| job.think.time).max().unwrap_or(Time::ZERO);
         let every = pauses().map(|job| job.think.every).max().unwrap_or(1);
         transfers.restart(from, until.map(|_| every));
+        sim.meter_from(from, until.map_or(1, |_| every));
         for running in &now {
             running.begin();
             if number < last {
@@ -310,6 +328,12 @@ pub fn run_in(
             rate.bytes_per_second = Figures::of_all(together).map_or(0.0, |all| all.bytes_per_second);
             rate.end = sim.now();
         }
+        if let Some(cost) = &mut cost {
+            let ended =
+                jobs.iter().zip(&outcomes).filter(|(job, _)| of_stage(job)).filter_map(|(_, job)| job.got.as_ref());
+            let ended = ended.fold((0, 0), |(count, bytes), got| (count + got.count, bytes + got.bytes));
+            add_stage(cost, sim, &rate, ended)?;
+        }
         stages.push(Stage { start, from, end: sim.now(), rate, warm_up, stop, unsettled, settled });
         if stop == Stop::Interrupted {
             break;
@@ -323,7 +347,21 @@ pub fn run_in(
     let Some((rate, stop, simulated)) = stages.last().map(|stage| (stage.rate, stage.stop, stage.end)) else {
         return Err(Failure::Defect("a run without a stage".to_string()));
     };
-    Ok(Outcome { jobs: outcomes, stages, rate, simulated, measured, stop, counts: sim.counts() })
+    Ok(Outcome { jobs: outcomes, stages, rate, simulated, measured, processor: cost, stop, counts: sim.counts() })
+}
+
+/// What a stage cost the processors, in the window that its requests are of.
+fn add_stage(cost: &mut ProcessorCost, sim: &Sim, rate: &Rate, ended: (u64, u64)) -> Result<(), Failure> {
+    if ended.0 == 0 {
+        return Ok(());
+    }
+    let Rate { warm_up, end, .. } = *rate;
+    let metered = sim.metered(warm_up, end);
+    let Some(metered) = metered else {
+        return Err(Failure::Defect(format!("nothing was metered from {warm_up} to {end}")));
+    };
+    cost.add(end.saturating_sub(warm_up), &metered, ended);
+    Ok(())
 }
 
 /// Jobs of a stage start, are measured and stop together.

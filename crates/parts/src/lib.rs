@@ -13,5 +13,6 @@ pub mod flash;
 pub mod network;
 pub mod parameters;
 pub mod protocols;
+pub mod system;
 pub mod volume;
 pub mod workload;

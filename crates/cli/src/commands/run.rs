@@ -13,6 +13,7 @@ use crate::answer::{Answer, INTERRUPTED, Refusal};
 use crate::inputs::{self, Work};
 use crate::interrupts;
 use crate::panics::doing;
+use crate::processor;
 use crate::progress::Progress;
 use crate::tables::{bold, digits, rate, size, span};
 
@@ -123,6 +124,9 @@ fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>, 
     for (asked, job) in jobs.jobs.iter().zip(&outcome.jobs) {
         lines.extend(job_lines(asked, job, outcome));
         lines.push(String::new());
+    }
+    if let Some(cost) = &outcome.processor {
+        lines.extend(processor::lines(cost));
     }
     if let [stage] = &outcome.stages[..] {
         lines.push(interval(stage));

@@ -13,6 +13,9 @@ use crate::problem::{Problem, Problems, Sources};
 /// How a driver learns that a request has ended: the choice in its part file, and its two values.
 const NOTICE: (&str, &str, &str) = ("notice", "interrupt", "poll");
 
+/// The kind of part that has a file cache, which `direct` goes past.
+const IO_STACK: &str = "io-stack";
+
 impl JobFile {
     /// What a report says of how options were taken, a line each.
     pub fn said(&self) -> Vec<String> {
@@ -35,6 +38,9 @@ impl JobFile {
             self.stand_in(&blueprint.devices());
         }
         self.poll(blueprint, library, sources)?;
+        if blueprint.parts().iter().any(|part| part.model() == IO_STACK) {
+            self.without_effect.retain(|option| !matches!(&option[..], "direct" | "buffered"));
+        }
         self.without_effect.sort_unstable();
         self.without_effect.dedup();
         Ok(())

@@ -110,7 +110,7 @@ impl Player {
     }
 
     async fn one_after_the_other(&self) {
-        let (processor, span) = (self.target.processor(), self.target.time_per_request());
+        let processor = self.target.processor();
         while let Some(record) = self.next() {
             if record.at > Time::ZERO {
                 self.lane.delay(&NOT_DUE, record.at).await;
@@ -118,7 +118,8 @@ impl Player {
             let (issued, errand) = (self.sim.now(), self.sim.new_errand());
             self.sim.issued(errand);
             if let Some(processor) = &processor {
-                processor.run_thread(span).await;
+                let (layer, span) = self.target.above(operation(&record), record.bytes);
+                processor.run_thread(layer, span).await;
             }
             self.submit(&record, issued, errand);
             let Completion { operation, bytes, errand, .. } = self.done.take(&UNDER_WAY).await;
@@ -129,7 +130,7 @@ impl Player {
     }
 
     async fn at_their_times(&self) {
-        let (processor, span) = (self.target.processor(), self.target.time_per_request());
+        let processor = self.target.processor();
         while let Some(record) = self.next() {
             let left = record.at.saturating_sub(self.sim.now());
             if left > Time::ZERO {
@@ -141,7 +142,8 @@ impl Player {
             }
             let errand = self.sim.new_errand();
             if let Some(processor) = &processor {
-                processor.run_thread(span).await;
+                let (layer, span) = self.target.above(operation(&record), record.bytes);
+                processor.run_thread(layer, span).await;
             }
             let (issued, due) = (self.sim.now(), record.at);
             self.sim.issued(errand);
@@ -169,8 +171,8 @@ impl Player {
     }
 
     fn submit(&self, record: &Record, issued: Time, errand: Errand) {
-        let operation = if record.writes { Operation::Write } else { Operation::Read };
         let Record { offset_bytes, bytes, .. } = *record;
+        let operation = operation(record);
         let (errand, done) = (self.sim.pass_on(errand), self.done.clone());
         self.target.submit(Request { operation, offset_bytes, bytes, issued, errand, done });
     }
@@ -196,4 +198,8 @@ impl Player {
             }
         }
     }
+}
+
+fn operation(record: &Record) -> Operation {
+    if record.writes { Operation::Write } else { Operation::Read }
 }

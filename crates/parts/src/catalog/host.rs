@@ -17,6 +17,7 @@ pub static PROCESSOR: Kind = Kind {
     software: false,
     build: |context, p| {
         let processor = Processor::new(context.sim, context.name, cpu::Spec::read(p)?);
+        processor.meter();
         let bus = Socket::ProcessorBus(processor.clone());
         Ok(Built {
             sockets: vec![("bus".into(), bus), ("software".into(), Socket::Software(processor))],

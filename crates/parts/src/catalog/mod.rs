@@ -11,6 +11,7 @@ mod scsi;
 mod scsi_disk;
 mod sockets;
 mod solid_state;
+mod system;
 mod volume;
 
 use std::rc::Rc;
@@ -122,6 +123,7 @@ pub static KINDS: &[&Kind] = &[
     &volume::STRIPED_VOLUME,
     &cifs::CIFS_CLIENT,
     &cifs::CIFS_SERVER,
+    &system::IO_STACK,
 ];
 
 /// The ports of a root complex or of a switch.

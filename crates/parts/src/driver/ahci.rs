@@ -18,7 +18,7 @@ use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::bridge::ahci::{Access, Ahci, Slot, tags};
-use crate::cpu::{Processor, Work};
+use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
@@ -217,7 +217,7 @@ impl PortDriver {
         while done < bytes {
             let tag = self.tags.take(&NO_TAG).await;
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.submission).await;
+            work.compute(Layer::Driver, self.spec.submission).await;
             let part = (bytes - done).min(self.spec.transfer_max);
             self.owners.borrow_mut()[usize::from(tag)] = owner;
             let number = self.port as u64 * TAGS_MAX + u64::from(tag);
@@ -266,7 +266,7 @@ impl Handler {
             ahci.take_up_done(0..ahci.ports(), &mut seen);
             self.lane.delay(&DELIVERY, self.lane.paced(self.spec.delivery)).await;
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.handler).await;
+            work.compute(Layer::Interrupts, self.spec.handler).await;
             // AHCI 1.3.1, 10.7.2.1: IS says which ports have something to tell.
             self.read(&work).await;
             ahci.pass_on_done(&seen);
@@ -280,7 +280,7 @@ impl Handler {
                 ahci.pass_on_done(&seen);
                 for tag in tags(ahci.take_done(driver.port)) {
                     self.sim.take_up(ahci.errand(driver.port, tag));
-                    work.compute(self.spec.completion).await;
+                    work.compute(Layer::Driver, self.spec.completion).await;
                     driver.end(tag);
                 }
             }

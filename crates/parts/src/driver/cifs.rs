@@ -15,7 +15,7 @@ use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::tcp::{self, Tcp};
 use crate::catalog::Volumes;
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::network::client::Client;
 use crate::network::tcp::Message;
 use crate::parameters::{Parameters, SpecError};
@@ -158,7 +158,8 @@ impl Server {
             sim.take_up(message.errand);
             let Some(command) = self.client.command(message.command) else { continue };
             let device = &self.devices[command.share];
-            self.processor.run_thread(spec.command + device.time_per_request()).await;
+            self.processor.run_thread(Layer::Network, spec.command).await;
+            self.processor.run_thread(Layer::FileSystem, device.time_per_request()).await;
             device.submit(Request {
                 operation: command.operation,
                 offset_bytes: command.offset_bytes,
@@ -169,7 +170,7 @@ impl Server {
             });
             let completion = done.take(&DEVICE_AT_WORK).await;
             sim.take_up(completion.errand);
-            self.processor.run_thread(spec.answer).await;
+            self.processor.run_thread(Layer::Network, spec.answer).await;
             let bytes = smb::answer_bytes(command.operation, command.bytes);
             end.say(Message { bytes, command: message.command, errand: completion.errand });
         }

@@ -14,7 +14,7 @@ use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::accelerator::gpu::{Copy, Engine, Gpu, Way};
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -124,7 +124,7 @@ impl Driver {
             let errand = self.requests.errand(request);
             self.sim.take_up(errand);
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.launch).await;
+            work.compute(Layer::Driver, self.spec.launch).await;
             let bytes = self.requests.bytes(request);
             // Where a copy would reach over the end of the buffer, it ends there.
             let offset = self.requests.offset_bytes(request) % self.spec.pinned_bytes;
@@ -139,7 +139,7 @@ impl Driver {
             self.sim.take_up(copied.errand);
             self.gpu.port().root().until_visible(copied.visible).await;
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.complete).await;
+            work.compute(Layer::Driver, self.spec.complete).await;
             self.requests.part_ended(copied.request);
         }
     }

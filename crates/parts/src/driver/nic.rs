@@ -17,7 +17,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use super::requests::Requests;
-use crate::cpu::{Processor, Work};
+use crate::cpu::{Layer, Processor, Work};
 use crate::network::descriptor_ring::{Descriptor, DescriptorRing, RING_FULL};
 use crate::network::moderation::Completions;
 use crate::network::nic::{Adapter, Arrival, Completed, Rings};
@@ -224,6 +224,10 @@ impl Storage for Volume {
     fn time_per_request(&self) -> Time {
         self.0.spec.time_above
     }
+
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::Network, self.0.spec.time_above)
+    }
 }
 
 impl Driver {
@@ -258,9 +262,9 @@ impl Driver {
                         ring.room.take(&RING_FULL).await;
                         work = self.processor.dispatch().await;
                     }
-                    work.compute(side.post).await;
+                    work.compute(Layer::Driver, side.post).await;
                     if copies {
-                        work.compute(self.spec.copy_time(bytes)).await;
+                        work.compute(Layer::Copying, self.spec.copy_time(bytes)).await;
                     }
                     let (address, errand) = (self.next_buffer(), self.sim.pass_on(errand));
                     ring.post(Descriptor { request, address, bytes, errand, report: false });
@@ -284,7 +288,7 @@ impl Driver {
     async fn ring(&self, work: &Work<'_>, ring: &DescriptorRing, errand: Errand) {
         if ring.silent() > 0 {
             ring.take_up_silent(errand);
-            work.compute(self.spec.doorbell).await;
+            work.compute(Layer::Driver, self.spec.doorbell).await;
             ring.ring();
             self.sim.take_up(self.sim.pass_on(errand));
         }
@@ -322,10 +326,10 @@ impl Driver {
                 }
                 let work = self.processor.dispatch().await;
                 if std::mem::take(&mut interrupted) {
-                    work.compute(self.spec.interrupt.unwrap_or(Time::ZERO)).await;
+                    work.compute(Layer::Interrupts, self.spec.interrupt.unwrap_or(Time::ZERO)).await;
                     self.adapter.attachment().cause(&work).await;
                 }
-                work.compute(self.spec.poll).await;
+                work.compute(Layer::Driver, self.spec.poll).await;
                 completions.pass_on(looked_at);
                 seen = seen.map(|first| Completed { errand: self.sim.pass_on(first.errand), ..first });
                 let mut handled = 0;
@@ -336,9 +340,9 @@ impl Driver {
                         seen = Some(completed);
                         break;
                     }
-                    work.compute(side.complete).await;
+                    work.compute(Layer::Driver, side.complete).await;
                     if operation == Operation::Read {
-                        work.compute(self.spec.copy_time(completed.bytes)).await;
+                        work.compute(Layer::Copying, self.spec.copy_time(completed.bytes)).await;
                     }
                     let _ = ring.room.try_put(());
                     self.requests.part_ended(completed.request);
@@ -347,7 +351,7 @@ impl Driver {
                 if handled < self.spec.budget && seen.is_none() {
                     if self.spec.interrupt.is_some() {
                         self.sim.take_up(Errand::NOBODY);
-                        work.compute(self.spec.doorbell).await;
+                        work.compute(Layer::Driver, self.spec.doorbell).await;
                         completions.arm();
                     }
                     break;

@@ -18,7 +18,7 @@ use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::controller::nvme::{Controller, Message};
-use crate::cpu::{Processor, Work};
+use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
@@ -259,7 +259,7 @@ impl Driver {
                 Some(work) => work,
                 None => self.processor.dispatch().await,
             };
-            holding.compute(self.spec.submission).await;
+            holding.compute(Layer::Driver, self.spec.submission).await;
             work = Some(holding);
             let part = (bytes - done).min(self.transfer_max);
             let identifier = self.free_identifiers.borrow_mut().pop().unwrap_or(0);
@@ -321,7 +321,8 @@ impl Driver {
         loop {
             let count = queues.visible();
             queues.take_up_completions(count as usize);
-            work.compute(before + self.spec.completion * count).await;
+            let completions = (Layer::Driver, self.spec.completion * count);
+            work.compute_both((Layer::Interrupts, before), completions).await;
             for _ in 0..count {
                 if let Some(identifier) = queues.take_completed() {
                     self.end(identifier);

@@ -17,7 +17,7 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::bus::pci::slot::Slot;
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Device};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -189,7 +189,7 @@ impl Driver {
         while done < bytes {
             let number = self.commands.take(&NO_COMMAND_FREE).await;
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.submission).await;
+            work.compute(Layer::Driver, self.spec.submission).await;
             let part = (bytes - done).min(self.spec.transfer_max);
             self.owners.borrow_mut()[number as usize] = owner;
             self.card.prepare(Command {
@@ -212,10 +212,10 @@ impl Driver {
             self.slot.take_up_told();
             self.card.finished().take_up();
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.handler).await;
+            work.compute(Layer::Interrupts, self.spec.handler).await;
             self.slot.register_read(&work).await;
             while let Some(number) = self.card.finished().take() {
-                work.compute(self.spec.completion).await;
+                work.compute(Layer::Driver, self.spec.completion).await;
                 let owner = self.owners.borrow()[number as usize];
                 let _ = self.commands.try_put(number);
                 self.under_way.part_ended(owner);

@@ -19,7 +19,7 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::controller::scsi::adapter::{Adapter, ControlBlock};
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX, TAGS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -208,7 +208,7 @@ impl Drive {
         while done < bytes {
             let number = self.commands.take(&NO_COMMAND_FREE).await;
             let work = self.driver.processor.dispatch().await;
-            work.compute(spec.submission).await;
+            work.compute(Layer::Driver, spec.submission).await;
             let part = (bytes - done).min(spec.transfer_max);
             self.owners.borrow_mut()[(number % TAGS_MAX) as usize] = owner;
             self.driver.adapter.prepare(ControlBlock {
@@ -242,12 +242,12 @@ impl Driver {
             slot.take_up_told();
             self.adapter.ended().take_up();
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.handler).await;
+            work.compute(Layer::Interrupts, self.spec.handler).await;
             slot.register_read(&work).await;
             self.adapter.prepare_clear();
             slot.register_write(&work, Errand::NOBODY).await;
             while let Some(number) = self.adapter.ended().take() {
-                work.compute(self.spec.completion).await;
+                work.compute(Layer::Driver, self.spec.completion).await;
                 let drive = self.drives.borrow()[(number / TAGS_MAX) as usize].clone();
                 debug_assert_eq!(drive.index, number / TAGS_MAX);
                 drive.end(number);

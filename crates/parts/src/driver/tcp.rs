@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::network::client::{self, Client};
 use crate::network::descriptor_ring::{Descriptor, DescriptorRing, RING_FULL};
 use crate::network::nic::{Adapter, Rings};
@@ -155,7 +155,7 @@ impl Tcp {
                 for number in 1..=self.spec.batch {
                     let part = left.min(end.segment_bytes);
                     left -= part;
-                    work.compute(self.spec.send.time(part)).await;
+                    work.compute(Layer::Network, self.spec.send.time(part)).await;
                     let bytes = end.send(part, (left == 0).then_some(message));
                     self.post(ring, SENT_FROM, bytes, message.errand);
                     let next = left.min(end.segment_bytes);
@@ -164,7 +164,7 @@ impl Tcp {
                     }
                     let _ = ring.room.try_take();
                 }
-                work.compute(self.spec.doorbell).await;
+                work.compute(Layer::Driver, self.spec.doorbell).await;
                 ring.ring();
             }
         }
@@ -177,10 +177,10 @@ impl Tcp {
             self.sim.take_up(errand);
             ring.room.take(&RING_FULL).await;
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.send.acknowledgement).await;
+            work.compute(Layer::Network, self.spec.send.acknowledgement).await;
             let bytes = self.connection.server.send(0, None);
             self.post(ring, SENT_FROM, bytes, errand);
-            work.compute(self.spec.doorbell).await;
+            work.compute(Layer::Driver, self.spec.doorbell).await;
             ring.ring();
         }
     }
@@ -198,21 +198,21 @@ impl Tcp {
             received.interrupted(&NO_INTERRUPT).await;
             let count = received.take_up(None, usize::MAX);
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.interrupt).await;
+            work.compute(Layer::Interrupts, self.spec.interrupt).await;
             attachment.cause(&work).await;
             received.pass_on(count);
             while let Some(frame) = received.next() {
                 self.sim.take_up(frame.errand);
                 attachment.until_visible(frame.visible).await;
                 let heard = end.hear(&self.connection.client);
-                work.compute(self.spec.receive.time(heard.bytes)).await;
+                work.compute(Layer::Network, self.spec.receive.time(heard.bytes)).await;
                 if heard.acknowledge {
                     let _ = self.due.try_put(self.sim.pass_on(frame.errand));
                 }
                 self.post(ring, RECEIVED_AT, frame_bytes, Errand::NOBODY);
             }
             self.sim.take_up(Errand::NOBODY);
-            work.compute(self.spec.doorbell).await;
+            work.compute(Layer::Driver, self.spec.doorbell).await;
             ring.ring();
             received.arm();
         }
@@ -226,17 +226,17 @@ impl Tcp {
             sent.interrupted(&NO_INTERRUPT).await;
             let count = sent.take_up(None, usize::MAX);
             let work = self.processor.dispatch().await;
-            work.compute(self.spec.interrupt).await;
+            work.compute(Layer::Interrupts, self.spec.interrupt).await;
             self.adapter.attachment().cause(&work).await;
             sent.pass_on(count);
             while let Some(frame) = sent.next() {
                 self.sim.take_up(frame.errand);
                 self.adapter.attachment().until_visible(frame.visible).await;
-                work.compute(self.spec.sent).await;
+                work.compute(Layer::Driver, self.spec.sent).await;
                 let _ = ring.room.try_put(());
             }
             self.sim.take_up(Errand::NOBODY);
-            work.compute(self.spec.doorbell).await;
+            work.compute(Layer::Driver, self.spec.doorbell).await;
             sent.arm();
         }
     }

@@ -181,7 +181,7 @@ pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Devices, S
     let adapter = Rc::new(Adapter {
         sim: sim.clone(),
         port: Port::with_intake(sim, &spec.port, link, Some(intake))?,
-        firmware: Processor::new(sim, &format!("{name}.firmware"), cpu::Spec { clock: spec.clock }),
+        firmware: Processor::new(sim, &format!("{name}.firmware"), cpu::Spec::of(spec.clock, 1)),
         contexts: lane("contexts"),
         engine: lane("write-engine"),
         builder: lane("builder"),

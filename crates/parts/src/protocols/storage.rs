@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 
 /// A read has ended.
 pub static READ: Label = Label::mark("read");
@@ -18,6 +18,15 @@ pub enum Operation {
     Read,
     /// From memory to the device.
     Write,
+}
+
+/// How a job opens a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Its requests pass a cache of the operating system.
+    pub buffered: bool,
+    /// It has several requests under way at a time.
+    pub asynchronous: bool,
 }
 
 /// One request.
@@ -68,4 +77,12 @@ pub trait Storage {
     fn processor(&self) -> Option<Rc<Processor>>;
     /// Processor time that a request needs above the driver, if there is a processor.
     fn time_per_request(&self) -> Time;
+    /// The same of one request, and the layer that it is of.
+    fn above(&self, _: Operation, _bytes: u32) -> (Layer, Time) {
+        (Layer::FileSystem, self.time_per_request())
+    }
+    /// The device as a job sees it that opens it so; nothing where there is one way only.
+    fn opened(&self, _: Opened) -> Option<Rc<dyn Storage>> {
+        None
+    }
 }

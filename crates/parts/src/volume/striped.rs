@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::{Completion, Request, Storage};
 
@@ -136,7 +136,7 @@ impl Striped {
                     break;
                 }
                 let work = self.processor.dispatch().await;
-                work.compute(self.spec.piece * together.len() as u64).await;
+                work.compute(Layer::FileSystem, self.spec.piece * together.len() as u64).await;
                 drop(work);
                 for Piece { member, offset_bytes, bytes } in &together {
                     let storage = &self.members[*member];

@@ -104,11 +104,12 @@ struct Pauses {
 
 impl Thread {
     async fn run(&self, mut addresses: Addresses, mut pauses: Option<Pauses>) {
-        let (processor, span) = (self.target.processor(), self.target.time_per_request());
+        let processor = self.target.processor();
         while let Some(Next { operation, offset, bytes }) = addresses.next().filter(|_| !self.state.over.get()) {
             let errand = self.sim.new_errand();
             if let Some(processor) = &processor {
-                processor.run_thread(span).await;
+                let (layer, span) = self.target.above(operation, bytes);
+                processor.run_thread(layer, span).await;
             }
             let (issued, done) = (self.sim.now(), self.done.clone());
             let offset_bytes = self.offset_bytes + offset;

@@ -278,7 +278,7 @@ fn a_segment_settles_to_its_slowest_card() {
 fn a_register_read_stalls_its_processor_and_a_write_does_not() {
     let bed = bed(segment(Mode::PciX, MHZ_133, 8, false), pci_x::Spec::example(4, 8), fast());
     let card = bed.card(card(Mode::PciX, MHZ_133, 8));
-    let processor = Processor::new(&bed.sim, "cpu", cpu::Spec { clock: Time::ns(1) });
+    let processor = Processor::new(&bed.sim, "cpu", cpu::Spec::of(Time::ns(1), 1));
     let (sim, slot) = (bed.sim.clone(), card.slot().clone());
     static WAIT: Label = Label::reason("test");
     bed.sim.process("driver", async move {

@@ -23,7 +23,7 @@ use self::steps::{Base, Step, Written, read_steps};
 use self::words::Words;
 use crate::bridge::host::Region;
 use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
-use crate::cpu::{Processor, Work};
+use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{IdeDrive, READ_DMA, READ_MULTIPLE, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -175,14 +175,14 @@ impl ChannelDriver {
             let mut work = self.processor.dispatch().await;
             let mut begun = self.sim.now();
             loop {
-                self.walk(&work, &self.spec.start, &piece, &mut regions).await;
+                self.walk((&work, Layer::Driver), &self.spec.start, &piece, &mut regions).await;
                 let Some(cable) = self.bridge.cable(self.channel) else { return };
                 let mut blocks = self.first_block(&work, &cable, &piece).await;
                 loop {
                     drop(work);
                     cable.interrupts().take(&DEVICE_AT_WORK).await;
                     work = self.processor.dispatch().await;
-                    self.walk(&work, &self.spec.service, &piece, &mut regions).await;
+                    self.walk((&work, Layer::Interrupts), &self.spec.service, &piece, &mut regions).await;
                     if !self.next_block(&work, &cable, &piece, &mut blocks).await {
                         break;
                     }
@@ -204,16 +204,16 @@ impl ChannelDriver {
         }
     }
 
-    async fn walk(&self, work: &Work<'_>, steps: &[Step], piece: &Piece, regions: &mut Vec<Region>) {
+    async fn walk(&self, (work, layer): (&Work<'_>, Layer), steps: &[Step], piece: &Piece, regions: &mut Vec<Region>) {
         let host = self.bridge.host();
         let programmed = piece.mode.is_programmed();
         for (index, step) in steps.iter().enumerate() {
             if programmed && step.base == Base::BusMaster {
                 // The way to the list is the same.
-                work.compute(if index == 0 { step.gap } else { Time::ZERO }).await;
+                work.compute(layer, if index == 0 { step.gap } else { Time::ZERO }).await;
                 continue;
             }
-            work.compute(step.gap).await;
+            work.compute(layer, step.gap).await;
             let address = step.offset
                 + match step.base {
                     Base::Fixed => 0,

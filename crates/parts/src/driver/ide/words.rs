@@ -12,7 +12,7 @@ use hopscope_kernel::Time;
 use super::{ChannelDriver, Piece};
 use crate::bridge::ide::{COMMAND_BLOCKS, Moves};
 use crate::bus::ide_cable::IdeCable;
-use crate::cpu::Work;
+use crate::cpu::{Layer, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::SECTOR_BYTES;
 use crate::protocols::pci::Command;
@@ -65,7 +65,7 @@ impl ChannelDriver {
                     left -= self.move_block(work, asked, false).await;
                     break;
                 }
-                work.compute(self.spec.words.poll).await;
+                work.compute(Layer::Words, self.spec.words.poll).await;
             }
         }
         left

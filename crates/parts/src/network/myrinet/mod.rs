@@ -162,7 +162,7 @@ pub fn install(sim: &Sim, name: &str, spec: Spec, initiator: &Rc<Initiator>) -> 
     let engine = |of: &str| Engine::new(sim, &format!("{name}.{of}"), initiator);
     let adapter = Rc::new(Adapter {
         sim: sim.clone(),
-        processor: Processor::new(sim, &format!("{name}.processor"), cpu::Spec { clock: spec.clock }),
+        processor: Processor::new(sim, &format!("{name}.processor"), cpu::Spec::of(spec.clock, 1)),
         firmware: sim.lane(&format!("{name}.firmware"), None),
         local: sim.lane(&format!("{name}.local-memory"), None),
         reads: engine("read-engine"),
