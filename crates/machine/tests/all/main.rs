@@ -1,6 +1,7 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod account;
+mod compare;
 mod convergence;
 mod data_sheets;
 mod diagnosis;
