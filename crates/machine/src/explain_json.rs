@@ -1,6 +1,6 @@
 //! The account of a run as JSON, for other programs.
 
-use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
+use hopscope_observe::account::{Account, Entry, LaneAccount, Names, Use};
 use hopscope_observe::lives::{Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
 use serde_json::{Map, Value, json};
@@ -45,6 +45,7 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
             "study": diagnosis.rests.study,
         })),
         "latency": explained.latency.as_ref().map(|latency| {
+            let split = |of: &Split| split(of, &explained.names);
             let mut mean = split(&latency.mean);
             mean["median"] = split(&latency.median);
             mean["p99"] = latency.p99.as_ref().map_or(Value::Null, split);
@@ -142,7 +143,6 @@ fn hop(explained: &Explained, lane: &LaneAccount) -> Value {
     json!({
         "part": lane.part,
         "lane": lane.lane,
-        "alike": explained.names.of(&lane.lane),
         "time_ps": times,
         "capacity_bytes_per_s": capacity.map(|capacity| capacity.bytes_per_second),
         "capacity_from": capacity.map(|capacity| &capacity.how),
@@ -167,17 +167,17 @@ fn entry(entry: &Entry) -> Value {
     })
 }
 
-fn split(split: &Split) -> Value {
+fn split(split: &Split, names: &Names) -> Value {
     json!({
         "mean_ns": split.sum.as_ps() as f64 / 1e3 / split.count.max(1) as f64,
         "requests": split.count,
         "sum_ps": split.sum.as_ps(),
         "phases": split.phases().iter().map(entry).collect::<Vec<_>>(),
-        "stages": split.stages.iter().map(stage).collect::<Vec<_>>(),
+        "stages": split.stages.iter().map(|of| stage(of, names)).collect::<Vec<_>>(),
     })
 }
 
-fn stage(stage: &Stage) -> Value {
+fn stage(stage: &Stage, names: &Names) -> Value {
     let kind = match stage.kind {
         StageKind::Service => "service",
         StageKind::Shared => "shared",
@@ -186,7 +186,7 @@ fn stage(stage: &Stage) -> Value {
     let behind = Some(&stage.behind).filter(|behind| !behind.is_empty());
     json!({
         "part": stage.part, "lane": stage.lane, "phase": stage.phase, "ps": stage.time.as_ps(), "kind": kind,
-        "behind": behind,
+        "behind": behind, "alike": names.of(&stage.lane),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The page of things side by side: which is better, and why?
 
-use hopscope_machine::compare::{Column, Comparison, Group, Limit, Stage, StageChange, json};
+use hopscope_machine::compare::{Aligned, Column, Comparison, Group, Limit, Stage, StageChange, aligned, json};
 use hopscope_observe::account::Use;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub fn page(comparison: &Comparison, command: &str) -> Page {
 fn chapter(comparison: &Comparison, (index, group): (usize, &Group), data: Value) -> Chapter {
     let columns: Vec<&Column> = comparison.of(group).collect();
     let mut sections = vec![figures_section(&columns)];
-    sections.extend(stages_section(comparison, group, &columns));
+    sections.extend(stages_section(&columns));
     let about = |column: &&Column| {
         let words = [&column.machine, &column.system, &column.job];
         let said: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
@@ -164,13 +164,12 @@ fn table(columns: &[&Column]) -> Table {
 }
 
 /// Where a request's time goes, and which stage changed most; nothing where nobody says.
-fn stages_section(comparison: &Comparison, group: &Group, columns: &[&Column]) -> Option<Section> {
-    let stages = comparison.stages(group);
+fn stages_section(columns: &[&Column]) -> Option<Section> {
     let first = columns.iter().find(|column| !column.stages.is_empty())?;
     let words = "The life of each request, from issue to completion, stage by stage: service, and waits for others. The \
                  same stage stands in the same place of each bar.";
     let section = Section::new("stages", "Where a request's time goes").words(words);
-    let mut section = section.block(Block::Figures(vec![lives(&stages, columns)], 1));
+    let mut section = section.block(Block::Figures(vec![lives(columns)], 1));
     let others = columns.iter().filter(|column| !column.stages.is_empty() && !std::ptr::eq(**column, *first));
     let changes: Vec<Figure> = others.enumerate().filter_map(|(index, column)| changes(index, column, first)).collect();
     if !changes.is_empty() {
@@ -184,23 +183,23 @@ fn class(stage: &Stage) -> &'static str {
 }
 
 /// A bar for each column, divided by stages.
-fn lives(stages: &[Stage], columns: &[&Column]) -> Figure {
-    let shown: Vec<&&Column> = columns.iter().filter(|column| !column.stages.is_empty()).collect();
-    let mean = |column: &Column| column.stages.iter().map(|stage| stage.mean_ns).sum::<f64>();
-    let longest = shown.iter().map(|column| mean(column)).fold(0.0, f64::max);
+fn lives(columns: &[&Column]) -> Figure {
+    let shown: Vec<&Column> = columns.iter().copied().filter(|column| !column.stages.is_empty()).collect();
+    let stages = aligned(&shown);
+    let mean = |index: usize| stages.iter().map(|of| of.each_ns[index]).sum::<f64>();
+    let longest = (0..shown.len()).map(mean).fold(0.0, f64::max);
     let (unit_ns, unit) = if longest >= 2e6 { (1e6, "ms") } else { (1e3, "µs") };
-    let bar = |column: &&&Column| {
-        let all = mean(column);
+    let bar = |(index, column): (usize, &&Column)| {
         let (mut segments, mut small) = (Vec::new(), 0.0);
-        for stage in stages {
-            let ns = column.stage_ns(stage);
+        for Aligned { stage, each_ns } in &stages {
+            let ns = each_ns[index];
             if ns < OWN_BAR * longest {
                 small += ns;
                 continue;
             }
             let words = stage.words();
             segments.push(Segment {
-                tip: format!("{words}, {} ({})", span_ps(1e3 * ns), percent(ns / all)),
+                tip: format!("{words}, {} ({})", span_ps(1e3 * ns), percent(ns / mean(index))),
                 names: vec![words, stage.what.clone()],
                 class: class(stage).to_string(),
                 amount: ns / unit_ns,
@@ -214,23 +213,23 @@ fn lives(stages: &[Stage], columns: &[&Column]) -> Figure {
                 tip: format!("smaller ones, {}; see the table", span_ps(1e3 * small)),
             });
         }
-        Bar { name: column.name.clone(), about: String::new(), figure: span_ps(1e3 * all), segments }
+        Bar { name: column.name.clone(), about: String::new(), figure: span_ps(1e3 * mean(index)), segments }
     };
-    let said: Vec<String> = shown.iter().map(|of| format!("{} {}", of.name, span_ps(1e3 * mean(of)))).collect();
+    let said: Vec<String> =
+        shown.iter().enumerate().map(|(index, of)| format!("{} {}", of.name, span_ps(1e3 * mean(index)))).collect();
     let drawing = stacks::draw(&Stacks {
         title: "Where a request's time goes".into(),
         description: format!("Mean latency: {}.", said.join(", ")),
-        bars: shown.iter().map(bar).collect(),
+        bars: shown.iter().enumerate().map(bar).collect(),
         most: None,
         unit: format!("mean latency, {unit}"),
-        legend: waterfall::legend(|of| stages.iter().any(|stage| class(stage) == of)),
+        legend: waterfall::legend(|of| stages.iter().any(|aligned| class(&aligned.stage) == of)),
         row: (58.0, 36.0),
     });
-    let cell = |ns: f64| if ns > 0.0 { Cell::figure(span_ps(1e3 * ns), ns) } else { Cell::figure("\u{2013}", 0) };
-    let rows = stages.iter().map(|stage| {
-        let each = shown.iter().map(|column| cell(column.stage_ns(stage)));
-        std::iter::once(Cell::words(stage.words())).chain(each).collect()
-    });
+    let cell = |ns: &f64| if *ns > 0.0 { Cell::figure(span_ps(1e3 * ns), ns) } else { Cell::figure("\u{2013}", 0) };
+    let rows = stages
+        .iter()
+        .map(|of| std::iter::once(Cell::words(of.stage.words())).chain(of.each_ns.iter().map(cell)).collect());
     let heads: Vec<(String, String)> =
         shown.iter().enumerate().map(|(index, of)| (of.name.clone(), format!("mean_ns_{}", index + 1))).collect();
     let heads: Vec<(&str, &str)> =
@@ -239,7 +238,7 @@ fn lives(stages: &[Stage], columns: &[&Column]) -> Figure {
     Figure {
         id: "lives".into(),
         drawing,
-        caption: String::new(),
+        caption: "What no machine does at two hops is the same stage, whatever the hops are called.".into(),
         kind: Kind::Marks,
         data: data.collect(),
         behind: Behind::Table(Table::new("stages-table", "Every stage, mean of all requests", &heads, rows.collect())),

@@ -1,8 +1,9 @@
 //! `hopscope compare`: which of these is better, and why?
 
+use std::ops::Range;
 use std::path::Path;
 
-use hopscope_machine::compare::{self, Column, Comparison, From, Given, Group, Limit, Work, json};
+use hopscope_machine::compare::{self, Aligned, Column, Comparison, From, Given, Group, Limit, Work, json};
 use hopscope_machine::explain::{self, EXTENT};
 use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
@@ -201,17 +202,9 @@ fn group_text(comparison: &Comparison, group: &Group) -> String {
     let stages = comparison.stages(group);
     if !stages.is_empty() {
         out += &format!("\n{}\n", bold("Where a request's time goes, on average"));
-        for some in columns.chunks(room) {
-            let shown = stages.iter().take(STAGES_MAX);
-            let rows = shown.map(|stage| {
-                let cell = |column: &&Column| match column.stage_ns(stage) {
-                    0.0 => "-".to_string(),
-                    ns => span(ns),
-                };
-                [vec![stage.words()], some.iter().map(cell).collect()].concat()
-            });
-            let rest = rest_of_stages(some, &stages[STAGES_MAX.min(stages.len())..]);
-            out += &table(&header("stage", some), 0, rows.chain(rest));
+        for from in (0..columns.len()).step_by(room) {
+            let some = from..columns.len().min(from + room);
+            out += &table(&header("stage", &columns[some.clone()]), 0, stage_rows(&stages, some));
         }
     }
     out.push('\n');
@@ -219,11 +212,20 @@ fn group_text(comparison: &Comparison, group: &Group) -> String {
     out
 }
 
-/// Stages that have no row of their own, together.
-fn rest_of_stages(columns: &[&Column], stages: &[compare::Stage]) -> Option<Vec<String>> {
-    let sum = |column: &&Column| span(stages.iter().map(|stage| column.stage_ns(stage)).sum());
-    let name = format!("{} more stages", stages.len());
-    (!stages.is_empty()).then(|| [vec![name], columns.iter().map(sum).collect()].concat())
+/// The longest stages, and the others together.
+fn stage_rows(stages: &[Aligned], columns: Range<usize>) -> Vec<Vec<String>> {
+    let cell = |ns: f64| if ns > 0.0 { span(ns) } else { "-".to_string() };
+    let row = |name: String, each: &[f64]| -> Vec<String> {
+        std::iter::once(name).chain(each.iter().map(|ns| cell(*ns))).collect()
+    };
+    let (shown, rest) = stages.split_at(STAGES_MAX.min(stages.len()));
+    let mut rows: Vec<Vec<String>> =
+        shown.iter().map(|of| row(of.stage.words(), &of.each_ns[columns.clone()])).collect();
+    if !rest.is_empty() {
+        let sums: Vec<f64> = columns.map(|index| rest.iter().map(|of| of.each_ns[index]).sum()).collect();
+        rows.push(row(format!("{} more stages", rest.len()), &sums));
+    }
+    rows
 }
 
 fn header<'a>(first: &'a str, columns: &[&'a Column]) -> Vec<&'a str> {
@@ -243,7 +245,7 @@ fn figures(columns: &[&Column], first: Option<&Column>) -> String {
     // What differs from the first column stands below the figure.
     let beside = |column: &Column, words: String, of: fn(&Column) -> Option<f64>| {
         let against = first.filter(|first| !std::ptr::eq(*first, column)).and_then(of).filter(|was| *was > 0.0);
-        match against.zip(of(column)).map(|(was, is)| percent(is / was - 1.0)) {
+        match against.zip(of(column)).map(|(was, is)| times(is / was)) {
             Some(change) => format!("{words}\n{change}"),
             None => words,
         }
@@ -294,6 +296,11 @@ fn layers(columns: &[&Column]) -> Vec<String> {
 
 fn limit(limit: &Limit) -> String {
     format!("{}\n{}\n{}", limit.what(), percent(limit.gain), limit.tried())
+}
+
+/// A ratio as a change, or as it is where it is large.
+fn times(ratio: f64) -> String {
+    if ratio >= 2.0 { format!("{} times", digits(ratio)) } else { percent(ratio - 1.0) }
 }
 
 fn percent(share: f64) -> String {

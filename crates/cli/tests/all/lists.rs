@@ -21,7 +21,10 @@ fn every_command_has_help_with_examples() {
     let help = text(&["--help"]);
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.starts_with(&["run", "explain", "whatif", "replay", "parts", "systems", "check"]), "{help}");
+    assert!(
+        names.starts_with(&["run", "explain", "whatif", "compare", "replay", "parts", "systems", "check"]),
+        "{help}"
+    );
     for name in names.into_iter().filter(|name| *name != "help") {
         let help = text(&[name, "--help"]);
         assert!(help.matches(&format!("\n  hopscope {name}")).count() >= 2, "{help}");

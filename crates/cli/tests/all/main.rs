@@ -1,6 +1,7 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod bad_input;
+mod compare;
 mod documents;
 mod explain;
 mod hostile;

@@ -96,7 +96,8 @@ pub struct Limit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "an object: a stage of the latency")]
 pub struct Stage {
-    /// The hop.
+    /// The hop; empty where it is said of several columns whose hops have other names.
+    #[serde(default)]
     pub hop: String,
     /// What the hop did.
     pub what: String,
@@ -155,18 +156,14 @@ pub struct Price {
 }
 
 impl Stage {
-    /// In a few words, as `explain` has them.
+    /// In a few words, as `explain` has them; without its hop where that is another one in each column.
     pub fn words(&self) -> String {
-        if self.is_wait {
-            format!("waits for {}: {}", self.hop, self.what)
-        } else {
-            format!("{} at {}", self.what, self.hop)
+        match (self.is_wait, self.hop.is_empty()) {
+            (true, true) => format!("waits: {}", self.what),
+            (true, false) => format!("waits for {}: {}", self.hop, self.what),
+            (false, true) => self.what.clone(),
+            (false, false) => format!("{} at {}", self.what, self.hop),
         }
-    }
-
-    /// Whether both are the same stage, of whatever length.
-    pub fn is_like(&self, other: &Stage) -> bool {
-        (&self.hop, &self.what, self.is_wait) == (&other.hop, &other.what, other.is_wait)
     }
 }
 
@@ -187,11 +184,6 @@ impl Limit {
 }
 
 impl Column {
-    /// How long a stage takes; nothing where it takes none.
-    pub fn stage_ns(&self, like: &Stage) -> f64 {
-        self.stages.iter().filter(|stage| stage.is_like(like)).map(|stage| stage.mean_ns).sum()
-    }
-
     /// Half-width of the 95 % interval of the mean latency, over the mean.
     ///
     /// Of requests in flight that do not change, mean latency and pause together are their number over the rate: that

@@ -1,4 +1,6 @@
-//! One column against another.
+//! One column against another, and stages that are the same beside each other.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Column, Comparison, Group, Stage};
 
@@ -78,17 +80,65 @@ impl Column {
         if self.stages.is_empty() || other.stages.is_empty() {
             return Vec::new();
         }
-        let of_both = self.stages.iter().map(|stage| (stage.clone(), other.stage_ns(stage)));
-        let gone = other.stages.iter().filter(|stage| !self.stages.iter().any(|own| own.is_like(stage)));
-        let of_other = gone.map(|stage| (Stage { mean_ns: 0.0, ..stage.clone() }, stage.mean_ns));
-        let mut changes: Vec<StageChange> =
-            of_both.chain(of_other).map(|(stage, against_ns)| StageChange { stage, against_ns }).collect();
+        let change = |aligned: Aligned| {
+            let stage = Stage { mean_ns: aligned.each_ns[0], ..aligned.stage };
+            StageChange { stage, against_ns: aligned.each_ns[1] }
+        };
+        let mut changes: Vec<StageChange> = aligned(&[self, other]).into_iter().map(change).collect();
         changes.sort_by(|a, b| b.longer_ns().abs().total_cmp(&a.longer_ns().abs()));
         changes
     }
 }
 
+/// A stage beside itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aligned {
+    /// The stage, as long as in the column in which it is longest.
+    pub stage: Stage,
+    /// How long it is in each column.
+    pub each_ns: Vec<f64>,
+}
+
+/// Every stage of some columns, the longest first. What no column does at two hops is the same stage, whatever the hops
+/// are called: `array read` of one drive stands beside that of another.
+pub fn aligned(columns: &[&Column]) -> Vec<Aligned> {
+    type What<'a> = (&'a str, bool);
+    let mut hops: BTreeMap<What<'_>, (bool, BTreeSet<&str>)> = BTreeMap::new();
+    for column in columns {
+        let mut seen: BTreeMap<What<'_>, &str> = BTreeMap::new();
+        for stage in &column.stages {
+            let what = (&stage.what[..], stage.is_wait);
+            let known = hops.entry(what).or_default();
+            known.0 |= seen.insert(what, &stage.hop).is_some_and(|hop| hop != stage.hop);
+            known.1.insert(&stage.hop);
+        }
+    }
+    let mut rows: BTreeMap<(&str, &str, bool), Vec<f64>> = BTreeMap::new();
+    for (index, column) in columns.iter().enumerate() {
+        for stage in &column.stages {
+            let hop = match &hops[&(&stage.what[..], stage.is_wait)] {
+                (false, names) if names.len() > 1 => "",
+                _ => &stage.hop,
+            };
+            let row = rows.entry((&stage.what, hop, stage.is_wait)).or_insert_with(|| vec![0.0; columns.len()]);
+            row[index] += stage.mean_ns;
+        }
+    }
+    let row = |((what, hop, is_wait), each_ns): ((&str, &str, bool), Vec<f64>)| {
+        let mean_ns = each_ns.iter().copied().fold(0.0, f64::max);
+        Aligned { stage: Stage { hop: hop.to_string(), what: what.to_string(), is_wait, mean_ns }, each_ns }
+    };
+    let mut all: Vec<Aligned> = rows.into_iter().map(row).collect();
+    all.sort_by(|a, b| b.stage.mean_ns.total_cmp(&a.stage.mean_ns));
+    all
+}
+
 impl Comparison {
+    /// The stages of a group, those beside each other that are the same.
+    pub fn stages(&self, group: &Group) -> Vec<Aligned> {
+        aligned(&self.of(group).collect::<Vec<_>>())
+    }
+
     /// Every column of a group but the first, held against the first.
     pub fn differences<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = (usize, Difference)> + 'a {
         let first = group.columns.first().map(|index| &self.columns[*index]);

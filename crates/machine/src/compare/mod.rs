@@ -16,7 +16,7 @@ mod words;
 use std::collections::BTreeMap;
 
 pub use column::{Column, From, Layer, Limit, Price, Processor, Stage};
-pub use differences::{Change, Difference, StageChange};
+pub use differences::{Aligned, Change, Difference, StageChange, aligned};
 pub use given::{Given, Work, given, works};
 pub use saved::{COLUMNS_MAX, read};
 
@@ -99,24 +99,6 @@ impl Comparison {
     /// The columns of a group.
     pub fn of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Column> + Clone {
         group.columns.iter().map(|index| &self.columns[*index])
-    }
-
-    /// The stages of a group, the longest of all columns first.
-    pub fn stages(&self, group: &Group) -> Vec<Stage> {
-        let mut longest: BTreeMap<(&str, &str, bool), f64> = BTreeMap::new();
-        for stage in self.of(group).flat_map(|column| &column.stages) {
-            let known = longest.entry((&stage.hop, &stage.what, stage.is_wait)).or_insert(0.0);
-            *known = known.max(stage.mean_ns);
-        }
-        let stage = |((hop, what, is_wait), mean_ns): ((&str, &str, bool), f64)| Stage {
-            hop: hop.to_string(),
-            what: what.to_string(),
-            is_wait,
-            mean_ns,
-        };
-        let mut stages: Vec<Stage> = longest.into_iter().map(stage).collect();
-        stages.sort_by(|a, b| b.mean_ns.total_cmp(&a.mean_ns));
-        stages
     }
 }
 

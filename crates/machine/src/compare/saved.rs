@@ -54,7 +54,6 @@ struct Explanation {
     #[serde(default, deserialize_with = "figure")]
     interval: Option<f64>,
     completions: Option<Completions>,
-    hops: Vec<Lane>,
     bottleneck: Option<Bottleneck>,
     #[serde(default)]
     profile: Vec<Gain>,
@@ -77,13 +76,6 @@ struct Completions {
     latency_mean_ns: f64,
     #[serde(default, deserialize_with = "figure")]
     latency_p99_ns: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(expecting = "a hop")]
-struct Lane {
-    lane: String,
-    alike: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +128,7 @@ struct Split {
 #[serde(expecting = "a stage")]
 struct Span {
     lane: String,
+    alike: Option<String>,
     phase: String,
     kind: String,
     behind: Option<String>,
@@ -240,8 +233,6 @@ fn wrong(file: u32, text: &str, error: &serde_json::Error) -> Problem {
 impl Explanation {
     fn column(self, name: &str) -> Column {
         let limit = self.limit();
-        let alike: BTreeMap<&str, &str> =
-            self.hops.iter().filter_map(|lane| Some((&lane.lane[..], lane.alike.as_deref()?))).collect();
         let latency = self.latency.as_ref().filter(|latency| latency.requests > 0.0);
         let (completions, split_mean) = (self.completions.as_ref(), latency.map(|latency| latency.mean_ns));
         let in_flight: f64 = self.workload.iter().map(|job| job.iodepth).sum();
@@ -256,7 +247,7 @@ impl Explanation {
             latency_mean_ns: completions.map(|of| of.latency_mean_ns).or(split_mean),
             latency_p99_ns: completions.and_then(|of| of.latency_p99_ns),
             limit,
-            stages: latency.map_or(Vec::new(), |latency| latency.stages(&alike)),
+            stages: latency.map_or(Vec::new(), |latency| latency.stages()),
             system: self.system,
             job: self.job,
             machine: self.machine,
@@ -284,13 +275,13 @@ impl Explanation {
 
 impl Split {
     /// The stages with lanes that are alike as one, and waits with whatever reason as one.
-    fn stages(&self, alike: &BTreeMap<&str, &str>) -> Vec<Stage> {
+    fn stages(&self) -> Vec<Stage> {
         let mut stages: Vec<Stage> = Vec::new();
         let mut known: BTreeMap<(String, String, bool), usize> = BTreeMap::new();
         for span in &self.stages {
             let behind = span.behind.as_deref().filter(|behind| !behind.is_empty());
             let is_wait = span.kind == "wait" && behind.is_some();
-            let hop = alike.get(&span.lane[..]).copied().unwrap_or(&span.lane).to_string();
+            let hop = span.alike.as_ref().unwrap_or(&span.lane).clone();
             let what = behind.unwrap_or(&span.phase).to_string();
             let mean_ns = span.ps / 1e3 / self.requests;
             match known.get(&(hop.clone(), what.clone(), is_wait)) {

@@ -2,6 +2,7 @@
 
 mod account;
 mod cifs;
+mod compare;
 mod convergence;
 mod data_sheets;
 mod diagnosis;
