@@ -79,7 +79,7 @@ fn got(outcome: &Outcome) -> Got {
         outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(count).sum::<u64>() as f64
     };
     let (bytes, count) = (of(|got| got.bytes), of(|got| got.count));
-    let busy = outcome.processor.as_ref().map_or(0.0, |processor| processor.busy().as_seconds_f64());
+    let busy = outcome.processor.as_ref().map_or(0.0, |cost| cost.busy().as_seconds_f64());
     Got {
         mb_per_s: bytes / seconds / 1e6,
         a_second: count / seconds,

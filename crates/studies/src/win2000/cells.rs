@@ -30,6 +30,8 @@ pub(super) struct Row {
     basis: String,
     /// As `study.toml` calls it.
     machine: String,
+    /// The device; the machine's own choice where there is none.
+    device: String,
     /// Directions as fio calls them; of two, the mean.
     rw: String,
     /// Sizes of a request that are tried; the best counts.
@@ -95,10 +97,11 @@ impl Row {
     /// The best of all sizes, one way.
     fn best(&self, setup: &Setup, rw: &str, of: fn(&Got) -> f64) -> Result<Mean, Failure> {
         let mut best = Mean { value: 0.0, half_width: 0.0 };
+        let devices = if self.device.is_empty() { &[] } else { std::slice::from_ref(&self.device) };
         for size in self.sizes_kb.split(' ') {
             let size_kb = size.parse().unwrap_or_else(|_| panic!("studies/{ID}: {size} is no size of a request"));
             let (depth, direct) = (self.deep(), !self.config.ends_with(" buffered"));
-            let ask = Ask { rw, size_kb, depth, direct, devices: &[], span_ms: None };
+            let ask = Ask { rw, size_kb, depth, direct, devices, span_ms: None };
             let mean = bench::measure(setup, &self.machine, &ask, of)?;
             if mean.value > best.value {
                 best = mean;

@@ -10,8 +10,6 @@ use super::{ID, Setup};
 use crate::report::CheckedClaim;
 use crate::shelf::{self, Claim};
 
-/// Four disks on one adapter and bus, and what one of the many on the other machine is called.
-const FOUR: &str = "Four Atlas 10K";
 const MANY: &str = "56 Atlas 10K";
 const SCSI: &str = "Atlas 10K";
 const IDE: &str = "Fireball lct08";
@@ -47,11 +45,11 @@ fn disks(setup: &Setup, name: &str) -> Vec<String> {
 
 /// Disks after which one more brings hardly anything, of sequential reads of 64 KB.
 fn saturating(setup: &Setup) -> Result<f64, Failure> {
-    let all = disks(setup, FOUR);
+    let all = disks(setup, SCSI);
     let mut before = 0.0;
     for count in 1..=all.len() {
         let ask = Ask { devices: &all[..count], ..sequential("read", 64, 4) };
-        let now = measure(setup, FOUR, &ask, mb)?.value;
+        let now = measure(setup, SCSI, &ask, mb)?.value;
         if now < before * (1.0 + LESS_THAN) {
             return Ok((count - 1) as f64);
         }
@@ -74,9 +72,10 @@ fn random(setup: &Setup, name: &str) -> Result<f64, Failure> {
 
 /// Dollars of a disk with its share of an adapter.
 fn price(setup: &Setup, name: &str, adapter: &str, disks: f64) -> f64 {
-    let of = |part: &str| {
-        let price = machine(setup, name).price_of(part);
-        price.unwrap_or_else(|| panic!("studies/{ID}/study.toml: {part} of {name} has no price"))
+    let of = |wanted: &str| {
+        let part = machine(setup, name).parts().iter().find(|part| part.name == wanted);
+        let price = part.and_then(|part| part.price.as_ref());
+        price.unwrap_or_else(|| panic!("studies/{ID}/study.toml: {wanted} of {name} has no price")).dollars()
     };
     of("disk0") + of(adapter) / disks
 }

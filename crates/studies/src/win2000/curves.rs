@@ -25,6 +25,8 @@ struct Row {
     about: String,
     /// As `study.toml` calls it.
     machine: String,
+    /// The device; the machine's own choice where there is none.
+    device: String,
     /// Whether requests pass the system's cache.
     path: String,
     rw: String,
@@ -49,13 +51,14 @@ pub(super) fn beside(
     let points: Vec<(&Row, u64, u64)> = points.collect();
     let (done, count) = (AtomicUsize::new(0), points.len());
     let cells = points.into_par_iter().with_max_len(1).map(|(row, size_kb, depth)| {
-        let Row { machine, path, rw, .. } = row;
+        let Row { machine, device, path, rw, .. } = row;
         let span = if rw.starts_with("rand") { RANDOM_MS } else { SEQUENTIAL_MS };
         let direct = path == "unbuffered";
-        let ask = Ask { rw, size_kb, depth, direct, devices: &[], span_ms: Some(span) };
+        let devices = if device.is_empty() { &[] } else { std::slice::from_ref(device) };
+        let ask = Ask { rw, size_kb, depth, direct, devices, span_ms: Some(span) };
         let rate = once(setup, machine, &ask, 1)?.mb_per_s;
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, count, &format!("{machine}, {rw}, {size_kb} KB"));
-        let key = json!({ "machine": machine, "path": path, "rw": rw, "request_kb": size_kb, "depth": depth });
+        let key = json!({ "machine": machine, "device": device, "path": path, "rw": rw, "request_kb": size_kb, "depth": depth });
         let key = key.as_object().cloned().unwrap_or_default();
         Ok((row.figure.as_str(), Cell::new(key, None, rate, CellBasis::Seen, 0.0)))
     });

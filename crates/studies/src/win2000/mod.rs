@@ -13,7 +13,6 @@ mod fitting;
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::Failure;
-use serde_json::{Map, Value};
 
 use crate::Wish;
 use crate::machines::{Machines, parameters};
