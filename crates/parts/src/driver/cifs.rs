@@ -14,13 +14,12 @@ use std::rc::Rc;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::tcp::{self, Tcp};
-use crate::catalog::Volumes;
 use crate::cpu::Processor;
 use crate::network::client::Client;
 use crate::network::tcp::Message;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::smb;
-use crate::protocols::storage::{Operation, Request, Storage};
+use crate::protocols::storage::{Request, Storage};
 
 static NO_COMMAND: Label = Label::reason("no command of a client");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
@@ -40,6 +39,9 @@ pub struct Spec {
     /// The device that is served, or [`EVERY_DEVICE`].
     serves: String,
 }
+
+/// Devices, by name.
+pub type Devices = Vec<(String, Rc<dyn Storage>)>;
 
 /// Each device of the machine is a share.
 const EVERY_DEVICE: &str = "every device";
@@ -102,9 +104,9 @@ struct Server {
 }
 
 /// The devices that `serves` names, with the names of their shares. Errors say what is wrong with `serves`.
-fn served(name: &str, serves: &str, devices: &Volumes) -> Result<Volumes, (String, String)> {
+fn served(name: &str, serves: &str, devices: &Devices) -> Result<Devices, (String, String)> {
     let names: Vec<&str> = devices.iter().map(|(name, _)| name.as_str()).collect();
-    let shares: Volumes = if serves == EVERY_DEVICE {
+    let shares: Devices = if serves == EVERY_DEVICE {
         devices.iter().map(|(device, storage)| (format!("{name}.{device}"), storage.clone())).collect()
     } else {
         let found = devices.iter().filter(|(device, _)| device == serves);
@@ -132,8 +134,8 @@ pub fn install(
     spec: Spec,
     processor: &Rc<Processor>,
     client: &Rc<Client>,
-    mut devices: Volumes,
-) -> Result<Volumes, (String, String)> {
+    mut devices: Devices,
+) -> Result<Devices, (String, String)> {
     let shares = served(name, &spec.serves, &devices)?;
     let tcp = Tcp::start(sim, &format!("{name}.tcp"), spec.tcp.clone(), processor, client);
     let below = shares.iter().map(|(_, device)| device.clone()).collect();
