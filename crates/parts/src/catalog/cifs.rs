@@ -22,11 +22,7 @@ pub static CIFS_CLIENT: Kind = Kind {
 /// `cifs-server`
 pub static CIFS_SERVER: Kind = Kind {
     model: "cifs-server",
-    plugs: &[
-        ("runs_on", Protocol::Software),
-        ("controls", Protocol::NicRegisters),
-        ("at", Protocol::CifsClient),
-    ],
+    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NicRegisters), ("at", Protocol::CifsClient)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
     software: true,

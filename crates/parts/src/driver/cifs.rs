@@ -41,6 +41,9 @@ pub struct Spec {
     serves: String,
 }
 
+/// Devices, by name.
+pub type Devices = Vec<(String, Rc<dyn Storage>)>;
+
 /// Each device of the machine is a share.
 const EVERY_DEVICE: &str = "every device";
 
@@ -102,9 +105,9 @@ struct Server {
 }
 
 /// The devices that `serves` names, with the names of their shares. Errors say what is wrong with `serves`.
-fn served(name: &str, serves: &str, devices: &Volumes) -> Result<Volumes, (String, String)> {
+fn served(name: &str, serves: &str, devices: &Devices) -> Result<Devices, (String, String)> {
     let names: Vec<&str> = devices.iter().map(|(name, _)| name.as_str()).collect();
-    let shares: Volumes = if serves == EVERY_DEVICE {
+    let shares: Devices = if serves == EVERY_DEVICE {
         devices.iter().map(|(device, storage)| (format!("{name}.{device}"), storage.clone())).collect()
     } else {
         let found = devices.iter().filter(|(device, _)| device == serves);
@@ -132,8 +135,8 @@ pub fn install(
     spec: Spec,
     processor: &Rc<Processor>,
     client: &Rc<Client>,
-    mut devices: Volumes,
-) -> Result<Volumes, (String, String)> {
+    mut devices: Devices,
+) -> Result<Devices, (String, String)> {
     let shares = served(name, &spec.serves, &devices)?;
     let tcp = Tcp::start(sim, &format!("{name}.tcp"), spec.tcp.clone(), processor, client);
     let below = shares.iter().map(|(_, device)| device.clone()).collect();

@@ -29,6 +29,8 @@ static NOT_DUE: Label = Label::reason("no acknowledgement due");
 const SENT_FROM: u64 = 0x4000_0000;
 const RECEIVED_AT: u64 = 0x5000_0000;
 const BUFFER_BYTES: u64 = 4_096;
+/// As many of each kind, taken in turn.
+const BUFFERS: u64 = 4_096;
 const BATCH_MAX: u64 = 4_096;
 /// Acknowledgements that are due, at most: one for two frames that have come.
 const DUE_MAX: usize = 1 << 16;
@@ -137,7 +139,7 @@ impl Tcp {
     }
 
     fn post(&self, ring: &DescriptorRing, from: u64, bytes: u32, errand: Errand) {
-        let number = self.buffer.replace((self.buffer.get() + 1) % BATCH_MAX);
+        let number = self.buffer.replace((self.buffer.get() + 1) % BUFFERS);
         let address = from + number * BUFFER_BYTES;
         ring.post(Descriptor { request: 0, address, bytes, errand: self.sim.pass_on(errand), report: false });
     }

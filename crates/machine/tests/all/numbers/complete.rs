@@ -8,11 +8,12 @@ use hopscope_machine::problem::Sources;
 use hopscope_parts::parameters::{Parameters, Value};
 
 use super::bites::Bite;
-use super::{ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
+use super::{cifs, ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
 use crate::shipped::machine;
 
 fn lists() -> Vec<&'static [Bite]> {
     let lists = [
+        cifs::LISTS,
         ide::LISTS,
         network::LISTS,
         nvme::LISTS,
@@ -65,6 +66,20 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("ide-load", "pci.splits", "of PCI-X only, which this card does not speak"),
     ("scsi-initiator", "channel.id", "who wins an arbitration: its drive is alone with it"),
     ("raid-controller", "channel.id", "who wins an arbitration: two drives a bus hardly meet"),
+    ("network-adapter-pci", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
+    ("network-adapter-pci", "pci.read_request", "of PCI-X only, which this card does not speak"),
+    ("network-adapter-pci", "pci.splits", "of PCI-X only, which this card does not speak"),
+    ("network-adapter-pci", "tx.segment_header", "TCP makes the segments: no packet is longer than a frame"),
+    (
+        "network-adapter-pci",
+        "rx.buffer",
+        "what finds no room stays on the wire, which loses nothing: it waits elsewhere",
+    ),
+    (
+        "cifs-server",
+        "serves",
+        "which device it is: cifs.rs, a_server_that_serves_what_is_not_there_is_refused_with_what_is",
+    ),
     ("network-adapter", "rx.buffer", "what finds no room stays on the wire, which loses nothing: it waits elsewhere"),
     (
         "ahci-driver",

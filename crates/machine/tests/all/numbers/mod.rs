@@ -2,6 +2,7 @@
 //! any effect lies outside of, and a comparison of the lists with the parts themselves.
 
 mod bites;
+mod cifs;
 mod complete;
 mod ide;
 mod network;
