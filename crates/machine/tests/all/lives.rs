@@ -193,7 +193,7 @@ fn lives_on_sata() {
 
 #[test]
 fn lives_on_ide() {
-    for system in ["piix4e-one-disk", "piix4e-one-disk-linux"] {
+    for system in ["piix4e-one-disk", "piix4e-one-disk-linux", "piix4e-one-disk-pio"] {
         storage(system, "1s");
     }
     for system in ["piix4e-two-disks-same-channel", "piix4e-two-disks-two-channels"] {

@@ -22,6 +22,7 @@ mod pci_lengths;
 mod pci_x;
 mod pcie;
 mod pcie_hosts;
+mod pio;
 mod raid;
 mod random_machines;
 mod rates;

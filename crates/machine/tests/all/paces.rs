@@ -161,7 +161,7 @@ fn sata_doubles() {
 
 #[test]
 fn ide_doubles() {
-    for system in ["piix4e-one-disk", "piix4e-one-disk-linux"] {
+    for system in ["piix4e-one-disk", "piix4e-one-disk-linux", "piix4e-one-disk-pio"] {
         storage(system, "300ms");
     }
     for system in ["piix4e-two-disks-same-channel", "piix4e-two-disks-two-channels"] {

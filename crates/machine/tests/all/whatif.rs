@@ -26,7 +26,7 @@ fn setting(system: &str, options: &str) -> (Setting, Library, Sources) {
 }
 
 /// What `changes` (`-` replaces, `+` adds, else a number) make of a machine.
-fn changed(system: &str, options: &str, changes: &[&str]) -> Result<Changed, Problems> {
+pub fn changed(system: &str, options: &str, changes: &[&str]) -> Result<Changed, Problems> {
     let (setting, library, mut sources) = setting(system, options);
     let at = |text: &str, sources: &mut Sources| place(sources.add("command line", text), 0..text.len());
     let mut read = Vec::new();

@@ -29,7 +29,7 @@ use walk::{Place, UNSAID, Walk, is_busy};
 const RANKS: f64 = 0.005;
 /// So many requests make a 99th percentile.
 pub const FOR_P99: usize = 2_000;
-/// Records between two looks at what can be forgotten.
+/// Records, and spans of trains, between two looks at what can be forgotten.
 const FORGET_EVERY: usize = 1 << 16;
 
 /// How many lives are wanted.
@@ -408,7 +408,7 @@ impl Observer for Lives {
                 }
                 Kind::Mark => {}
                 _ => {
-                    let Book { clocks, traces, sharing, spans, at_work, from, .. } = &mut *book;
+                    let Book { clocks, traces, sharing, spans, at_work, from, since_forgotten, .. } = &mut *book;
                     expand(
                         &batch[at..next],
                         |lane| clocks[usize::from(lane)],
@@ -419,15 +419,16 @@ impl Observer for Lives {
                             traces.enter(&span);
                             sharing.enter(&span, traces.members(span.who));
                             *spans += u64::from(span.at >= *from);
+                            *since_forgotten += 1;
                         },
                     );
                 }
             }
             book.since_forgotten += 1;
             at = next;
-        }
-        if book.since_forgotten > FORGET_EVERY {
-            book.forget(now);
+            if book.since_forgotten > FORGET_EVERY {
+                book.forget(now);
+            }
         }
     }
 }

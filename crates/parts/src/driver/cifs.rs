@@ -14,7 +14,6 @@ use std::rc::Rc;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::tcp::{self, Tcp};
-use crate::catalog::Volumes;
 use crate::cpu::{Layer, Processor};
 use crate::network::client::Client;
 use crate::network::tcp::Message;

@@ -23,7 +23,7 @@ fn shares(lived: &Lived, lane: &str) -> Shares {
 
 #[test]
 fn a_read_contains_its_seek_and_its_media_read_at_every_depth() {
-    for system in [ONE_DISK, "piix4e-one-disk-linux", TWO_DISKS[0], TWO_DISKS[1]] {
+    for system in [ONE_DISK, "piix4e-one-disk-linux", "piix4e-one-disk-pio", TWO_DISKS[0], TWO_DISKS[1]] {
         let two = TWO_DISKS.contains(&system);
         for depth in DEPTHS {
             let on_both = if two { " --name=a --filename=disk --name=b --filename=disk2" } else { "" };

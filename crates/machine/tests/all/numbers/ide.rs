@@ -19,6 +19,8 @@ const RANDOM: &str = "--rw=randread --bs=16k --time_based --runtime=4s";
 const RANDOM_WRITES: &str = "--rw=randwrite --bs=16k --time_based --ramp_time=500ms --runtime=4s";
 const OVERWRITE: &str = "--rw=write --bs=16k --size=16k --time_based --ramp_time=50ms --runtime=200ms";
 const ONE: &str = "piix4e-one-disk";
+const PIO: &str = "piix4e-one-disk-pio";
+const MULTIWORD: &[&str] = &["disk.transfer_mode=multiword-dma-2"];
 const CHANNELS: &str = "piix4e-two-disks-two-channels";
 const SMALL: &str = "disk.sectors=1000000 sectors";
 
@@ -57,6 +59,17 @@ const PATH: &[Bite] = &[
     time(ONE, WRITE, &[], "cable.ultra_dma.rows[2].t_mli=5 us", (1.0193, 1.0292)),
     time(ONE, WRITE, &[], "cable.ultra_dma.rows[2].t_ack=5 us", (1.0398, 1.0605)),
     time(ONE, READ, &[], "disk.transfer_mode=ultra-dma-1", (1.24, 1.383)),
+    // 66 to 26 clocks for each of 32,768 words of 11 clocks.
+    time(PIO, READ, &[], "driver.words.gap=314 ns", (1.5, 1.65)),
+    time(PIO, READ, &[], "driver.words.width=4 B", (0.48, 0.56)),
+    time(PIO, READ, &[], "driver.words.multiple=1 sectors", (1.05, 1.15)),
+    time(PIO, OVERWRITE, &[], "driver.words.poll=300 us", (1.01, 1.5)),
+    // 128 demand reads of 200 clocks more.
+    time(PIO, READ, &[], "ide.pio.start_up=202 clocks", (1.05, 1.09)),
+    time(PIO, READ, &[], "ide.pio.rows[4].cycle=20 clocks", (1.8, 2.0)),
+    time(PIO, READ, &[], "cable.pio.rows[4].cycle=600 ns", (1.8, 2.0)),
+    time(ONE, READ, MULTIWORD, "ide.multiword_dma.rows[2].cycle=8 clocks", (1.8, 2.0)),
+    time(ONE, READ, MULTIWORD, "cable.multiword_dma.rows[2].cycle=240 ns", (1.8, 2.0)),
     time(ONE, READ, &[], "driver.transfer_max=4 KiB", (1.263, 1.421)),
     rate(ONE, READ_4K, &[], "driver.time_above=277.5 us", (0.551, 0.673)),
     time(ONE, READ_4K, &[], "driver.service.rows[1].gap=501.5 us", (2.45, 3.9)),

@@ -8,6 +8,15 @@ use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 
+/// Modes of the first disk: mostly the one that it is shipped with.
+const MODES: [&str; 6] = [
+    "disk.transfer_mode=ultra-dma-2",
+    "disk.transfer_mode=ultra-dma-2",
+    "disk.transfer_mode=ultra-dma-2",
+    "disk.transfer_mode=multiword-dma-2",
+    "disk.transfer_mode=pio-1",
+    "disk.transfer_mode=pio-4",
+];
 /// Where memory stops a burst.
 const LINE: &str = "host.memory.cache_line=";
 
@@ -52,6 +61,7 @@ fn draw(seed: u64, runtime: &str) -> (&'static str, Vec<String>, Vec<String>) {
         draw.of(&["pci.latency_timer=24clocks", "pci.latency_timer=32clocks", "pci.latency_timer=255clocks"]),
         draw.of(&["disk.firmware.overwrite_interval=0us", "disk.firmware.overwrite_interval=745us"]),
         draw.of(&["ide.refill=when empty", "ide.refill=when empty", "ide.refill=when a half is free"]),
+        draw.of(&MODES),
         draw.of(&["ide.buffer=64B", "ide.buffer=64B", "ide.buffer=192B", "ide.buffer=40B"]),
     ];
     let line = format!("{LINE}{}", draw.of(&["32B", "32B", "96B", "16B", "48B", "128B"]));
