@@ -75,7 +75,7 @@ fn saved_results_say_what_fresh_ones_say() {
         assert_eq!((&column["interval"], &column["from"]), (&fresh["interval"], &"run".into()));
     }
     let text = answer(&[&ran[0], &ran[1]]);
-    assert!(text.contains("does not say: only `explain` does"), "{text}");
+    assert!(text.contains("Where that comes from is not in ran-"), "{text}");
     // What compare writes stands beside the others.
     let both = save(&[&["compare"], &TWO[..]].concat(), "both.json");
     let all = json(&[&both, &explained[0]]);

@@ -239,7 +239,7 @@ fn sources(columns: &[&Column]) -> Vec<String> {
         }
     }
     if !mute.is_empty() {
-        lines.push(format!("Where that comes from, {} does not say: only `explain` does.", list(&mute)));
+        lines.push(format!("Where that comes from is not in {}: only `explain` says it.", list(&mute)));
     }
     lines
 }
