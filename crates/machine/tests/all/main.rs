@@ -1,6 +1,7 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod account;
+mod ata_raid;
 mod convergence;
 mod data_sheets;
 mod diagnosis;
@@ -20,6 +21,7 @@ mod pci_lengths;
 mod pci_x;
 mod pcie;
 mod pcie_hosts;
+mod prices;
 mod raid;
 mod random_machines;
 mod rates;
@@ -34,6 +36,7 @@ mod scsi_hosts;
 mod shipped;
 mod skipped;
 mod solid_state;
+mod striped;
 mod targets;
 mod trains;
 mod whatif;

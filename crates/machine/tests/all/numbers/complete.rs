@@ -8,11 +8,12 @@ use hopscope_machine::problem::Sources;
 use hopscope_parts::parameters::{Parameters, Value};
 
 use super::bites::Bite;
-use super::{ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
+use super::{ata_raid, ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
 use crate::shipped::machine;
 
 fn lists() -> Vec<&'static [Bite]> {
     let lists = [
+        ata_raid::LISTS,
         ide::LISTS,
         network::LISTS,
         nvme::LISTS,
@@ -63,6 +64,9 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("scsi-adapter", "pci.splits", "of PCI-X only, which this card does not speak"),
     ("ide-load", "pci.read_request", "of PCI-X only, which this card does not speak"),
     ("ide-load", "pci.splits", "of PCI-X only, which this card does not speak"),
+    ("ata-raid-controller", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
+    ("ata-raid-controller", "pci.read_request", "of PCI-X only, which this card does not speak"),
+    ("ata-raid-controller", "pci.splits", "of PCI-X only, which this card does not speak"),
     ("scsi-initiator", "channel.id", "who wins an arbitration: its drive is alone with it"),
     ("raid-controller", "channel.id", "who wins an arbitration: two drives a bus hardly meet"),
     ("network-adapter", "rx.buffer", "what finds no room stays on the wire, which loses nothing: it waits elsewhere"),
