@@ -113,7 +113,7 @@ impl MachinePrice {
         let [whole, parts] = self.per_dollar(bytes_per_second, iops);
         let per = |per: Option<PerDollar>| {
             per.map_or(String::new(), |per| {
-                format!(": {:.3} MB/s and {:.3} requests a second a dollar", per.mb_per_s, per.iops)
+                format!(": {:.4} MB/s and {:.4} requests a second a dollar", per.mb_per_s, per.iops)
             })
         };
         let mut words = Vec::new();

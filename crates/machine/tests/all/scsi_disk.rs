@@ -243,7 +243,7 @@ fn the_shipped_barracuda_is_that_of_the_files_but_for_bus_and_queue() {
     };
     let shipped = numbers(library.part("disk/seagate-barracuda-4lp").unwrap().text.to_string());
     let differ: Vec<String> = numbers(import.part)
-        .into_iter()
+        .iter()
         .filter(|(key, entry)| match &entry.value {
             hopscope_parts::parameters::Value::Rows(rows) => {
                 let of = |rows: &[hopscope_parts::parameters::Parameters]| {

@@ -4,14 +4,16 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Failure, Options, Outcome};
+use hopscope_observe::JobTransfers;
 
 use super::{ID, Setup};
 use crate::measure::{Mean, over_seeds};
 
 /// Simulated time until a run is as it stays, and what is measured then, milliseconds: of requests that follow each
-/// other, and of drawn ones.
-const SEQUENTIAL_MS: (u64, u64) = (60, 240);
-const RANDOM_MS: (u64, u64) = (100, 2_500);
+/// other, and of drawn ones. Those that follow each other get some more for every KB: several have to end.
+const SEQUENTIAL_MS: (u64, u64) = (60, 100);
+const KB_A_MS: u64 = 4;
+const RANDOM_MS: (u64, u64) = (100, 1_500);
 /// Seeds of drawn requests.
 const SEEDS: u64 = 4;
 
@@ -36,7 +38,8 @@ impl Ask<'_> {
     }
 
     fn jobs(&self) -> Result<Vec<Job>, Failure> {
-        let usual = if self.is_random() { RANDOM_MS } else { SEQUENTIAL_MS };
+        let more = self.size_kb / KB_A_MS;
+        let usual = if self.is_random() { RANDOM_MS } else { (SEQUENTIAL_MS.0 + more, SEQUENTIAL_MS.1 + more) };
         let (ramp, runtime) = self.span_ms.unwrap_or(usual);
         let (rw, size, depth, direct) = (self.rw, self.size_kb, self.depth, u8::from(self.direct));
         let mut words = format!(
@@ -70,18 +73,27 @@ pub(super) fn machine<'a>(setup: &'a Setup, name: &str) -> &'a Blueprint {
 /// Runs it once.
 pub(super) fn once(setup: &Setup, name: &str, ask: &Ask, seed: u64) -> Result<Got, Failure> {
     let options = Options { seed, trains: setup.trains, cut: true, ..Options::default() };
-    Ok(got(&run::run(machine(setup, name), &ask.jobs()?, options, None)?))
+    Ok(got(ask, &run::run(machine(setup, name), &ask.jobs()?, options, None)?))
 }
 
-fn got(outcome: &Outcome) -> Got {
+/// Bytes a second of requests that follow each other: of whole ones. When the first that counts was issued, the others
+/// in flight had not ended.
+fn streamed(ask: &Ask, got: &JobTransfers) -> f64 {
+    let ended = (got.count + ask.depth - 1) * ask.size_kb * 1_024;
+    ended as f64 / (got.last_end - got.first_issue).as_seconds_f64()
+}
+
+fn got(ask: &Ask, outcome: &Outcome) -> Got {
     let seconds = outcome.measured.as_seconds_f64();
-    let of = |count: fn(&hopscope_observe::JobTransfers) -> u64| -> f64 {
-        outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(count).sum::<u64>() as f64
+    let all = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let bytes_a_second: f64 = match ask.is_random() {
+        true => all().map(|got| got.bytes).sum::<u64>() as f64 / seconds,
+        false => all().map(|got| streamed(ask, got)).sum(),
     };
-    let (bytes, count) = (of(|got| got.bytes), of(|got| got.count));
+    let count = all().map(|got| got.count).sum::<u64>() as f64;
     let busy = outcome.processor.as_ref().map_or(0.0, |cost| cost.busy().as_seconds_f64());
     Got {
-        mb_per_s: bytes / seconds / 1e6,
+        mb_per_s: bytes_a_second / 1e6,
         a_second: count / seconds,
         processor_us: if count > 0.0 { busy * 1e6 / count } else { 0.0 },
     }

@@ -13,8 +13,7 @@ use super::{ID, Setup};
 use crate::report::{Alternative, Cell, CellBasis};
 use crate::shelf;
 
-/// Simulated time to warm up and to measure: requests that follow each other, and drawn ones, milliseconds.
-const SEQUENTIAL_MS: (u64, u64) = (30, 60);
+/// Simulated time to warm up and to measure of drawn requests, milliseconds.
 const RANDOM_MS: (u64, u64) = (30, 600);
 
 /// Curves of one machine.
@@ -52,10 +51,10 @@ pub(super) fn beside(
     let (done, count) = (AtomicUsize::new(0), points.len());
     let cells = points.into_par_iter().with_max_len(1).map(|(row, size_kb, depth)| {
         let Row { machine, device, path, rw, .. } = row;
-        let span = if rw.starts_with("rand") { RANDOM_MS } else { SEQUENTIAL_MS };
+        let span_ms = rw.starts_with("rand").then_some(RANDOM_MS);
         let direct = path == "unbuffered";
         let devices = if device.is_empty() { &[] } else { std::slice::from_ref(device) };
-        let ask = Ask { rw, size_kb, depth, direct, devices, span_ms: Some(span) };
+        let ask = Ask { rw, size_kb, depth, direct, devices, span_ms };
         let rate = once(setup, machine, &ask, 1)?.mb_per_s;
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, count, &format!("{machine}, {rw}, {size_kb} KB"));
         let key = json!({ "machine": machine, "device": device, "path": path, "rw": rw, "request_kb": size_kb, "depth": depth });

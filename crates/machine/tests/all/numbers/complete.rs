@@ -8,11 +8,12 @@ use hopscope_machine::problem::Sources;
 use hopscope_parts::parameters::{Parameters, Value};
 
 use super::bites::Bite;
-use super::{cifs, ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
+use super::{ata_raid, cifs, ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
 use crate::shipped::machine;
 
 fn lists() -> Vec<&'static [Bite]> {
     let lists = [
+        ata_raid::LISTS,
         cifs::LISTS,
         ide::LISTS,
         network::LISTS,
@@ -64,6 +65,9 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("scsi-adapter", "pci.splits", "of PCI-X only, which this card does not speak"),
     ("ide-load", "pci.read_request", "of PCI-X only, which this card does not speak"),
     ("ide-load", "pci.splits", "of PCI-X only, which this card does not speak"),
+    ("ata-raid-controller", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
+    ("ata-raid-controller", "pci.read_request", "of PCI-X only, which this card does not speak"),
+    ("ata-raid-controller", "pci.splits", "of PCI-X only, which this card does not speak"),
     ("scsi-initiator", "channel.id", "who wins an arbitration: its drive is alone with it"),
     ("raid-controller", "channel.id", "who wins an arbitration: two drives a bus hardly meet"),
     ("network-adapter-pci", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
@@ -112,10 +116,10 @@ const WITHOUT: &[(&str, &str, &str)] = &[
 /// Keys of one set of parameters; those of the rows of a table are `table[].column`. Words in rows are a program.
 fn keys_of(parameters: &Parameters) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
-    for (key, entry) in &parameters.entries {
+    for (key, entry) in parameters.entries.iter() {
         match &entry.value {
             Value::Rows(rows) => {
-                let columns = rows.iter().flat_map(|row| &row.entries);
+                let columns = rows.iter().flat_map(|row| row.entries.iter());
                 let numbers = columns.filter(|(_, entry)| !matches!(entry.value, Value::Text(_)));
                 keys.extend(numbers.map(|(column, _)| format!("{key}[].{column}")));
             }

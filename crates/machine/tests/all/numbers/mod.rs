@@ -1,6 +1,7 @@
 //! What each number of each kind of part does to a job: a window for every one of them that what it would be without
 //! any effect lies outside of, and a comparison of the lists with the parts themselves.
 
+mod ata_raid;
 mod bites;
 mod cifs;
 mod complete;
