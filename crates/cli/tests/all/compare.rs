@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::program::{Ran, hopscope};
 use serde_json::Value;
 
-const JOB: [&str; 5] = ["--rw=write", "--bs=64k", "--size=64k", "--time_based", "--runtime=100ms"];
-const TWO: [&str; 2] = ["piix4e-one-disk", "nvme-desktop"];
+const JOB: [&str; 5] = ["--rw=randread", "--bs=4k", "--size=1m", "--time_based", "--runtime=5ms"];
+const TWO: [&str; 2] = ["sata-ssd", "nvme-desktop"];
 
 fn compare(words: &[&str]) -> Ran {
     hopscope(&[&["compare"], words].concat())
@@ -44,11 +44,11 @@ fn two_systems_fit_eighty_columns_and_the_answer_comes_first() {
     for row in ["throughput", "IOPS", "latency, mean", "latency, p99", "limited by", "stage"] {
         assert!(text.lines().any(|line| line.starts_with(row)), "{row}: {text}");
     }
-    assert!(text.contains("Where a request's time goes") && text.contains(" more of piix4e-one-disk: "), "{text}");
+    assert!(text.contains("Where a request's time goes") && text.contains(" more of sata-ssd: "), "{text}");
     assert_eq!(text, answer(&[&JOB[..], &TWO].concat()));
-    let three = answer(&[&TWO[..], &["sata-ssd", "piix4e-one-disk"], &JOB].concat());
+    let three = answer(&[&TWO[..], &["nvme-chipset", "sata-ssd"], &JOB].concat());
     assert!(three.lines().all(|line| line.chars().count() <= 80), "{three}");
-    assert!(three.contains("piix4e-one-disk (2)"), "{three}");
+    assert!(three.contains("sata-ssd (2)"), "{three}");
 }
 
 #[test]
@@ -80,19 +80,18 @@ fn saved_results_say_what_fresh_ones_say() {
     let both = save(&[&["compare"], &TWO[..]].concat(), "both.json");
     let all = json(&[&both, &explained[0]]);
     let names: Vec<&str> = all["columns"].as_array().unwrap().iter().filter_map(|of| of["name"].as_str()).collect();
-    assert_eq!(names, ["both: piix4e-one-disk", "both: nvme-desktop", "piix4e-one-disk"]);
+    assert_eq!(names, ["both: sata-ssd", "both: nvme-desktop", "sata-ssd"]);
     let changes = &all["groups"][0]["differences"][1];
     assert_eq!((&changes["throughput"]["change"], &changes["throughput"]["sure"]), (&0.0.into(), &false.into()));
 }
 
 #[test]
 fn a_tolerance_that_does_not_hold_is_the_exit_code() {
-    let slower =
-        compare(&["nvme-desktop", "piix4e-one-disk", "--tolerance", "5%", JOB[0], JOB[1], JOB[2], JOB[3], JOB[4]]);
+    let slower = compare(&["nvme-desktop", "sata-ssd", "--tolerance", "5%", JOB[0], JOB[1], JOB[2], JOB[3], JOB[4]]);
     assert_eq!(slower.code, 1, "{slower:?}");
-    assert!(slower.out.contains("Worse than nvme-desktop by more than 5.0 %: piix4e-one-disk."), "{slower:?}");
+    assert!(slower.out.contains("Worse than nvme-desktop by more than 5.0 %: sata-ssd."), "{slower:?}");
     let faster = answer(&[&TWO[..], &["--tolerance=5%"], &JOB].concat());
-    assert!(faster.contains("None is worse than piix4e-one-disk by more than 5.0 %."), "{faster}");
+    assert!(faster.contains("None is worse than sata-ssd by more than 5.0 %."), "{faster}");
     let report = json(&["nvme-desktop", "nvme-desktop", "--tolerance=0.1%", JOB[0], JOB[1], JOB[2], JOB[3], JOB[4]]);
     assert_eq!(report["tolerance"], serde_json::json!({ "share": 0.001, "exceeded": [] }));
 }

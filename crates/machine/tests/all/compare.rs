@@ -13,8 +13,8 @@ use hopscope_machine::run::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const WRITES: &str = "--rw=write --bs=64k --size=64k --time_based --runtime=200ms";
-const READS: &str = "--rw=read --bs=4k --size=64k --time_based --runtime=200ms";
+const WRITES: &str = "--rw=randwrite --bs=4k --size=1m --time_based --runtime=5ms";
+const READS: &str = "--rw=randread --bs=4k --size=1m --time_based --runtime=5ms";
 
 fn library() -> Library {
     Library::new(None).expect("the shipped files can be read")
@@ -87,10 +87,10 @@ fn verdict(comparison: &Comparison) -> String {
 
 #[test]
 fn a_system_beside_itself_is_no_different() {
-    let comparison = compared(&["piix4e-one-disk", "piix4e-one-disk"], &[WRITES]);
+    let comparison = compared(&["sata-ssd", "sata-ssd"], &[WRITES]);
     let said = verdict(&comparison);
     assert!(said.starts_with("No difference that these runs could show: "), "{said}");
-    assert!(said.contains("piix4e-one-disk (1)") && said.contains("piix4e-one-disk (2)"), "{said}");
+    assert!(said.contains("sata-ssd (1)") && said.contains("sata-ssd (2)"), "{said}");
     for (_, difference) in comparison.differences(&comparison.groups[0]) {
         let changes = [difference.throughput, difference.iops, difference.latency_mean, difference.latency_p99];
         for change in changes.into_iter().flatten() {
@@ -104,7 +104,7 @@ fn a_system_beside_itself_is_no_different() {
 
 #[test]
 fn a_saved_result_says_what_a_fresh_one_says() {
-    let work = &works(&["piix4e-one-disk"], &[WRITES]).unwrap()[0];
+    let work = &works(&["sata-ssd"], &[WRITES]).unwrap()[0];
     let setting = &work.setting;
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).unwrap();
     let fresh = compare::column(work, 1, &explained, &|_, _| {}).unwrap();
@@ -112,7 +112,7 @@ fn a_saved_result_says_what_a_fresh_one_says() {
     let mut report = explain_json::report(&setting.blueprint, &explained, diagnosis.as_ref());
     report["system"] = work.system.clone().into();
     report["job"] = work.job.clone().into();
-    let saved = read("piix4e-one-disk.json", &format!("{report:#}")).unwrap_or_else(|(shown, _)| panic!("{shown}"));
+    let saved = read("sata-ssd.json", &format!("{report:#}")).unwrap_or_else(|(shown, _)| panic!("{shown}"));
     assert_eq!(saved, [fresh.clone()]);
     assert!(fresh.limit.is_some() && fresh.stages.len() > 3 && fresh.latency_mean_ns.is_some(), "{fresh:?}");
 
@@ -121,7 +121,7 @@ fn a_saved_result_says_what_a_fresh_one_says() {
     let again =
         read("again.json", &json::report(&comparison).to_string()).unwrap_or_else(|(shown, _)| panic!("{shown}"));
     let [first, second] = &again[..] else { panic!("{again:?}") };
-    assert_eq!((&first.name[..], &second.name[..]), ("again: piix4e-one-disk (1)", "again: piix4e-one-disk (2)"));
+    assert_eq!((&first.name[..], &second.name[..]), ("again: sata-ssd (1)", "again: sata-ssd (2)"));
     assert_eq!(Column { name: fresh.name.clone(), ..first.clone() }, fresh);
     let stages_ns: f64 = fresh.stages.iter().map(|stage| stage.mean_ns).sum();
     let latency = explained.latency.unwrap().mean;
@@ -130,7 +130,7 @@ fn a_saved_result_says_what_a_fresh_one_says() {
 
 #[test]
 fn three_systems_with_two_jobs_are_compared_job_by_job() {
-    let systems = ["piix4e-one-disk", "piix4e-two-disks-same-channel", "piix4e-two-disks-two-channels"];
+    let systems = ["sata-ssd", "nvme-desktop", "nvme-chipset"];
     let comparison = compared(&systems, &[WRITES, READS]);
     assert_eq!(comparison.columns.len(), 6);
     let groups: Vec<_> = comparison.groups.iter().map(|group| (group.job.as_deref(), &group.columns[..])).collect();
@@ -147,8 +147,8 @@ fn three_systems_with_two_jobs_are_compared_job_by_job() {
 
 #[test]
 fn the_order_of_the_arguments_is_the_order_of_the_columns_and_nothing_else() {
-    let systems = ["piix4e-one-disk", "nvme-desktop", "sata-ssd"];
-    let job = ["--rw=randread --bs=4k --size=1m --time_based --runtime=20ms"];
+    let systems = ["nvme-chipset", "nvme-desktop", "sata-ssd"];
+    let job = [READS];
     let forth = compared(&systems, &job);
     let turned: Vec<&str> = systems.into_iter().rev().collect();
     let back = compared(&turned, &job);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fixture::{HOSTILE, Run, comparison_page, outlook_page, report, study_page};
+use crate::fixture::{HOSTILE, Run, comparison_page, outlook_page, report, side_by_side_page, study_page};
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
 use hopscope_pages::Page;
@@ -16,6 +16,7 @@ fn pages() -> Vec<(&'static str, Page)> {
         ("explain", Run::new().page()),
         ("outlook", outlook_page(&[0.3, 0.1, -0.02], &[0.2, -0.05, 0.0])),
         ("comparison", comparison_page()),
+        ("side by side", side_by_side_page()),
     ]
 }
 
