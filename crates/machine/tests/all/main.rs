@@ -1,9 +1,9 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod account;
+mod ata_raid;
 mod cifs;
 mod compare;
-mod ata_raid;
 mod convergence;
 mod data_sheets;
 mod diagnosis;

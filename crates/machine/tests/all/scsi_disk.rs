@@ -250,12 +250,12 @@ fn the_shipped_barracuda_is_that_of_the_files_but_for_bus_and_queue() {
                     let values = rows.iter().flat_map(|row| row.entries.values().map(|entry| entry.value.clone()));
                     values.collect::<Vec<_>>()
                 };
-                let hopscope_parts::parameters::Value::Rows(ours) = &shipped[key].value else { return true };
+                let hopscope_parts::parameters::Value::Rows(ours) = &shipped[key.as_str()].value else { return true };
                 of(rows) != of(ours)
             }
-            value => *value != shipped[key].value,
+            value => *value != shipped[key.as_str()].value,
         })
-        .map(|(key, _)| key)
+        .map(|(key, _)| key.clone())
         .collect();
     let differ: Vec<&str> = differ.iter().map(String::as_str).filter(|key| !key.starts_with("overhead.")).collect();
     assert_eq!(differ, ["interface.rate", "queue.depth", "queue.scheduling"]);

@@ -257,7 +257,7 @@ mod tests {
         for (key, value) in values {
             let (basis, written) = (Basis::Assumed("a test".into()), String::new());
             let entry = Entry { value, basis, written, range: Vec::new(), place: Place::default() };
-            p.entries.insert(key.into(), entry);
+            std::sync::Arc::make_mut(&mut p.entries).insert(key.into(), entry);
         }
         p
     }
@@ -294,12 +294,13 @@ mod tests {
         ];
         for (key, value) in wrong {
             let mut p = parameters();
-            p.entries.get_mut(key).expect("a key").value = value;
+            std::sync::Arc::make_mut(&mut p.entries).get_mut(key).expect("a key").value = value;
             assert_eq!(Spec::read(&mut p).map_err(|error| error.key), Err(key.to_string()));
         }
         // Seven percent of a block must be more than two programs.
         let mut p = parameters();
-        p.entries.get_mut("flash.pages_per_block").expect("a key").value = Value::Count(30);
+        std::sync::Arc::make_mut(&mut p.entries).get_mut("flash.pages_per_block").expect("a key").value =
+            Value::Count(30);
         assert_eq!(Spec::read(&mut p).map_err(|error| error.key), Err("flash.over_provisioning".to_string()));
     }
 }

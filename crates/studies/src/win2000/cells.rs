@@ -142,9 +142,8 @@ pub(super) fn measure(
 }
 
 fn cells(measured: &[(Row, Mean)]) -> Vec<Cell> {
-    let cell = |(row, mean): &(Row, Mean)| {
-        Cell::new(row.key(), row.published, mean.value, row.basis(), mean.half_width)
-    };
+    let cell =
+        |(row, mean): &(Row, Mean)| Cell::new(row.key(), row.published, mean.value, row.basis(), mean.half_width);
     measured.iter().map(cell).collect()
 }
 

@@ -121,9 +121,10 @@ fn decide(setup: &Setup, id: &str) -> Result<(f64, &'static str), Failure> {
                 / random(setup, SCSI)?,
             "reads of 8 KB one deep; a disk with a fourth of its adapter's price",
         ),
-        "win2000-ide-price-factor" => {
-            (price(setup, SCSI, "adapter", f64::INFINITY) / price(setup, IDE, "raid", f64::INFINITY), "as put in: disks")
-        }
+        "win2000-ide-price-factor" => (
+            price(setup, SCSI, "adapter", f64::INFINITY) / price(setup, IDE, "raid", f64::INFINITY),
+            "as put in: disks",
+        ),
         "win2000-3ware-linear" => (drives(setup, 3)? / drives(setup, 1)?, "sequential reads of 256 KB, four in flight"),
         "win2000-3ware-fourth" => (drives(setup, 4)? / drives(setup, 3)?, "sequential reads of 256 KB, four in flight"),
         "win2000-nt4sp3-unbuffered" => {

@@ -10,7 +10,8 @@ use serde_json::Value;
 /// Files with reports, with colons between them.
 const NAMED_BY: &str = "HOPSCOPE_REPORT";
 /// The studies, and how many cells their first table has.
-const CELLS: &[(&str, usize)] = &[("piix4e", 108), ("pcie-bench", 240), ("myrinet", 34), ("raid-pci", 35), ("win2000", 19)];
+const CELLS: &[(&str, usize)] =
+    &[("piix4e", 108), ("pcie-bench", 240), ("myrinet", 34), ("raid-pci", 35), ("win2000", 19)];
 /// The one that takes a second. Nobody has to bring its report.
 const BRIEF: &str = "myrinet";
 

@@ -15,13 +15,14 @@ use crate::parameters::{Basis, Entry, Parameters, Place, Value};
 
 fn parameters(values: &[(&str, Value)]) -> Parameters {
     let mut parameters = Parameters::new(Place::default());
-    parameters.entries = values
+    let entries = values
         .iter()
         .map(|(key, value)| {
             let (value, basis) = (value.clone(), Basis::Source("the test".into()));
             (key.to_string(), Entry { value, basis, written: String::new(), range: vec![], place: Place::default() })
         })
         .collect::<BTreeMap<_, _>>();
+    parameters.entries = entries.into();
     parameters
 }
 
