@@ -306,7 +306,6 @@ fn a_job_file_says_what_is_wrong_and_where() {
     refused(of("iodpeth=4"), &["scan.fio:2:1", "^^^^^^^", "unknown option `iodpeth`", "did you mean `iodepth`?"]);
     refused(of("qqqqqqqqqqqqq=4"), &["scan.fio:2:1", "expected an option of fio"]);
     refused(of("fsync=1"), &["scan.fio:2:1", "`fsync=1` changes the result"]);
-    refused(of("direct=0"), &["scan.fio:2:1", "`direct=0` changes the result"]);
     refused(of("rw=randtrim"), &["scan.fio:2:4", "`rw=randtrim` changes the result"]);
     refused(of("rw=randread:8"), &["scan.fio:2:4", "`rw=randread:8` changes the result"]);
     refused(of("rw = raed"), &["scan.fio:2:6", "`rw` is not `raed`", "expected read, write"]);

@@ -8,7 +8,7 @@ use hopscope_machine::problem::Sources;
 use hopscope_parts::parameters::{Parameters, Value};
 
 use super::bites::Bite;
-use super::{ata_raid, cifs, ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk};
+use super::{ata_raid, cifs, ide, network, nvme, pci, pcie, raid, sata, scsi, scsi_disk, system};
 use crate::shipped::machine;
 
 fn lists() -> Vec<&'static [Bite]> {
@@ -24,6 +24,7 @@ fn lists() -> Vec<&'static [Bite]> {
         sata::LISTS,
         scsi::LISTS,
         scsi_disk::LISTS,
+        system::LISTS,
     ];
     lists.concat()
 }

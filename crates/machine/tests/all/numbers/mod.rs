@@ -14,3 +14,4 @@ mod raid;
 mod sata;
 mod scsi;
 mod scsi_disk;
+mod system;
