@@ -166,6 +166,7 @@ fn a_wide_and_fast_bus_leaves_the_wire_as_the_limit() {
         "pci.width=8 B",
         "pci.clock=66.666667 MHz",
         "hub.rate=2 GB/s",
+        "nic.pci.read=memory read multiple",
         "client.tcp.window=256 KiB",
         "client.tcp.segment=1 us",
         "client.command=1 us",

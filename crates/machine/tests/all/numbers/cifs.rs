@@ -5,112 +5,121 @@ use super::bites::{Bite, check, rate, time};
 pub const LISTS: &[&[Bite]] = &[ADAPTER, CLIENT, SERVER];
 
 const CIFS: &str = "win2000-cifs";
-const HITS: &str = "--filename=server.disk0 --rw=read --bs=64k --size=64k --iodepth=8 --time_based --ramp_time=10ms \
+const HITS: &str = "--filename=server.disk0 --rw=read --bs=16k --size=64k --iodepth=8 --time_based --ramp_time=5ms \
      --runtime=30ms";
-const WRITES: &str = "--filename=server.disk0 --rw=write --bs=64k --size=64k --iodepth=4 --time_based --ramp_time=10ms \
-     --runtime=60ms";
-const ONE: &str = "--filename=server.disk0 --rw=read --bs=4k --size=64k --iodepth=1 --time_based --ramp_time=20ms \
-     --runtime=20ms";
-const WRITE_ONE: &str = "--filename=server.disk0 --rw=write --bs=64k --size=64k --iodepth=1 --time_based --ramp_time=10ms \
-     --runtime=60ms";
+const WRITES: &str =
+    "--filename=server.disk0 --rw=write --bs=16k --iodepth=4 --time_based --ramp_time=5ms --runtime=30ms";
+const ONE: &str = "--filename=server.disk0 --rw=read --bs=4k --size=64k --iodepth=1 --time_based --ramp_time=10ms \
+     --runtime=10ms";
+const WRITE_ONE: &str =
+    "--filename=server.disk0 --rw=write --bs=16k --iodepth=1 --time_based --ramp_time=5ms --runtime=30ms";
+/// Memory is far away, and a read of it takes one trip.
+const FAR: &str = "hub.latency=20 us; nic.pci.read=memory read multiple; bridge.read.prefetch_multiple=4 KiB; \
+     bridge.read.ahead=64 transactions; bridge.read.latched=8 transactions; bridge.write.buffer=16 KiB; \
+     bridge.write.under_way=64 transactions";
 
 const ADAPTER: &[Bite] = &[
-    rate(CIFS, HITS, &[], "nic.wire.rate=12.5 MB/s", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.wire.frame_max=600 B", (500.0, 501.0)),
-    rate(CIFS, HITS, &["pci.speed=slowest card"], "nic.pci.clock=16 MHz", (500.0, 501.0)),
-    rate(CIFS, HITS, &["pci.width=8 B", "pci.clock=16 MHz"], "nic.pci.width=4 B", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.pci.burst=16 B", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.pci.read=memory read multiple", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.pci.gap=200 clocks", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.pci.retry_idle=200 clocks", (500.0, 501.0)),
-    time(CIFS, ONE, &[], "nic.pci.register=2000 clocks", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.tx.ring=2 descriptors", (500.0, 501.0)),
-    rate(CIFS, HITS, &["pci.clock=8 MHz"], "nic.tx.descriptor=128 B", (500.0, 501.0)),
+    rate(CIFS, HITS, &[], "nic.wire.rate=12.5 MB/s", (0.1909, 0.5090)),
+    rate(CIFS, HITS, &[], "nic.wire.frame_max=600 B", (0.8764, 0.9287)),
+    rate(CIFS, HITS, &["pci.speed=slowest card"], "nic.pci.clock=16 MHz", (0.3897, 0.6479)),
+    rate(CIFS, HITS, &["pci.width=8 B", "pci.clock=16 MHz"], "nic.pci.width=4 B", (0.7483, 0.8548)),
+    rate(CIFS, HITS, &[], "nic.pci.burst=16 B", (0.8139, 0.8926)),
+    rate(CIFS, HITS, &[], "nic.pci.read=memory read multiple", (1.2943, 1.5101)),
+    rate(CIFS, HITS, &[], "nic.pci.gap=200 clocks", (0.1451, 0.3870)),
+    rate(CIFS, HITS, &[], "nic.pci.retry_idle=200 clocks", (0.1463, 0.3901)),
+    time(CIFS, ONE, &[], "nic.pci.register=2000 clocks", (1.3178, 1.5509)),
+    rate(CIFS, HITS, &[], "nic.tx.ring=2 descriptors", (0.0953, 0.2541)),
+    time(CIFS, HITS, &["pci.clock=4 MHz"], "nic.tx.descriptor=128 B", (0.9562, 0.9747)),
     rate(
         CIFS,
         HITS,
-        &["server.tcp.batch=16 segments", "client.tcp.window=64 KiB", "pci.clock=8 MHz"],
+        &[FAR, "hub.latency=50 us", "nic.tx.contexts=8 packets", "client.tcp.window=64 KiB"],
         "nic.tx.fetch=1 descriptors",
-        (500.0, 501.0),
+        (0.5765, 0.7556),
     ),
     rate(
         CIFS,
         HITS,
-        &["nic.tx.fetch=1 descriptors", "nic.tx.packet=1 us", "pci.clock=8 MHz"],
+        &[FAR, "nic.tx.contexts=8 packets", "nic.tx.fetch=1 descriptors", "client.tcp.window=64 KiB"],
         "nic.tx.fetches=4 requests",
-        (500.0, 501.0),
+        (1.0992, 1.1719),
     ),
-    rate(CIFS, HITS, &[], "nic.tx.prefetch=1 descriptors", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.tx.packet=100 us", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "nic.tx.contexts=2 packets", (500.0, 501.0)),
-    rate(CIFS, HITS, &["nic.wire.rate=40 MB/s"], "nic.tx.buffer=1536 B", (500.0, 501.0)),
     rate(
+        CIFS,
+        HITS,
+        &[FAR, "nic.tx.contexts=8 packets", "client.tcp.window=64 KiB"],
+        "nic.tx.prefetch=1 descriptors",
+        (0.8130, 0.8921),
+    ),
+    rate(CIFS, HITS, &[], "nic.tx.packet=100 us", (0.2250, 0.6000)),
+    rate(CIFS, HITS, &[], "nic.tx.contexts=2 packets", (1.0557, 1.0965)),
+    rate(CIFS, HITS, &["nic.wire.rate=40 MB/s"], "nic.tx.buffer=1536 B", (0.4949, 0.7086)),
+    time(
         CIFS,
         HITS,
         &["pci.clock=8 MHz", "nic.tx.moderation.count=1 packets", "server.tcp.batch=1 segments"],
         "nic.tx.completion=128 B",
-        (500.0, 501.0),
+        (1.0658, 1.1141),
     ),
     rate(
         CIFS,
         HITS,
         &["nic.tx.ring=8 descriptors", "nic.tx.moderation.time=4 ms"],
         "nic.tx.moderation.count=4 packets",
-        (500.0, 501.0),
+        (7.9068, 18.2465),
     ),
-    rate(CIFS, HITS, &["nic.tx.ring=8 descriptors"], "nic.tx.moderation.time=1 ms", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "nic.rx.ring=2 descriptors", (500.0, 501.0)),
-    rate(CIFS, WRITES, &["pci.clock=8 MHz"], "nic.rx.descriptor=128 B", (500.0, 501.0)),
-    rate(CIFS, WRITES, &["pci.clock=8 MHz"], "nic.rx.fetch=1 descriptors", (500.0, 501.0)),
+    rate(CIFS, HITS, &["nic.tx.ring=8 descriptors"], "nic.tx.moderation.time=1 ms", (0.2810, 0.7492)),
+    rate(CIFS, WRITES, &[], "nic.rx.ring=2 descriptors", (0.4386, 0.6761)),
+    time(CIFS, WRITES, &["pci.clock=4 MHz"], "nic.rx.descriptor=128 B", (0.9395, 0.9651)),
+    time(CIFS, WRITES, &["nic.pci.gap=200 clocks"], "nic.rx.fetch=1 descriptors", (0.9826, 0.9900)),
     rate(
         CIFS,
         WRITES,
-        &["nic.rx.fetch=1 descriptors", "nic.rx.packet=1 us", "pci.clock=8 MHz"],
+        &[FAR, "hub.latency=100 us", "nic.rx.fetch=1 descriptors"],
         "nic.rx.fetches=4 requests",
-        (500.0, 501.0),
+        (1.0152, 1.0264),
     ),
-    rate(CIFS, WRITES, &[], "nic.rx.prefetch=1 descriptors", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "nic.rx.packet=100 us", (500.0, 501.0)),
-    rate(CIFS, WRITES, &["pci.clock=8 MHz"], "nic.rx.contexts=4 packets", (500.0, 501.0)),
-    rate(CIFS, WRITES, &["pci.clock=8 MHz"], "nic.rx.completion=128 B", (500.0, 501.0)),
-    rate(CIFS, WRITES, &["nic.rx.completion_wait=400 us"], "nic.rx.completions=8 packets", (500.0, 501.0)),
-    time(CIFS, ONE, &["nic.rx.completions=8 packets"], "nic.rx.completion_wait=400 us", (500.0, 501.0)),
-    time(CIFS, WRITE_ONE, &["nic.rx.moderation.time=1 ms"], "nic.rx.moderation.count=1 packets", (500.0, 501.0)),
-    time(CIFS, ONE, &[], "nic.rx.moderation.time=1 ms", (500.0, 501.0)),
+    rate(CIFS, WRITES, &[FAR], "nic.rx.prefetch=1 descriptors", (0.9612, 0.9776)),
+    rate(CIFS, WRITES, &[], "nic.rx.packet=100 us", (0.4025, 0.6553)),
+    time(CIFS, WRITES, &["pci.clock=4 MHz"], "nic.rx.completion=128 B", (0.9717, 0.9836)),
+    rate(CIFS, WRITES, &["nic.rx.completion_wait=400 us"], "nic.rx.completions=8 packets", (0.6769, 0.8136)),
+    time(CIFS, ONE, &["nic.rx.completions=8 packets"], "nic.rx.completion_wait=400 us", (1.2129, 1.3691)),
+    time(CIFS, WRITE_ONE, &["nic.rx.moderation.time=1 ms"], "nic.rx.moderation.count=1 packets", (0.2710, 0.7228)),
+    time(CIFS, ONE, &[], "nic.rx.moderation.time=1 ms", (1.1704, 1.2954)),
 ];
 
 const CLIENT: &[Bite] = &[
-    time(CIFS, ONE, &[], "client.command=400 us", (500.0, 501.0)),
-    time(CIFS, ONE, &[], "client.answer=400 us", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "client.tcp.window=2920 B", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "client.tcp.segment=80 us", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "client.read.under_way=1 command", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "client.read.bytes=4 KiB", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "client.write.under_way=4 commands", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "client.write.bytes=4 KiB", (500.0, 501.0)),
+    time(CIFS, ONE, &[], "client.command=400 us", (1.1761, 1.3053)),
+    time(CIFS, ONE, &[], "client.answer=400 us", (1.1320, 1.2289)),
+    rate(CIFS, HITS, &[], "client.tcp.window=2920 B", (0.1804, 0.4812)),
+    rate(CIFS, HITS, &[], "client.tcp.segment=80 us", (0.2585, 0.6893)),
+    rate(CIFS, HITS, &[], "client.read.under_way=1 command", (0.1951, 0.5203)),
+    rate(CIFS, HITS, &[], "client.read.bytes=4 KiB", (0.2652, 0.7073)),
+    rate(CIFS, WRITES, &[], "client.write.under_way=4 commands", (1.4280, 1.7419)),
+    rate(CIFS, WRITES, &[], "client.write.bytes=4 KiB", (0.2538, 0.6767)),
 ];
 
 const SERVER: &[Bite] = &[
-    time(CIFS, ONE, &[], "server.command=400 us", (500.0, 501.0)),
-    time(CIFS, ONE, &[], "server.answer=400 us", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "server.threads=1 command", (500.0, 501.0)),
-    time(CIFS, ONE, &[], "server.interrupt=200 us", (500.0, 501.0)),
-    time(CIFS, ONE, &[], "server.doorbell=50 us", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "server.tcp.window=2920 B", (500.0, 501.0)),
+    time(CIFS, ONE, &[], "server.command=400 us", (1.2960, 1.5130)),
+    time(CIFS, ONE, &[], "server.answer=400 us", (1.2222, 1.3851)),
+    rate(CIFS, HITS, &[], "server.threads=1 command", (0.4658, 0.6918)),
+    time(CIFS, ONE, &[], "server.interrupt=200 us", (1.2692, 1.4665)),
+    rate(CIFS, HITS, &[], "server.doorbell=50 us", (0.4467, 0.6808)),
+    rate(CIFS, WRITES, &[], "server.tcp.window=2920 B", (0.3595, 0.6305)),
     rate(
         CIFS,
         HITS,
-        &["server.doorbell=20 us", "client.tcp.window=64 KiB"],
+        &["server.doorbell=100 us", "client.tcp.window=64 KiB"],
         "server.tcp.batch=16 segments",
-        (500.0, 501.0),
+        (1.5906, 2.0238),
     ),
-    rate(CIFS, HITS, &[], "server.tcp.sent=100 us", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "server.tcp.send.segment=80 us", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "server.tcp.send.rate=20 MB/s", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "server.tcp.send.acknowledgement=200 us", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "server.tcp.receive.segment=80 us", (500.0, 501.0)),
-    rate(CIFS, WRITES, &[], "server.tcp.receive.rate=20 MB/s", (500.0, 501.0)),
-    rate(CIFS, HITS, &[], "server.tcp.receive.acknowledgement=100 us", (500.0, 501.0)),
+    rate(CIFS, HITS, &[], "server.tcp.sent=100 us", (0.1841, 0.4911)),
+    rate(CIFS, HITS, &[], "server.tcp.send.segment=80 us", (0.2339, 0.6237)),
+    rate(CIFS, HITS, &[], "server.tcp.send.rate=20 MB/s", (0.2512, 0.6699)),
+    rate(CIFS, WRITES, &[], "server.tcp.send.acknowledgement=200 us", (0.1832, 0.4886)),
+    rate(CIFS, WRITES, &[], "server.tcp.receive.segment=80 us", (0.4267, 0.6693)),
+    rate(CIFS, WRITES, &[], "server.tcp.receive.rate=20 MB/s", (0.4156, 0.6629)),
+    rate(CIFS, HITS, &[], "server.tcp.receive.acknowledgement=100 us", (0.3923, 0.6494)),
 ];
 
 #[test]
