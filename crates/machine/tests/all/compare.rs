@@ -296,10 +296,10 @@ fn a_word_is_told_by_its_ending_or_by_what_ships() {
 #[test]
 fn a_device_that_one_system_does_not_have_is_an_error_that_names_both() {
     let systems = ["piix4e-one-disk", "piix4e-two-disks-two-channels"];
-    let job = "--filename=disk1 --rw=read --bs=4k";
+    let job = "--filename=disk2 --rw=read --bs=4k";
     let Err(problems) = works(&systems, &[job]) else { panic!("one of them has one disk") };
     let (title, help) = (&problems.0[0].title, &problems.0[0].help);
-    assert_eq!((problems.0.len(), &title[..]), (1, "`piix4e-one-disk` has no device `disk1`"));
+    assert_eq!((problems.0.len(), &title[..]), (1, "`piix4e-one-disk` has no device `disk2`"));
     assert!(help.contains("did you mean `disk`?") && problems.0[0].place.is_some(), "{problems:?}");
     assert!(works(&systems, &["--rw=read --bs=4k"]).is_ok(), "each has a default");
     let ways = [(&[][..], &[job][..], "on which system"), (&systems[..], &[], "There is no job")];
