@@ -14,8 +14,10 @@ use crate::measure::{Mean, over_seeds};
 const SEQUENTIAL_MS: (u64, u64) = (60, 100);
 const KB_A_MS: u64 = 4;
 const RANDOM_MS: (u64, u64) = (100, 1_500);
-/// Seeds of drawn requests.
+/// Seeds of drawn requests, and of long ones.
 const SEEDS: u64 = 4;
+const SEEDS_OF_LONG: u64 = 2;
+const LONG_KB: u64 = 256;
 
 /// What is asked of the devices.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,32 +78,33 @@ pub(super) fn once(setup: &Setup, name: &str, ask: &Ask, seed: u64) -> Result<Go
     Ok(got(ask, &run::run(machine(setup, name), &ask.jobs()?, options, None)?))
 }
 
-/// Bytes a second of requests that follow each other: of whole ones. When the first that counts was issued, the others
-/// in flight had not ended.
-fn streamed(ask: &Ask, got: &JobTransfers) -> f64 {
-    let ended = (got.count + ask.depth - 1) * ask.size_kb * 1_024;
-    ended as f64 / (got.last_end - got.first_issue).as_seconds_f64()
+/// Requests a second, of whole ones: when the first that counts was issued, the others in flight had not ended.
+fn a_second(ask: &Ask, got: &JobTransfers) -> f64 {
+    (got.count + ask.depth - 1) as f64 / (got.last_end - got.first_issue).as_seconds_f64()
 }
 
 fn got(ask: &Ask, outcome: &Outcome) -> Got {
-    let seconds = outcome.measured.as_seconds_f64();
     let all = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
-    let bytes_a_second: f64 = match ask.is_random() {
-        true => all().map(|got| got.bytes).sum::<u64>() as f64 / seconds,
-        false => all().map(|got| streamed(ask, got)).sum(),
+    let a_second: f64 = match ask.is_random() && ask.depth > 1 {
+        true => all().map(|got| got.count).sum::<u64>() as f64 / outcome.measured.as_seconds_f64(),
+        false => all().map(|got| a_second(ask, got)).sum(),
     };
     let count = all().map(|got| got.count).sum::<u64>() as f64;
     let busy = outcome.processor.as_ref().map_or(0.0, |cost| cost.busy().as_seconds_f64());
     Got {
-        mb_per_s: bytes_a_second / 1e6,
-        a_second: count / seconds,
+        mb_per_s: a_second * (ask.size_kb * 1_024) as f64 / 1e6,
+        a_second,
         processor_us: if count > 0.0 { busy * 1e6 / count } else { 0.0 },
     }
 }
 
 /// Runs it as often as chance asks for, and measures one thing.
 pub(super) fn measure(setup: &Setup, name: &str, ask: &Ask, of: fn(&Got) -> f64) -> Result<Mean, Failure> {
-    let seeds = if ask.is_random() { SEEDS } else { 1 };
+    let seeds = match ask.is_random() {
+        false => 1,
+        true if ask.size_kb >= LONG_KB => SEEDS_OF_LONG,
+        true => SEEDS,
+    };
     let values: Result<Vec<f64>, Failure> = (1..=seeds).map(|seed| Ok(of(&once(setup, name, ask, seed)?))).collect();
     let Mean { value, half_width } = over_seeds(&values?);
     Ok(Mean { value, half_width: if half_width.is_finite() { half_width } else { 0.0 } })
