@@ -108,7 +108,7 @@ fn long_direct_requests_are_split_and_their_pieces_under_way_together() {
         ran(ATLAS, &["driver.transfer_max=512 B"], "--rw=read --bs=512 --runtime=50ms --time_based"),
     );
     let commands = driver(&whole) / driver(&split);
-    assert!((15.9..16.1).contains(&commands), "{commands} commands");
+    assert!((15.5..16.5).contains(&commands), "{commands} commands");
     let stream = mb_of(ATLAS, "--rw=read --bs=1m --time_based --ramp_time=200ms --runtime=1");
     assert!(stream > 20.0, "{stream} MB/s");
 }
@@ -138,7 +138,7 @@ fn systems_differ_as_it_was_published() {
 fn many_requests_several_jobs_and_mixes_pass_the_cache() {
     let deep = mb_of(ATLAS, "--rw=read --bs=8k --iodepth=32 --direct=0 --time_based --ramp_time=200ms --runtime=1");
     assert!(deep > 20.0, "{deep} MB/s");
-    let two = "--direct=0 --bs=64k --time_based --ramp_time=200ms --runtime=2 --name=a --rw=read --name=b --rw=write --offset=2g";
+    let two = "--direct=0 --bs=64k --time_based --ramp_time=200ms --runtime=2 --name=a --rw=randread --name=b --rw=randread --offset=2g";
     let outcome = ran(ATLAS, &[], two);
     assert!(outcome.jobs.iter().all(|job| job.got.as_ref().is_some_and(|got| got.count > 20)), "{:?}", outcome.jobs);
     let mixed = ran(ATLAS, &[], "--rw=randrw --bs=6k --iodepth=32 --size=64m --direct=0 --time_based --runtime=2");

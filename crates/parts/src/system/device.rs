@@ -156,13 +156,17 @@ impl Device {
         }
     }
 
-    /// One of its pieces has come.
-    fn piece_came(&self, number: u32) {
-        let left = self.reads.borrow_mut()[number as usize].as_mut().map(|read| {
+    /// One of its pieces has come, which the current process has carried for another request, or for nobody, unless it
+    /// is `its_own`.
+    fn piece_came(&self, number: u32, its_own: bool) {
+        let come = self.reads.borrow_mut()[number as usize].as_mut().map(|read| {
             read.pieces_left -= 1;
-            read.pieces_left
+            (read.pieces_left, read.request.errand)
         });
-        if left == Some(0) {
+        if let Some((0, errand)) = come {
+            if !its_own {
+                self.sim.take_up(errand);
+            }
             self.is_ready(number);
         }
     }
@@ -189,7 +193,10 @@ impl Device {
                 Of::Request(number) => self.direct.part_ended(number),
                 Of::Pages(run) => {
                     self.cache.borrow_mut().came(run, &mut readers);
-                    readers.drain(..).for_each(|reader| self.piece_came(reader));
+                    let first_asked = piece.errand.is_somebodys();
+                    for (place, reader) in readers.drain(..).enumerate() {
+                        self.piece_came(reader, first_asked && place == 0);
+                    }
                 }
             }
         }

@@ -29,7 +29,7 @@ const SYSTEM: &[Bite] = &[
     rate(SP3, BUFFERED, &["system.copy.read=47 us"], "system.cache.ahead=0 requests", (0.6, 0.85)),
     rate(SP3, WRITTEN, &["cpu.processors=1 processor"], "system.write_behind.from=4 KiB", (0.94, 0.99)),
     rate(SP3, SCATTERED, &[], "system.write_behind.pieces=1 request", (0.6, 0.85)),
-    rate(SP3, BURST, &[], "system.write_behind.limit=2 MiB", (0.2, 0.32)),
+    time(SP3, BURST, &[], "system.write_behind.limit=2 MiB", (3.1, 5.2)),
     rate(SP3, SMALL, &[], "system.extra.small_read=240 us", (0.46, 0.53)),
     rate(SP3, SMALL, &[], "system.extra.small_read_below=0 B", (1.4, 1.62)),
     rate(SP3, DEEP, &[], "system.extra.asynchronous=400 us", (0.12, 0.17)),
