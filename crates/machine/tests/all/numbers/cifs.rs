@@ -27,7 +27,7 @@ const ADAPTER: &[Bite] = &[
     rate(CIFS, HITS, &[], "nic.pci.read=memory read multiple", (1.2943, 1.5101)),
     rate(CIFS, HITS, &[], "nic.pci.gap=200 clocks", (0.1451, 0.3870)),
     rate(CIFS, HITS, &[], "nic.pci.retry_idle=200 clocks", (0.1463, 0.3901)),
-    time(CIFS, ONE, &[], "nic.pci.register=2000 clocks", (1.3178, 1.5509)),
+    time(CIFS, ONE, &[], "nic.pci.register=2000 clocks", (1.9, 2.65)),
     rate(CIFS, HITS, &[], "nic.tx.ring=2 descriptors", (0.0953, 0.2541)),
     time(CIFS, HITS, &["pci.clock=4 MHz"], "nic.tx.descriptor=128 B", (0.9562, 0.9747)),
     rate(
@@ -89,8 +89,8 @@ const ADAPTER: &[Bite] = &[
 ];
 
 const CLIENT: &[Bite] = &[
-    time(CIFS, ONE, &[], "client.command=400 us", (1.1761, 1.3053)),
-    time(CIFS, ONE, &[], "client.answer=400 us", (1.1320, 1.2289)),
+    time(CIFS, ONE, &[], "client.command=400 us", (1.65, 2.15)),
+    time(CIFS, ONE, &[], "client.answer=400 us", (1.55, 2.0)),
     rate(CIFS, HITS, &[], "client.tcp.window=2920 B", (0.1804, 0.4812)),
     rate(CIFS, HITS, &[], "client.tcp.segment=80 us", (0.2585, 0.6893)),
     rate(CIFS, HITS, &[], "client.read.under_way=1 command", (0.1951, 0.5203)),
@@ -100,10 +100,10 @@ const CLIENT: &[Bite] = &[
 ];
 
 const SERVER: &[Bite] = &[
-    time(CIFS, ONE, &[], "server.command=400 us", (1.2960, 1.5130)),
-    time(CIFS, ONE, &[], "server.answer=400 us", (1.2222, 1.3851)),
+    time(CIFS, ONE, &[], "server.command=400 us", (1.85, 2.55)),
+    time(CIFS, ONE, &[], "server.answer=400 us", (1.7, 2.3)),
     rate(CIFS, HITS, &[], "server.threads=1 command", (0.4658, 0.6918)),
-    time(CIFS, ONE, &[], "server.interrupt=200 us", (1.2692, 1.4665)),
+    time(CIFS, ONE, &[], "server.interrupt=200 us", (1.8, 2.5)),
     rate(CIFS, HITS, &[], "server.doorbell=50 us", (0.4467, 0.6808)),
     rate(CIFS, WRITES, &[], "server.tcp.window=2920 B", (0.3595, 0.6305)),
     rate(
