@@ -26,7 +26,7 @@ fn works(systems: &[&str], jobs: &[&str]) -> Result<Vec<Work>, Problems> {
     for name in systems {
         let text = library.open_system(name)?;
         let file = sources.add(text.name, text.text);
-        read.push((name.to_string(), Blueprint::read(&library, &sources, file)?));
+        read.push((name.to_string(), Blueprint::read(&library, &mut sources, file)?));
     }
     let job = |options: &&str| -> Result<(String, JobFile), Problems> {
         let words: Vec<&str> = options.split(' ').collect();
