@@ -73,9 +73,14 @@ fn changed(system: &str, changes: &[&str]) -> Blueprint {
     blueprint
 }
 
+/// Machines whose bridge stops bursts at a cache line, and what lets them go on: that bus hides what is behind it.
+const STOPPED: (&str, &str) = ("win2000-", "bridge.boundary=4 KiB");
+
 /// Bytes per second of all jobs, and the mean latency of the first one.
 fn measured(system: &str, changes: &[&str], job: &str) -> (f64, f64) {
-    let outcome = run(&changed(system, changes), &jobs(job), WINDOW, None);
+    let go_on = system.starts_with(STOPPED.0).then_some(STOPPED.1);
+    let changes: Vec<&str> = go_on.into_iter().chain(changes.iter().copied()).collect();
+    let outcome = run(&changed(system, &changes), &jobs(job), WINDOW, None);
     let outcome = outcome.unwrap_or_else(|failure| panic!("{system} {changes:?} {job}: {failure:?}"));
     let got: Vec<_> = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).collect();
     let bytes: u64 = got.iter().map(|got| got.bytes).sum();
