@@ -155,6 +155,14 @@ impl Disk {
         }
     }
 
+    /// The arm leaves: what has come of the present stream stays in the buffer, and nothing more comes of it.
+    fn leave_stream(&self) {
+        self.store_stream();
+        if let Some(stream) = self.stream.borrow().as_ref() {
+            stream.ended.set(true);
+        }
+    }
+
     pub(super) async fn run_mechanics(&self) {
         let mut at = self.spec.geometry.place(0);
         let mut next = None;
@@ -193,6 +201,7 @@ impl Disk {
                 }
                 Job::Write => {
                     self.sim.take_up(Errand::NOBODY);
+                    self.leave_stream();
                     at = self.write_dirty(at).await;
                 }
             }
@@ -229,9 +238,7 @@ impl Disk {
                 Either::Right(()) => None,
             };
             if job.is_some() {
-                // The arm leaves: what has come stays in the buffer.
-                self.store_stream();
-                stream.ended.set(true);
+                self.leave_stream();
             }
             stream.followed.set(false);
             return (geometry.place(come.max(1) - 1), job);
