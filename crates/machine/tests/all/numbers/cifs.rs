@@ -7,6 +7,8 @@ pub const LISTS: &[&[Bite]] = &[ADAPTER, CLIENT, SERVER];
 const CIFS: &str = "win2000-cifs";
 const HITS: &str = "--filename=server.disk0 --rw=read --bs=16k --size=64k --iodepth=8 --time_based --ramp_time=5ms \
      --runtime=30ms";
+const HITS_4K: &str = "--filename=server.disk0 --rw=read --bs=4k --size=64k --iodepth=8 --time_based --ramp_time=5ms \
+     --runtime=30ms";
 const WRITES: &str =
     "--filename=server.disk0 --rw=write --bs=16k --iodepth=4 --time_based --ramp_time=5ms --runtime=30ms";
 const ONE: &str = "--filename=server.disk0 --rw=read --bs=4k --size=64k --iodepth=1 --time_based --ramp_time=10ms \
@@ -29,13 +31,13 @@ const ADAPTER: &[Bite] = &[
     rate(CIFS, HITS, &[], "nic.pci.retry_idle=200 clocks", (0.1463, 0.3901)),
     time(CIFS, ONE, &[], "nic.pci.register=2000 clocks", (1.9, 2.65)),
     rate(CIFS, HITS, &[], "nic.tx.ring=2 descriptors", (0.0953, 0.2541)),
-    time(CIFS, HITS, &["pci.clock=4 MHz"], "nic.tx.descriptor=128 B", (0.9562, 0.9747)),
+    time(CIFS, HITS, &["pci.clock=4 MHz"], "nic.tx.descriptor=128 B", (1.015, 1.045)),
     rate(
         CIFS,
         HITS,
         &[FAR, "hub.latency=50 us", "nic.tx.contexts=8 packets", "client.tcp.window=64 KiB"],
         "nic.tx.fetch=1 descriptors",
-        (0.5765, 0.7556),
+        (0.45, 0.68),
     ),
     rate(
         CIFS,
@@ -54,12 +56,17 @@ const ADAPTER: &[Bite] = &[
     rate(CIFS, HITS, &[], "nic.tx.packet=100 us", (0.2250, 0.6000)),
     rate(CIFS, HITS, &[], "nic.tx.contexts=2 packets", (1.0557, 1.0965)),
     rate(CIFS, HITS, &["nic.wire.rate=40 MB/s"], "nic.tx.buffer=1536 B", (0.4949, 0.7086)),
-    time(
+    rate(
         CIFS,
-        HITS,
-        &["pci.clock=8 MHz", "nic.tx.moderation.count=1 packets", "server.tcp.batch=1 segments"],
+        HITS_4K,
+        &[
+            "nic.wire.frame_max=512 B",
+            "pci.clock=8 MHz",
+            "nic.tx.moderation.count=1 packets",
+            "server.tcp.batch=1 segments",
+        ],
         "nic.tx.completion=128 B",
-        (1.0658, 1.1141),
+        (0.8, 0.95),
     ),
     rate(
         CIFS,
@@ -70,22 +77,13 @@ const ADAPTER: &[Bite] = &[
     ),
     rate(CIFS, HITS, &["nic.tx.ring=8 descriptors"], "nic.tx.moderation.time=1 ms", (0.2810, 0.7492)),
     rate(CIFS, WRITES, &[], "nic.rx.ring=2 descriptors", (0.4386, 0.6761)),
-    time(CIFS, WRITES, &["pci.clock=4 MHz"], "nic.rx.descriptor=128 B", (0.9395, 0.9651)),
-    time(CIFS, WRITES, &["nic.pci.gap=200 clocks"], "nic.rx.fetch=1 descriptors", (0.9826, 0.9900)),
-    rate(
-        CIFS,
-        WRITES,
-        &[FAR, "hub.latency=100 us", "nic.rx.fetch=1 descriptors"],
-        "nic.rx.fetches=4 requests",
-        (1.0152, 1.0264),
-    ),
-    rate(CIFS, WRITES, &[FAR], "nic.rx.prefetch=1 descriptors", (0.9612, 0.9776)),
+    time(CIFS, WRITES, &["pci.clock=4 MHz"], "nic.rx.descriptor=128 B", (1.02, 1.06)),
     rate(CIFS, WRITES, &[], "nic.rx.packet=100 us", (0.4025, 0.6553)),
-    time(CIFS, WRITES, &["pci.clock=4 MHz"], "nic.rx.completion=128 B", (0.9717, 0.9836)),
+    time(CIFS, WRITES, &["pci.clock=4 MHz"], "nic.rx.completion=128 B", (1.013, 1.04)),
     rate(CIFS, WRITES, &["nic.rx.completion_wait=400 us"], "nic.rx.completions=8 packets", (0.6769, 0.8136)),
-    time(CIFS, ONE, &["nic.rx.completions=8 packets"], "nic.rx.completion_wait=400 us", (1.2129, 1.3691)),
+    time(CIFS, ONE, &["nic.rx.completions=8 packets"], "nic.rx.completion_wait=400 us", (1.7, 2.3)),
     time(CIFS, WRITE_ONE, &["nic.rx.moderation.time=1 ms"], "nic.rx.moderation.count=1 packets", (0.2710, 0.7228)),
-    time(CIFS, ONE, &[], "nic.rx.moderation.time=1 ms", (1.1704, 1.2954)),
+    time(CIFS, ONE, &[], "nic.rx.moderation.time=1 ms", (1.55, 2.05)),
 ];
 
 const CLIENT: &[Bite] = &[
