@@ -81,7 +81,7 @@ pub static NETWORK_ADAPTER_PCI: Kind = Kind {
     model: "network-adapter-pci",
     plugs: &[("at", Protocol::Pci)],
     sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters), ("wire".into(), Protocol::Ethernet)]),
-    required: &["registers"],
+    required: &[],
     software: false,
     build: |context, p| {
         let (spec, card) = (nic::Spec::read(p)?, Initiator::read_spec(p)?);
@@ -107,6 +107,10 @@ pub static NETWORK_DRIVER: Kind = Kind {
             unreachable!("plugs are checked")
         };
         check_home(p, spec.data(), adapter.attachment().root())?;
+        if adapter.far_end().is_some() {
+            let problem = "the server of the client at this adapter's wire controls it";
+            return Err(p.error("controls", problem, "leave the driver out, or the client"));
+        }
         let volumes = driver::nic::install(context.sim, context.name, spec, processor, adapter);
         Ok(Built { volumes, ..Built::default() })
     },

@@ -22,21 +22,16 @@ pub static CIFS_CLIENT: Kind = Kind {
 /// `cifs-server`
 pub static CIFS_SERVER: Kind = Kind {
     model: "cifs-server",
-    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NicRegisters), ("at", Protocol::CifsClient)],
+    // The adapter that it controls is the one at the client's wire.
+    plugs: &[("runs_on", Protocol::Software), ("at", Protocol::CifsClient)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
     software: true,
     build: |context, p| {
-        let [Socket::Software(processor), Socket::NicRegisters(adapter), Socket::CifsClient(client)] =
-            &context.plugs[..]
-        else {
+        let [Socket::Software(processor), Socket::CifsClient(client)] = &context.plugs[..] else {
             unreachable!("plugs are checked")
         };
-        if !std::rc::Rc::ptr_eq(adapter, client.adapter()) {
-            let problem = "the client is not at the wire of the adapter that is controlled";
-            return Err(p.error("at", problem, "name a client at that adapter's wire"));
-        }
-        let spec = cifs::Spec::read(p, adapter.spec().frame_bytes_max())?;
+        let spec = cifs::Spec::read(p, client.adapter().spec().frame_bytes_max())?;
         let (sim, name, at) = (context.sim.clone(), context.name.to_string(), p.clone());
         let (processor, client) = (processor.clone(), client.clone());
         let over: Over = Box::new(move |devices| {

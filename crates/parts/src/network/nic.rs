@@ -205,7 +205,7 @@ impl Adapter {
     }
 
     /// Who takes what is sent, if anybody does.
-    pub(super) fn far_end(&self) -> Option<&Queue<Arrival>> {
+    pub fn far_end(&self) -> Option<&Queue<Arrival>> {
         self.far_end.get()
     }
 

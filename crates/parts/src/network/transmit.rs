@@ -180,8 +180,8 @@ impl Transmitter {
         let sent = self.sent.borrow();
         let last = sent.iter().position(|descriptor| descriptor.report);
         let reported = sent.range(..last.map_or(0, |last| last + 1));
-        let errands = reported.map(|descriptor| descriptor.errand);
+        let mut errands = reported.map(|descriptor| descriptor.errand);
         self.sim.take_up_all(errands.clone());
-        errands.last().unwrap_or(Errand::NOBODY)
+        errands.next_back().unwrap_or(Errand::NOBODY)
     }
 }

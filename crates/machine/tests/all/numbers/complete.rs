@@ -74,6 +74,21 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("network-adapter-pci", "pci.mode", "a card of conventional PCI, which a segment of PCI-X refuses"),
     ("network-adapter-pci", "pci.read_request", "of PCI-X only, which this card does not speak"),
     ("network-adapter-pci", "pci.splits", "of PCI-X only, which this card does not speak"),
+    (
+        "network-adapter-pci",
+        "rx.fetch",
+        "of the engine that network-adapter has, where it is in a list: a window of TCP never empties this ring",
+    ),
+    (
+        "network-adapter-pci",
+        "rx.fetches",
+        "of the engine that network-adapter has, where it is in a list: a window of TCP never empties this ring",
+    ),
+    (
+        "network-adapter-pci",
+        "rx.prefetch",
+        "of the engine that network-adapter has, where it is in a list: a window of TCP never empties this ring",
+    ),
     ("network-adapter-pci", "rx.contexts", "writes are posted, and a slot of PCI takes one at a time: more wait there"),
     ("network-adapter-pci", "tx.segment_header", "TCP makes the segments: no packet is longer than a frame"),
     (
