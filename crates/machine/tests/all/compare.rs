@@ -156,7 +156,9 @@ fn the_order_of_the_arguments_is_the_order_of_the_columns_and_nothing_else() {
     columns.reverse();
     assert_eq!(forth.columns, columns);
     assert_eq!(forth.verdict(&forth.groups[0]).first(), back.verdict(&back.groups[0]).first());
-    assert_eq!(forth.stages(&forth.groups[0]), back.stages(&back.groups[0]));
+    let mut stages = back.stages(&back.groups[0]);
+    stages.iter_mut().for_each(|of| of.each_ns.reverse());
+    assert_eq!(forth.stages(&forth.groups[0]), stages);
 }
 
 #[test]
