@@ -111,7 +111,7 @@ fn a_segment_costs_the_processor_what_it_is_said_to_cost() {
     ];
     let time = |more: &[&str]| {
         let (_, lanes) = watched(&[&FREE[..], more].concat(), READ_ALL, &["cpu"]);
-        time_in(&lanes["cpu"], "driver")
+        time_in(&lanes["cpu"], "network protocol")
     };
     let (before, segments) = (time(&[]), answers().0);
     let more = time(&["server.tcp.send.segment=9 us"]) - before;
@@ -175,7 +175,9 @@ fn a_wide_and_fast_bus_leaves_the_wire_as_the_limit() {
         "server.tcp.send.segment=1 us",
         "server.command=1 us",
         "server.answer=1 us",
-        "driver.time_above=1 us",
+        "system.direct.fixed=1 us",
+        "system.direct.kib=1 ns",
+        "bridge.boundary=4 KiB",
         "bridge.write.buffer=2 KiB",
         "bridge.read.prefetch_multiple=2 KiB",
         "bridge.read.ahead=16 transactions",
@@ -192,7 +194,7 @@ fn a_server_that_serves_what_is_not_there_is_refused_with_what_is() {
     assert!(problem.contains("`disk7` is no device of this system"), "{problem}");
     assert!(problem.contains("devices: disk0, disk1, disk2, disk3"), "{problem}");
     let one = machine(CIFS, &[]).devices();
-    assert_eq!(one.len(), 8, "{one:?}");
+    assert_eq!(one.len(), 10, "{one:?}");
     let problem = changed(CIFS, &["client.tcp.window=2919 B"]).err().expect("less than two segments");
     assert!(problem.contains("two segments (2920 B)"), "{problem}");
 }

@@ -54,20 +54,8 @@ const ADAPTER: &[Bite] = &[
         (0.8130, 0.8921),
     ),
     rate(CIFS, HITS, &[], "nic.tx.packet=100 us", (0.2250, 0.6000)),
-    rate(CIFS, HITS, &[], "nic.tx.contexts=2 packets", (1.0557, 1.0965)),
+    rate(CIFS, HITS, &["nic.tx.packet=100 us"], "nic.tx.contexts=2 packets", (1.6, 2.1)),
     rate(CIFS, HITS, &["nic.wire.rate=40 MB/s"], "nic.tx.buffer=1536 B", (0.6521, 0.7681)),
-    rate(
-        CIFS,
-        HITS_4K,
-        &[
-            "nic.wire.frame_max=512 B",
-            "pci.clock=8 MHz",
-            "nic.tx.moderation.count=1 packets",
-            "server.tcp.batch=1 segments",
-        ],
-        "nic.tx.completion=128 B",
-        (0.8, 0.95),
-    ),
     rate(
         CIFS,
         HITS,

@@ -89,6 +89,16 @@ const WITHOUT: &[(&str, &str, &str)] = &[
         "rx.prefetch",
         "of the engine that network-adapter has, where it is in a list: a window of TCP never empties this ring",
     ),
+    (
+        "network-adapter-pci",
+        "tx.completion",
+        "of the engine that network-adapter has, where it is in a list: frames of Ethernet hide it on this bus",
+    ),
+    (
+        "ata-raid-controller",
+        "memory.burst",
+        "in what pieces its memory takes turns: pieces of a drive's FIFO are as short already",
+    ),
     ("network-adapter-pci", "rx.contexts", "writes are posted, and a slot of PCI takes one at a time: more wait there"),
     ("network-adapter-pci", "tx.segment_header", "TCP makes the segments: no packet is longer than a frame"),
     (

@@ -65,7 +65,7 @@ impl ChannelDriver {
                     left -= self.move_block(work, asked, false).await;
                     break;
                 }
-                work.compute(Layer::Words, self.spec.words.poll).await;
+                work.compute(Layer::Driver, self.spec.words.poll).await;
             }
         }
         left
