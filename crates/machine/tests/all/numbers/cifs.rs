@@ -54,7 +54,7 @@ const ADAPTER: &[Bite] = &[
         (0.8130, 0.8921),
     ),
     rate(CIFS, HITS, &[], "nic.tx.packet=100 us", (0.2250, 0.6000)),
-    rate(CIFS, HITS, &["nic.tx.packet=100 us"], "nic.tx.contexts=2 packets", (1.6, 2.1)),
+    rate(CIFS, HITS, &[FAR, "client.tcp.window=64 KiB"], "nic.tx.contexts=8 packets", (1.2, 3.0)),
     rate(CIFS, HITS, &["nic.wire.rate=40 MB/s"], "nic.tx.buffer=1536 B", (0.6521, 0.7681)),
     rate(
         CIFS,
