@@ -113,7 +113,7 @@ fn a_saved_result_says_what_a_fresh_one_says() {
     report["system"] = work.system.clone().into();
     report["job"] = work.job.clone().into();
     let saved = read("sata-ssd.json", &format!("{report:#}")).unwrap_or_else(|(shown, _)| panic!("{shown}"));
-    assert_eq!(saved, [fresh.clone()]);
+    assert_eq!(saved, std::slice::from_ref(&fresh));
     assert!(fresh.limit.is_some() && fresh.stages.len() > 3 && fresh.latency_mean_ns.is_some(), "{fresh:?}");
 
     // Compared and saved, it can be compared again.

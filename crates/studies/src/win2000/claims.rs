@@ -96,8 +96,11 @@ fn served(setup: &Setup, rw: &str) -> Result<f64, Failure> {
     Ok(measure(setup, CIFS, &ask, mb)?.value)
 }
 
+/// A run, or several, that give one figure.
+type Figure = fn(&Setup) -> Result<f64, Failure>;
+
 /// What several claims rest on, each run once.
-const VALUES: [(&str, fn(&Setup) -> Result<f64, Failure>); 16] = [
+const VALUES: [(&str, Figure); 16] = [
     ("cifs read", |setup| served(setup, "read")),
     ("cifs write", |setup| served(setup, "write")),
     ("saturating", saturating),

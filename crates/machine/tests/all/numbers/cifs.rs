@@ -7,8 +7,6 @@ pub const LISTS: &[&[Bite]] = &[ADAPTER, CLIENT, SERVER];
 const CIFS: &str = "win2000-cifs";
 const HITS: &str = "--filename=server.disk0 --rw=read --bs=16k --size=64k --iodepth=8 --time_based --ramp_time=5ms \
      --runtime=30ms";
-const HITS_4K: &str = "--filename=server.disk0 --rw=read --bs=4k --size=64k --iodepth=8 --time_based --ramp_time=5ms \
-     --runtime=30ms";
 const WRITES: &str =
     "--filename=server.disk0 --rw=write --bs=16k --iodepth=4 --time_based --ramp_time=5ms --runtime=30ms";
 const ONE: &str = "--filename=server.disk0 --rw=read --bs=4k --size=64k --iodepth=1 --time_based --ramp_time=10ms \

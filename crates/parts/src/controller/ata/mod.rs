@@ -175,7 +175,7 @@ impl AtaChannel {
             if writes {
                 self.to_drive(cable, bytes).await;
             } else {
-                self.from_drive(cable, bytes).await;
+                self.read_drive(cable, bytes).await;
             }
             cable.end_burst(!writes).await;
             cable.interrupts().take(&NO_INTERRUPT).await;
@@ -190,7 +190,7 @@ impl AtaChannel {
     }
 
     /// From the cable into the FIFO, as far as the drive offers it and the FIFO has room.
-    async fn from_drive(&self, cable: &IdeCable, bytes: u32) {
+    async fn read_drive(&self, cable: &IdeCable, bytes: u32) {
         // Whoever had the command before has moved its last bytes.
         while self.moved.try_take().is_some() {}
         let (mut left, mut room) = (bytes, self.spec.pieces);

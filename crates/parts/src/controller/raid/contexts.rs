@@ -51,7 +51,7 @@ impl Raid {
             let command = commands.take(&NO_COMMAND).await;
             let (errand, described_at) = (command.errand, command.described_at);
             client.take_up(errand);
-            self.from_host(described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, errand).await;
+            self.read_host(described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, errand).await;
             self.compute(self.spec.command).await;
             if command.writes {
                 self.write(client, &command).await;
@@ -79,7 +79,7 @@ impl Raid {
     }
 
     /// The other way.
-    async fn from_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+    async fn read_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let Some(engine) = &self.engine else {
             return self.initiator.read(address, bytes, carries, errand).await;
         };
@@ -108,7 +108,7 @@ impl Raid {
         let mut done = 0;
         while done < command.bytes {
             let part = (command.bytes - done).min(self.spec.page_bytes);
-            self.from_host(command.buffer + done, part, &DATA, command.errand).await;
+            self.read_host(command.buffer + done, part, &DATA, command.errand).await;
             self.cross_memory(&MOVED, u64::from(part)).await;
             done += part;
         }
