@@ -42,15 +42,15 @@ const CONTROLLER: &[Bite] = &[
     time(ESCALADE, HITS, &[], "raid.cache.line=4 KiB", (1.0842, 1.1649)),
     time(ESCALADE, WRITE_ONE, &[], "raid.cache.writes=write-back", (0.3450, 0.5693)),
     rate(ESCALADE, CACHED, &[], "raid.cache.size=16 MiB", (1.1736, 1.3531)),
-    rate(ESCALADE, RANDOM_WRITES, &["raid.cache.writes=write-back"], "raid.write_back.limit=128 KiB", (0.9733, 0.9858)),
+    rate(ESCALADE, RANDOM_WRITES, &["raid.cache.writes=write-back"], "raid.write_back.limit=128 KiB", (0.9400, 0.9720)),
     rate(
         ESCALADE,
         RANDOM_WRITES,
         &["raid.cache.writes=write-back", "raid.write_back.when=drives idle"],
         "raid.write_back.kept=1920 KiB",
-        (0.9484, 0.9724),
+        (0.9650, 0.9840),
     ),
-    rate(ESCALADE, WRITES, &["raid.cache.writes=write-back"], "raid.write_back.together=1 MiB", (0.9559, 0.9764)),
+    rate(ESCALADE, WRITES, &["raid.cache.writes=write-back"], "raid.write_back.together=1 MiB", (0.9740, 0.9880)),
     time(
         ESCALADE,
         PAUSED,
