@@ -18,13 +18,8 @@ fn latency(system: &str, changes: &[&str], options: &str) -> f64 {
 fn a_request_of_four_chunks_is_served_by_four_drives_at_once() {
     // 256 KiB are 13.8 ms of one drive at 19 MB/s, and 3.4 ms of four, beside 4.6 ms on PCI.
     let job = "--rw=randread --bs=256k --iodepth=1 --norandommap --time_based --runtime=4s";
-<<<<<<< HEAD
     let alone = latency(DRIVES, &[], &format!("{job} --size=5g --filename=disk0"));
     let striped = latency(DRIVES, &[], &format!("{job} --size=20g --filename=stripe4"));
-=======
-    let alone = latency(DRIVES, &[], &format!("{job} --filename=disk0"));
-    let striped = latency(DRIVES, &[], &format!("{job} --filename=stripe4"));
->>>>>>> x-ata
     assert!(alone > 0.024 && striped < alone, "{alone} alone, {striped} striped");
     // Chunks as long as the request: one drive serves it.
     let wide = latency(DRIVES, &["stripe4.chunk=256 KiB"], &format!("{job} --size=20g --filename=stripe4"));

@@ -41,25 +41,15 @@ const CONTROLLER: &[Bite] = &[
     time(ESCALADE, HITS, &[], "raid.cache.line=4 KiB", (1.0089, 1.0133)),
     time(ESCALADE, WRITE_ONE, &[], "raid.cache.writes=write-back", (0.3450, 0.5693)),
     rate(ESCALADE, CACHED, &[], "raid.cache.size=16 MiB", (1.1736, 1.3531)),
-<<<<<<< HEAD
     rate(ESCALADE, RANDOM_WRITES, &["raid.cache.writes=write-back"], "raid.write_back.limit=128 KiB", (0.9485, 0.9657)),
-=======
-    rate(ESCALADE, RANDOM_WRITES, &["raid.cache.writes=write-back"], "raid.write_back.limit=128 KiB", (0.9400, 0.9720)),
->>>>>>> x-ata
     rate(
         ESCALADE,
         RANDOM_WRITES,
         &["raid.cache.writes=write-back", "raid.write_back.when=drives idle"],
         "raid.write_back.kept=1920 KiB",
-<<<<<<< HEAD
         (0.9791, 0.9861),
     ),
     rate(ESCALADE, WRITES, &["raid.cache.writes=write-back"], "raid.write_back.together=1 MiB", (1.0070, 1.0106)),
-=======
-        (0.9650, 0.9840),
-    ),
-    rate(ESCALADE, WRITES, &["raid.cache.writes=write-back"], "raid.write_back.together=1 MiB", (0.9740, 0.9880)),
->>>>>>> x-ata
     time(
         ESCALADE,
         PAUSED,
