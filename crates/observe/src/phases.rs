@@ -27,7 +27,14 @@ impl Interval {
 
 /// Collects all records of a run, up to a limit.
 #[derive(Clone, Default)]
-pub struct Phases(Rc<RefCell<Vec<Record>>>);
+pub struct Phases(Rc<RefCell<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    records: Vec<Record>,
+    /// Whether something had no room: nothing that came later is kept then.
+    full: bool,
+}
 
 /// Records kept, at most (64 MiB).
 const RECORDS_MAX: usize = 2 << 20;
@@ -35,8 +42,11 @@ const RECORDS_MAX: usize = 2 << 20;
 impl Observer for Phases {
     fn records(&mut self, batch: &[Record]) {
         let mut kept = self.0.borrow_mut();
-        let room = RECORDS_MAX.saturating_sub(kept.len());
-        kept.extend(&batch[..batch.len().min(room)]);
+        // A train's phases are of no use without all of them.
+        kept.full |= kept.records.len() + batch.len() > RECORDS_MAX;
+        if !kept.full {
+            kept.records.extend(batch);
+        }
     }
 }
 
@@ -47,7 +57,7 @@ impl Phases {
         let Some(number) = lanes.iter().position(|(name, _)| name == lane) else { return Vec::new() };
         let mut intervals = Vec::new();
         expand(
-            &self.0.borrow(),
+            &self.0.borrow().records,
             |lane| lanes[usize::from(lane)].1,
             |span| {
                 if span.kind == Kind::Phase && usize::from(span.lane) == number {

@@ -93,6 +93,8 @@ pub struct IdeCable {
     best_mode: Cell<usize>,
     /// The register access under way: its address, and when it ends.
     register_access: Cell<Option<(u32, Time)>>,
+    /// When the last Ultra DMA burst has ended, with its CRC.
+    ends: Cell<Time>,
     /// Bytes that the selected drive offers to send, or to take.
     offers: Queue<u32>,
     /// INTRQ.
@@ -116,6 +118,7 @@ impl IdeCable {
             selected: Cell::new(0),
             best_mode: Cell::new(usize::MAX),
             register_access: Cell::new(None),
+            ends: Cell::new(Time::ZERO),
             offers: Queue::new(sim, 1_024),
             interrupts: Queue::new(sim, 4),
             words: Cell::new(None),
@@ -205,7 +208,8 @@ impl IdeCable {
         {
             return end;
         }
-        let end = self.sim.now() + self.lane.paced(self.spec.register_access);
+        // A burst that has not ended keeps the registers from whoever asks.
+        let end = self.sim.now().max(self.ends.get()) + self.lane.paced(self.spec.register_access);
         self.register_access.set(Some((address, end)));
         end
     }
@@ -321,9 +325,13 @@ impl IdeCable {
                 self.lane.was_in(&PAUSE, until);
             }
         }
-        let Some(mode) = self.ultra_dma() else { return };
+        let Some(mode) = self.ultra_dma() else {
+            // The last word still has its time.
+            return self.sim.wait_until(last_word).await;
+        };
         let stopped = if receiving { mode.ready_to_pause } else { mode.strobe_to_stop };
         let span = self.lane.paced(stopped + mode.interlock + mode.interlock_min + mode.acknowledge);
+        self.ends.set(begin + span);
         // It begins with the last strobe, whose word still has its time.
         self.sim.wait(span).await;
         self.lane.was_in(&BURST_END, last_word.min(begin + span));

@@ -9,14 +9,8 @@ use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 
 /// Modes of the first disk: mostly the one that it is shipped with.
-const MODES: [&str; 6] = [
-    "disk.transfer_mode=ultra-dma-2",
-    "disk.transfer_mode=ultra-dma-2",
-    "disk.transfer_mode=ultra-dma-2",
-    "disk.transfer_mode=multiword-dma-2",
-    "disk.transfer_mode=pio-1",
-    "disk.transfer_mode=pio-4",
-];
+const MODES: [&str; 4] = ["ultra-dma-2", "ultra-dma-2", "ultra-dma-2", "another"];
+const OTHER_MODES: [&str; 4] = ["ultra-dma-1", "multiword-dma-2", "pio-1", "pio-4"];
 /// Where memory stops a burst.
 const LINE: &str = "host.memory.cache_line=";
 
@@ -61,11 +55,13 @@ fn draw(seed: u64, runtime: &str) -> (&'static str, Vec<String>, Vec<String>) {
         draw.of(&["pci.latency_timer=24clocks", "pci.latency_timer=32clocks", "pci.latency_timer=255clocks"]),
         draw.of(&["disk.firmware.overwrite_interval=0us", "disk.firmware.overwrite_interval=745us"]),
         draw.of(&["ide.refill=when empty", "ide.refill=when empty", "ide.refill=when a half is free"]),
-        draw.of(&MODES),
         draw.of(&["ide.buffer=64B", "ide.buffer=64B", "ide.buffer=192B", "ide.buffer=40B"]),
     ];
+    let mode = draw.of(&MODES);
+    let mode = if mode == "another" { draw.of(&OTHER_MODES) } else { mode };
+    let mode = format!("disk.transfer_mode={mode}");
     let line = format!("{LINE}{}", draw.of(&["32B", "32B", "96B", "16B", "48B", "128B"]));
-    (system, jobs, changes.iter().map(|c| c.to_string()).chain([line]).collect())
+    (system, jobs, changes.iter().map(|c| c.to_string()).chain([mode, line]).collect())
 }
 
 /// A machine, its jobs, and how it was drawn.
