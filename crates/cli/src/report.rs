@@ -68,7 +68,9 @@ pub fn explained(
         out.extend(words.iter().map(|line| wrapped(line, "")));
     }
     if let Some(cost) = &explained.outcome.processor {
-        out += &(processor::lines(cost).join("\n") + "\n");
+        let lines = processor::lines(cost);
+        let shown = if texts.hops { lines.len() } else { 1 };
+        out += &(lines[..shown].join("\n") + "\n");
     }
     out.extend(texts.said.iter().map(|line| wrapped(line, "")));
     if let Some(compared) = texts.compared {

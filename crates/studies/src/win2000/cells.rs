@@ -23,7 +23,7 @@ pub(super) struct Row {
     depth: String,
     disks: String,
     metric: String,
-    unit: String,
+    metric_unit: String,
     #[serde(default)]
     published: Option<f64>,
     #[serde(default)]
@@ -40,10 +40,10 @@ pub(super) struct Row {
 
 impl Row {
     fn key(&self) -> Map<String, Value> {
-        let Row { config, op, request_kb, depth, disks, metric, unit, .. } = self;
+        let Row { config, op, request_kb, depth, disks, metric, metric_unit, .. } = self;
         let key = json!({
             "config": config, "op": op, "request_kb": request_kb, "depth": depth, "disks": disks, "metric": metric,
-            "unit": unit
+            "metric_unit": metric_unit
         });
         key.as_object().cloned().unwrap_or_default()
     }
