@@ -273,8 +273,9 @@ fn figures(columns: &[&Column], first: Option<&Column>) -> String {
     row("a request", &|column| processor(column)?.ps_per_request.map(|ps| span(ps / 1e3)));
     for layer in layers(columns) {
         row(&format!("  {layer}"), &|column| {
-            let of = processor(column)?.layers.into_iter().find(|of| of.layer == layer)?;
-            of.ps.map(|ps| span(ps / 1e3))
+            let of = processor(column)?;
+            let clocks = of.layers.iter().find(|of| of.layer == layer)?.clocks_per_request?;
+            of.clock_hz.map(|hz| span(clocks / hz * 1e9))
         });
     }
     row("price", &|column| column.price_usd?.total.map(|total| format!("${total:.0}")));

@@ -115,6 +115,9 @@ pub struct Processor {
     /// How much of the time it works.
     #[serde(default, deserialize_with = "figure")]
     pub utilisation: Option<f64>,
+    /// Its clocks a second.
+    #[serde(default, deserialize_with = "figure")]
+    pub clock_hz: Option<f64>,
     /// Its time for a request.
     #[serde(default, deserialize_with = "figure")]
     pub ps_per_request: Option<f64>,
@@ -129,7 +132,7 @@ pub struct Processor {
 pub struct Layer {
     /// Its name.
     pub layer: String,
-    /// Its time.
+    /// Its time, of all requests.
     #[serde(default, deserialize_with = "figure")]
     pub ps: Option<f64>,
     /// Clocks for a request, whatever its size.
