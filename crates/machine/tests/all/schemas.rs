@@ -61,7 +61,7 @@ fn every_kind_of_part_and_every_number_of_it_is_in_the_schemas() {
     let disk = &part["$defs"]["hard-disk"]["properties"];
     assert_eq!(disk["rotation"]["$ref"], "#/$defs/frequency");
     assert_eq!(disk["zones"]["properties"]["rows"]["items"]["properties"]["track_skew"]["$ref"], "#/$defs/count");
-    assert_eq!(disk["rotation"]["examples"][0], "5400 rpm");
+    assert_eq!(disk["rotation"]["examples"][0], "7200 rpm");
     // What only some rows have may be left out: an interrupt acknowledge names no register.
     let step = &part["$defs"]["ide-driver"]["properties"]["start"]["properties"]["rows"]["items"];
     let required: BTreeSet<&str> =
