@@ -44,7 +44,7 @@ fn json_has_the_shape_of_fio() {
     assert_eq!(read["clat_ns"]["N"], read["total_ios"]);
     assert_eq!((&job["write"]["io_bytes"], &job["trim"]["total_ios"]), (&0.into(), &0.into()));
     let own = &report["hopscope"];
-    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "interval"]);
+    assert_eq!(keys(own), ["simulated_seconds", "seed", "options_without_effect", "ended", "interval", "processor"]);
     // The request in flight ends, as in fio.
     let simulated = own["simulated_seconds"].as_f64().unwrap();
     assert!(own["ended"] == "runtime" && (1.0..1.05).contains(&simulated), "{own}");
