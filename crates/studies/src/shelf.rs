@@ -68,6 +68,11 @@ impl Claim {
         CheckedClaim { id: self.id, claim, published, simulated, unit, holds, basis, forecast, machine }
     }
 
+    /// The middle of the range that agrees.
+    pub(crate) fn middle(&self) -> f64 {
+        self.low.zip(self.high).map_or(f64::NAN, |(low, high)| f64::midpoint(low, high))
+    }
+
     /// The published value, where it is a number.
     pub(crate) fn number(&self) -> f64 {
         self.value.parse().unwrap_or_else(|_| panic!("claim {}: {} is no number", self.id, self.value))

@@ -1,5 +1,7 @@
 //! Software that makes devices of devices.
 
+use strsim::levenshtein as edits;
+
 use super::{Above, Built, Kind, Protocol, Socket, Volumes};
 use crate::parameters::SpecError;
 use crate::volume::striped::{Spec, Striped};
@@ -43,22 +45,6 @@ fn nearest(wanted: &str, names: &[&str]) -> String {
     let near = near.filter(|(edits, _)| *edits <= 1 + wanted.len() / 3);
     let all = format!("devices: {}", names.join(", "));
     near.map_or(all.clone(), |(_, name)| format!("did you mean `{name}`? ({all})"))
-}
-
-/// Letters to put in, to leave out or to change, to make one name of another.
-fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut before: Vec<usize> = (0..=other.len()).collect();
-    for (row, letter) in one.chars().enumerate() {
-        let mut left = row + 1;
-        let mut diagonal = std::mem::replace(&mut before[0], left);
-        for (column, same) in other.iter().map(|known| *known == letter).enumerate() {
-            let here = (diagonal + usize::from(!same)).min(left + 1).min(before[column + 1] + 1);
-            diagonal = std::mem::replace(&mut before[column + 1], here);
-            left = here;
-        }
-    }
-    before[other.len()]
 }
 
 #[cfg(test)]

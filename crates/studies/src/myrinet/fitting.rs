@@ -26,9 +26,7 @@ impl Bench for Setup {
     /// All fitted cells, all that are input, those of one host by words of its name, or a claim.
     fn error(&self, cells: &str) -> Result<f64, Failure> {
         if cells == TWO_PORTS {
-            let claim = shelf::claim(ID, TWO_PORTS);
-            let range = claim.low.zip(claim.high);
-            let middle = range.map_or(f64::NAN, |(low, high)| f64::midpoint(low, high));
+            let middle = shelf::claim(ID, TWO_PORTS).middle();
             return Ok((claims::user(self)? / middle - 1.0).abs());
         }
         let chosen = |row: &Row| match cells {

@@ -161,8 +161,9 @@ fn decide(setup: &Setup, id: &str, of: &dyn Fn(&str) -> Result<f64, Failure>) ->
 /// How far a claim's value is from what is published, or from the middle of its range.
 pub(super) fn error(setup: &Setup, id: &str) -> Result<f64, Failure> {
     let claim = shelf::claim(ID, id);
-    let middle = claim.low.zip(claim.high).map_or(f64::NAN, |(low, high)| f64::midpoint(low, high));
-    Ok((decide(setup, id, &|name| value(setup, name))?.0 / claim.value.parse().unwrap_or(middle) - 1.0).abs())
+    Ok((decide(setup, id, &|name| value(setup, name))?.0 / claim.value.parse().unwrap_or_else(|_| claim.middle())
+        - 1.0)
+        .abs())
 }
 
 pub(super) fn check(
