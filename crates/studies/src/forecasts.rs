@@ -108,9 +108,9 @@ fn repeated(file: &StudyFile, table: &str, key: &Map<String, Value>) -> Option<S
     file.repeat.iter().find(is).map(|known| known.of.clone())
 }
 
-/// A key as it is written in CSV.
+/// A key as it is written in CSV, where a column that is empty is none.
 fn words(key: &Map<String, Value>) -> BTreeMap<String, String> {
-    key.iter().map(|(column, value)| (column.clone(), word(value))).collect()
+    key.iter().map(|(column, value)| (column.clone(), word(value))).filter(|(_, word)| !word.is_empty()).collect()
 }
 
 fn word(value: &Value) -> String {
@@ -275,6 +275,15 @@ mod tests {
         assert_eq!((forecast.error, other.error), (None, None));
         let summary = Summary::of(&tables[1].cells, 0);
         assert_eq!((summary.cells, summary.awaited, summary.mean_abs_error), (0, 2, None));
+    }
+
+    #[test]
+    fn a_column_that_is_empty_in_a_cell_is_none_of_its_forecast() {
+        let key = json!({ "disk": "c", "size": 2, "depth": "" }).as_object().cloned().expect("a key");
+        let forecast = Cell::new(key, None, 7.0, CellBasis::Seen, 0.0);
+        let mut tables = vec![table("later", vec![forecast])];
+        label(&study(None), &read("t", CSV), |_| "same".into(), |_, _| None, &mut tables, &mut []);
+        assert_eq!(tables[0].cells[0].basis, CellBasis::Predicted);
     }
 
     #[test]
