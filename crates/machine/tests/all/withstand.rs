@@ -187,6 +187,11 @@ proptest! {
     }
 
     #[test]
+    fn saved_results(text in wreck("saved")) {
+        withstands("saved", &text);
+    }
+
+    #[test]
     fn job_options(text in wreck("job_file")) {
         let options = text.lines().filter(|line| !line.starts_with('['));
         let options: Vec<String> = options.map(|line| format!("--{line}")).collect();
@@ -234,6 +239,7 @@ proptest! {
             target(text.as_bytes());
         }
         withstands("fio_result", &format!("{{\n{text}"));
+        withstands("saved", &format!("{{\n{text}"));
         withstands("overlay", &format!("{}systems/mine.toml\n{text}", targets::FILE));
     }
 }

@@ -186,8 +186,8 @@ impl Storage for PortDriver {
         Some(self.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        self.spec.time_above
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, self.spec.time_above)
     }
 }
 

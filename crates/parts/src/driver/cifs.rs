@@ -19,7 +19,7 @@ use crate::network::client::Client;
 use crate::network::tcp::Message;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::smb;
-use crate::protocols::storage::{Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_COMMAND: Label = Label::reason("no command of a client");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
@@ -88,8 +88,8 @@ impl Storage for Share {
         None
     }
 
-    fn time_per_request(&self) -> Time {
-        Time::ZERO
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, Time::ZERO)
     }
 }
 
@@ -161,7 +161,8 @@ impl Server {
             let Some(command) = self.client.command(message.command) else { continue };
             let device = &self.devices[command.share];
             self.processor.run_thread(Layer::Network, spec.command).await;
-            self.processor.run_thread(Layer::FileSystem, device.time_per_request()).await;
+            let (layer, above) = device.above(command.operation, command.bytes);
+            self.processor.run_thread(layer, above).await;
             device.submit(Request {
                 operation: command.operation,
                 offset_bytes: command.offset_bytes,

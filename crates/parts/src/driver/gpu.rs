@@ -111,8 +111,8 @@ impl Storage for Volume {
         Some(self.0.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        self.0.spec.time_above
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, self.0.spec.time_above)
     }
 }
 

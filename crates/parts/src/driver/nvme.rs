@@ -22,7 +22,7 @@ use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
-use crate::protocols::storage::{Request, Storage};
+use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
@@ -221,8 +221,8 @@ impl Storage for Driver {
         Some(self.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        self.spec.time_above
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, self.spec.time_above)
     }
 }
 

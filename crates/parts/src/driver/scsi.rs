@@ -177,8 +177,8 @@ impl Storage for Drive {
         Some(self.driver.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        self.driver.spec.time_above
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, self.driver.spec.time_above)
     }
 }
 

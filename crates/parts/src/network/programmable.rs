@@ -22,7 +22,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Intake, Link, Port, PortSpec, payload};
-use crate::cpu::{self, Processor};
+use crate::cpu::{self, Layer, Processor};
 use crate::driver;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DATA, Home};
@@ -255,8 +255,8 @@ impl Storage for Device {
         Some(self.adapter.firmware.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        Time::ZERO
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, Time::ZERO)
     }
 }
 

@@ -75,12 +75,8 @@ pub trait Storage {
     fn block_bytes(&self) -> u32;
     /// The processor that the application's side of the path runs on; none where there is no host.
     fn processor(&self) -> Option<Rc<Processor>>;
-    /// Processor time that a request needs above the driver, if there is a processor.
-    fn time_per_request(&self) -> Time;
-    /// The same of one request, and the layer that it is of.
-    fn above(&self, _: Operation, _bytes: u32) -> (Layer, Time) {
-        (Layer::FileSystem, self.time_per_request())
-    }
+    /// Processor time that a request needs above the driver, if there is a processor, and the layer that it is of.
+    fn above(&self, operation: Operation, bytes: u32) -> (Layer, Time);
     /// The device as a job sees it that opens it so; nothing where there is one way only.
     fn opened(&self, _: Opened) -> Option<Rc<dyn Storage>> {
         None

@@ -94,10 +94,6 @@ impl Storage for File {
         Some(self.device.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        self.device.spec.direct.fixed + self.device.below.time_per_request()
-    }
-
     fn above(&self, operation: Operation, bytes: u32) -> (Layer, Time) {
         let spec = &self.device.spec;
         if self.how.buffered {

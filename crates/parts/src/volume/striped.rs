@@ -16,7 +16,7 @@ use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::storage::{Completion, Request, Storage};
+use crate::protocols::storage::{Completion, Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
 static MEMBERS_AT_WORK: Label = Label::reason("members of the volume at work");
@@ -174,8 +174,9 @@ impl Storage for Striped {
         Some(self.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        self.members.iter().map(|member| member.time_per_request()).max().unwrap_or(Time::ZERO)
+    fn above(&self, operation: Operation, bytes: u32) -> (Layer, Time) {
+        let members = self.members.iter().map(|member| member.above(operation, bytes));
+        members.max_by_key(|above| above.1).unwrap_or((Layer::FileSystem, Time::ZERO))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::measure::{Mean, over_seeds};
 /// Simulated time until a run is as it stays, and what is measured then, milliseconds: of requests that follow each
 /// other, and of drawn ones. Those that follow each other get some more for every KB: several have to end.
 const SEQUENTIAL_MS: (u64, u64) = (60, 100);
-const KB_A_MS: u64 = 4;
+pub(super) const KB_A_MS: u64 = 4;
 const RANDOM_MS: (u64, u64) = (100, 1_500);
 /// Seeds of drawn requests, and of long ones.
 const SEEDS: u64 = 4;

@@ -8,13 +8,15 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::bench::{Ask, once};
+use super::bench::{Ask, KB_A_MS, once};
 use super::{ID, Setup};
 use crate::report::{Alternative, Cell, CellBasis};
 use crate::shelf;
 
-/// Simulated time to warm up and to measure of drawn requests, milliseconds.
-const RANDOM_MS: (u64, u64) = (30, 600);
+/// Simulated time to warm up and to measure, milliseconds: of drawn requests, and of writes that follow each other,
+/// which begin when the disks' caches are full. Those get as much more a KB as elsewhere.
+const RANDOM_MS: (u64, u64) = (30, 2_000);
+const WRITES_MS: (u64, u64) = (300, 400);
 
 /// Curves of one machine.
 #[derive(Deserialize)]
@@ -51,7 +53,11 @@ pub(super) fn beside(
     let (done, count) = (AtomicUsize::new(0), points.len());
     let cells = points.into_par_iter().with_max_len(1).map(|(row, size_kb, depth)| {
         let Row { machine, device, path, rw, .. } = row;
-        let span_ms = rw.starts_with("rand").then_some(RANDOM_MS);
+        let more = size_kb / KB_A_MS;
+        let span_ms = match rw.as_str() {
+            "write" => Some((WRITES_MS.0 + more, WRITES_MS.1 + more)),
+            rw => rw.starts_with("rand").then_some(RANDOM_MS),
+        };
         let direct = path == "unbuffered";
         let devices = if device.is_empty() { &[] } else { std::slice::from_ref(device) };
         let ask = Ask { rw, size_kb, depth, direct, devices, span_ms };

@@ -1,6 +1,7 @@
 //! Parts, systems, jobs and results, folders of them, and what a command line has.
 
 use hopscope_machine::blueprint::{self, Blueprint};
+use hopscope_machine::compare::{self, Column, Comparison};
 use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
 use hopscope_machine::measured;
@@ -114,6 +115,31 @@ pub fn fio_result(data: &[u8]) -> bool {
         }
     }
     is_job
+}
+
+/// A result that was saved, compared with itself.
+pub fn saved(data: &[u8]) -> bool {
+    let Some(text) = text(data) else { return false };
+    let mut sources = Sources::default();
+    let file = sources.add("mine.json", text);
+    let columns = match compare::read(&sources, file) {
+        Ok(columns) => columns,
+        Err(problems) => return refused(&problems, &sources, Some(file)),
+    };
+    let twice: Vec<Column> = columns.iter().chain(&columns).cloned().collect();
+    let count = twice.len();
+    let comparison = match Comparison::new(Vec::new(), twice, 0, Some(0.05)) {
+        Ok(comparison) => comparison,
+        Err(problem) => return refused(&problem.into(), &sources, None),
+    };
+    for group in &comparison.groups {
+        let said = comparison.verdict(group).concat();
+        assert!(!said.contains("NaN") && !said.contains("inf "), "{said}");
+    }
+    let again = sources.add("again.json", compare::json::report(&comparison).to_string());
+    let read = compare::read(&sources, again).map(|columns| columns.len());
+    assert_eq!(read.expect("what was compared can be compared"), count);
+    true
 }
 
 /// A job's options on a command line, one a line.

@@ -30,12 +30,13 @@ pub const FILE: &str = "=== ";
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, and where valid inputs of it are, from the root of the repository.
-pub const ALL: [(&str, Target, &[&str]); 13] = [
+pub const ALL: [(&str, Target, &[&str]); 14] = [
     ("quantity", files::quantity, &["fuzz/seeds/quantity"]),
     ("part_file", files::part_file, &["data/parts"]),
     ("system_file", files::system_file, &["data/systems"]),
     ("job_file", files::job_file, &["data/jobs"]),
     ("fio_result", files::fio_result, &["crates/machine/tests/fio", "crates/machine/tests/fixtures/fio"]),
+    ("saved", files::saved, &["fuzz/seeds/saved"]),
     ("job_options", files::job_options, &["fuzz/seeds/job_options"]),
     ("set_assignment", files::set_assignment, &["fuzz/seeds/set_assignment"]),
     ("overlay", files::overlay, &["fuzz/seeds/overlay"]),

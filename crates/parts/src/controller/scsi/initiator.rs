@@ -16,7 +16,7 @@ use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::channel::{self, Channel};
 use crate::bus::scsi::HostEnd;
-use crate::cpu::Processor;
+use crate::cpu::{Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -137,7 +137,7 @@ impl Storage for Volume {
         None
     }
 
-    fn time_per_request(&self) -> Time {
-        Time::ZERO
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, Time::ZERO)
     }
 }

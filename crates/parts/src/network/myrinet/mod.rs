@@ -31,7 +31,7 @@ use self::engines::Engine;
 use self::ports::Port;
 use crate::bus::pci::card::CardSpec;
 use crate::bus::pci::initiator::Initiator;
-use crate::cpu::{self, Processor};
+use crate::cpu::{self, Layer, Processor};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{BURST_BYTES_MAX, reach};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -231,8 +231,8 @@ impl Storage for Device {
         Some(self.adapter.processor.clone())
     }
 
-    fn time_per_request(&self) -> Time {
-        Time::ZERO
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        (Layer::FileSystem, Time::ZERO)
     }
 }
 
