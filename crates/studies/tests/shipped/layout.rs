@@ -9,10 +9,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("parts", &["kernel"]),
     ("observe", &["kernel"]),
-    ("machine", &["kernel", "parts", "observe"]),
-    ("studies", &["kernel", "parts", "observe", "machine"]),
-    ("pages", &["kernel", "parts", "observe", "machine", "studies"]),
-    ("cli", &["kernel", "parts", "observe", "machine", "studies", "pages"]),
+    ("signals", &["kernel", "parts"]),
+    ("machine", &["kernel", "parts", "observe", "signals"]),
+    ("studies", &["kernel", "parts", "observe", "signals", "machine"]),
+    ("pages", &["kernel", "parts", "observe", "signals", "machine", "studies"]),
+    ("cli", &["kernel", "parts", "observe", "signals", "machine", "studies", "pages"]),
 ];
 
 /// Names that say nothing about what is in a file.

@@ -1,0 +1,1 @@
+//! PCI Express on the wire: transaction layer packets, and what they add up to.
