@@ -1,6 +1,6 @@
 //! Writes files: beside, then renamed, so that a file is there whole or as it was; and never over what was read.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -58,23 +58,32 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Writes a file. What was there is replaced, unless it is an input.
 pub fn file(path: &Path, text: &str, inputs: &Inputs) -> Result<(), String> {
+    streamed(path, inputs, |mut file| file.write_all(text.as_bytes()).map_err(|error| cannot(path, &error)))
+}
+
+/// Writes a file of any size. What was there is replaced, unless it is an input, or `write` fails.
+pub fn streamed<T, E: From<String>>(
+    path: &Path,
+    inputs: &Inputs,
+    write: impl FnOnce(File) -> Result<T, E>,
+) -> Result<T, E> {
     inputs.refuses(path)?;
-    let written = || -> io::Result<()> {
-        let mut builder = Builder::new();
-        builder.prefix(".hopscope-");
-        if let Some(permissions) = permissions_of(path) {
-            builder.permissions(permissions);
-        }
-        let mut beside = builder.tempfile_in(folder_of(path))?;
-        beside.write_all(text.as_bytes())?;
-        beside.persist(path)?;
-        Ok(())
-    };
-    // The name of what was written beside says nothing to anybody.
-    written().map_err(|error| {
-        let why = error.raw_os_error().map_or_else(|| io::Error::from(error.kind()), io::Error::from_raw_os_error);
-        harmless(&format!("cannot write `{}`: {why}", path.display()))
-    })
+    let failed = |error: io::Error| E::from(cannot(path, &error));
+    let mut builder = Builder::new();
+    builder.prefix(".hopscope-");
+    if let Some(permissions) = permissions_of(path) {
+        builder.permissions(permissions);
+    }
+    let beside = builder.tempfile_in(folder_of(path)).map_err(failed)?;
+    let written = write(beside.as_file().try_clone().map_err(failed)?)?;
+    beside.persist(path).map_err(|error| failed(error.error))?;
+    Ok(written)
+}
+
+/// Why a file is not there. The name of what was written beside says nothing to anybody.
+pub fn cannot(path: &Path, error: &io::Error) -> String {
+    let why = error.raw_os_error().map_or_else(|| io::Error::from(error.kind()), io::Error::from_raw_os_error);
+    harmless(&format!("cannot write `{}`: {why}", path.display()))
 }
 
 /// As the file has them that is replaced; of a new file those that any program gives it.

@@ -351,6 +351,17 @@ impl Lane {
         self.say(Kind::Wait, reason, start, self.sim.now());
     }
 
+    /// Says what the wires carry from now on, for those who draw them: `label` names it, `value` is it.
+    #[inline]
+    pub fn carried(&self, label: &'static Label, value: u64) {
+        let mut core = self.sim.shared.core.borrow_mut();
+        if core.signalled() {
+            let (at, who) = (self.sim.now(), self.sim.shared.current.get() as u16);
+            let (lane, span) = (self.number(), Time::ps(value));
+            core.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Mark, phases: 0 });
+        }
+    }
+
     fn say(&self, kind: Kind, label: &'static Label, at: Time, end: Time) {
         let mut core = self.sim.shared.core.borrow_mut();
         if core.observed() && end > at {

@@ -75,7 +75,7 @@ pub enum Kind {
     Wait,
     /// Process `who` spent `span` from `at` on in what `label` says, which the lane's part asks of whoever comes.
     Delay,
-    /// `who` says that `label` happened at `at`; `span` holds a value.
+    /// `who` says that `label` happened at `at`; `span` holds a value. With a lane: what its wires carried then.
     Mark,
     /// A transfer that `who` asked for at `at` ended after `span`; [`Record::bytes`] is its size. It is the end of the
     /// request that `who` works for.
@@ -145,6 +145,11 @@ pub trait Observer {
     /// nothing more than one that nobody observes.
     fn wants_phases(&self) -> bool {
         true
+    }
+
+    /// Whether it is wanted what the wires of a lane carry, [`Lane::carried`](crate::Lane::carried). Asked at first.
+    fn wants_signals(&self) -> bool {
+        false
     }
 }
 

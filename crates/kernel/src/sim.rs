@@ -96,6 +96,8 @@ pub(crate) struct Core {
     observed: bool,
     /// Someone wants marks and transfers.
     attended: bool,
+    /// Someone wants to see what the wires of a lane carry.
+    signalled: bool,
 }
 
 pub(crate) struct Shared {
@@ -176,6 +178,10 @@ impl Core {
 
     pub(crate) fn observed(&self) -> bool {
         self.observed
+    }
+
+    pub(crate) fn signalled(&self) -> bool {
+        self.signalled
     }
 
     pub(crate) fn record(&mut self, record: Record) {
@@ -317,6 +323,7 @@ impl Sim {
                     meter: Meter::new(),
                     observed: false,
                     attended: false,
+                    signalled: false,
                 }),
                 now: Cell::new(Time::ZERO),
                 current: Cell::new(0),
@@ -335,10 +342,18 @@ impl Sim {
         self.shared.core.borrow_mut().trains_allowed = false;
     }
 
+    /// The same, and cuts those that are under way: from now on every record is of one burst.
+    pub fn end_trains(&self) {
+        let mut core = self.shared.core.borrow_mut();
+        core.trains_allowed = false;
+        core.cut_all_trains(self.now());
+    }
+
     /// Sends records to `observer` from now on.
     pub fn observe(&self, observer: Box<dyn Observer>) {
         let mut core = self.shared.core.borrow_mut();
         (core.attended, core.observed) = (true, observer.wants_phases());
+        core.signalled = observer.wants_signals();
         drop(core);
         *self.shared.observer.borrow_mut() = Some(observer);
     }
@@ -527,7 +542,7 @@ impl Sim {
         let observer = self.shared.observer.borrow_mut().take();
         drop(observer);
         let mut core = self.shared.core.borrow_mut();
-        (core.attended, core.observed) = (false, false);
+        (core.attended, core.observed, core.signalled) = (false, false, false);
     }
 
     fn start_processes(&self, until: Time) {

@@ -177,6 +177,15 @@ impl Core {
         free as u32
     }
 
+    /// Every train that is under way ends at `now`.
+    pub(crate) fn cut_all_trains(&mut self, now: Time) {
+        for id in 0..self.trains.len() {
+            if self.trains[id].as_ref().is_some_and(|train| !train.cut) {
+                self.cut_train(id as u32, now);
+            }
+        }
+    }
+
     /// Someone asks for a lane of the train at `now`: what its bursts would have done by now, they have done.
     pub(crate) fn cut_train(&mut self, id: u32, now: Time) {
         let Some(mut train) = self.trains[id as usize].take() else { return };

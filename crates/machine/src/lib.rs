@@ -33,6 +33,7 @@ pub mod run;
 pub mod schema;
 pub mod system_file;
 pub mod text_file;
+pub mod trace;
 pub mod trials;
 pub mod whatif;
 mod wiring;

@@ -186,6 +186,10 @@ impl Observer for Both {
     fn wants_phases(&self) -> bool {
         self.0.wants_phases() || self.1.wants_phases()
     }
+
+    fn wants_signals(&self) -> bool {
+        self.0.wants_signals() || self.1.wants_signals()
+    }
 }
 
 /// Runs `jobs` on the machine, with `watcher` besides.

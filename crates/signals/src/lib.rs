@@ -2,6 +2,10 @@
 //!
 //! The same codec draws what was simulated and reads what was recorded of a real bus, so that one proves the other.
 //!
+//! - `pci`: conventional PCI, clock by clock.
 //! - `pcie`: transaction layer packets.
+//! - `waves`: files of waveforms.
 
+pub mod pci;
 pub mod pcie;
+pub mod waves;

@@ -1,5 +1,6 @@
 //! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
 
+mod analyze;
 mod check;
 mod compare;
 mod completions;
@@ -14,6 +15,7 @@ mod run;
 mod schema;
 mod studies;
 mod systems;
+mod trace;
 mod whatif;
 
 use crate::answer::{Answer, Refusal};
@@ -43,6 +45,8 @@ commands! {
     Whatif => whatif,
     Compare => compare,
     Replay => replay,
+    Trace => trace,
+    Analyze => analyze,
     Parts => parts,
     Systems => systems,
     Check => check,

@@ -50,20 +50,76 @@ pub enum Command {
     MemoryRead,
     /// 0111
     MemoryWrite,
-    /// 1100: prefetch more than one cache line.
+    /// 1100: prefetch more than one cache line. PCI-X: 1100 is a split completion, and reads of blocks are 1110.
     MemoryReadMultiple,
+    /// PCI-X 1.0a, 2.4: 1100, the data of a read that was split.
+    SplitCompletion,
     /// 1110: prefetch one cache line.
     MemoryReadLine,
     /// 1111: whole cache lines.
     MemoryWriteInvalidate,
 }
 
+static INTERRUPT_ACKNOWLEDGE: Label = Label::mark("interrupt acknowledge");
+static SPECIAL_CYCLE: Label = Label::mark("special cycle");
+static IO_READ: Label = Label::mark("I/O read");
+static IO_WRITE: Label = Label::mark("I/O write");
+static MEMORY_READ: Label = Label::mark("memory read");
+static MEMORY_WRITE: Label = Label::mark("memory write");
+static MEMORY_READ_MULTIPLE: Label = Label::mark("memory read multiple");
+static SPLIT_COMPLETION: Label = Label::mark("split completion");
+static MEMORY_READ_LINE: Label = Label::mark("memory read line");
+static MEMORY_WRITE_INVALIDATE: Label = Label::mark("memory write and invalidate");
+
+/// Each command, its C/BE# lines and its name; in their order.
+const COMMANDS: [(Command, u8, &Label); 10] = [
+    (Command::InterruptAcknowledge, 0b0000, &INTERRUPT_ACKNOWLEDGE),
+    (Command::SpecialCycle, 0b0001, &SPECIAL_CYCLE),
+    (Command::IoRead, 0b0010, &IO_READ),
+    (Command::IoWrite, 0b0011, &IO_WRITE),
+    (Command::MemoryRead, 0b0110, &MEMORY_READ),
+    (Command::MemoryWrite, 0b0111, &MEMORY_WRITE),
+    (Command::MemoryReadMultiple, 0b1100, &MEMORY_READ_MULTIPLE),
+    (Command::SplitCompletion, 0b1100, &SPLIT_COMPLETION),
+    (Command::MemoryReadLine, 0b1110, &MEMORY_READ_LINE),
+    (Command::MemoryWriteInvalidate, 0b1111, &MEMORY_WRITE_INVALIDATE),
+];
+
 impl Command {
+    /// C/BE#[3:0].
+    pub fn lines(self) -> u8 {
+        COMMANDS[self as usize].1
+    }
+
+    /// What the lane is said to carry.
+    pub fn label(self) -> &'static Label {
+        COMMANDS[self as usize].2
+    }
+
+    /// The command that a lane was said to carry.
+    pub fn of_label(label: &'static Label) -> Option<Command> {
+        COMMANDS.iter().find(|known| std::ptr::eq(known.2, label)).map(|known| known.0)
+    }
+
     /// Whether data moves from the target to the initiator.
     pub fn reads(self) -> bool {
         use Command::*;
         matches!(self, InterruptAcknowledge | IoRead | MemoryRead | MemoryReadMultiple | MemoryReadLine)
     }
+}
+
+/// Bits of a size.
+const SIZE_BITS: u32 = 24;
+
+/// Address, size, and bytes of a data phase as one value, for [`Lane::carried`](hopscope_kernel::Lane::carried).
+pub fn packed(address: u32, bytes: u32, width_bytes: u32) -> u64 {
+    let size = u64::from(bytes.min((1 << SIZE_BITS) - 1));
+    u64::from(width_bytes) << (32 + SIZE_BITS) | size << 32 | u64::from(address)
+}
+
+/// The same, the other way.
+pub fn unpacked(value: u64) -> (u32, u32, u32) {
+    (value as u32, (value >> 32) as u32 & ((1 << SIZE_BITS) - 1), (value >> (32 + SIZE_BITS)) as u32)
 }
 
 /// What an initiator asks for.
@@ -120,3 +176,16 @@ pub fn reach(address: u32, limit: u32) -> u32 {
 
 /// Bytes of a data phase of the narrowest bus: what bursts and buffers are multiples of.
 pub const PHASE_BYTES: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_in_their_order() {
+        for (index, (command, ..)) in COMMANDS.iter().enumerate() {
+            assert_eq!(*command as usize, index);
+            assert_eq!(Command::of_label(command.label()), Some(*command));
+        }
+    }
+}

@@ -5,6 +5,7 @@ use hopscope_kernel::{Class, Label};
 use super::port::{Beyond, Piece, Port};
 use super::posted::THROUGH;
 use crate::bus::pci::tenure::Ending;
+use crate::protocols::pci::Command;
 
 static NOTHING_TO_FETCH: Label = Label::reason("nothing to fetch");
 static NO_SPLIT: Label = Label::reason("no split transaction");
@@ -55,7 +56,8 @@ impl Port {
                 }
                 let bus = self.bus();
                 let tenure = bus.own(reader.width_bytes).await;
-                tenure.open(COMPLETION_RESPONSE).await;
+                let (from, left) = (latch.address.get().wrapping_add(latch.gone.get()), all - latch.gone.get());
+                tenure.open(Command::SplitCompletion, (from, left), COMPLETION_RESPONSE).await;
                 loop {
                     let gone = latch.gone.get();
                     let address = latch.address.get().wrapping_add(gone);

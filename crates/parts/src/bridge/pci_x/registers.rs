@@ -8,10 +8,12 @@ use super::path::Path;
 use super::port::{Beyond, Port};
 use super::posted::THROUGH;
 use crate::bus::pci::tenure::Ending;
-use crate::protocols::pci::{DELAYED, REGISTER_DATA};
+use crate::protocols::pci::{Command, DELAYED, REGISTER_DATA};
 
 /// A register has four bytes.
 const REGISTER_BYTES: u32 = 4;
+/// Where cards have their registers is not modelled: they are shown at zero.
+const REGISTER: (u32, u32) = (0, REGISTER_BYTES);
 
 /// From a host to a card.
 #[derive(Clone)]
@@ -49,7 +51,7 @@ impl Way {
         self.path.register_down().await;
         for port in &self.ports {
             port.lane.delay(&THROUGH, port.latency()).await;
-            Self::cycle(port, waits).await;
+            Self::cycle(port, Command::MemoryWrite, waits).await;
         }
     }
 
@@ -60,26 +62,26 @@ impl Way {
         for (index, port) in self.ports.iter().enumerate() {
             port.lane.delay(&THROUGH, port.latency()).await;
             if index == last {
-                Self::cycle(port, waits).await;
+                Self::cycle(port, Command::MemoryRead, waits).await;
             } else {
                 // The bridge below takes note, and is asked again when it has the answer.
                 let tenure = port.bus().own(REGISTER_BYTES).await;
-                tenure.open(port.spec.read.response).await;
+                tenure.open(Command::MemoryRead, REGISTER, port.spec.read.response).await;
                 tenure.noted(&DELAYED).await;
             }
         }
         for (index, port) in self.ports.iter().enumerate().rev() {
             if index < last {
-                Self::cycle(port, port.spec.read.response).await;
+                Self::cycle(port, Command::MemoryRead, port.spec.read.response).await;
             }
             port.lane.delay(&THROUGH, port.latency()).await;
         }
         self.path.register_up().await;
     }
 
-    async fn cycle(port: &Port, waits: u64) {
+    async fn cycle(port: &Port, command: Command, waits: u64) {
         let tenure = port.bus().own(REGISTER_BYTES).await;
-        tenure.open(waits).await;
+        tenure.open(command, REGISTER, waits).await;
         tenure.data(&REGISTER_DATA, 0, REGISTER_BYTES).await;
         tenure.end(Ending::Done);
     }

@@ -21,7 +21,7 @@ use super::slot::Slot;
 use super::tenure::{Ending, Tenure};
 use crate::bridge::pci_x::port::Port;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::pci::{BURST_BYTES_MAX, DELAYED, SPLIT_RESPONSE, WAIT_STATE, reach};
+use crate::protocols::pci::{BURST_BYTES_MAX, Command, DELAYED, SPLIT_RESPONSE, WAIT_STATE, reach};
 
 static GAP: Label = Label::protocol("idle between bursts of a card");
 static RETRY_IDLE: Label = Label::protocol("idle before a retry");
@@ -171,7 +171,7 @@ impl Initiator {
         let mut piece = self.port.accepts(address, all, true);
         // Somebody else may want the rest of the room meanwhile.
         self.port.reserve(piece);
-        tenure.open(self.port.write_response()).await;
+        tenure.open(Command::MemoryWrite, (address, wanted), self.port.write_response()).await;
         if piece == 0 {
             self.retried(tenure).await;
             return 0;
@@ -227,7 +227,7 @@ impl Initiator {
     ) {
         loop {
             let tenure = self.own().await;
-            tenure.open(self.port.read_response()).await;
+            tenure.open(self.spec.read, (address, bytes), self.port.read_response()).await;
             let Some(latch) = self.port.latch(address, bytes, carries, (bytes, errand)) else {
                 self.retried(tenure).await;
                 continue;
@@ -255,7 +255,7 @@ impl Initiator {
         let prefetch = port.prefetch(self.spec.read);
         let latch = loop {
             let tenure = self.own().await;
-            tenure.open(port.read_response()).await;
+            tenure.open(self.spec.read, (address, bytes), port.read_response()).await;
             match port.latch(address, bytes, carries, (prefetch, errand)) {
                 None => self.retried(tenure).await,
                 Some(latch) => {
@@ -268,12 +268,12 @@ impl Initiator {
         let mut done = 0;
         while done < bytes {
             let tenure = self.own().await;
-            tenure.open(port.read_response()).await;
+            let at = address.wrapping_add(done);
+            tenure.open(self.spec.read, (at, bytes - done), port.read_response()).await;
             if !port.ready(latch) {
                 self.retried(tenure).await;
                 continue;
             }
-            let at = address.wrapping_add(done);
             let wanted = self.burst(at, bytes - done, self.spec.burst);
             let all = self.burst(at, wanted, port.boundary());
             let moved = self.flow(&tenure, latch, at, all, carries).await;

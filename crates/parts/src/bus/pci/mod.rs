@@ -31,7 +31,7 @@ use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{
     ADDRESS, ARBITRATION, Answer, Command, DATA, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL,
-    TURNAROUND, Transaction, reach,
+    TURNAROUND, Transaction, packed, reach,
 };
 
 /// A phase and how long it takes; no time where it is not there.
@@ -254,6 +254,10 @@ impl PciBus {
 
     /// The same for an initiator that has the bus already.
     pub async fn transact_granted<'a>(&'a self, grant: Grant<'a>, transaction: &Transaction) -> Ongoing<'a> {
+        self.lane.carried(
+            transaction.command.label(),
+            packed(transaction.address, transaction.bytes, self.spec.width_bytes),
+        );
         let mut course = self.course(transaction, self.sim.now());
         let [address, wait, (carries, data)] = course.to_data;
         let timer = self.clocks(self.spec.latency_timer);

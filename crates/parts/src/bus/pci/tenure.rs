@@ -12,7 +12,8 @@ use hopscope_kernel::{Grant, Label, Time, Yielding};
 use super::PciBus;
 use super::card::Mode;
 use crate::protocols::pci::{
-    ADDRESS, ARBITRATION, ATTRIBUTE, DISCONNECT, DISCONNECT_BOUNDARY_BYTES, RESPONSE, RETRY, TURNAROUND,
+    ADDRESS, ARBITRATION, ATTRIBUTE, Command, DISCONNECT, DISCONNECT_BOUNDARY_BYTES, RESPONSE, RETRY, TURNAROUND,
+    packed,
 };
 
 /// How a transaction ends after its last data.
@@ -62,8 +63,10 @@ impl PciBus {
 }
 
 impl Tenure<'_> {
-    /// Address phase to target response, with `waits` clocks before the first data.
-    pub async fn open(&self, waits: u64) {
+    /// Address phase to target response, with `waits` clocks before the first data. The address phase says `command`,
+    /// address and how many bytes are wanted.
+    pub async fn open(&self, command: Command, (address, bytes): (u32, u32), waits: u64) {
+        self.bus.lane.carried(command.label(), packed(address, bytes, self.width_bytes));
         let (one, waits) = (self.bus.clocks(1), self.bus.clocks(waits));
         match self.bus.mode.get() {
             Mode::Pci => self.grant.hold_plan([(&ADDRESS, one), (&RESPONSE, waits)]).await,

@@ -1,0 +1,241 @@
+//! A waveform of a PCI bus, as a report.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+use hopscope_machine::problem::Problem;
+use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
+use hopscope_signals::pci::pins::{Missing, Pins};
+use hopscope_signals::pci::summary::{Share, Summary};
+use hopscope_signals::pci::{EndedBy, json};
+use hopscope_signals::waves::vcd_in::{Broken, Next, Signal, VcdReader};
+
+use crate::answer::{Answer, Refusal};
+use crate::progress::Bytes;
+use crate::tables::{bold, close_table, digits, rate};
+
+/// Signals that an error lists.
+const LISTED: usize = 12;
+/// Lines of a table.
+const LINES: usize = 16;
+
+/// Says how much has been read.
+struct Counted<R>(R, Rc<Cell<u64>>);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        self.1.set(self.1.get() + count as u64);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.0.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.1.set(self.1.get() + count as u64);
+        self.0.consume(count);
+    }
+}
+
+/// Reads a capture to its end, or as far as it goes.
+pub fn analyze(
+    name: &str,
+    input: impl BufRead,
+    length: Option<u64>,
+    maps: &[(String, String)],
+    as_json: bool,
+) -> Result<Answer, Refusal> {
+    let read = Rc::new(Cell::new(0));
+    let (mut reader, signals) =
+        VcdReader::new(Counted(input, read.clone())).map_err(|broken| unreadable(name, &broken))?;
+    let mut pins = Pins::find(&signals, maps).map_err(|missing| incomplete(name, &signals, &missing))?;
+    let bytes = Bytes::of(length);
+    let mut seen = 0u64;
+    let cut = loop {
+        match reader.next() {
+            Ok(Some(Next::Time(at))) => pins.time(at),
+            Ok(Some(Next::Change(code, bits))) => pins.change(code, bits),
+            Ok(None) => break None,
+            Err(broken) if pins.decoder.clocks > 0 => break Some(broken),
+            Err(broken) => return Err(unreadable(name, &broken).into()),
+        }
+        seen += 1;
+        if seen.is_multiple_of(1 << 20) {
+            bytes.at(read.get(), &format!("{} transactions", pins.decoder.transactions.len()));
+        }
+    };
+    pins.decoder.finish();
+    let (_, sum, count) = pins.period_ps;
+    if count == 0 {
+        let problem = Problem::nowhere(format!("{name}: CLK never rises twice, so there is nothing to sample"));
+        return Err(problem.help("--map clk=SIGNAL says where the clock is").into());
+    }
+    let clock_ps = sum as f64 / count as f64;
+    let summary = Summary::of(&pins.decoder, clock_ps);
+    let repeats = pattern(&pins.decoder.transactions, clock_ps);
+    let cut = cut.map(|broken| format!("line {}: {}; what was read until then follows", broken.line, broken.what));
+    if as_json {
+        return Ok(Answer::json(&json::report(&pins, &summary, repeats.as_ref(), cut.as_deref())));
+    }
+    Ok(Answer::text(report(name, &pins, &summary, repeats.as_ref(), cut.as_deref())))
+}
+
+fn unreadable(name: &str, broken: &Broken) -> Problem {
+    let problem = Problem::nowhere(format!("{name}:{}: {}", broken.line, broken.what));
+    problem.help("expected a value change dump, as logic analyzers and simulators write it")
+}
+
+fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {
+    let mut title = format!("{name}: ");
+    if let [first, ..] = &missing.wrong[..] {
+        title += &format!("--map {first} names no pin or no signal");
+    } else {
+        title += &format!("no {} among the {} signals", missing.pins.join(", "), signals.len());
+    }
+    let found: Vec<String> = missing.found.iter().map(|(pin, path)| format!("{pin}={path}")).collect();
+    let mut others: Vec<String> = signals.iter().take(LISTED).map(Signal::path).collect();
+    if signals.len() > LISTED {
+        others.push(format!("and {} more", signals.len() - LISTED));
+    }
+    let found = if found.is_empty() { "nothing".to_string() } else { found.join(", ") };
+    Problem::nowhere(title)
+        .help(format!("found: {found}\nsignals: {}\n--map PIN=SIGNAL says where a pin is", others.join(", ")))
+}
+
+fn who(pins: &Pins, number: Option<usize>) -> String {
+    number.and_then(|number| pins.initiators.get(number)).map_or("-".to_string(), String::clone)
+}
+
+fn percent(part: u64, of: u64) -> String {
+    if of == 0 { "-".to_string() } else { format!("{:.1} %", 100.0 * part as f64 / of as f64) }
+}
+
+fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>, cut: Option<&str>) -> String {
+    let mut lines = Vec::new();
+    let transactions = &pins.decoder.transactions;
+    let headline = format!(
+        "{name}: {} transactions in {} clocks of {} ns; {} of data, {:.1} % of the clocks",
+        transactions.len(),
+        summary.clocks,
+        digits(summary.clock_ps / 1e3),
+        rate(summary.bytes_per_second()),
+        100.0 * summary.efficiency(),
+    );
+    lines.push(bold(&headline));
+    if let Some(cut) = cut {
+        lines.push(format!("The capture is broken at {cut}."));
+    }
+    if !pins.without.is_empty() {
+        lines.push(format!("Not in the capture: {}.", pins.without.join(", ")));
+    }
+    lines.push(String::new());
+    lines.push("Where the clocks went".to_string());
+    for (what, clocks) in summary.spent {
+        lines.push(format!("  {what:<28}{clocks:>10}  {:>7}", percent(clocks, summary.clocks)));
+    }
+    lines.push(String::new());
+    lines.extend(by_command(pins, summary));
+    if let Some(repeats) = repeats {
+        lines.push(String::new());
+        lines.extend(period(pins, summary, repeats));
+    }
+    for (title, counts) in
+        [("Bursts, bytes", bursts(summary)), ("Idle clocks between transactions", summary.idles.clone())]
+    {
+        lines.push(String::new());
+        lines.push(format!("{title}: {}", commonest(&counts)));
+    }
+    let wrong = &pins.decoder.violations;
+    if summary.parity_errors > 0 || !wrong.is_empty() {
+        lines.push(String::new());
+        lines.push(format!("{} phases with wrong parity, {} violations", summary.parity_errors, wrong.len()));
+        lines.extend(wrong.iter().take(LINES).map(|of| format!("  {} ns  {}", digits(of.at_ps as f64 / 1e3), of.rule)));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn bursts(summary: &Summary) -> BTreeMap<u64, u64> {
+    let mut all = BTreeMap::new();
+    for (bytes, count) in summary.shares.values().flat_map(|share| &share.bursts) {
+        *all.entry(*bytes).or_default() += count;
+    }
+    all
+}
+
+/// The commonest values first.
+fn commonest(counts: &BTreeMap<u64, u64>) -> String {
+    let all: u64 = counts.values().sum();
+    let mut sorted: Vec<(u64, u64)> = counts.iter().map(|(value, count)| (*value, *count)).collect();
+    sorted.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
+    let shown: Vec<String> =
+        sorted.iter().take(6).map(|(value, count)| format!("{value} ({})", percent(*count, all))).collect();
+    match (shown.is_empty(), sorted.len() > 6) {
+        (true, _) => "none".to_string(),
+        (false, true) => format!("{}, and {} more", shown.join(", "), sorted.len() - 6),
+        (false, false) => shown.join(", "),
+    }
+}
+
+fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {
+    let header = ["initiator", "command", "count", "bytes", "data", "wait", "most", "ended by others"];
+    let rows = summary.shares.iter().take(LINES).map(|((initiator, command), share)| {
+        vec![
+            who(pins, *initiator),
+            command.word().to_string(),
+            share.transactions.to_string(),
+            share.bytes.to_string(),
+            share.data_phases.to_string(),
+            digits(share.waits as f64 / share.transactions as f64),
+            share.wait_max.to_string(),
+            ended(share),
+        ]
+    });
+    indented(&close_table(&header, rows))
+}
+
+fn indented(table: &str) -> Vec<String> {
+    table.lines().map(|line| format!("  {line}")).collect()
+}
+
+fn ended(share: &Share) -> String {
+    let by_others = share.ended_by.iter().filter(|(how, _)| **how != EndedBy::Initiator);
+    let words: Vec<String> = by_others.map(|(how, count)| format!("{count} {}", how.word())).collect();
+    words.join(", ")
+}
+
+fn period(pins: &Pins, summary: &Summary, repeats: &Pattern) -> Vec<String> {
+    let (clocks, bytes) = (repeats.clocks(), repeats.bytes());
+    let ns = clocks as f64 * summary.clock_ps / 1e3;
+    let speed = if bytes > 0 { format!(", {}", rate(bytes as f64 / ns * 1e9)) } else { String::new() };
+    let mut lines = vec![format!(
+        "What repeats: {} transactions in {clocks} clocks ({} ns), {bytes} bytes{speed}; {} times, {} of all",
+        repeats.steps.len(),
+        digits(ns),
+        repeats.times,
+        percent(repeats.transactions as u64, pins.decoder.transactions.len() as u64),
+    )];
+    let header = ["initiator", "command", "idle", "address", "wait", "data", "more", "after", "bytes", "ended by"];
+    let rows = repeats.steps.iter().take(LINES).map(|step| {
+        let Step { initiator, command, idle_before, wait, data, bytes, between, after, ended_by } = step;
+        vec![
+            who(pins, *initiator),
+            command.word().to_string(),
+            idle_before.to_string(),
+            "1".to_string(),
+            wait.to_string(),
+            data.to_string(),
+            between.to_string(),
+            after.to_string(),
+            bytes.to_string(),
+            ended_by.word().to_string(),
+        ]
+    });
+    lines.extend(indented(&close_table(&header, rows)));
+    lines
+}

@@ -1,0 +1,130 @@
+//! `hopscope trace`: show me the bus.
+
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use hopscope_kernel::Time;
+use hopscope_machine::problem::Problem;
+use hopscope_machine::quantity;
+use hopscope_machine::trace::{self, Traced, Untraced, Window};
+use serde_json::json;
+
+use crate::answer::{Answer, Refusal};
+use crate::inputs::Work;
+use crate::panics::doing;
+use crate::tables::bold;
+use crate::written::{self, cannot};
+
+const EXAMPLES: &str = "\
+Examples:
+  hopscope trace piix4e-one-disk --rw=write --bs=64k -o writes.vcd
+  hopscope trace piix4e-one-disk --rw=read --bs=64k --from 3ms --for 50us -o reads.vcd
+  hopscope analyze writes.vcd
+
+What is drawn: each conventional PCI segment, clock by clock, with the bytes of a pattern for data. CLK rises with each
+period; signals change with the edge and are sampled by the next one. GTKWave and Surfer open the file.";
+
+/// More is not drawn.
+const LONGEST: Time = Time::ms(10_000);
+
+/// Draw the bus in a window of time, as a waveform.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    work: Work,
+    /// The waveform: a value change dump, FILE.vcd
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Where the window begins, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = time)]
+    from: Time,
+    /// How long it is
+    #[arg(long = "for", value_name = "TIME", default_value = "10ms", value_parser = time)]
+    span: Time,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    /// Decides every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    let time = match quantity::parse(text) {
+        Ok(hopscope_parts::parameters::Value::Time(time)) => time,
+        _ => return Err("expected a time, as in 50us".to_string()),
+    };
+    if time > LONGEST { Err("expected 10 s at most".to_string()) } else { Ok(time) }
+}
+
+/// Why nothing was written.
+enum Failed {
+    File(String),
+    Run(Untraced),
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed::File(why)
+    }
+}
+
+impl Args {
+    /// Runs and draws.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        if self.output.extension().is_none_or(|ending| ending != "vcd") {
+            let title = format!("`{}` is no name of a waveform", self.output.display());
+            return Err(Problem::nowhere(title).help("name it FILE.vcd").into());
+        }
+        if self.span == Time::ZERO {
+            return Err(Problem::nowhere("a window of no time").help("--for 50us").into());
+        }
+        let inputs = self.work.inputs(None);
+        let (read, sources) = self.work.read()?;
+        doing(format!("tracing {} with seed {}", self.work.system(), self.seed));
+        let window = Window { from: self.from, span: self.span };
+        let written = written::streamed(&self.output, &inputs, |file| {
+            let out = BufWriter::with_capacity(1 << 20, file);
+            let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), out);
+            let traced = traced.map_err(Failed::Run)?;
+            if traced.segments.is_empty() { Err(Failed::File(nothing(&traced))) } else { Ok(traced) }
+        });
+        let traced = match written {
+            Ok(traced) => traced,
+            Err(Failed::File(why)) => return Err(Problem::nowhere(why).into()),
+            Err(Failed::Run(Untraced::File(error))) => {
+                return Err(Problem::nowhere(cannot(&self.output, &error)).into());
+            }
+            Err(Failed::Run(Untraced::Run(failure))) => return Err(Refusal::of_run(failure, sources)),
+        };
+        Ok(if self.json { Answer::json(&self.report(&traced)) } else { Answer::text(self.words(&traced)) })
+    }
+
+    fn report(&self, traced: &Traced) -> serde_json::Value {
+        let segments = traced.segments.iter().map(|(name, count)| json!({ "name": name, "transactions": count }));
+        json!({
+            "file": self.output.display().to_string(),
+            "from_ns": self.from.as_ns_f64(),
+            "for_ns": self.span.as_ns_f64(),
+            "segments": segments.collect::<Vec<_>>(),
+            "left_out": traced.left_out,
+        })
+    }
+
+    fn words(&self, traced: &Traced) -> String {
+        let mut lines = vec![bold(&format!("{}: {} from {} on", self.output.display(), self.span, self.from))];
+        let segments = traced.segments.iter();
+        lines.extend(segments.map(|(name, count)| format!("  {name}  {count} transactions")));
+        lines.extend(traced.left_out.iter().map(|name| format!("  {name}  speaks PCI-X, which is not drawn")));
+        lines.push(format!("Read it again: hopscope analyze {}", self.output.display()));
+        lines.join("\n") + "\n"
+    }
+}
+
+fn nothing(traced: &Traced) -> String {
+    match &traced.left_out[..] {
+        [] => "this machine has no PCI segment: nothing else is drawn".to_string(),
+        segments => format!("{} speaks PCI-X, which is not drawn, and there is no other segment", segments.join(", ")),
+    }
+}

@@ -1,0 +1,237 @@
+//! From clocks to transactions: what an analyzer on the bus sees.
+
+use super::{Clock, CommandLines, EndedBy, Transaction, parity};
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Beginning of the clock, picoseconds.
+    pub at_ps: u64,
+    /// What happened, and the section that forbids it.
+    pub rule: &'static str,
+}
+
+const FRAME_WITHOUT_IRDY: &str = "FRAME# was deasserted without IRDY# (PCI 2.2, 3.3.3.1)";
+const UNCLAIMED_DATA: &str = "TRDY# without DEVSEL# (PCI 2.2, 3.3.1)";
+const READ_AT_ONCE: &str = "read data without a turnaround clock on AD (PCI 2.2, 3.3.1)";
+const STOP_LEFT: &str = "STOP# was deasserted before FRAME# (PCI 2.2, 3.3.3.2.1)";
+const DATA_AFTER_STOP: &str = "data after a disconnect (PCI 2.2, 3.3.3.2.1)";
+
+/// Violations that are kept.
+const VIOLATIONS_MAX: usize = 1_000;
+
+/// A transaction under way.
+struct Open {
+    transaction: Transaction,
+    /// Clocks since FRAME#.
+    age: u64,
+    /// The command of a dual address cycle has not come yet.
+    second_address: bool,
+    last_data: u64,
+    devsel: bool,
+    stopped: bool,
+    stopped_with_data: bool,
+    last: Clock,
+}
+
+/// Follows a bus.
+#[derive(Default)]
+pub struct Decoder {
+    open: Option<Open>,
+    /// The clock before.
+    before: Clock,
+    idle: u64,
+    /// What PAR has to be, where the clock before was one that has parity.
+    to_check: Option<bool>,
+    /// What was decoded.
+    pub transactions: Vec<Transaction>,
+    /// What broke a rule, the first ones.
+    pub violations: Vec<Violation>,
+    /// Clocks seen.
+    pub clocks: u64,
+    /// Clocks in which FRAME# or IRDY# was asserted.
+    pub busy: u64,
+}
+
+impl Decoder {
+    /// The next clock, from `start_ps` to `end_ps`.
+    pub fn clock(&mut self, start_ps: u64, end_ps: u64, clock: &Clock) {
+        self.clocks += 1;
+        let active = clock.frame || clock.irdy;
+        self.busy += u64::from(active);
+        if let (Some(expected), Some(par)) = (self.to_check.take(), clock.par)
+            && expected != par
+        {
+            match &mut self.open {
+                Some(open) => open.transaction.parity_errors += 1,
+                None => self.transactions.iter_mut().next_back().into_iter().for_each(|last| last.parity_errors += 1),
+            }
+        }
+        // FRAME# again after its last clock: another transaction, without an idle clock between.
+        let ended = self.open.as_ref().is_some_and(|open| {
+            let last = &open.last;
+            open.age > 1 && !last.frame && (!last.irdy || last.trdy || last.stop) && clock.frame
+        });
+        if ended {
+            self.close(start_ps);
+        }
+        if self.open.is_some() {
+            if active {
+                self.go_on(start_ps, clock);
+            } else {
+                self.close(start_ps);
+            }
+        } else if clock.frame {
+            self.begin(start_ps, clock);
+        }
+        if self.open.is_none() {
+            self.idle += 1;
+        }
+        if let Some(open) = &mut self.open {
+            open.transaction.end_ps = end_ps;
+        }
+        self.before = *clock;
+    }
+
+    fn violated(&mut self, at_ps: u64, rule: &'static str) {
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(Violation { at_ps, rule });
+        }
+    }
+
+    fn begin(&mut self, start_ps: u64, clock: &Clock) {
+        let command = CommandLines(clock.cbe.unwrap_or(0b0100) & 0xf);
+        let grants = if self.before.grants != 0 { self.before.grants } else { clock.grants };
+        let transaction = Transaction {
+            start_ps,
+            end_ps: start_ps,
+            initiator: (grants != 0).then(|| grants.trailing_zeros() as usize),
+            command,
+            address: clock.ad.map(|ad| ad & 0xffff_ffff),
+            bytes: 0,
+            data_phases: 0,
+            wait_clocks: 0,
+            initiator_waits: 0,
+            target_waits: 0,
+            after_clocks: 0,
+            devsel_clocks: None,
+            idle_before_clocks: self.idle,
+            wide: (clock.req64, false),
+            parity_errors: 0,
+            ended_by: EndedBy::Cut,
+        };
+        self.idle = 0;
+        self.to_check = clock.ad.zip(clock.cbe).map(|(ad, cbe)| parity(ad, cbe));
+        self.open = Some(Open {
+            transaction,
+            age: 1,
+            second_address: command.is_dual_address(),
+            last_data: 0,
+            devsel: false,
+            stopped: false,
+            stopped_with_data: false,
+            last: *clock,
+        });
+    }
+
+    fn go_on(&mut self, start_ps: u64, clock: &Clock) {
+        let Some(open) = &mut self.open else { return };
+        let transaction = &mut open.transaction;
+        let mut broken = Vec::new();
+        if open.second_address {
+            open.second_address = false;
+            open.age += 1;
+            open.last = *clock;
+            transaction.command = CommandLines(clock.cbe.unwrap_or(0b0100) & 0xf);
+            let (low, high) = (transaction.address, clock.ad.map(|ad| ad & 0xffff_ffff));
+            transaction.address = low.zip(high).map(|(low, high)| high << 32 | low);
+            self.to_check = clock.ad.zip(clock.cbe).map(|(ad, cbe)| parity(ad, cbe));
+            return;
+        }
+        if clock.devsel && transaction.devsel_clocks.is_none() {
+            transaction.devsel_clocks = Some(open.age);
+        }
+        if open.last.frame && !clock.frame && !clock.irdy {
+            broken.push(FRAME_WITHOUT_IRDY);
+        }
+        let reads = transaction.command.reads();
+        transaction.wide.1 |= clock.ack64;
+        let data = clock.irdy && clock.trdy;
+        if data {
+            if !clock.devsel {
+                broken.push(UNCLAIMED_DATA);
+            }
+            if reads && open.age == 1 {
+                broken.push(READ_AT_ONCE);
+            }
+            if open.stopped && !open.stopped_with_data {
+                broken.push(DATA_AFTER_STOP);
+            }
+            let wide = transaction.wide == (true, true);
+            let enabled = clock.cbe.map_or(if wide { 8 } else { 4 }, |cbe| {
+                let enables = if wide { !cbe } else { !cbe & 0xf };
+                enables.count_ones()
+            });
+            transaction.bytes += u64::from(enabled);
+            transaction.data_phases += 1;
+            open.last_data = open.age;
+            open.stopped_with_data = clock.stop;
+        } else if open.last_data == 0 {
+            transaction.wait_clocks += 1;
+            transaction.initiator_waits += u64::from(!clock.irdy);
+            transaction.target_waits += u64::from(clock.irdy && !clock.stop);
+        } else if !clock.stop {
+            transaction.initiator_waits += u64::from(!clock.irdy);
+            transaction.target_waits += u64::from(clock.irdy);
+        }
+        if open.stopped && !clock.stop && clock.frame {
+            broken.push(STOP_LEFT);
+        }
+        open.stopped |= clock.stop;
+        open.devsel = clock.devsel || (open.devsel && !clock.stop);
+        if clock.stop && !clock.devsel && open.transaction.devsel_clocks.is_some() {
+            open.devsel = false;
+            open.transaction.ended_by = EndedBy::TargetAbort;
+        }
+        open.last = *clock;
+        open.age += 1;
+        let has_parity = !reads || data;
+        self.to_check = clock.ad.zip(clock.cbe).filter(|_| has_parity).map(|(ad, cbe)| parity(ad, cbe));
+        for rule in broken {
+            self.violated(start_ps, rule);
+        }
+    }
+
+    fn close(&mut self, end_ps: u64) {
+        let Some(Open { mut transaction, age, last_data, stopped, stopped_with_data, .. }) = self.open.take() else {
+            return;
+        };
+        transaction.end_ps = end_ps;
+        transaction.after_clocks = if last_data == 0 { 0 } else { age - 1 - last_data };
+        if last_data == 0 {
+            // The last clock is the answer, and no wait.
+            transaction.wait_clocks = transaction.wait_clocks.saturating_sub(1);
+        }
+        if transaction.ended_by != EndedBy::TargetAbort {
+            transaction.ended_by = match transaction.data_phases {
+                _ if transaction.devsel_clocks.is_none() && transaction.data_phases == 0 && !stopped => {
+                    EndedBy::MasterAbort
+                }
+                0 if stopped => EndedBy::Retry,
+                _ if stopped_with_data => EndedBy::DisconnectWithData,
+                _ if stopped => EndedBy::Disconnect,
+                _ => EndedBy::Initiator,
+            };
+        }
+        self.transactions.push(transaction);
+    }
+
+    /// The capture ends here.
+    pub fn finish(&mut self) {
+        if let Some(Open { mut transaction, age, last_data, .. }) = self.open.take() {
+            transaction.after_clocks = if last_data == 0 { 0 } else { age - 1 - last_data };
+            transaction.ended_by = EndedBy::Cut;
+            self.transactions.push(transaction);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! From the phases of a simulated transaction to its clocks.
+//!
+//! How a target ends one: STOP# comes with its last data, FRAME# goes a clock later, and the bus is idle for the last of
+//! the clocks that a disconnect takes. 3.3.3.2.1, disconnect with data. A retry has STOP# in the clock before, if there
+//! is one.
+
+use hopscope_kernel::{Class, Label, Time};
+use hopscope_parts::protocols::pci::{
+    ADDRESS, Command, DELAYED, DESCRIPTOR_DATA, DISCONNECT, MASTER_ABORT, REGISTER_DATA, RETRY, SPECIAL, TURNAROUND,
+};
+
+use super::Clock;
+
+/// What a transaction was, and what it went through.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Beginning of its address phase.
+    pub start: Time,
+    /// The command.
+    pub command: Command,
+    /// The first address.
+    pub address: u32,
+    /// Bytes that its initiator wanted to move.
+    pub wanted: u32,
+    /// Bytes of a data phase.
+    pub width_bytes: u32,
+    /// Its phases one after the other, in clocks.
+    pub phases: Vec<(&'static Label, u64)>,
+}
+
+/// What a clock of a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Address,
+    Wait,
+    Data,
+    Disconnect,
+    Stop,
+    Abort,
+    Idle,
+}
+
+fn used_for(label: &'static Label) -> Use {
+    let is = |known: &'static Label| std::ptr::eq(label, known);
+    match label {
+        _ if is(&ADDRESS) => Use::Address,
+        _ if is(&DISCONNECT) => Use::Disconnect,
+        _ if is(&RETRY) || is(&DELAYED) => Use::Stop,
+        _ if is(&MASTER_ABORT) || is(&SPECIAL) => Use::Abort,
+        _ if is(&TURNAROUND) => Use::Idle,
+        _ if is(&REGISTER_DATA) || is(&DESCRIPTOR_DATA) || label.class == Class::Payload => Use::Data,
+        _ => Use::Wait,
+    }
+}
+
+/// The word that memory has at an address: a pattern of its own for each seed.
+pub fn word(seed: u64, address: u32) -> u32 {
+    let mut mixed = seed.wrapping_add(u64::from(address & !3)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ mixed >> 27) as u32
+}
+
+impl Course {
+    /// Bytes that the data phase moves which begins at byte `done` of the transaction.
+    fn phase_bytes(&self, done: u32) -> u32 {
+        let within = self.address.wrapping_add(done) % self.width_bytes;
+        (self.width_bytes - within).min(self.wanted.saturating_sub(done)).max(1)
+    }
+
+    /// C/BE# of that phase: a byte that is not moved has a one.
+    fn enables(&self, done: u32) -> u8 {
+        let within = self.address.wrapping_add(done) % self.width_bytes;
+        let moved = (1u32 << self.phase_bytes(done)) - 1;
+        !(moved << within) as u8 & if self.width_bytes > 4 { 0xff } else { 0x0f }
+    }
+
+    fn data(&self, seed: u64, done: u32) -> u64 {
+        let at = self.address.wrapping_add(done) & !(self.width_bytes - 1);
+        let high = if self.width_bytes > 4 { u64::from(word(seed, at.wrapping_add(4))) << 32 } else { 0 };
+        high | u64::from(word(seed, at))
+    }
+
+    /// Its clocks from FRAME# on, without grants and parity; those that are idle at its end are not among them.
+    pub fn clocks(&self, seed: u64) -> Vec<Clock> {
+        let mut uses: Vec<Use> = Vec::new();
+        for &(label, clocks) in &self.phases {
+            let used = used_for(label);
+            let shown = if used == Use::Disconnect { clocks.saturating_sub(1) } else { clocks };
+            let shown = if used == Use::Idle { 0 } else { shown };
+            uses.extend((0..shown).map(|_| used));
+        }
+        let disconnected = self.phases.iter().any(|phase| used_for(phase.0) == Use::Disconnect);
+        let (length, reads) = (uses.len(), self.command.reads());
+        let last_data = uses.iter().rposition(|used| *used == Use::Data);
+        let first_answer = uses.iter().position(|used| matches!(used, Use::Data | Use::Stop));
+        let claimed = first_answer.is_some();
+        let devsel_from = first_answer.map_or(length, |first| first.min(2));
+        let wide = self.width_bytes > 4;
+        // One data phase: FRAME# goes when IRDY# comes.
+        let single = self.wanted <= self.phase_bytes(0);
+        let mut done = 0;
+        let mut clocks = Vec::with_capacity(length);
+        for (index, used) in uses.iter().copied().enumerate() {
+            let last = index + 1 == length;
+            let after_data = last_data.is_some_and(|data| index > data);
+            let stops_next = uses.get(index + 1) == Some(&Use::Stop);
+            let frame = if single { index == 0 } else { !last };
+            let driven = used == Use::Data || (!reads && claimed && !after_data);
+            let clock = Clock {
+                frame,
+                irdy: index > 0,
+                trdy: used == Use::Data,
+                devsel: claimed && index >= devsel_from,
+                stop: matches!(used, Use::Disconnect | Use::Stop)
+                    || stops_next
+                    || (disconnected && last_data == Some(index)),
+                ad: match used {
+                    Use::Address => Some(u64::from(self.address)),
+                    _ if driven => Some(self.data(seed, done)),
+                    _ => None,
+                },
+                cbe: Some(if used == Use::Address { self.command.lines() } else { self.enables(done) }),
+                par: None,
+                req64: wide && frame,
+                ack64: wide && claimed && index >= devsel_from,
+                grants: 0,
+            };
+            clocks.push(clock);
+            if used == Use::Data {
+                done += self.phase_bytes(done);
+            }
+        }
+        clocks
+    }
+}

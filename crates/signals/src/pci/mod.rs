@@ -1,0 +1,170 @@
+//! Conventional PCI, clock by clock. PCI Local Bus Specification 2.1 and 2.2, chapter 3.
+//!
+//! ```text
+//!           |  0   |  1   |  2   |  3   |  4   |
+//!   FRAME#  \_______________________/‾‾‾‾‾‾‾‾‾‾‾
+//!   AD      |addr  |  z   | z    |data 0|data 1|     a read, medium DEVSEL#
+//!   IRDY#   ‾‾‾‾‾‾‾\____________________________/
+//!   TRDY#   ‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾\______________/
+//! ```
+//!
+//! Signals change after a rising edge and are sampled by the next one: what is called a clock is what holds between the
+//! two.
+//!
+//! - `draw`: from the phases of a simulated transaction to its clocks. `segment`: all of a bus, as changes of wires.
+//! - `decode`: from clocks to transactions. `pins`: finds a bus among the signals of a capture.
+//! - `summary`: what a list of transactions adds up to. `pattern`: what repeats in it.
+//! - `json`: both for programs.
+//!
+//! Not drawn: PCI-X, lock, interrupts, parity errors.
+
+pub mod decode;
+pub mod draw;
+pub mod json;
+pub mod pattern;
+pub mod pins;
+pub mod segment;
+pub mod summary;
+#[cfg(test)]
+mod tests;
+
+use hopscope_parts::protocols::pci::Command;
+
+/// What holds from one rising edge to the next. Control signals are true where they are asserted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// FRAME#.
+    pub frame: bool,
+    /// IRDY#.
+    pub irdy: bool,
+    /// TRDY#.
+    pub trdy: bool,
+    /// DEVSEL#.
+    pub devsel: bool,
+    /// STOP#.
+    pub stop: bool,
+    /// AD; nothing where nobody drives it, or not all of it.
+    pub ad: Option<u64>,
+    /// C/BE#, as the wires are; nothing where nobody drives them.
+    pub cbe: Option<u8>,
+    /// PAR, which belongs to AD and C/BE# of the clock before.
+    pub par: Option<bool>,
+    /// REQ64#.
+    pub req64: bool,
+    /// ACK64#.
+    pub ack64: bool,
+    /// GNT#, a bit an initiator.
+    pub grants: u64,
+}
+
+/// PAR of a clock: AD[31:0], C/BE#[3:0] and PAR have an even number of ones. 3.7.1.
+pub fn parity(ad: u64, cbe: u8) -> bool {
+    ((ad as u32).count_ones() + u32::from(cbe & 0xf).count_ones()) % 2 == 1
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndedBy {
+    /// The initiator was done, or left.
+    Initiator,
+    /// STOP# with the last data phase. 3.3.3.2.1.
+    DisconnectWithData,
+    /// STOP# after the last data phase.
+    Disconnect,
+    /// STOP# before any data.
+    Retry,
+    /// STOP# without DEVSEL#.
+    TargetAbort,
+    /// Nobody claimed the address. 3.3.3.1.
+    MasterAbort,
+    /// The capture ends in it.
+    Cut,
+}
+
+impl EndedBy {
+    /// In the words of the field.
+    pub fn word(self) -> &'static str {
+        match self {
+            EndedBy::Initiator => "initiator",
+            EndedBy::DisconnectWithData => "disconnect with data",
+            EndedBy::Disconnect => "disconnect without data",
+            EndedBy::Retry => "retry",
+            EndedBy::TargetAbort => "target abort",
+            EndedBy::MasterAbort => "master abort",
+            EndedBy::Cut => "end of the capture",
+        }
+    }
+}
+
+/// What C/BE# of an address phase says. 3.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommandLines(pub u8);
+
+impl CommandLines {
+    /// In the words of the field.
+    pub fn word(self) -> &'static str {
+        match self.0 & 0xf {
+            0b0000 => Command::InterruptAcknowledge.label().name,
+            0b0001 => Command::SpecialCycle.label().name,
+            0b0010 => Command::IoRead.label().name,
+            0b0011 => Command::IoWrite.label().name,
+            0b0110 => Command::MemoryRead.label().name,
+            0b0111 => Command::MemoryWrite.label().name,
+            0b1010 => "configuration read",
+            0b1011 => "configuration write",
+            0b1100 => Command::MemoryReadMultiple.label().name,
+            0b1101 => "dual address cycle",
+            0b1110 => Command::MemoryReadLine.label().name,
+            0b1111 => Command::MemoryWriteInvalidate.label().name,
+            _ => "reserved",
+        }
+    }
+
+    /// Whether data move from the target to the initiator.
+    pub fn reads(self) -> bool {
+        self.0 & 1 == 0
+    }
+
+    /// Whether this is a dual address cycle: the command follows a clock later. 3.9.
+    pub fn is_dual_address(self) -> bool {
+        self.0 & 0xf == 0b1101
+    }
+}
+
+/// A transaction, as the wires show it. Times are picoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Beginning of the clock in which FRAME# was asserted first.
+    pub start_ps: u64,
+    /// End of its last clock.
+    pub end_ps: u64,
+    /// Whose GNT# it was, by its number among the grants; nothing where no grant was seen.
+    pub initiator: Option<usize>,
+    /// C/BE# of the address phase.
+    pub command: CommandLines,
+    /// AD of the address phase, both of a dual address cycle; nothing where it was not driven.
+    pub address: Option<u64>,
+    /// Bytes whose enables were asserted in data phases that ended.
+    pub bytes: u64,
+    /// Data phases that ended.
+    pub data_phases: u64,
+    /// Clocks between the address and the first data phase, or the end.
+    pub wait_clocks: u64,
+    /// Of all clocks between address and end without data: those in which IRDY# was not asserted, and those in which
+    /// the target was not ready.
+    pub initiator_waits: u64,
+    /// See `initiator_waits`.
+    pub target_waits: u64,
+    /// Clocks after the last data phase that still belong to it.
+    pub after_clocks: u64,
+    /// Clocks from FRAME# to DEVSEL#: 1 is fast, 2 medium, 3 slow.
+    pub devsel_clocks: Option<u64>,
+    /// Clocks since the transaction before had ended.
+    pub idle_before_clocks: u64,
+    /// Whether 64 bits were asked for, and given.
+    pub wide: (bool, bool),
+    /// Phases whose PAR was wrong.
+    pub parity_errors: u64,
+    /// How it ended.
+    pub ended_by: EndedBy,
+}

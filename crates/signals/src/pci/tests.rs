@@ -1,0 +1,205 @@
+//! What is drawn is what is decoded.
+
+use hopscope_kernel::{Label, Time};
+use hopscope_parts::protocols::pci::{
+    ADDRESS, Command, DATA, DISCONNECT, MASTER_ABORT, REGISTER_DATA, RESPONSE, RETRY, SPECIAL, TURNAROUND, packed,
+};
+use proptest::prelude::*;
+
+use super::decode::Decoder;
+use super::draw::{Course, word};
+use super::pins::Pins;
+use super::segment::Segment;
+use super::{Clock, EndedBy, Transaction};
+use crate::waves::changes::Changes;
+use crate::waves::vcd_in::{Next, VcdReader};
+use crate::waves::vcd_out::VcdFile;
+
+const CLOCK: Time = Time::ns(30);
+
+fn course(command: Command, address: u32, wanted: u32, phases: &[(&'static Label, u64)]) -> Course {
+    Course { start: Time::ns(300), command, address, wanted, width_bytes: 4, phases: phases.to_vec() }
+}
+
+/// FRAME#, IRDY#, DEVSEL#, TRDY#, STOP#: a letter where it is asserted.
+fn shown(clocks: &[Clock]) -> Vec<String> {
+    let line = |of: &dyn Fn(&Clock) -> bool, letter: char| -> String {
+        clocks.iter().map(|clock| if of(clock) { letter } else { '.' }).collect()
+    };
+    vec![
+        line(&|clock| clock.frame, 'F'),
+        line(&|clock| clock.irdy, 'I'),
+        line(&|clock| clock.devsel, 'D'),
+        line(&|clock| clock.trdy, 'T'),
+        line(&|clock| clock.stop, 'S'),
+    ]
+}
+
+#[test]
+fn a_read_burst_is_drawn_as_the_standard_has_it() {
+    let phases: [(&'static Label, u64); 4] = [(&ADDRESS, 1), (&RESPONSE, 3), (&DATA, 3), (&TURNAROUND, 1)];
+    let clocks = course(Command::MemoryRead, 0x1000, 12, &phases).clocks(7);
+    assert_eq!(shown(&clocks), ["FFFFFF.", ".IIIIII", "..DDDDD", "....TTT", "......."]);
+    let ad: Vec<Option<u64>> = clocks.iter().map(|clock| clock.ad).collect();
+    let data = [0x1000, 0x1004, 0x1008].map(|at| Some(u64::from(word(7, at))));
+    assert_eq!(ad, [&[Some(0x1000), None, None, None], &data[..]].concat());
+    assert_eq!(clocks[0].cbe, Some(0b0110));
+    assert!(clocks[1..].iter().all(|clock| clock.cbe == Some(0)));
+}
+
+#[test]
+fn a_target_disconnects_with_its_last_data() {
+    let phases: [(&'static Label, u64); 4] = [(&ADDRESS, 1), (&RESPONSE, 2), (&DATA, 2), (&DISCONNECT, 2)];
+    let clocks = course(Command::MemoryWrite, 0x1000, 64, &phases).clocks(7);
+    assert_eq!(shown(&clocks), ["FFFFF.", ".IIIII", "..DDDD", "...TT.", "....SS"]);
+    // What is written is there from IRDY# on.
+    assert_eq!(clocks[1].ad, Some(u64::from(word(7, 0x1000))));
+}
+
+#[test]
+fn a_byte_and_a_retry_have_frame_for_a_clock() {
+    let byte: [(&'static Label, u64); 4] = [(&ADDRESS, 1), (&RESPONSE, 1), (&REGISTER_DATA, 1), (&TURNAROUND, 1)];
+    let clocks = course(Command::IoRead, 0x177, 1, &byte).clocks(0);
+    assert_eq!(shown(&clocks), ["F..", ".II", "..D", "..T", "..."]);
+    assert_eq!(clocks[2].cbe, Some(0b0111));
+    let retry: [(&'static Label, u64); 4] = [(&ADDRESS, 1), (&RESPONSE, 2), (&RETRY, 1), (&TURNAROUND, 1)];
+    let clocks = course(Command::MemoryRead, 0x1000, 64, &retry).clocks(0);
+    assert_eq!(shown(&clocks), ["FFF.", ".III", "..DD", "....", "..SS"]);
+    let nobody: [(&'static Label, u64); 3] = [(&ADDRESS, 1), (&SPECIAL, 4), (&TURNAROUND, 1)];
+    let clocks = course(Command::SpecialCycle, 0, 4, &nobody).clocks(0);
+    assert_eq!(shown(&clocks), ["F....", ".IIII", ".....", ".....", "....."]);
+}
+
+/// A transaction with what is known of it.
+#[derive(Clone, Debug)]
+struct Drawn {
+    idle: u64,
+    initiator: usize,
+    asked: bool,
+    course: Course,
+    data: u64,
+    waits: u64,
+    ended_by: EndedBy,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let commands = prop::sample::select(vec![
+        Command::MemoryRead,
+        Command::MemoryWrite,
+        Command::MemoryReadLine,
+        Command::IoRead,
+        Command::IoWrite,
+    ]);
+    let numbers = (0u64..40, 0usize..2, any::<bool>(), 1u64..9, 1u64..20, 0u32..4_000, 0u8..5);
+    (commands, numbers, prop::sample::select(vec![4u32, 8])).prop_map(
+        |(command, (idle, initiator, asked, waits, data, place, how), width)| {
+            let address = 0x8000_0000 + place * width;
+            let all = data as u32 * width;
+            let waited: [(&'static Label, u64); 2] = [(&ADDRESS, 1), (&RESPONSE, waits)];
+            let (more, wanted, data, ended_by): (Vec<(&'static Label, u64)>, u32, u64, EndedBy) = match how {
+                0 => (vec![(&RETRY, 1), (&TURNAROUND, 1)], all, 0, EndedBy::Retry),
+                1 => (vec![(&DATA, data), (&DISCONNECT, 2)], all + width, data, EndedBy::DisconnectWithData),
+                2 => (vec![(&MASTER_ABORT, 4), (&TURNAROUND, 1)], all, 0, EndedBy::MasterAbort),
+                _ => (vec![(&DATA, data), (&TURNAROUND, 1)], all, data, EndedBy::Initiator),
+            };
+            let phases = if how == 2 { [&[waited[0]], &more[..]].concat() } else { [&waited, &more[..]].concat() };
+            let waits = if how == 2 { 3 } else { waits };
+            let course = Course { start: Time::ZERO, command, address, wanted, width_bytes: width, phases };
+            Drawn { idle, initiator, asked, course, data, waits, ended_by }
+        },
+    )
+}
+
+/// Draws transactions one after the other, and says when each begins.
+fn dump(all: &[Drawn], width_bytes: u32) -> (Vec<u8>, Vec<Time>) {
+    let (mut changes, mut out, mut starts) = (Changes::default(), Vec::new(), Vec::new());
+    let names = ["host".to_string(), "card".to_string()];
+    let mut segment = Segment::new(&mut changes, "pci", (CLOCK, width_bytes), &names, (Time::ZERO, 3));
+    let mut at = CLOCK * 2;
+    for one in all {
+        let idle = CLOCK * one.idle;
+        if one.asked {
+            segment.granted(one.initiator, at);
+        }
+        at = at + idle;
+        starts.push(at);
+        let Course { command, address, wanted, width_bytes, .. } = one.course;
+        segment.begins(&mut changes, (at, one.initiator), (command, packed(address, wanted, width_bytes)));
+        for &(label, clocks) in &one.course.phases {
+            segment.phase(label, at, CLOCK * clocks);
+            at = at + CLOCK * clocks;
+        }
+    }
+    segment.finish(&mut changes, at + CLOCK * 3);
+    let mut file = VcdFile::new(&mut out, changes.declared(), 0).expect("a buffer takes everything");
+    changes.pass_on(u64::MAX, &mut file).expect("a buffer takes everything");
+    file.finish((at + CLOCK * 3).as_ps()).expect("a buffer takes everything");
+    (out, starts)
+}
+
+fn read(dump: &[u8]) -> Pins {
+    let (mut reader, signals) = VcdReader::new(dump).expect("a dump");
+    let mut pins = Pins::find(&signals, &[]).expect("a bus");
+    while let Some(next) = reader.next().expect("a whole dump") {
+        match next {
+            Next::Time(at) => pins.time(at),
+            Next::Change(code, bits) => pins.change(code, bits),
+        }
+    }
+    pins.decoder.finish();
+    pins
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_drawn_is_decoded(all in prop::collection::vec(drawn(), 1..12)) {
+        let width = all.iter().map(|one| one.course.width_bytes).max().unwrap_or(4);
+        let (dump, starts) = dump(&all, width);
+        let pins = read(&dump);
+        prop_assert_eq!(pins.decoder.violations.len(), 0);
+        prop_assert_eq!(&pins.initiators[..], &["host".to_string(), "card".to_string()][..]);
+        prop_assert_eq!(pins.decoder.transactions.len(), all.len());
+        for ((one, start), decoded) in all.iter().zip(&starts).zip(&pins.decoder.transactions) {
+            let Transaction { start_ps, initiator, command, address, bytes, data_phases, .. } = decoded;
+            prop_assert_eq!(*start_ps, start.as_ps());
+            prop_assert_eq!(*initiator, Some(one.initiator));
+            prop_assert_eq!(command.0, one.course.command.lines());
+            prop_assert_eq!(*address, Some(u64::from(one.course.address)));
+            prop_assert_eq!(*data_phases, one.data);
+            prop_assert_eq!(*bytes, one.data * u64::from(one.course.width_bytes));
+            prop_assert_eq!(decoded.wait_clocks, one.waits);
+            prop_assert_eq!(decoded.ended_by, one.ended_by);
+            prop_assert_eq!(decoded.parity_errors, 0);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "[#$01xzbr a-f!\"\n]{0,300}") {
+        if let Ok((mut reader, signals)) = VcdReader::new(text.as_bytes()) {
+            let _ = Pins::find(&signals, &[]);
+            while let Ok(Some(_)) = reader.next() {}
+        }
+    }
+}
+
+#[test]
+fn wrong_parity_is_found() {
+    let clock =
+        |ad, cbe, frame, irdy, par| Clock { ad: Some(ad), cbe: Some(cbe), frame, irdy, par, ..Clock::default() };
+    let mut decoder = Decoder::default();
+    let trdy = |clock: Clock| Clock { trdy: true, devsel: true, ..clock };
+    for (index, clock) in [
+        clock(0x1000, 0b0111, true, false, None),
+        trdy(clock(0xff, 0, false, true, Some(super::parity(0x1000, 0b0111)))),
+        Clock { par: Some(!super::parity(0xff, 0)), ..Clock::default() },
+    ]
+    .iter()
+    .enumerate()
+    {
+        decoder.clock(index as u64 * 30, index as u64 * 30 + 30, clock);
+    }
+    decoder.finish();
+    assert_eq!(decoder.transactions.iter().map(|one| one.parity_errors).collect::<Vec<_>>(), [1]);
+}

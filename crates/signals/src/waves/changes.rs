@@ -1,0 +1,88 @@
+//! What wires change to. Whoever draws a bus says it a transaction at a time; a file wants it in order of time.
+
+use std::collections::BTreeMap;
+
+/// A wire or a vector of wires, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wire(pub u32);
+
+/// What a wire or a vector carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Nobody drives it.
+    Floating,
+    /// Driven, the lowest bit last.
+    Driven(u64),
+}
+
+/// A wire as a file declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The scope that it is in, from the outermost on.
+    pub scope: Vec<String>,
+    /// Its name.
+    pub name: String,
+    /// Bits.
+    pub bits: u32,
+    /// What it carries before anything is said of it.
+    pub at_rest: Level,
+}
+
+/// Whoever keeps what wires change to.
+pub trait Sink {
+    /// An error of the file.
+    type Error;
+    /// From `at_ps` on the wire carries this. Called in order of time.
+    fn change(&mut self, at_ps: u64, wire: Wire, level: Level) -> Result<(), Self::Error>;
+}
+
+/// Changes that have been said and not been written.
+#[derive(Default)]
+pub struct Changes {
+    wires: Vec<Declared>,
+    now: Vec<Level>,
+    /// By time and wire; of several the last one counts.
+    waiting: BTreeMap<(u64, Wire), Level>,
+}
+
+impl Changes {
+    /// A wire or a vector.
+    pub fn declare(&mut self, scope: &[&str], name: &str, bits: u32, at_rest: Level) -> Wire {
+        let scope = scope.iter().map(|name| name.to_string()).collect();
+        self.wires.push(Declared { scope, name: name.to_string(), bits, at_rest });
+        self.now.push(at_rest);
+        Wire(self.wires.len() as u32 - 1)
+    }
+
+    /// All of them, by number.
+    pub fn declared(&self) -> &[Declared] {
+        &self.wires
+    }
+
+    /// From `at_ps` on the wire carries this.
+    pub fn set(&mut self, at_ps: u64, wire: Wire, level: Level) {
+        self.waiting.insert((at_ps, wire), level);
+    }
+
+    /// Passes on everything before `until_ps`: nothing will be said any more of that time.
+    pub fn pass_on<S: Sink>(&mut self, until_ps: u64, sink: &mut S) -> Result<(), S::Error> {
+        while let Some(entry) = self.waiting.first_entry() {
+            let (at, wire) = *entry.key();
+            if at >= until_ps {
+                break;
+            }
+            let level = entry.remove();
+            let now = &mut self.now[wire.0 as usize];
+            if *now != level {
+                *now = level;
+                sink.change(at, wire, level)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How much waits.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}

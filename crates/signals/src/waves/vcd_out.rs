@@ -1,0 +1,74 @@
+//! Writes value change dumps. IEEE 1364-2005, 18.2.
+
+use std::io::{self, Write};
+
+use vcd::{IdCode, ScopeType, TimescaleUnit, Value, VarType, Writer};
+
+use super::changes::{Declared, Level, Sink, Wire};
+
+/// A file that is being written. Its unit of time is the picosecond.
+pub struct VcdFile<W: Write> {
+    writer: Writer<W>,
+    codes: Vec<(IdCode, u32)>,
+    at_ps: Option<u64>,
+}
+
+impl<W: Write> VcdFile<W> {
+    /// Begins a file that has these wires, and says what they carry at `start_ps`.
+    pub fn new(out: W, wires: &[Declared], start_ps: u64) -> io::Result<VcdFile<W>> {
+        let mut writer = Writer::new(out);
+        writer.version(concat!("hopscope ", env!("CARGO_PKG_VERSION")))?;
+        writer.timescale(1, TimescaleUnit::PS)?;
+        let (mut codes, mut inside): (Vec<(IdCode, u32)>, Vec<String>) = (Vec::new(), Vec::new());
+        for Declared { scope, name, bits, .. } in wires {
+            let shared = inside.iter().zip(scope).take_while(|(one, other)| one == other).count();
+            for _ in shared..inside.len() {
+                writer.upscope()?;
+            }
+            for name in &scope[shared..] {
+                writer.scope_def(ScopeType::Module, name)?;
+            }
+            inside.clone_from(scope);
+            codes.push((writer.add_var(VarType::Wire, *bits, name, None)?, *bits));
+        }
+        for _ in 0..inside.len() {
+            writer.upscope()?;
+        }
+        writer.enddefinitions()?;
+        let mut file = VcdFile { writer, codes, at_ps: None };
+        for (number, wire) in wires.iter().enumerate() {
+            file.change(start_ps, Wire(number as u32), wire.at_rest)?;
+        }
+        Ok(file)
+    }
+
+    /// Ends the file at this time.
+    pub fn finish(mut self, end_ps: u64) -> io::Result<()> {
+        if self.at_ps.is_none_or(|at| at < end_ps) {
+            self.writer.timestamp(end_ps)?;
+        }
+        self.writer.flush()
+    }
+}
+
+fn bit(value: u64, bit: u32) -> Value {
+    if value >> bit & 1 == 1 { Value::V1 } else { Value::V0 }
+}
+
+impl<W: Write> Sink for VcdFile<W> {
+    type Error = io::Error;
+
+    fn change(&mut self, at_ps: u64, wire: Wire, level: Level) -> io::Result<()> {
+        if self.at_ps != Some(at_ps) {
+            self.writer.timestamp(at_ps)?;
+            self.at_ps = Some(at_ps);
+        }
+        let (code, bits) = self.codes[wire.0 as usize];
+        match (level, bits) {
+            (Level::Floating, 1) => self.writer.change_scalar(code, Value::Z),
+            (Level::Driven(value), 1) => self.writer.change_scalar(code, bit(value, 0)),
+            (Level::Floating, _) => self.writer.change_vector(code, [Value::Z]),
+            (Level::Driven(value), _) => self.writer.change_vector(code, (0..bits).rev().map(|b| bit(value, b))),
+        }
+    }
+}
