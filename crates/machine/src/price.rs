@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::blueprint::Blueprint;
+use crate::measured::words::digits;
 use crate::parameter_table::{QUANTITY_KEYS, TableReader};
 use crate::problem::Problem;
 use crate::quantity;
@@ -125,6 +126,11 @@ impl MachinePrice {
         }
         words
     }
+}
+
+/// What a dollar gets, in digits: often little, so one decimal more than other figures have.
+pub fn digits_per_dollar(value: f64) -> String {
+    if value < 1.0 { format!("{value:.4}") } else { digits(value) }
 }
 
 fn dollars(cents: u64) -> f64 {

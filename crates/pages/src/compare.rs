@@ -1,6 +1,7 @@
 //! The page of things side by side: which is better, and why?
 
 use hopscope_machine::compare::{Aligned, Column, Comparison, Group, Limit, Stage, StageChange, aligned, json};
+use hopscope_machine::price::digits_per_dollar;
 use hopscope_observe::account::Use;
 use serde_json::{Value, json};
 
@@ -157,7 +158,7 @@ fn table(columns: &[&Column]) -> Table {
     add(("of it, a request", "processor_ps_per_request"), &|of| cost(of).map(|ps| Cell::figure(span_ps(ps), ps)));
     let dollars = |total: f64| Cell::figure(format!("${total:.0}"), total);
     add(("price", "price_usd"), &|of| of.price_usd?.total.map(dollars));
-    let a_dollar = |value: f64| Cell::figure(digits(value), value);
+    let a_dollar = |value: f64| Cell::figure(digits_per_dollar(value), value);
     add(("MB/s a dollar", "mb_per_s_per_usd"), &|of| of.price_usd?.mb_per_s_per_usd.map(a_dollar));
     add(("IOPS a dollar", "iops_per_usd"), &|of| of.price_usd?.iops_per_usd.map(a_dollar));
     Table::new("side-by-side", "Side by side", &heads, cells)

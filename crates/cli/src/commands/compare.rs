@@ -7,6 +7,7 @@ use hopscope_machine::compare::{self, Aligned, Column, Comparison, From, Given, 
 use hopscope_machine::explain::{self, EXTENT};
 use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
+use hopscope_machine::price::digits_per_dollar;
 use hopscope_machine::problem::{Problem, Problems, Sources};
 use hopscope_machine::run::Options;
 use hopscope_machine::text_file;
@@ -279,8 +280,8 @@ fn figures(columns: &[&Column], first: Option<&Column>) -> String {
         });
     }
     row("price", &|column| column.price_usd?.total.map(|total| format!("${total:.0}")));
-    row("MB/s a dollar", &|column| column.price_usd?.mb_per_s_per_usd.map(digits));
-    row("IOPS a dollar", &|column| column.price_usd?.iops_per_usd.map(digits));
+    row("MB/s a dollar", &|column| column.price_usd?.mb_per_s_per_usd.map(digits_per_dollar));
+    row("IOPS a dollar", &|column| column.price_usd?.iops_per_usd.map(digits_per_dollar));
     table(&header("", columns), 1, rows)
 }
 

@@ -62,6 +62,21 @@ struct Explanation {
     price_usd: Option<Price>,
 }
 
+/// What `run` writes besides what fio does, as far as it is compared.
+#[derive(Deserialize)]
+#[serde(expecting = "what `run` writes")]
+struct Simulated {
+    #[serde(default)]
+    hopscope: Besides,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(expecting = "what `run` says besides")]
+struct Besides {
+    processor: Option<Processor>,
+    price_usd: Option<Price>,
+}
+
 #[derive(Deserialize)]
 #[serde(expecting = "a job")]
 struct Job {
@@ -315,6 +330,9 @@ fn of_fio(sources: &Sources, file: u32, name: &str) -> Result<Column, Problems> 
     let weighed = sides().map(|got| Some((got.iops?, got.latency_ns?))).collect::<Option<Vec<(f64, f64)>>>();
     let latency_mean_ns = weighed.zip(iops).filter(|(of, iops)| !of.is_empty() && *iops > 0.0);
     let only: Vec<_> = sides().collect();
+    let simulated = Some(sources.text(file)).filter(|_| result.is_simulated());
+    let besides = simulated.and_then(|text| serde_json::from_str::<Simulated>(text).ok());
+    let Besides { processor, price_usd } = besides.map(|of| of.hopscope).unwrap_or_default();
     let column = Column {
         name: name.to_string(),
         from: if result.is_simulated() { From::Run } else { From::Measured },
@@ -330,8 +348,8 @@ fn of_fio(sources: &Sources, file: u32, name: &str) -> Result<Column, Problems> 
         latency_p99_ns: if let [only] = only[..] { only.p99_ns } else { None },
         limit: None,
         stages: Vec::new(),
-        processor: None,
-        price_usd: None,
+        processor,
+        price_usd,
     };
     Ok(column.shown())
 }

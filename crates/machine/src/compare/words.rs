@@ -4,6 +4,7 @@
 
 use super::{Change, Column, Comparison, Group, StageChange};
 use crate::measured::words::digits;
+use crate::price::digits_per_dollar;
 
 /// A stage is named where it makes up so much of a difference.
 const NAMED: f64 = 0.1;
@@ -276,7 +277,7 @@ fn processor(columns: &[&Column]) -> Option<String> {
 fn price(columns: &[&Column]) -> Option<String> {
     let of = |column: &&Column| {
         let price = column.price_usd?;
-        Some(format!("{} gives {} MB/s", column.name, digits(price.mb_per_s_per_usd?)))
+        Some(format!("{} gives {} MB/s", column.name, digits_per_dollar(price.mb_per_s_per_usd?)))
     };
     let each: Vec<String> = columns.iter().filter_map(of).collect();
     (!each.is_empty()).then(|| format!("For a dollar {}.", each.join(", ")))

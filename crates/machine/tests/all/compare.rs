@@ -245,11 +245,11 @@ fn processor_and_price_are_shown_where_a_result_has_them() {
     let mut priced = column("a", 100.0, 0.0, 50.0, &[]);
     priced["processor"] = json!({ "utilisation": 0.25, "ps_per_request": 2_500_000, "layers": [
         { "layer": "block layer", "ps": 1_500_000, "clocks_per_request": 4500, "clocks_per_byte": 0.1 } ] });
-    priced["price_usd"] = json!({ "total": 200, "mb_per_s_per_usd": 0.5, "iops_per_usd": 122.07 });
+    priced["price_usd"] = json!({ "total": 200, "mb_per_s_per_usd": 0.0005, "iops_per_usd": 122.07 });
     let comparison = by_hand(&[priced, column("b", 50.0, 0.0, 100.0, &[])]);
     let said = verdict(&comparison);
     assert!(said.contains("A request costs the processor 2.500 us on a."), "{said}");
-    assert!(said.contains("For a dollar a gives 0.500 MB/s."), "{said}");
+    assert!(said.contains("For a dollar a gives 0.0005 MB/s."), "{said}");
     let report = json::report(&comparison);
     assert_eq!(report["columns"][0]["processor"]["layers"][0]["clocks_per_request"], 4500.0);
     assert_eq!(
