@@ -156,6 +156,39 @@ pub struct Price {
     /// Requests for a dollar.
     #[serde(default, deserialize_with = "figure")]
     pub iops_per_usd: Option<f64>,
+    /// Of the total, the computer as a whole, where it has a price.
+    #[serde(default, deserialize_with = "figure")]
+    pub computer: Option<f64>,
+    /// What a dollar of the parts gets.
+    #[serde(default)]
+    pub of_parts: Option<OfParts>,
+}
+
+/// What a dollar of the parts with a price of their own gets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object: what a dollar gets")]
+pub struct OfParts {
+    /// Throughput.
+    #[serde(default, deserialize_with = "figure")]
+    pub mb_per_s_per_usd: Option<f64>,
+    /// Requests.
+    #[serde(default, deserialize_with = "figure")]
+    pub iops_per_usd: Option<f64>,
+}
+
+impl Price {
+    /// The same without the computer.
+    pub fn without_computer(self) -> Price {
+        let (Some(computer), Some(of_parts)) = (self.computer, self.of_parts) else { return self };
+        let OfParts { mb_per_s_per_usd, iops_per_usd } = of_parts;
+        Price {
+            total: self.total.map(|total| total - computer),
+            mb_per_s_per_usd,
+            iops_per_usd,
+            computer: None,
+            of_parts: None,
+        }
+    }
 }
 
 impl Stage {

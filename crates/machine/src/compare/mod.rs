@@ -92,13 +92,24 @@ impl Comparison {
             .chunks(size)
             .map(|of| Group { job: columns[of[0]].job.clone().filter(|_| apart), columns: of.to_vec() })
             .collect();
-        groups.iter().for_each(|group| number(&mut columns, &group.columns));
+        for group in &groups {
+            number(&mut columns, &group.columns);
+            price_alike(&mut columns, &group.columns);
+        }
         Ok(Comparison { columns, groups, tolerance })
     }
 
     /// The columns of a group.
     pub fn of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Column> + Clone {
         group.columns.iter().map(|index| &self.columns[*index])
+    }
+}
+
+/// Where one computer has no price, those of the others do not count.
+fn price_alike(columns: &mut [Column], group: &[usize]) {
+    let without = group.iter().any(|index| columns[*index].price_usd.is_some_and(|price| price.computer.is_none()));
+    for index in group.iter().filter(|_| without) {
+        columns[*index].price_usd = columns[*index].price_usd.map(Price::without_computer);
     }
 }
 

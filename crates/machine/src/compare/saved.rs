@@ -330,9 +330,10 @@ fn of_fio(sources: &Sources, file: u32, name: &str) -> Result<Column, Problems> 
     let weighed = sides().map(|got| Some((got.iops?, got.latency_ns?))).collect::<Option<Vec<(f64, f64)>>>();
     let latency_mean_ns = weighed.zip(iops).filter(|(of, iops)| !of.is_empty() && *iops > 0.0);
     let only: Vec<_> = sides().collect();
-    let simulated = Some(sources.text(file)).filter(|_| result.is_simulated());
-    let besides = simulated.and_then(|text| serde_json::from_str::<Simulated>(text).ok());
-    let Besides { processor, price_usd } = besides.map(|of| of.hopscope).unwrap_or_default();
+    let Besides { processor, price_usd } = match result.is_simulated() {
+        true => parsed::<Simulated>(file, sources.text(file))?.hopscope,
+        false => Besides::default(),
+    };
     let column = Column {
         name: name.to_string(),
         from: if result.is_simulated() { From::Run } else { From::Measured },

@@ -280,7 +280,9 @@ fn price(columns: &[&Column]) -> Option<String> {
         Some(format!("{} gives {} MB/s", column.name, digits_per_dollar(price.mb_per_s_per_usd?)))
     };
     let each: Vec<String> = columns.iter().filter_map(of).collect();
-    (!each.is_empty()).then(|| format!("For a dollar {}.", each.join(", ")))
+    let whole = columns.iter().any(|column| column.price_usd.is_some_and(|price| price.computer.is_some()));
+    let of = if whole { "the machine" } else { "its parts" };
+    (!each.is_empty()).then(|| format!("For a dollar of {of} {}.", each.join(", ")))
 }
 
 /// How much more the larger is.

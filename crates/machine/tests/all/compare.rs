@@ -241,6 +241,20 @@ fn the_latency_of_jobs_that_pause_is_known_less_well_than_their_rate() {
 }
 
 #[test]
+fn prices_without_a_computer_are_held_against_their_like() {
+    let mut whole = column("a", 100.0, 0.0, 50.0, &[]);
+    let of_parts = json!({ "mb_per_s_per_usd": 0.2, "iops_per_usd": 48.8 });
+    whole["price_usd"] =
+        json!({ "total": 2500, "computer": 2000, "mb_per_s_per_usd": 0.04, "iops_per_usd": 9.8, "of_parts": of_parts });
+    let mut parts = column("b", 100.0, 0.0, 50.0, &[]);
+    parts["price_usd"] = json!({ "total": 400, "computer": null, "mb_per_s_per_usd": 0.25, "iops_per_usd": 61.0 });
+    let said = verdict(&by_hand(&[whole.clone(), parts]));
+    assert!(said.contains("For a dollar of its parts a gives 0.2000 MB/s, b gives 0.2500 MB/s."), "{said}");
+    let said = verdict(&by_hand(&[whole.clone(), whole]));
+    assert!(said.contains("For a dollar of the machine a (1) gives 0.0400 MB/s"), "{said}");
+}
+
+#[test]
 fn processor_and_price_are_shown_where_a_result_has_them() {
     let mut priced = column("a", 100.0, 0.0, 50.0, &[]);
     priced["processor"] = json!({ "utilisation": 0.25, "ps_per_request": 2_500_000, "layers": [
@@ -249,7 +263,7 @@ fn processor_and_price_are_shown_where_a_result_has_them() {
     let comparison = by_hand(&[priced, column("b", 50.0, 0.0, 100.0, &[])]);
     let said = verdict(&comparison);
     assert!(said.contains("A request costs the processor 2.500 us on a."), "{said}");
-    assert!(said.contains("For a dollar a gives 0.0005 MB/s."), "{said}");
+    assert!(said.contains("For a dollar of its parts a gives 0.0005 MB/s."), "{said}");
     let report = json::report(&comparison);
     assert_eq!(report["columns"][0]["processor"]["layers"][0]["clocks_per_request"], 4500.0);
     assert_eq!(

@@ -43,6 +43,7 @@ mod solid_state;
 mod striped;
 mod system;
 mod targets;
+mod trace;
 mod trains;
 mod whatif;
 mod withstand;

@@ -1,8 +1,7 @@
 //! From the phases of a simulated transaction to its clocks.
 //!
-//! How a target ends one: STOP# comes with its last data, FRAME# goes a clock later, and the bus is idle for the last of
-//! the clocks that a disconnect takes. 3.3.3.2.1, disconnect with data. A retry has STOP# in the clock before, if there
-//! is one.
+//! How a target ends one: STOP# comes with its last data, or the last clock in which it had none; FRAME# goes a clock
+//! later, and the bus is idle for the last of the clocks that a disconnect takes. 3.3.3.2.1. A retry is drawn alike.
 
 use hopscope_kernel::{Class, Label, Time};
 use hopscope_parts::protocols::pci::{
@@ -103,7 +102,7 @@ impl Course {
         for (index, used) in uses.iter().copied().enumerate() {
             let last = index + 1 == length;
             let after_data = last_data.is_some_and(|data| index > data);
-            let stops_next = uses.get(index + 1) == Some(&Use::Stop);
+            let stops_next = matches!(uses.get(index + 1), Some(Use::Stop | Use::Disconnect)) || (disconnected && last);
             let frame = if single { index == 0 } else { !last };
             let driven = used == Use::Data || (!reads && claimed && !after_data);
             let clock = Clock {
@@ -111,9 +110,7 @@ impl Course {
                 irdy: index > 0,
                 trdy: used == Use::Data,
                 devsel: claimed && index >= devsel_from,
-                stop: matches!(used, Use::Disconnect | Use::Stop)
-                    || stops_next
-                    || (disconnected && last_data == Some(index)),
+                stop: matches!(used, Use::Disconnect | Use::Stop) || stops_next,
                 ad: match used {
                     Use::Address => Some(u64::from(self.address)),
                     _ if driven => Some(self.data(seed, done)),

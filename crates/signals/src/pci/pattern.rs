@@ -110,7 +110,13 @@ pub fn pattern(transactions: &[Transaction], clock_ps: f64) -> Option<Pattern> {
             best = Some((in_runs, period, longest.0));
         }
     }
-    let (transactions, period, from) = best?;
+    let (transactions, mut period, from) = best?;
+    // What repeats within the period is the period.
+    if let Some(shorter) = (1..period).find(|shorter| {
+        period.is_multiple_of(*shorter) && (from..from + period - shorter).all(|at| kinds[at] == kinds[at + shorter])
+    }) {
+        period = shorter;
+    }
     // From the middle of the longest run on; the first one of a capture has no time before it.
     let from = from + period;
     let mut steps = steps[from..from + period].to_vec();

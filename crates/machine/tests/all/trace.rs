@@ -1,0 +1,202 @@
+//! What is drawn of a run, decoded again: the transactions that were simulated.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Time};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
+use hopscope_machine::run::{self, Options};
+use hopscope_machine::trace::{self, Traced, Window};
+use hopscope_parts::protocols::pci::{Command, DESCRIPTOR_DATA, REGISTER_DATA, unpacked};
+use hopscope_signals::pci::pattern::pattern;
+use hopscope_signals::pci::pins::Pins;
+use hopscope_signals::waves::vcd_in::{Next, VcdReader};
+
+#[derive(Clone, Default)]
+struct Buffer(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn blueprint(system: &str) -> Blueprint {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    Blueprint::read(&library, &mut sources, file).expect("a right system")
+}
+
+fn jobs(words: &str) -> Vec<Job> {
+    let mut sources = Sources::default();
+    let text = format!("[job]\n{}\n", words.replace(' ', "\n"));
+    let file = sources.add("job", text);
+    job_file::read(&sources, file).unwrap_or_else(|_| panic!("{words}")).jobs
+}
+
+fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
+    let out = Buffer::default();
+    let traced = trace::trace(machine, &jobs(job), (window, 1), out.clone()).expect("a trace");
+    (out.0.take(), traced)
+}
+
+fn decoded(dump: &[u8]) -> Pins {
+    let (mut reader, signals) = VcdReader::new(dump).expect("a dump");
+    let mut pins = Pins::find(&signals, &[]).expect("a bus");
+    while let Some(next) = reader.next().expect("a whole dump") {
+        match next {
+            Next::Time(at) => pins.time(at),
+            Next::Change(code, bits) => pins.change(code, bits),
+        }
+    }
+    pins.decoder.finish();
+    pins
+}
+
+/// A transaction as the records have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Simulated {
+    start: Time,
+    command: u8,
+    address: u64,
+    data_clocks: u64,
+}
+
+/// Puts transactions together from records, burst by burst, without a wire.
+#[derive(Clone, Default)]
+struct Listed(Rc<RefCell<(Option<u16>, Vec<Simulated>)>>);
+
+struct Lister {
+    sim: Sim,
+    bus: &'static str,
+    list: Listed,
+    clock: Time,
+}
+
+impl Observer for Lister {
+    fn records(&mut self, batch: &[Record]) {
+        let (lane, list) = &mut *self.list.0.borrow_mut();
+        let lane = *lane.get_or_insert_with(|| {
+            let lanes = self.sim.lanes();
+            let found = lanes.iter().position(|(name, _)| name == self.bus).expect("a segment");
+            self.clock = lanes[found].1.expect("a segment has a clock");
+            found as u16
+        });
+        for record in batch.iter().filter(|record| record.lane == lane) {
+            match record.kind {
+                Kind::Mark => {
+                    let Some(command) = Command::of_label(record.label) else { continue };
+                    let (address, ..) = unpacked(record.span.as_ps());
+                    let address = u64::from(address);
+                    list.push(Simulated { start: record.at, command: command.lines(), address, data_clocks: 0 });
+                }
+                Kind::Phase => {
+                    let carries = record.label.class == Class::Payload
+                        || [&REGISTER_DATA, &DESCRIPTOR_DATA].iter().any(|known| std::ptr::eq(*known, record.label));
+                    if let (true, Some(last)) = (carries, list.last_mut()) {
+                        last.data_clocks += record.span / self.clock;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn wants_signals(&self) -> bool {
+        true
+    }
+}
+
+fn simulated(machine: &Blueprint, job: &str, bus: &'static str, window: Window) -> Vec<Simulated> {
+    let (sim, list) = (Sim::new(), Listed::default());
+    let end = window.from + window.span;
+    let jobs: Vec<Job> = jobs(job)
+        .into_iter()
+        .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(end), time_based: true, ..job })
+        .collect();
+    let watcher = Lister { sim: sim.clone(), bus, list: list.clone(), clock: Time::ZERO };
+    let options = Options { trains: false, cut: true, ..Options::default() };
+    run::run_in(sim, machine, &jobs, options, Some(Box::new(watcher))).unwrap_or_else(|_| panic!("{job}"));
+    let mut all = list.0.take().1;
+    all.retain(|one| one.start >= window.from && one.start < end);
+    all
+}
+
+/// Systems with a segment each that are unlike: who initiates, who answers, how wide, what is retried.
+const RUNS: [(&str, &str); 10] = [
+    ("piix4e-one-disk", "rw=write bs=64k"),
+    ("piix4e-one-disk", "rw=read bs=64k"),
+    ("piix4e-one-disk-pio", "rw=read bs=4k"),
+    ("piix4e-two-disks-two-channels", "rw=randrw bs=16k iodepth=4"),
+    ("raid-megaraid-32-33", "rw=read bs=64k iodepth=8"),
+    ("raid-megaraid-64-66", "rw=randwrite bs=16k iodepth=32"),
+    ("raid-megaraid-32-33-loaded", "rw=read bs=64k iodepth=4"),
+    ("win2000-atlas-10k", "rw=write bs=64k iodepth=2"),
+    ("win2000-3ware-raid0-2", "rw=randread bs=8k iodepth=256"),
+    ("win2000-cifs", "rw=read bs=16k"),
+];
+
+#[test]
+fn what_is_drawn_of_a_run_is_what_was_simulated() {
+    let window = Window { from: Time::ms(9), span: Time::ms(4) };
+    let mut seen = 0;
+    for (system, job) in RUNS {
+        let machine = blueprint(system);
+        let (dump, traced) = drawn(&machine, job, window);
+        let [(bus, _)] = &traced.segments[..] else { panic!("{system}: {traced:?}") };
+        let bus: &'static str = bus.clone().leak();
+        let expected = simulated(&machine, job, bus, window);
+        let pins = decoded(&dump);
+        let read: Vec<Simulated> = pins
+            .decoder
+            .transactions
+            .iter()
+            .map(|one| Simulated {
+                start: Time::ps(one.start_ps),
+                command: one.command.0,
+                address: one.address.expect("an address"),
+                data_clocks: one.data_phases,
+            })
+            .collect();
+        // The last one may be cut by the end of the window.
+        let whole = expected.len().saturating_sub(1);
+        assert!(read.len() >= whole, "{system} {job}: {} decoded of {}", read.len(), expected.len());
+        for (index, (read, expected)) in read.iter().zip(&expected).take(whole).enumerate() {
+            assert_eq!(read, expected, "{system} {job}: transaction {index}");
+        }
+        assert_eq!(pins.decoder.violations, [], "{system} {job}");
+        assert!(pins.decoder.transactions.iter().all(|one| one.parity_errors == 0), "{system} {job}");
+        seen += whole;
+    }
+    assert!(seen > 10_000, "{seen}");
+}
+
+#[test]
+fn the_cycle_of_the_report_comes_out_of_the_waveform_alone() {
+    let window = Window { from: Time::ms(3), span: Time::us(400) };
+    let (dump, _) = drawn(&blueprint("piix4e-one-disk"), "rw=write bs=64k", window);
+    let pins = decoded(&dump);
+    let clock_ps = pins.period_ps.1 as f64 / pins.period_ps.2 as f64;
+    let repeats = pattern(&pins.decoder.transactions, clock_ps).expect("something repeats");
+    // PIIX4E report, Table 2: 98 clocks; two fetches of 32 bytes, 13 wait clocks and 8 of data each.
+    assert_eq!((repeats.clocks(), repeats.bytes()), (98, 64));
+    let steps: Vec<(u64, u64)> = repeats.steps.iter().map(|step| (step.wait, step.data)).collect();
+    assert_eq!(steps, [(13, 8), (13, 8)]);
+}
+
+#[test]
+fn a_segment_that_speaks_pci_x_is_left_out() {
+    let window = Window { from: Time::ms(9), span: Time::ms(1) };
+    let (_, traced) = drawn(&blueprint("raid-acceleraid-pci-x-100"), "rw=read bs=64k", window);
+    assert!(traced.segments.is_empty() && !traced.left_out.is_empty(), "{traced:?}");
+}
