@@ -234,6 +234,11 @@ proptest! {
     }
 
     #[test]
+    fn waveforms(text in wreck("waveform")) {
+        withstands("waveform", &text);
+    }
+
+    #[test]
     fn noise_of_any_kind(text in noise()) {
         for (_, target, _) in ALL {
             target(text.as_bytes());

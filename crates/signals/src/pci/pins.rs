@@ -30,7 +30,7 @@ enum Pin {
 
 /// Pins, the names they go by, and whether nothing can be decoded without.
 const NAMES: [(Pin, &[&str], bool); 11] = [
-    (Pin::Clk, &["clk", "clock", "pclk", "pciclk"], true),
+    (Pin::Clk, &["clk", "clock", "pclk"], true),
     (Pin::Frame, &["frame"], true),
     (Pin::Irdy, &["irdy"], true),
     (Pin::Trdy, &["trdy"], true),
@@ -49,7 +49,6 @@ const GRANTS_MAX: usize = 64;
 fn plain(name: &str) -> (String, String) {
     let lower = name.to_ascii_lowercase();
     let name = lower.strip_prefix("pci").map_or(&lower[..], |rest| rest.trim_start_matches('_'));
-    let name = if name == "clk" || name.is_empty() { &lower[..] } else { name };
     let (name, behind) = name.split_once('#').map_or((name, ""), |(name, rest)| (name, rest));
     (name.to_string(), behind.trim_start_matches('_').to_string())
 }
@@ -182,7 +181,14 @@ impl Pins {
                 goes.entry(signal.code).or_default().push(grant);
             }
         }
-        let without = NAMES.iter().filter(|(pin, _, needed)| !*needed && !has(*pin)).map(|(_, names, _)| names[0]);
+        let high = |(pin, signal): &(Pin, &Signal)| {
+            *pin == Pin::Ad
+                && signal.bits.max(signal.index.map_or(0, |(high, low)| high.max(low).max(0) as u32 + 1)) > 32
+        };
+        let wide = chosen.iter().any(high);
+        let looked_at = |pin: Pin| wide || !matches!(pin, Pin::Req64 | Pin::Ack64);
+        let without = NAMES.iter().filter(|(pin, _, needed)| !*needed && !has(*pin) && looked_at(*pin));
+        let without = without.map(|(_, names, _)| names[0]);
         let mut without: Vec<&'static str> = without.collect();
         if initiators.is_empty() {
             without.push("gnt");

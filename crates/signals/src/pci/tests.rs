@@ -203,3 +203,92 @@ fn wrong_parity_is_found() {
     decoder.finish();
     assert_eq!(decoder.transactions.iter().map(|one| one.parity_errors).collect::<Vec<_>>(), [1]);
 }
+
+/// A dump whose first clocks have one memory read of a word, with pins declared so.
+fn foreign(declared: &[(&str, &str, u32)], ad: impl Fn(u32) -> String) -> String {
+    let mut text = "$timescale 1 ns $end\n$scope module tb $end\n$scope module bus $end\n".to_string();
+    for (name, code, bits) in declared {
+        text += &format!("$var wire {bits} {code} {name} $end\n");
+    }
+    text += "$upscope $end\n$upscope $end\n$enddefinitions $end\n#0\n0c\n1f\n1i\n1t\n1d\n1s\nbx b\n";
+    let rise = |at: u32, changes: &str| format!("#{at}\n1c\n{changes}#{}\n0c\n", at + 15);
+    text += &rise(30, &format!("0f\nb0110 b\n{}", ad(0x1234_5670)));
+    text += &rise(60, "1f\n0i\nb0 b\n");
+    text += &rise(90, &format!("0d\n0t\n{}", ad(0xdead_beef)));
+    text += &rise(120, "1i\n1d\n1t\n");
+    text + &rise(150, "")
+}
+
+#[test]
+fn a_bus_is_found_by_whatever_names_its_pins_have() {
+    let vector = |ad: u32| format!("b{ad:b} a\n");
+    let each = |ad: u32| (0..32).map(|bit| format!("{}a{bit}\n", ad >> bit & 1)).collect::<String>();
+    let control = [("c", 1), ("f", 1), ("i", 1), ("t", 1), ("d", 1), ("s", 1), ("b", 4)];
+    let named = |names: [&'static str; 7], ad: &[(&'static str, &'static str, u32)]| {
+        let control = names.into_iter().zip(control).map(|(name, (code, bits))| (name, code, bits));
+        control.chain(ad.iter().copied()).collect::<Vec<_>>()
+    };
+    let bits: Vec<(&'static str, &'static str, u32)> =
+        (0..32).map(|bit| (&*format!("ad[{bit}]").leak(), &*format!("a{bit}").leak(), 1)).collect();
+    for dump in [
+        foreign(&named(["CLK", "FRAME#", "IRDY#", "TRDY#", "DEVSEL#", "STOP#", "C/BE#"], &[("AD", "a", 32)]), vector),
+        foreign(
+            &named(
+                ["pci_clk", "pci_frame_n", "pci_irdy_n", "pci_trdy_n", "pci_devsel_n", "pci_stop_n", "pci_cbe_n"],
+                &[("pci_ad[31:0]", "a", 32)],
+            ),
+            vector,
+        ),
+        foreign(&named(["pclk", "FRAMEn", "IRDYn", "TRDYn", "DEVSELn", "STOPn", "CBEn"], &bits), each),
+    ] {
+        let pins = read(dump.as_bytes());
+        let [one] = &pins.decoder.transactions[..] else { panic!("{:?}", pins.decoder.transactions) };
+        assert_eq!((one.address, one.data_phases, one.bytes, one.wait_clocks), (Some(0x1234_5670), 1, 4, 1));
+        assert_eq!((one.start_ps, one.devsel_clocks, one.ended_by), (30_000, Some(2), EndedBy::Initiator));
+        assert_eq!(one.initiator, None);
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_and_can_be_mapped() {
+    let declared = [
+        ("CLK", "c", 1),
+        ("weird", "f", 1),
+        ("IRDY#", "i", 1),
+        ("TRDY#", "t", 1),
+        ("DEVSEL#", "d", 1),
+        ("STOP#", "s", 1),
+        ("C/BE#", "b", 4),
+        ("AD", "a", 32),
+    ];
+    let dump = foreign(&declared, |ad| format!("b{ad:b} a\n"));
+    let (_, signals) = VcdReader::new(dump.as_bytes()).expect("a dump");
+    let missing = Pins::find(&signals, &[]).err().expect("FRAME# is missing");
+    assert_eq!(missing.pins, ["frame"]);
+    assert!(missing.found.iter().any(|(pin, path)| *pin == "irdy" && path == "tb.bus.IRDY#"), "{missing:?}");
+    let map = |path: &str| [("frame".to_string(), path.to_string())];
+    assert!(Pins::find(&signals, &map("tb.bus.weird")).is_ok());
+    assert_eq!(Pins::find(&signals, &map("tb.gone")).err().expect("no such signal").wrong, ["frame=tb.gone"]);
+}
+
+#[test]
+fn a_file_that_is_broken_says_where() {
+    let broken = |text: &str| -> String {
+        let (mut reader, _) = match VcdReader::new(text.as_bytes()) {
+            Ok(read) => read,
+            Err(broken) => return format!("{}: {}", broken.line, broken.what),
+        };
+        loop {
+            match reader.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => return "whole".to_string(),
+                Err(broken) => return format!("{}: {}", broken.line, broken.what),
+            }
+        }
+    };
+    assert_eq!(broken("$scope module a $end\n"), "2: the file ends before $enddefinitions");
+    assert_eq!(broken("$enddefinitions $end\n#10\n#5\n"), "3: time goes back to 5");
+    assert_eq!(broken("$enddefinitions $end\n#10\n?"), "3: unexpected character at start of command");
+    let deep: String = (0..300).map(|_| "$scope module a $end\n").collect();
+    assert_eq!(broken(&deep), "257: more than 256 scopes within each other");
+}

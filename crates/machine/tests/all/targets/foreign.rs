@@ -1,4 +1,4 @@
-//! What other programs have written: traces, and drives as DiskSim describes them.
+//! What other programs have written: traces, drives as DiskSim describes them, and waveforms.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -8,6 +8,11 @@ use hopscope_machine::import::disksim as import;
 use hopscope_machine::part_file;
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::replay::{Format, Gaps, Only, Options, Refused, Replayed, Trace, TraceProblem, replay, report};
+use hopscope_signals::pci::json;
+use hopscope_signals::pci::pattern::pattern;
+use hopscope_signals::pci::pins::Pins;
+use hopscope_signals::pci::summary::Summary;
+use hopscope_signals::waves::vcd_in::{Next, VcdReader};
 
 use super::drawn::Drawn;
 use super::files::runs_as_part;
@@ -45,6 +50,32 @@ pub fn trace(data: &[u8]) -> bool {
             false
         }
     }
+}
+
+/// A value change dump, with the bus that is in it.
+pub fn waveform(data: &[u8]) -> bool {
+    let Ok((mut reader, signals)) = VcdReader::new(data) else { return false };
+    let Ok(mut pins) = Pins::find(&signals, &[]) else { return false };
+    let whole = loop {
+        match reader.next() {
+            Ok(Some(Next::Time(at))) => pins.time(at),
+            Ok(Some(Next::Change(code, bits))) => pins.change(code, bits),
+            Ok(None) => break true,
+            Err(broken) => {
+                assert!(broken.line > 0 && !broken.what.is_empty());
+                break false;
+            }
+        }
+    };
+    pins.decoder.finish();
+    let clock_ps = pins.period_ps.1 as f64 / pins.period_ps.2.max(1) as f64;
+    if clock_ps > 0.0 {
+        let summary = Summary::of(&pins.decoder, clock_ps);
+        let repeats = pattern(&pins.decoder.transactions, clock_ps);
+        let report = json::report(&pins, &summary, repeats.as_ref(), None).to_string();
+        assert!(!report.contains("NaN") && !report.contains("inf"));
+    }
+    whole
 }
 
 fn played(system: &str, seed: u64, replayed: Replayed) -> bool {

@@ -4,7 +4,7 @@
 //!
 //! - `files`: parts, systems, jobs, results, folders of them, and the command line.
 //! - `changes`: upgrades and changes, and what data sheets promise.
-//! - `foreign`: traces, and drives as DiskSim describes them.
+//! - `foreign`: traces, drives as DiskSim describes them, and waveforms.
 //! - `runs`: what is done with a machine that was read; `drawn` has how, and `machines` what there is to begin with.
 
 pub mod changes;
@@ -30,7 +30,7 @@ pub const FILE: &str = "=== ";
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, and where valid inputs of it are, from the root of the repository.
-pub const ALL: [(&str, Target, &[&str]); 14] = [
+pub const ALL: [(&str, Target, &[&str]); 15] = [
     ("quantity", files::quantity, &["fuzz/seeds/quantity"]),
     ("part_file", files::part_file, &["data/parts"]),
     ("system_file", files::system_file, &["data/systems"]),
@@ -45,6 +45,7 @@ pub const ALL: [(&str, Target, &[&str]); 14] = [
     ("data_sheet", changes::data_sheet, &["data/parts/drive", "data/parts/disk"]),
     ("trace", foreign::trace, &["crates/machine/tests/traces", "fuzz/seeds/trace"]),
     ("disksim", foreign::disksim, &["fuzz/seeds/disksim"]),
+    ("waveform", foreign::waveform, &["fuzz/seeds/waveform"]),
 ];
 
 fn text(data: &[u8]) -> Option<&str> {

@@ -1,0 +1,11 @@
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code)]
+#[path = "../../crates/machine/tests/all/targets/mod.rs"]
+mod targets;
+
+fuzz_target!(|data: &[u8]| {
+    targets::foreign::waveform(data);
+});
