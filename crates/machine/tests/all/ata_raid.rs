@@ -206,6 +206,38 @@ fn the_account_of_an_array_sums_and_names_the_engine() {
 }
 
 #[test]
+fn the_load_of_raid_pci_is_the_pace_of_its_drive() {
+    let at = |bytes: &str, place: &str| {
+        let options = format!(
+            "--filename=ide --rw=read --bs={bytes} --iodepth=2{place} --size=1g --time_based --ramp_time=1s --runtime=2s"
+        );
+        rate("raid-megaraid-32-33-loaded", &[], &options) / 1e6
+    };
+    for bytes in ["16k", "64k", "256k"] {
+        let inside = at(bytes, " --offset=71g");
+        assert!((24.7..=25.3).contains(&inside), "{bytes}: {inside} MB/s");
+    }
+    let outside = at("64k", "");
+    assert!((43.0..=46.0).contains(&outside), "{outside} MB/s");
+}
+
+#[test]
+fn a_card_without_a_cache_sends_while_the_drive_reads() {
+    const NONE: &str = "raid.cache.size=0 B";
+    let one_deep = "--rw=read --bs=64k --size=2g --iodepth=1 --time_based --ramp_time=50ms --runtime=300ms";
+    let (kept, passed) = (rate(SECOND, &[], one_deep), rate(SECOND, &[NONE], one_deep));
+    assert!(passed > 1.5 * kept, "{passed} without a cache, {kept} with one");
+    for (rw, kib) in [("read", 4), ("read", 1_024), ("randwrite", 24), ("write", 200)] {
+        let outcome = outcome(SECOND, &[NONE], &format!("--rw={rw} --bs={kib}k --size=16m --iodepth=4"));
+        assert_eq!(count(&outcome), 16 * 1_024 / kib, "{rw} of {kib} KiB");
+    }
+    let (mut blueprint, _) = machine(SECOND, &[NONE], "--rw=read --bs=4k");
+    blueprint.entry_mut("raid.array.level").expect("a number of the card").value = Value::Text("RAID 5".into());
+    let said = blueprint.check().expect_err("no card has parity of nothing");
+    assert!(said.render(&Sources::default(), false).contains("keeps nothing"), "{said}");
+}
+
+#[test]
 fn scsi_numbers_or_buses_at_an_ata_controller_are_errors() {
     let library = Library::new(None).expect("the shipped files can be read");
     let text = library.open_system("win2000-lct08").expect("a shipped system").text.to_string();

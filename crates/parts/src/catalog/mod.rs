@@ -116,7 +116,6 @@ pub static KINDS: &[&Kind] = &[
     &scsi::SCSI_INITIATOR,
     &raid::RAID_CONTROLLER,
     &raid::ATA_RAID_CONTROLLER,
-    &raid::IDE_LOAD,
     &raid::BLOCK_CARD_DRIVER,
     &scsi::SCSI_ADAPTER,
     &scsi::SCSI_DRIVER,

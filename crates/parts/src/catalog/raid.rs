@@ -1,10 +1,9 @@
-//! RAID controllers, an IDE card that loads a bus, and the driver of both.
+//! RAID controllers with SCSI and with ATA channels, and their driver.
 
 use super::pci::plug;
 use super::{Built, Kind, Protocol, Socket};
 use crate::bus::pci::initiator::Initiator;
 use crate::controller::ata::{self, AtaChannel};
-use crate::controller::fasttrak::{self, Fasttrak};
 use crate::controller::raid::channels::Channels;
 use crate::controller::raid::{self, Interface, Raid};
 use crate::controller::scsi::channel::{self, Channel};
@@ -60,22 +59,6 @@ pub static ATA_RAID_CONTROLLER: Kind = Kind {
         let raid = Raid::new(context.sim, context.name, spec, initiator, Channels::Ata(channels));
         sockets.push(("registers".into(), Socket::BlockCard(raid)));
         Ok(Built { sockets, ..Built::default() })
-    },
-};
-
-/// `ide-load`
-pub static IDE_LOAD: Kind = Kind {
-    model: "ide-load",
-    plugs: &[("at", Protocol::Pci)],
-    sockets: |_| Ok(vec![("registers".into(), Protocol::BlockCard)]),
-    required: &["registers"],
-    software: false,
-    build: |context, p| {
-        let (spec, card) = (fasttrak::Spec::read(p)?, Initiator::read_spec(p)?);
-        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let initiator = plug(context.sim, context.name, card, slot, p)?;
-        let card = Fasttrak::new(context.sim, context.name, spec, initiator);
-        Ok(Built { sockets: vec![("registers".into(), Socket::BlockCard(card))], ..Built::default() })
     },
 };
 

@@ -1,7 +1,6 @@
 //! Controllers that a processor speaks to through queues in memory.
 
 pub mod ata;
-pub mod fasttrak;
 pub mod nvme;
 pub mod raid;
 pub mod scsi;

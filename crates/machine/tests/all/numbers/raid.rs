@@ -1,8 +1,8 @@
-//! RAID controllers, their arrays, their driver, and the load of an IDE card.
+//! RAID controllers with SCSI channels, their arrays and their driver.
 
 use super::bites::{Bite, check, rate, time};
 
-pub const LISTS: &[&[Bite]] = &[CONTROLLER, ARRAY, BUSES, DRIVER, IDE_LOAD];
+pub const LISTS: &[&[Bite]] = &[CONTROLLER, ARRAY, BUSES, DRIVER];
 
 const MIXED: &str = "--rw=randrw --bs=24k --size=24m --iodepth=4 --norandommap --time_based --runtime=400ms";
 const WRITES: &str = "--rw=write --bs=96k --size=512m --iodepth=2 --time_based --runtime=400ms";
@@ -19,20 +19,15 @@ const STREAMS: &str = "--rw=read --bs=64k --iodepth=1 --size=128m --time_based -
      --name=c --offset=2g";
 const REBUILD: &str =
     "--rw=randread --bs=64k --size=1g --iodepth=1 --norandommap --time_based --ramp_time=200ms --runtime=2s";
-const IDE: &str = "--filename=ide --rw=read --bs=64k --iodepth=1 --time_based --runtime=100ms";
-const IDE_WRITE: &str = "--filename=ide --rw=write --bs=64k --iodepth=1 --time_based --runtime=100ms";
 const MEGARAID: &str = "raid-megaraid-64-66";
 const ACCELERAID: &str = "raid-acceleraid-64-66";
 const PCI_X: &str = "raid-acceleraid-pci-x-100";
-const LOADED: &str = "raid-megaraid-32-33-loaded";
 const THROUGH: &str = "raid.cache.writes=write-through";
 const RAID_5: &str = "raid.array.level=RAID 5; raid.cache.writes=write-through";
 const LOST: &str = "raid.array.level=RAID 5; raid.cache.writes=write-through; raid.failure.drive=drive2";
 const SPARE: &str = "raid.array.drives=3 drives; raid.array.spares=1 drive; raid.failure.noticed=1 ms";
 const SLOW: &str = "pci.clock=8 MHz";
 const HIT_64K: &str = "--rw=read --bs=64k --size=64k --iodepth=1 --time_based --ramp_time=100ms --runtime=100ms";
-const IDE_AND_RAID: &str = "--bs=64k --time_based --runtime=100ms --name=a --filename=ide --rw=read --name=b --filename=raid --rw=read \
-     --size=64k --iodepth=8";
 
 const CONTROLLER: &[Bite] = &[
     time(MEGARAID, HITS, &[], "raid.memory.rate=28 MB/s", (3.25, 5.95)),
@@ -121,26 +116,6 @@ const DRIVER: &[Bite] = &[
     time(MEGARAID, HIT, &[], "host.interrupt=200 us", (1.432, 1.715)),
 ];
 
-const IDE_LOAD: &[Bite] = &[
-    rate(LOADED, IDE, &[], "ide.drive.rate=5 MB/s", (0.135, 0.264)),
-    rate(
-        LOADED,
-        IDE,
-        &["pci.clock=4 MHz", "pci.width=8 B", "ide.drive.rate=50 MB/s"],
-        "ide.pci.width=8 B",
-        (1.424, 1.7),
-    ),
-    rate(LOADED, IDE, &["pci.clock=4 MHz"], "ide.pci.burst=16 B", (0.286, 0.435)),
-    rate(LOADED, IDE, &["pci.clock=4 MHz"], "ide.pci.gap=100 clocks", (0.23, 0.376)),
-    rate(LOADED, IDE_WRITE, &[], "ide.pci.retry_idle=1000 clocks", (0.049, 0.135)),
-    time(LOADED, IDE, &[], "ide.pci.register=10000 clocks", (1.254, 1.405)),
-    rate(LOADED, IDE, &["pci.speed=slowest card"], "ide.pci.clock=4 MHz", (0.393, 0.537)),
-    rate(LOADED, IDE, &["pci.clock=4 MHz"], "ide.fifo.piece=64 B", (0.792, 0.857)),
-    // With room for one piece the drive waits while others have the bus.
-    time(LOADED, IDE_AND_RAID, &[], "ide.fifo.size=512 B", (1.022, 1.0334)),
-    rate(LOADED, IDE_WRITE, &["pci.clock=4 MHz"], "ide.pci.read=memory read multiple", (1.093, 1.143)),
-];
-
 #[test]
 fn every_number_of_a_controller_bites() {
     check(CONTROLLER);
@@ -159,9 +134,4 @@ fn every_number_of_its_buses_bites() {
 #[test]
 fn every_number_of_the_driver_of_a_block_card_bites() {
     check(DRIVER);
-}
-
-#[test]
-fn every_number_of_the_load_of_an_ide_card_bites() {
-    check(IDE_LOAD);
 }

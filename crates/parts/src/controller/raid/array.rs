@@ -11,6 +11,7 @@ use super::layout::{Layout, Level, SECTOR_BYTES};
 use super::spec::Order;
 use super::{Client, MOVED, Raid, Spec};
 use crate::protocols::block_card::Device;
+use crate::protocols::pci::DATA;
 
 static NO_COMMAND: Label = Label::reason("no command for the drive");
 /// A firmware process waits for drives.
@@ -26,6 +27,8 @@ struct Job {
     sectors: u64,
     client: Rc<Client>,
     errand: Errand,
+    /// Where in the host's memory its bytes are, if they are kept nowhere on the way.
+    host: Option<u32>,
 }
 
 /// A drive of the array, or a spare.
@@ -159,18 +162,31 @@ impl Array {
 
     /// Sends a drive what to read or write; its end is told to the client. Returns how many commands that are.
     pub(super) fn send(&self, client: &Rc<Client>, place: usize, writes: bool, offset_bytes: u64, bytes: u64) -> u32 {
+        self.send_for(client, place, writes, (offset_bytes, bytes), None)
+    }
+
+    /// The same; bytes that are kept nowhere go between the drive and an address of the host's memory.
+    pub(super) fn send_for(
+        &self,
+        client: &Rc<Client>,
+        place: usize,
+        writes: bool,
+        (offset_bytes, bytes): (u64, u64),
+        host: Option<u32>,
+    ) -> u32 {
         let drive = &self.drives[self.places.borrow()[place]];
-        let (mut sector, mut left, mut sent) = (offset_bytes / SECTOR_BYTES, bytes / SECTOR_BYTES, 0);
+        let (mut sector, mut left, mut sent, mut host) = (offset_bytes / SECTOR_BYTES, bytes / SECTOR_BYTES, 0, host);
         while left > 0 {
             let sectors = left.min(self.sectors_max);
             let errand = client.sim.pass_on(client.errand.get());
-            let job = Job { writes, sector, sectors, client: client.clone(), errand };
+            let job = Job { writes, sector, sectors, client: client.clone(), errand, host };
             drive.under_way.set(drive.under_way.get() + 1);
             drive.waiting.borrow_mut().push_back(job);
             if drive.jobs.try_put(()).is_err() {
                 unreachable!("the queue takes any number of commands");
             }
             (sector, left, sent) = (sector + sectors, left - sectors, sent + 1);
+            host = host.map(|address| address + (sectors * SECTOR_BYTES) as u32);
         }
         sent
     }
@@ -213,7 +229,8 @@ impl Raid {
         }
     }
 
-    /// A command to a drive, whose bytes cross the memory on their way. Whether the drive lived long enough.
+    /// A command to a drive, whose bytes cross the memory on their way, or PCI where nothing is kept. Whether the drive
+    /// lived long enough.
     async fn carry_out(&self, drive: &Drive, job: &Job) -> bool {
         if drive.failed.get() {
             return false;
@@ -221,8 +238,14 @@ impl Raid {
         self.compute(self.spec.drive_command).await;
         let sectors = (job.sector, job.sectors);
         let mut exchange = self.channels.begin(drive.at, job.writes, sectors, job.errand).await;
+        let mut done = 0;
         while let Some(bytes) = exchange.next().await {
-            self.cross_memory(&MOVED, u64::from(bytes)).await;
+            match job.host {
+                None => self.cross_memory(&MOVED, u64::from(bytes)).await,
+                Some(address) if job.writes => self.read_host(address + done, bytes, &DATA, job.errand).await,
+                Some(address) => self.to_host(address + done, bytes, &DATA, job.errand).await,
+            }
+            done += bytes;
             exchange.moved(bytes);
         }
         if drive.failed.get() {

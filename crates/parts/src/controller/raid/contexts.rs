@@ -53,7 +53,9 @@ impl Raid {
             client.take_up(errand);
             self.read_host(described_at, self.spec.description_bytes, &DESCRIPTOR_DATA, errand).await;
             self.compute(self.spec.command).await;
-            if command.writes {
+            if self.spec.keeps_nothing {
+                self.pass(client, &command).await;
+            } else if command.writes {
                 self.write(client, &command).await;
             } else {
                 self.read(client, &command).await;
@@ -65,7 +67,7 @@ impl Raid {
     }
 
     /// To the host's memory, by the card's one engine where it has but one.
-    async fn to_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+    pub(super) async fn to_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let Some(engine) = &self.engine else {
             return self.initiator.write(address, bytes, carries, errand).await;
         };
@@ -79,7 +81,7 @@ impl Raid {
     }
 
     /// The other way.
-    async fn read_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+    pub(super) async fn read_host(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let Some(engine) = &self.engine else {
             return self.initiator.read(address, bytes, carries, errand).await;
         };

@@ -17,6 +17,7 @@
 //!   without a drive that has failed; `rebuild.rs` fills a spare.
 //!
 //! - Channels (`channels.rs`) are SCSI buses of many drives with tags, or ATA cables of one drive and one command each.
+//! - A card of ATA channels without a cache (`through.rs`) keeps nothing: what a channel's FIFO has goes on at once.
 //! - A card of ATA channels has one engine that moves all that crosses PCI, burst by burst (`contexts.rs`).
 //!
 //! A drive that fails takes the commands with it that are under way; they are done again from the others.
@@ -36,6 +37,7 @@ mod read_ahead;
 mod reads;
 mod rebuild;
 mod spec;
+mod through;
 mod writes;
 
 use std::cell::{Cell, OnceCell, RefCell};

@@ -85,6 +85,8 @@ pub struct Failure {
 /// The controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
+    /// Whether bytes go between drives and the host as they come, and are kept nowhere on the card.
+    pub keeps_nothing: bool,
     /// Bytes a second that its memory moves.
     pub memory_rate: u64,
     /// Bytes that one user of the memory moves at a time.
@@ -192,11 +194,13 @@ impl Spec {
     /// Pulls the numbers.
     pub fn read(p: &mut Parameters, interface: Interface) -> Result<Spec, SpecError> {
         let line_bytes = sectors(p, "cache.line", SECTOR_BYTES, LINE_SECTORS_MAX * SECTOR_BYTES)?;
-        let cache_bytes = sectors(p, "cache.size", 64 * line_bytes, LINES_MAX * line_bytes)?;
+        let keeps_nothing = interface == Interface::Ata && p.bytes("cache.size")? == 0;
+        let least = if keeps_nothing { 0 } else { 64 * line_bytes };
+        let cache_bytes = sectors(p, "cache.size", least, LINES_MAX * line_bytes)?;
         let lines = cache_bytes / line_bytes;
         let of_cache = |p: &mut Parameters, key: &str| {
             let bytes = p.bytes(key)?;
-            if bytes / line_bytes > lines / 2 {
+            if bytes / line_bytes > lines / 2 && !keeps_nothing {
                 return Err(p.error(key, "the cache needs room for reads too", "expected half of it at most"));
             }
             Ok((bytes / line_bytes) as usize)
@@ -206,7 +210,12 @@ impl Spec {
         let together_max = of_cache(p, "write_back.together")?.max(1);
         let ahead_lines = of_cache(p, "read_ahead.size")? as u64;
         let (level, drives, unit_bytes) = Spec::read_array(p, line_bytes)?;
+        if keeps_nothing && level.is_redundant() {
+            let problem = "a card that keeps nothing has no bytes to make copies or parity of";
+            return Err(p.error("cache.size", problem, "give it a cache, or take RAID 0 or JBOD"));
+        }
         let spec = Spec {
+            keeps_nothing,
             memory_rate: rate(p, "memory.rate")?,
             memory_burst: sectors(p, "memory.burst", SECTOR_BYTES, 1 << 20)?,
             channels: channels(p, interface)?,
