@@ -51,10 +51,10 @@ fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
 }
 
 fn decoded(dump: &[u8]) -> Pins {
-    let (mut reader, signals) = VcdReader::new(dump).expect("a dump");
+    let (reader, signals) = VcdReader::new(dump).expect("a dump");
     let mut pins = Pins::find(&signals, &[]).expect("a bus");
-    while let Some(next) = reader.next().expect("a whole dump") {
-        match next {
+    for next in reader {
+        match next.expect("a whole dump") {
             Next::Time(at) => pins.time(at),
             Next::Change(code, bits) => pins.change(code, bits),
         }

@@ -131,7 +131,7 @@ impl Segment {
             let at = self.clocked_until.as_ps();
             changes.set(at, self.wires.clk, Level::Driven(1));
             changes.set(at + half, self.wires.clk, Level::Driven(0));
-            self.clocked_until = self.clocked_until + self.clock;
+            self.clocked_until += self.clock;
         }
     }
 

@@ -121,13 +121,13 @@ fn dump(all: &[Drawn], width_bytes: u32) -> (Vec<u8>, Vec<Time>) {
         if one.asked {
             segment.granted(one.initiator, at);
         }
-        at = at + idle;
+        at += idle;
         starts.push(at);
         let Course { command, address, wanted, width_bytes, .. } = one.course;
         segment.begins(&mut changes, (at, one.initiator), (command, packed(address, wanted, width_bytes)));
         for &(label, clocks) in &one.course.phases {
             segment.phase(label, at, CLOCK * clocks);
-            at = at + CLOCK * clocks;
+            at += CLOCK * clocks;
         }
     }
     segment.finish(&mut changes, at + CLOCK * 3);
@@ -138,10 +138,10 @@ fn dump(all: &[Drawn], width_bytes: u32) -> (Vec<u8>, Vec<Time>) {
 }
 
 fn read(dump: &[u8]) -> Pins {
-    let (mut reader, signals) = VcdReader::new(dump).expect("a dump");
+    let (reader, signals) = VcdReader::new(dump).expect("a dump");
     let mut pins = Pins::find(&signals, &[]).expect("a bus");
-    while let Some(next) = reader.next().expect("a whole dump") {
-        match next {
+    for next in reader {
+        match next.expect("a whole dump") {
             Next::Time(at) => pins.time(at),
             Next::Change(code, bits) => pins.change(code, bits),
         }
@@ -177,9 +177,9 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_reader_panic(text in "[#$01xzbr a-f!\"\n]{0,300}") {
-        if let Ok((mut reader, signals)) = VcdReader::new(text.as_bytes()) {
+        if let Ok((reader, signals)) = VcdReader::new(text.as_bytes()) {
             let _ = Pins::find(&signals, &[]);
-            while let Ok(Some(_)) = reader.next() {}
+            let _ = reader.take_while(Result::is_ok).count();
         }
     }
 }
@@ -274,17 +274,9 @@ fn what_is_missing_is_named_and_can_be_mapped() {
 #[test]
 fn a_file_that_is_broken_says_where() {
     let broken = |text: &str| -> String {
-        let (mut reader, _) = match VcdReader::new(text.as_bytes()) {
-            Ok(read) => read,
-            Err(broken) => return format!("{}: {}", broken.line, broken.what),
-        };
-        loop {
-            match reader.next() {
-                Ok(Some(_)) => {}
-                Ok(None) => return "whole".to_string(),
-                Err(broken) => return format!("{}: {}", broken.line, broken.what),
-            }
-        }
+        let read =
+            VcdReader::new(text.as_bytes()).and_then(|(mut reader, _)| reader.try_for_each(|next| next.map(drop)));
+        read.map_or_else(|broken| format!("{}: {}", broken.line, broken.what), |()| "whole".to_string())
     };
     assert_eq!(broken("$scope module a $end\n"), "2: the file ends before $enddefinitions");
     assert_eq!(broken("$enddefinitions $end\n#10\n#5\n"), "3: time goes back to 5");

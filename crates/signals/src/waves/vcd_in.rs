@@ -142,29 +142,34 @@ impl<R: BufRead> VcdReader<R> {
         self.parser.line()
     }
 
-    /// What comes next; nothing at the end of the file.
-    pub fn next(&mut self) -> Result<Option<Next>, Broken> {
+    fn time(&mut self, at: u64) -> Result<Next, Broken> {
+        let at_ps = u128::from(at) * u128::from(self.unit_fs) / 1_000;
+        let at_ps = u64::try_from(at_ps).map_err(|_| self.broken(format!("time {at} is beyond 213 days")))?;
+        if self.now.is_some_and(|now| at_ps < now) {
+            return Err(self.broken(format!("time goes back to {at}")));
+        }
+        self.now = Some(at_ps);
+        Ok(Next::Time(at_ps))
+    }
+}
+
+impl<R: BufRead> Iterator for VcdReader<R> {
+    type Item = Result<Next, Broken>;
+
+    fn next(&mut self) -> Option<Result<Next, Broken>> {
         loop {
-            return Ok(Some(match self.command()? {
-                None => return Ok(None),
-                Some(Command::Timestamp(at)) => {
-                    let at_ps = u128::from(at) * u128::from(self.unit_fs) / 1_000;
-                    let at_ps =
-                        u64::try_from(at_ps).map_err(|_| self.broken(format!("time {at} is beyond 213 days")))?;
-                    if self.now.is_some_and(|now| at_ps < now) {
-                        return Err(self.broken(format!("time goes back to {at}")));
-                    }
-                    self.now = Some(at_ps);
-                    Next::Time(at_ps)
-                }
-                Some(Command::ChangeScalar(code, value)) => Next::Change(code, bits([value].into_iter(), 1)),
-                Some(Command::ChangeVector(code, vector)) => {
+            return Some(match self.command() {
+                Err(broken) => Err(broken),
+                Ok(None) => return None,
+                Ok(Some(Command::Timestamp(at))) => self.time(at),
+                Ok(Some(Command::ChangeScalar(code, value))) => Ok(Next::Change(code, bits([value].into_iter(), 1))),
+                Ok(Some(Command::ChangeVector(code, vector))) => {
                     let skip = vector.len().saturating_sub(BITS_MAX as usize);
                     let length = (vector.len() - skip) as u32;
-                    Next::Change(code, bits(vector.iter().skip(skip), length))
+                    Ok(Next::Change(code, bits(vector.iter().skip(skip), length)))
                 }
-                Some(_) => continue,
-            }));
+                Ok(Some(_)) => continue,
+            });
         }
     }
 }

@@ -59,11 +59,11 @@ pub fn analyze(
     let mut seen = 0u64;
     let cut = loop {
         match reader.next() {
-            Ok(Some(Next::Time(at))) => pins.time(at),
-            Ok(Some(Next::Change(code, bits))) => pins.change(code, bits),
-            Ok(None) => break None,
-            Err(broken) if pins.decoder.clocks > 0 => break Some(broken),
-            Err(broken) => return Err(unreadable(name, &broken).into()),
+            Some(Ok(Next::Time(at))) => pins.time(at),
+            Some(Ok(Next::Change(code, bits))) => pins.change(code, bits),
+            None => break None,
+            Some(Err(broken)) if pins.decoder.clocks > 0 => break Some(broken),
+            Some(Err(broken)) => return Err(unreadable(name, &broken).into()),
         }
         seen += 1;
         if seen.is_multiple_of(1 << 20) {

@@ -58,10 +58,10 @@ pub fn waveform(data: &[u8]) -> bool {
     let Ok(mut pins) = Pins::find(&signals, &[]) else { return false };
     let whole = loop {
         match reader.next() {
-            Ok(Some(Next::Time(at))) => pins.time(at),
-            Ok(Some(Next::Change(code, bits))) => pins.change(code, bits),
-            Ok(None) => break true,
-            Err(broken) => {
+            Some(Ok(Next::Time(at))) => pins.time(at),
+            Some(Ok(Next::Change(code, bits))) => pins.change(code, bits),
+            None => break true,
+            Some(Err(broken)) => {
                 assert!(broken.line > 0 && !broken.what.is_empty());
                 break false;
             }
