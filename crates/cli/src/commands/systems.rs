@@ -144,7 +144,7 @@ fn summary(system: &Blueprint, numbers: &[(String, &Entry)], chosen: &[(String, 
         counted.expect("there are four bases").1 += 1;
     }
     let counts = counts.iter().filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
-    let said = format!("{} numbers: {} (--numbers lists them)", numbers.len(), counts.collect::<Vec<_>>().join(", "));
+    let said = format!("{} numbers: {} (--numbers has them)", numbers.len(), counts.collect::<Vec<_>>().join(", "));
     wrapped(&said, "") + &choice_rows(system, chosen)
 }
 

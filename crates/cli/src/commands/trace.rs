@@ -21,8 +21,9 @@ Examples:
   hopscope trace piix4e-one-disk --rw=read --bs=64k --from 3ms --for 50us -o reads.vcd
   hopscope analyze writes.vcd
 
-What is drawn: each conventional PCI segment, clock by clock, with the bytes of a pattern for data. CLK rises with each
-period; signals change with the edge and are sampled by the next one. GTKWave and Surfer open the file.";
+What is drawn: each conventional PCI segment, clock by clock, with the bytes of a pattern for data.
+CLK rises with each period; signals change with the edge and are sampled by the next one. GTKWave
+and Surfer open the file.";
 
 /// More is not drawn.
 const LONGEST: Time = Time::ms(10_000);

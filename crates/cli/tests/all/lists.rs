@@ -22,7 +22,7 @@ fn every_command_has_help_with_examples() {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
     assert!(
-        names.starts_with(&["run", "explain", "whatif", "compare", "replay", "parts", "systems", "check"]),
+        names.starts_with(&["run", "explain", "whatif", "compare", "replay", "trace", "analyze", "parts"]),
         "{help}"
     );
     for name in names.into_iter().filter(|name| *name != "help") {

@@ -16,4 +16,5 @@ mod shell;
 #[path = "../../../machine/tests/all/skipped.rs"]
 mod skipped;
 mod studies;
+mod waveforms;
 mod whatif;

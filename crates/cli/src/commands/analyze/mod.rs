@@ -17,8 +17,9 @@ Examples:
   hopscope analyze writes.vcd
   hopscope analyze board.vcd --map frame=top.u1.FRAMEn --map clk=top.clk33 --json
 
-A value change dump of a conventional PCI bus: FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and CLK are needed, in any
-case, with #, _n or n behind the name, as a vector or bit by bit; PAR, REQ64#, ACK64# and GNT# are used where they are.";
+A value change dump of a conventional PCI bus. FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
+CLK are needed, in any case, with #, _n or n behind the name, as a vector or bit by bit; PAR,
+REQ64#, ACK64# and GNT# are used where they are.";
 
 /// Decode a capture of a bus: every transaction, and where the clocks went.
 #[derive(clap::Args)]

@@ -127,7 +127,7 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
         rate(summary.bytes_per_second()),
         100.0 * summary.efficiency(),
     );
-    lines.push(bold(&wrapped(&headline, "")));
+    lines.push(bold(wrapped(&headline, "").trim_end()));
     if let Some(cut) = cut {
         lines.push(format!("The capture is broken at {cut}."));
     }
@@ -149,7 +149,7 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
         [("Bursts, bytes", bursts(summary)), ("Idle clocks between transactions", summary.idles.clone())]
     {
         lines.push(String::new());
-        lines.push(wrapped(&format!("{title}: {}", commonest(&counts)), "  "));
+        lines.push(wrapped(&format!("{title}: {}", commonest(&counts)), "").trim_end().to_string());
     }
     let wrong = &pins.decoder.violations;
     if summary.parity_errors > 0 || !wrong.is_empty() {
@@ -213,16 +213,14 @@ fn period(pins: &Pins, summary: &Summary, repeats: &Pattern) -> Vec<String> {
     let (clocks, bytes) = (repeats.clocks(), repeats.bytes());
     let ns = clocks as f64 * summary.clock_ps / 1e3;
     let speed = if bytes > 0 { format!(", {}", rate(bytes as f64 / ns * 1e9)) } else { String::new() };
-    let mut lines = vec![wrapped(
-        &format!(
-            "What repeats: {} transactions in {clocks} clocks ({} ns), {bytes} bytes{speed}; {} times, {} of all",
-            repeats.steps.len(),
-            digits(ns),
-            repeats.times,
-            percent(repeats.transactions as u64, pins.decoder.transactions.len() as u64),
-        ),
-        "",
-    )];
+    let said = format!(
+        "What repeats: {} transactions in {clocks} clocks ({} ns), {bytes} bytes{speed}; {} times, {} of all",
+        repeats.steps.len(),
+        digits(ns),
+        repeats.times,
+        percent(repeats.transactions as u64, pins.decoder.transactions.len() as u64),
+    );
+    let mut lines = vec![wrapped(&said, "").trim_end().to_string()];
     let header = ["initiator", "command", "idle", "address", "wait", "data", "more", "after", "bytes", "ended by"];
     let rows = repeats.steps.iter().take(LINES).map(|step| {
         let Step { initiator, command, idle_before, wait, data, bytes, between, after, ended_by } = step;

@@ -1,0 +1,90 @@
+//! `hopscope trace` and `hopscope analyze`: what they write, read, and refuse.
+
+use std::fs;
+
+use crate::program::{Ran, hopscope};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const WRITES: [&str; 6] = ["trace", "piix4e-one-disk", "--rw=write", "--bs=64k", "--from=3ms", "--for=200us"];
+
+fn traced(folder: &TempDir, words: &[&str], name: &str) -> (Ran, String) {
+    let path = folder.path().join(name).to_str().unwrap().to_string();
+    (hopscope(&[words, &["-o", &path]].concat()), path)
+}
+
+fn analyzed(path: &str, words: &[&str]) -> Ran {
+    hopscope(&[&["analyze", path], words].concat())
+}
+
+#[test]
+fn a_trace_is_read_again_and_repeats_exactly() {
+    let folder = TempDir::new().unwrap();
+    let (once, path) = traced(&folder, &WRITES, "once.vcd");
+    assert_eq!((once.code, once.err.as_str()), (0, ""), "{once:?}");
+    let (_, again) = traced(&folder, &WRITES, "again.vcd");
+    assert_eq!(fs::read(&path).unwrap(), fs::read(&again).unwrap());
+    let plain = analyzed(&path, &[]);
+    assert_eq!((plain.code, plain.err.as_str()), (0, ""), "{plain:?}");
+    assert!(plain.out.contains("What repeats: 2 transactions in 98 clocks (2925 ns), 64 bytes"), "{}", plain.out);
+    let json: Value = serde_json::from_str(&analyzed(&path, &["--json"]).out).unwrap();
+    let transactions = json["transactions"].as_array().unwrap();
+    assert!(transactions.len() > 100, "{json:#}");
+    for key in ["start_ns", "initiator", "command", "address", "bytes", "data_phases", "wait_clocks", "ended_by"] {
+        assert!(transactions.iter().all(|one| !one[key].is_null()), "{key}");
+    }
+    assert_eq!(json["bus"]["clock_ns"], 29.851);
+    let spent = json["bus"]["spent_clocks"].as_array().unwrap();
+    let sum: u64 = spent.iter().map(|part| part["clocks"].as_u64().unwrap()).sum();
+    assert_eq!(sum, json["bus"]["clocks"].as_u64().unwrap());
+    assert_eq!(json["table"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_capture_that_is_cut_is_answered_as_far_as_it_goes() {
+    let folder = TempDir::new().unwrap();
+    let (_, path) = traced(&folder, &WRITES, "whole.vcd");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text[..text.len() / 2].trim_end_matches(|c| c != '\n').to_string() + "#7 garbage").unwrap();
+    let ran = analyzed(&path, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("The capture is broken at line "), "{}", ran.out);
+    let json: Value = serde_json::from_str(&analyzed(&path, &["--json"]).out).unwrap();
+    assert!(
+        json["cut"].as_str().unwrap().contains("time goes back")
+            && !json["transactions"].as_array().unwrap().is_empty()
+    );
+}
+
+#[test]
+fn what_cannot_be_drawn_or_read_says_why() {
+    let folder = TempDir::new().unwrap();
+    let refused = |words: &[&str], name: &str, said: &str| {
+        let (ran, path) = traced(&folder, words, name);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains(said), "{said}: {}", ran.err);
+        assert!(!fs::exists(path).unwrap());
+    };
+    let nvme = ["trace", "nvme-desktop", "--rw=read", "--bs=4k", "--for=50us"];
+    refused(&nvme, "a.vcd", "this machine has no PCI segment");
+    let pci_x = ["trace", "raid-acceleraid-pci-x-100", "--rw=read", "--bs=64k", "--from=9ms", "--for=1ms"];
+    refused(&pci_x, "a.vcd", "pci speaks PCI-X, which is not drawn");
+    refused(&WRITES, "a.png", "is no name of a waveform");
+    refused(&[&WRITES[..5], &["--for=0ms"]].concat(), "a.vcd", "a window of no time");
+    refused(&[&WRITES[..5], &["--for=20s"]].concat(), "a.vcd", "expected 10 s at most");
+
+    let read = |text: &str, said: &[&str]| {
+        let path = folder.path().join("mine.vcd");
+        fs::write(&path, text).unwrap();
+        let ran = analyzed(path.to_str().unwrap(), &[]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        said.iter().for_each(|said| assert!(ran.err.contains(said), "{said}: {}", ran.err));
+    };
+    read("", &["mine.vcd:1: the file ends before $enddefinitions"]);
+    read("hello", &["mine.vcd:1: ", "expected a value change dump"]);
+    let two = "$scope module top $end\n$var wire 1 ! FRAMEn $end\n$var wire 1 \" led $end\n$upscope $end\n";
+    let two = format!("{two}$enddefinitions $end\n");
+    read(&two, &["no clk, irdy, trdy", "found: frame=top.FRAMEn", "signals: top.FRAMEn, top.led"]);
+    let gone = analyzed("gone.vcd", &[]);
+    assert!(gone.code == 2 && gone.err.contains("cannot read `gone.vcd`"), "{gone:?}");
+}
