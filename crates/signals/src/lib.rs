@@ -5,3 +5,7 @@
 //! - `pcie`: transaction layer packets.
 
 pub mod pcie;
+
+#[cfg(test)]
+#[path = "../../machine/tests/all/skipped.rs"]
+mod skipped;
