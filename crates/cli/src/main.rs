@@ -7,6 +7,8 @@ mod interrupts;
 mod listing;
 mod measured;
 mod outputs;
+mod packets;
+mod packets_listed;
 mod panics;
 mod processor;
 mod progress;

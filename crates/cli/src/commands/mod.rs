@@ -1,5 +1,6 @@
 //! The commands. Another one is a file beside this one, its `mod`, and its line in `commands!`.
 
+mod analyze;
 mod check;
 mod compare;
 mod completions;
@@ -43,6 +44,7 @@ commands! {
     Whatif => whatif,
     Compare => compare,
     Replay => replay,
+    Analyze => analyze,
     Parts => parts,
     Systems => systems,
     Check => check,

@@ -12,7 +12,7 @@ use super::pcap::{Captured, Pcap, PcapError};
 use super::tlp::{Kind, Tlp};
 
 /// Transactions that are listed unless the caller says otherwise.
-pub const LISTED: usize = 1_000_000;
+pub const LISTED: usize = 200_000;
 /// Of frames that could not be read, so many are quoted.
 const QUOTED: usize = 5;
 /// Requests that are looked at for what another one became, at most.

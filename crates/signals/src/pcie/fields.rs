@@ -1,6 +1,8 @@
 //! Which numbers of a part's file a capture decides, and by what observation.
 
 use super::agents::{Agent, Boundary};
+use super::capture::Capture;
+use super::nettlp::Way;
 use super::nvme::Drive;
 use super::tlp::Id;
 
@@ -28,6 +30,39 @@ impl Field {
     }
 }
 
+/// A device, and the numbers of its part's file that a capture decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Who it is.
+    pub id: Id,
+    /// Whether it is known to be an NVM Express drive.
+    pub is_drive: bool,
+    /// Tables together.
+    pub fields: Vec<Field>,
+}
+
+/// Requests shorter than this move no data in packets as long as they may be: no payload or read request can be set to
+/// less (7.5.3.4).
+const DATA_BYTES_MIN: i64 = 128;
+
+/// Whatever a capture decides. What a program sends through the adapter is no device, unless it behaves as a drive;
+/// neither is what a program's own request became on its way.
+pub fn decided(capture: &Capture) -> Vec<Decided> {
+    let of = |(&(way, id), agent): (&(Way, Id), &Agent)| {
+        let drive = capture.drives.iter().find(|drive| (drive.way, drive.id) == (way, id));
+        let moves_data = [&agent.reads, &agent.writes].iter().any(|traffic| traffic.size.max >= DATA_BYTES_MIN);
+        let is_device = way == Way::Taken && capture.passages.is_empty() && moves_data;
+        if drive.is_none() && !is_device {
+            return None;
+        }
+        let mut fields = drive.map(of_drive).unwrap_or_default();
+        fields.extend(of_agent(id, agent, capture.agents.boundaries.get(&way.back())));
+        fields.sort_by_key(|field| field.table);
+        Some(Decided { id, is_drive: drive.is_some(), fields })
+    };
+    capture.agents.agents.iter().filter_map(of).collect()
+}
+
 /// What the packets of a requester decide of its end of the link. A value that the host sets (payload, read request) is
 /// what was in force.
 pub fn of_agent(id: Id, agent: &Agent, answered: Option<&Boundary>) -> Vec<Field> {
@@ -35,10 +70,10 @@ pub fn of_agent(id: Id, agent: &Agent, answered: Option<&Boundary>) -> Vec<Field
     let (reads, writes) = (&agent.reads, &agent.writes);
     let payload = if writes.count > 0 { writes.size.max.max(0) as u64 } else { 0 };
     let times = |count: u64, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
-    if payload >= 128 && payload.is_power_of_two() {
+    if payload >= DATA_BYTES_MIN as u64 && payload.is_power_of_two() {
         let measured = format!("the largest of {} of {id} in a capture; more may be set", times(writes.count, "write"));
         fields.push(Field::new("pcie", "payload_max", bytes(payload), measured));
-    } else if let Some(answered) = answered.filter(|answered| answered.payload_max >= 128) {
+    } else if let Some(answered) = answered.filter(|answered| answered.payload_max >= DATA_BYTES_MIN as u64) {
         // Both ends carry what the smaller of them can.
         let measured = format!(
             "the largest of {} to {id} in a capture; more may be set",
@@ -47,7 +82,7 @@ pub fn of_agent(id: Id, agent: &Agent, answered: Option<&Boundary>) -> Vec<Field
         fields.push(Field::new("pcie", "payload_max", bytes(answered.payload_max), measured));
     }
     let request = if reads.count > 0 { reads.size.max.max(0) as u64 } else { 0 };
-    if request >= 128 && request.is_power_of_two() {
+    if request >= DATA_BYTES_MIN as u64 && request.is_power_of_two() {
         let measured = format!("the largest of {} of {id} in a capture; more may be set", times(reads.count, "read"));
         fields.push(Field::new("pcie", "read_request_max", bytes(request), measured));
     }

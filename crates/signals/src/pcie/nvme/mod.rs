@@ -14,6 +14,10 @@ use super::pairs::Transaction;
 use super::tlp::{Id, Kind};
 use entries::{COMPLETION_BYTES, Completion, Doorbell, SUBMISSION_BYTES, Submission};
 
+/// The phases of a command: from the doorbell to the fetch, the fetch, the list of pages, from there to the first data,
+/// the data, from there to the completion entry, from there to the interrupt; and all of it.
+pub const PHASES: [&str; 8] = ["to fetch", "fetch", "list", "to data", "data", "to entry", "to interrupt", "all"];
+
 /// A span of time in nanoseconds since the first packet: first, last.
 pub type Span = [i64; 2];
 
@@ -97,6 +101,24 @@ impl Command {
     /// Starting block and blocks, of a read or a write.
     pub fn blocks(&self) -> Option<(u64, u32)> {
         self.entry.is_transfer.then_some((self.entry.block, self.entry.blocks))
+    }
+
+    /// How long each of [`PHASES`] took, in nanoseconds, where both of its ends are known.
+    pub fn phases(&self) -> [Option<i64>; PHASES.len()] {
+        let [fetch, fetched] = self.fetch_ns;
+        let of = |span: Option<Span>| span.map(|[first, last]| last - first);
+        let before_entry = self.data_ns.or(self.list_ns).map_or(fetched, |[_, last]| last);
+        let last = self.interrupt_ns.or(self.entry_ns);
+        [
+            self.doorbell_ns.map(|doorbell| fetch - doorbell),
+            Some(fetched - fetch),
+            of(self.list_ns),
+            self.data_ns.map(|[first, _]| first - self.list_ns.map_or(fetched, |[_, listed]| listed)),
+            of(self.data_ns),
+            self.entry_ns.map(|entry| entry - before_entry),
+            self.interrupt_ns.zip(self.entry_ns).map(|(interrupt, entry)| interrupt - entry),
+            last.map(|last| last - self.doorbell_ns.unwrap_or(fetch)),
+        ]
     }
 
     /// Bytes of a block: what moved, by the blocks that were asked for.
