@@ -9,3 +9,7 @@
 pub mod pci;
 pub mod pcie;
 pub mod waves;
+
+#[cfg(test)]
+#[path = "../../machine/tests/all/skipped.rs"]
+mod skipped;

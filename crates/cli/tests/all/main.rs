@@ -1,5 +1,6 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
+mod analyze;
 mod bad_input;
 mod compare;
 mod documents;

@@ -1,39 +1,114 @@
 //! `hopscope analyze`: what happens in this capture?
 
+mod packets;
+mod packets_listed;
 mod pci;
 
 use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
+use std::io::{BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
 
+use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
+use hopscope_signals::pcie::capture::{self, LISTED};
+use hopscope_signals::pcie::pcap::is_pcap;
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::panics::doing;
+use crate::written::{self, Inputs};
 
 const EXAMPLES: &str = "\
 Examples:
   hopscope trace piix4e-one-disk --rw=write --bs=64k --for 2ms -o writes.vcd
   hopscope analyze writes.vcd
   hopscope analyze board.vcd --map frame=top.u1.FRAMEn --map clk=top.clk33 --json
+  hopscope analyze drive.pcap --csv transactions.csv
 
-A value change dump of a conventional PCI bus. FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
+A value change dump of a conventional PCI bus: FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
 CLK are needed, in any case, with #, _n or n behind the name, as a vector or bit by bit; PAR,
-REQ64#, ACK64# and GNT# are used where they are.";
+REQ64#, ACK64# and GNT# are used where they are.
 
-/// Decode a capture of a bus: every transaction, and where the clocks went.
+A pcap file (of either byte order, with stamps in microseconds or nanoseconds) of PCI Express
+packets, each in a UDP packet to a port from 0x3000 to 0x3fff, behind a sequence number (16 bits)
+and a clock (32 bits) of the adapter: as NetTLP's adapter sends and takes them. `taken` is what the
+adapter took off PCI Express, `given` what a program gave it to send; the adapter counts and stamps
+only what it takes. A drive is known by what it does: it fetches entries of 64 bytes that are
+commands, and writes entries of 16 bytes that complete them. Lines for a part's file say by which
+observation. A payload or a read request that was seen is what was set; a device may be able to do
+more.";
+
+/// Decode a capture of a bus: every transaction, and where the time went.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The capture: FILE.vcd
-    capture: PathBuf,
-    /// Where a pin is that goes by another name (repeatable)
+    /// A waveform (FILE.vcd) or a pcap file; - for what comes on standard input
+    capture: String,
+    /// Where a pin of a waveform is that goes by another name (repeatable)
     #[arg(long, value_name = "PIN=SIGNAL", value_parser = map)]
     map: Vec<(String, String)>,
-    /// One JSON object, with every transaction
+    /// One JSON object
     #[arg(long)]
     json: bool,
+    /// The transactions, as a CSV file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// So many transactions of packets at most are listed, and judged for drives; all are added up
+    #[arg(long, value_name = "N", default_value_t = LISTED)]
+    limit: usize,
 }
+
+impl Args {
+    /// Reads, adds up, reports.
+    pub fn run(self) -> Result<Answer, Refusal> {
+        let inputs = Inputs::of([&self.capture]);
+        if let Some(path) = &self.csv {
+            inputs.refuses(path).map_err(Problem::nowhere)?;
+        }
+        let name = if self.capture == "-" { "standard input" } else { &self.capture };
+        let refused = |what: String| Refusal::from(Problem::nowhere(format!("`{name}`: {what}")).help(HELP));
+        let mut input = open(&self.capture)?;
+        let mut first = Vec::new();
+        let read = input.by_ref().take(MAGIC_BYTES).read_to_end(&mut first);
+        read.map_err(|error| refused(format!("cannot be read: {error}")))?;
+        doing("reading a capture");
+        if first == PCAPNG {
+            return Err(refused(NO_PCAPNG.to_string()));
+        }
+        if !is_pcap(&first) {
+            let length = std::fs::metadata(&self.capture).ok().map(|data| data.len());
+            let input = BufReader::with_capacity(1 << 20, Cursor::new(first).chain(input));
+            let asked = pci::Asked { maps: &self.map, as_json: self.json, csv: self.csv.as_deref(), inputs: &inputs };
+            return pci::analyze(name, input, length, &asked);
+        }
+        let found = match capture::analyze(Cursor::new(first).chain(input), self.limit) {
+            Ok(found) => found,
+            Err(error) => return Err(refused(error.to_string())),
+        };
+        doing("writing the answer");
+        let mut answer = match self.json {
+            true => Answer::json(&packets_listed::json(&found)),
+            false => Answer::text(packets::report(name, &found)),
+        };
+        if let Some(stopped) = &found.stopped {
+            let read = found.packets.frames;
+            answer.complaints += &format!("warning: `{name}`: {stopped}; {read} frames before that were read\n");
+            answer.code = BAD_INPUT;
+        }
+        if let Some(path) = &self.csv
+            && let Err(why) = written::file(path, &packets_listed::csv(&found), &inputs)
+        {
+            answer.complaints += &format!("error: {why}\n");
+            answer.code = BAD_INPUT;
+        }
+        answer.complaints = harmless(&answer.complaints);
+        Ok(answer)
+    }
+}
+
+const MAGIC_BYTES: u64 = 4;
+const HELP: &str = "it is a waveform of a PCI bus, or a pcap file of PCI Express packets: `hopscope analyze --help`";
+const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const NO_PCAPNG: &str = "it is a pcapng file, which is not read: `editcap -F nsecpcap` makes a pcap file of it";
 
 fn map(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(pin, signal)| !pin.is_empty() && !signal.is_empty());
@@ -41,17 +116,17 @@ fn map(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "expected PIN=SIGNAL, as in frame=top.u1.FRAMEn".to_string())
 }
 
-impl Args {
-    /// Reads and decodes.
-    pub fn run(self) -> Result<Answer, Refusal> {
-        let name = self.capture.display().to_string();
-        doing(format!("reading {name}"));
-        let file = File::open(&self.capture)
-            .map_err(|error| Problem::nowhere(format!("cannot read `{name}`: {}", error.kind())))?;
-        if file.metadata().is_ok_and(|data| data.is_dir()) {
-            return Err(Problem::nowhere(format!("cannot read `{name}`: it is a folder")).into());
-        }
-        let length = file.metadata().ok().map(|data| data.len());
-        pci::analyze(&name, BufReader::with_capacity(1 << 20, file), length, &self.map, self.json)
+fn open(path: &str) -> Result<Box<dyn Read>, Refusal> {
+    if path == "-" {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let cannot = |what: String| Refusal::from(Problem::nowhere(format!("`{path}` {what}")).help(HELP));
+    if Path::new(path).is_dir() {
+        return Err(cannot("is a folder, not a capture".to_string()));
+    }
+    match File::open(path) {
+        Ok(file) => Ok(Box::new(std::io::BufReader::with_capacity(1 << 16, file))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(cannot("is not there".to_string())),
+        Err(error) => Err(cannot(format!("cannot be read: {error}"))),
     }
 }

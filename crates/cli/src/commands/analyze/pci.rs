@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 use std::rc::Rc;
 
+use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::{Missing, Pins};
@@ -12,14 +14,27 @@ use hopscope_signals::pci::summary::{Share, Summary};
 use hopscope_signals::pci::{EndedBy, json};
 use hopscope_signals::waves::vcd_in::{Broken, Next, Signal, VcdReader};
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::progress::Bytes;
 use crate::tables::{bold, close_table, digits, rate, wrapped};
+use crate::written::{self, Inputs};
 
 /// Signals that an error lists.
 const LISTED: usize = 12;
 /// Lines of a table.
 const LINES: usize = 16;
+
+/// What is wanted of it.
+pub struct Asked<'a> {
+    /// Where pins are that go by other names.
+    pub maps: &'a [(String, String)],
+    /// One JSON object.
+    pub as_json: bool,
+    /// The transactions, as a file.
+    pub csv: Option<&'a Path>,
+    /// What that file may not be.
+    pub inputs: &'a Inputs,
+}
 
 /// Says how much has been read.
 struct Counted<R>(R, Rc<Cell<u64>>);
@@ -48,13 +63,12 @@ pub fn analyze(
     name: &str,
     input: impl BufRead,
     length: Option<u64>,
-    maps: &[(String, String)],
-    as_json: bool,
+    asked: &Asked<'_>,
 ) -> Result<Answer, Refusal> {
     let read = Rc::new(Cell::new(0));
     let (mut reader, signals) =
         VcdReader::new(Counted(input, read.clone())).map_err(|broken| unreadable(name, &broken))?;
-    let mut pins = Pins::find(&signals, maps).map_err(|missing| incomplete(name, &signals, &missing))?;
+    let mut pins = Pins::find(&signals, asked.maps).map_err(|missing| incomplete(name, &signals, &missing))?;
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
     let cut = loop {
@@ -80,10 +94,38 @@ pub fn analyze(
     let summary = Summary::of(&pins.decoder, clock_ps);
     let repeats = pattern(&pins.decoder.transactions, clock_ps);
     let cut = cut.map(|broken| format!("line {}: {}; what was read until then follows", broken.line, broken.what));
-    if as_json {
-        return Ok(Answer::json(&json::report(&pins, &summary, repeats.as_ref(), cut.as_deref())));
+    let mut answer = match asked.as_json {
+        true => Answer::json(&json::report(&pins, &summary, repeats.as_ref(), cut.as_deref())),
+        false => Answer::text(report(name, &pins, &summary, repeats.as_ref(), cut.as_deref())),
+    };
+    if let Some(cut) = &cut {
+        answer.complaints += &format!("warning: `{name}`: {cut}\n");
+        answer.code = BAD_INPUT;
     }
-    Ok(Answer::text(report(name, &pins, &summary, repeats.as_ref(), cut.as_deref())))
+    if let Some(path) = asked.csv
+        && let Err(why) = written::file(path, &csv(&pins), asked.inputs)
+    {
+        answer.complaints += &format!("error: {why}\n");
+        answer.code = BAD_INPUT;
+    }
+    answer.complaints = harmless(&answer.complaints);
+    Ok(answer)
+}
+
+/// The transactions, a line each.
+fn csv(pins: &Pins) -> String {
+    let mut out =
+        "start_ns,initiator,command,address,bytes,data_phases,wait_clocks,idle_before_clocks,ended_by\n".to_string();
+    for one in &pins.decoder.transactions {
+        let address = one.address.map_or(String::new(), |address| format!("{address:#010x}"));
+        let (start, who) = (one.start_ps as f64 / 1e3, who(pins, one.initiator));
+        let (command, ended_by) = (one.command.word(), one.ended_by.word());
+        out += &format!(
+            "{start},{who},{command},{address},{},{},{},{},{ended_by}\n",
+            one.bytes, one.data_phases, one.wait_clocks, one.idle_before_clocks
+        );
+    }
+    out
 }
 
 fn unreadable(name: &str, broken: &Broken) -> Problem {
