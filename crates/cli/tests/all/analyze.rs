@@ -87,8 +87,8 @@ fn what_is_no_capture_is_refused_with_what_it_is() {
     let folder = TempDir::new().unwrap();
     for (bytes, what) in [
         (&b""[..], "the file is empty"),
-        (b"model = \"disk\"", "does not begin as a pcap file"),
-        (b"$date today $end", "VCD"),
+        (b"model = \"disk\"", "neither as a waveform does nor as a pcap file"),
+        (b"$date today $end", "ends before $enddefinitions"),
         (b"\x0a\x0d\x0d\x0a....", "pcapng"),
         (b"\xa1\xb2\xc3\xd4\0\x02", "cut within its header"),
     ] {

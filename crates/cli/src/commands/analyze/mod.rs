@@ -71,10 +71,12 @@ impl Args {
         let read = input.by_ref().take(MAGIC_BYTES).read_to_end(&mut first);
         read.map_err(|error| refused(format!("cannot be read: {error}")))?;
         doing("reading a capture");
-        if first == PCAPNG {
-            return Err(refused(NO_PCAPNG.to_string()));
-        }
         if !is_pcap(&first) {
+            // Every keyword of a value change dump begins with this; blank lines may stand before.
+            let blank = !first.is_empty() && first != PCAPNG && first.trim_ascii().is_empty();
+            if !blank && !matches!(first.trim_ascii_start(), [b'$', ..]) {
+                return Err(refused(no_capture(&first)));
+            }
             let length = std::fs::metadata(&self.capture).ok().map(|data| data.len());
             let input = BufReader::with_capacity(1 << 20, Cursor::new(first).chain(input));
             let asked = pci::Asked { maps: &self.map, as_json: self.json, csv: self.csv.as_deref(), inputs: &inputs };
@@ -107,8 +109,17 @@ impl Args {
 
 const MAGIC_BYTES: u64 = 4;
 const HELP: &str = "it is a waveform of a PCI bus, or a pcap file of PCI Express packets: `hopscope analyze --help`";
-const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-const NO_PCAPNG: &str = "it is a pcapng file, which is not read: `editcap -F nsecpcap` makes a pcap file of it";
+
+/// What a file is that is not read.
+fn no_capture(first: &[u8]) -> String {
+    match first {
+        [] => "the file is empty".to_string(),
+        PCAPNG => "it is a pcapng file, which is not read: `editcap -F nsecpcap` makes a pcap file of it".to_string(),
+        _ => "it begins neither as a waveform does nor as a pcap file".to_string(),
+    }
+}
+
+const PCAPNG: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a];
 
 fn map(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(pin, signal)| !pin.is_empty() && !signal.is_empty());

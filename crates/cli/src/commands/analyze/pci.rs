@@ -59,12 +59,7 @@ impl<R: BufRead> BufRead for Counted<R> {
 }
 
 /// Reads a capture to its end, or as far as it goes.
-pub fn analyze(
-    name: &str,
-    input: impl BufRead,
-    length: Option<u64>,
-    asked: &Asked<'_>,
-) -> Result<Answer, Refusal> {
+pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Asked<'_>) -> Result<Answer, Refusal> {
     let read = Rc::new(Cell::new(0));
     let (mut reader, signals) =
         VcdReader::new(Counted(input, read.clone())).map_err(|broken| unreadable(name, &broken))?;

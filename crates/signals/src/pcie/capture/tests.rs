@@ -73,7 +73,7 @@ fn conversation() -> Recorder {
     file.add(Way::Given, &completion(DRIVE, 0, 64, &commands[64..])).add(Way::Taken, &read(DRIVE, 1, 0x20_0100, 16));
     file.add(Way::Given, &completion(DRIVE, 1, 16, &list));
     for piece in 0..48u64 {
-        let address = 0x10_0000 + (piece / 16 << 16) + piece % 16 * 256;
+        let address = 0x10_0000 + ((piece / 16) << 16) + piece % 16 * 256;
         file.add(Way::Taken, &write(DRIVE, address, &[piece as u8; 256]));
     }
     file.add(Way::Taken, &read(DRIVE, 2, 0x13_0000, 512));

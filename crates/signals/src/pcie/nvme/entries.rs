@@ -149,7 +149,8 @@ impl Doorbell {
     /// Of its address and value, where it may be one. Registers of a drive take 16 KiB or more, aligned so.
     pub fn read(address: u64, data: &[u8]) -> Option<Doorbell> {
         let offset = address & 0x3fff;
-        let possible = data.len() == 4 && data[2..] == [0, 0] && (0x1000..0x2000).contains(&offset) && address % 4 == 0;
+        let possible =
+            data.len() == 4 && data[2..] == [0, 0] && (0x1000..0x2000).contains(&offset) && address.is_multiple_of(4);
         let index = (offset.saturating_sub(0x1000) / 4) as u16;
         possible.then_some(Doorbell { queue: index / 2, is_tail: index.is_multiple_of(2), base: address & !0x3fff })
     }
