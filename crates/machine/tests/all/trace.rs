@@ -14,7 +14,7 @@ use hopscope_machine::trace::{self, Traced, Window};
 use hopscope_parts::protocols::pci::{Command, DESCRIPTOR_DATA, REGISTER_DATA, unpacked};
 use hopscope_signals::pci::pattern::pattern;
 use hopscope_signals::pci::pins::Pins;
-use hopscope_signals::waves::vcd_in::{Next, VcdReader};
+use hopscope_signals::waves::vcd_in::VcdReader;
 
 #[derive(Clone, Default)]
 struct Buffer(Rc<RefCell<Vec<u8>>>);
@@ -53,13 +53,7 @@ fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
 fn decoded(dump: &[u8]) -> Pins {
     let (reader, signals) = VcdReader::new(dump).expect("a dump");
     let mut pins = Pins::find(&signals, &[]).expect("a bus");
-    for next in reader {
-        match next.expect("a whole dump") {
-            Next::Time(at) => pins.time(at),
-            Next::Change(code, bits) => pins.change(code, bits),
-        }
-    }
-    pins.decoder.finish();
+    pins.follow_all(reader).expect("a whole dump");
     pins
 }
 

@@ -28,7 +28,6 @@ struct Open {
     /// The command of a dual address cycle has not come yet.
     second_address: bool,
     last_data: u64,
-    devsel: bool,
     stopped: bool,
     stopped_with_data: bool,
     last: Clock,
@@ -127,7 +126,6 @@ impl Decoder {
             age: 1,
             second_address: command.is_dual_address(),
             last_data: 0,
-            devsel: false,
             stopped: false,
             stopped_with_data: false,
             last: *clock,
@@ -188,9 +186,7 @@ impl Decoder {
             broken.push(STOP_LEFT);
         }
         open.stopped |= clock.stop;
-        open.devsel = clock.devsel || (open.devsel && !clock.stop);
         if clock.stop && !clock.devsel && open.transaction.devsel_clocks.is_some() {
-            open.devsel = false;
             open.transaction.ended_by = EndedBy::TargetAbort;
         }
         open.last = *clock;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Clock;
 use super::decode::Decoder;
-use crate::waves::vcd_in::{Bits, Signal};
+use crate::waves::vcd_in::{Bits, Broken, Next, Signal};
 use vcd::IdCode;
 
 /// A pin or a group of pins.
@@ -210,8 +210,23 @@ impl Pins {
         })
     }
 
-    /// Time goes on.
-    pub fn time(&mut self, at_ps: u64) {
+    /// What comes next in the capture.
+    #[inline]
+    pub fn follow(&mut self, next: Next) {
+        match next {
+            Next::Time(at_ps) => self.time(at_ps),
+            Next::Change(code, bits) => self.change(code, bits),
+        }
+    }
+
+    /// Follows a capture to its end, or to where it is broken.
+    pub fn follow_all(&mut self, mut capture: impl Iterator<Item = Result<Next, Broken>>) -> Result<(), Broken> {
+        let read = capture.try_for_each(|next| next.map(|next| self.follow(next)));
+        self.decoder.finish();
+        read
+    }
+
+    fn time(&mut self, at_ps: u64) {
         if std::mem::take(&mut self.changed) {
             self.current = self.sampled();
         }
@@ -219,9 +234,8 @@ impl Pins {
         self.now_ps = at_ps;
     }
 
-    /// A signal changes.
     #[inline]
-    pub fn change(&mut self, code: IdCode, bits: Bits) {
+    fn change(&mut self, code: IdCode, bits: Bits) {
         let Some(goes) = self.goes.get(&code) else { return };
         for &Goes { pin, shift, bits: width } in goes {
             if pin == Pin::Clk {

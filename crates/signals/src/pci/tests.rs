@@ -12,7 +12,7 @@ use super::pins::Pins;
 use super::segment::Segment;
 use super::{Clock, EndedBy, Transaction};
 use crate::waves::changes::Changes;
-use crate::waves::vcd_in::{Next, VcdReader};
+use crate::waves::vcd_in::VcdReader;
 use crate::waves::vcd_out::VcdFile;
 
 const CLOCK: Time = Time::ns(30);
@@ -140,13 +140,7 @@ fn dump(all: &[Drawn], width_bytes: u32) -> (Vec<u8>, Vec<Time>) {
 fn read(dump: &[u8]) -> Pins {
     let (reader, signals) = VcdReader::new(dump).expect("a dump");
     let mut pins = Pins::find(&signals, &[]).expect("a bus");
-    for next in reader {
-        match next.expect("a whole dump") {
-            Next::Time(at) => pins.time(at),
-            Next::Change(code, bits) => pins.change(code, bits),
-        }
-    }
-    pins.decoder.finish();
+    pins.follow_all(reader).expect("a whole dump");
     pins
 }
 

@@ -80,9 +80,4 @@ impl Changes {
         }
         Ok(())
     }
-
-    /// How much waits.
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
 }

@@ -12,7 +12,7 @@ use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::{Missing, Pins};
 use hopscope_signals::pci::summary::{Share, Summary};
 use hopscope_signals::pci::{EndedBy, json};
-use hopscope_signals::waves::vcd_in::{Broken, Next, Signal, VcdReader};
+use hopscope_signals::waves::vcd_in::{Broken, Signal, VcdReader};
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::progress::Bytes;
@@ -68,8 +68,7 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
     let mut seen = 0u64;
     let cut = loop {
         match reader.next() {
-            Some(Ok(Next::Time(at))) => pins.time(at),
-            Some(Ok(Next::Change(code, bits))) => pins.change(code, bits),
+            Some(Ok(next)) => pins.follow(next),
             None => break None,
             Some(Err(broken)) if pins.decoder.clocks > 0 => break Some(broken),
             Some(Err(broken)) => return Err(unreadable(name, &broken).into()),

@@ -12,7 +12,7 @@ use hopscope_signals::pci::json;
 use hopscope_signals::pci::pattern::pattern;
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::Summary;
-use hopscope_signals::waves::vcd_in::{Next, VcdReader};
+use hopscope_signals::waves::vcd_in::VcdReader;
 
 use super::drawn::Drawn;
 use super::files::runs_as_part;
@@ -54,20 +54,11 @@ pub fn trace(data: &[u8]) -> bool {
 
 /// A value change dump, with the bus that is in it.
 pub fn waveform(data: &[u8]) -> bool {
-    let Ok((mut reader, signals)) = VcdReader::new(data) else { return false };
+    let Ok((reader, signals)) = VcdReader::new(data) else { return false };
     let Ok(mut pins) = Pins::find(&signals, &[]) else { return false };
-    let whole = loop {
-        match reader.next() {
-            Some(Ok(Next::Time(at))) => pins.time(at),
-            Some(Ok(Next::Change(code, bits))) => pins.change(code, bits),
-            None => break true,
-            Some(Err(broken)) => {
-                assert!(broken.line > 0 && !broken.what.is_empty());
-                break false;
-            }
-        }
-    };
-    pins.decoder.finish();
+    let read = pins.follow_all(reader);
+    assert!(read.as_ref().err().is_none_or(|broken| broken.line > 0 && !broken.what.is_empty()));
+    let whole = read.is_ok();
     let clock_ps = pins.period_ps.1 as f64 / pins.period_ps.2.max(1) as f64;
     if clock_ps > 0.0 {
         let summary = Summary::of(&pins.decoder, clock_ps);
