@@ -1,12 +1,12 @@
 //! `hopscope trace`: show me the bus.
 
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use hopscope_kernel::Time;
 use hopscope_machine::problem::Problem;
 use hopscope_machine::quantity;
-use hopscope_machine::trace::{self, Traced, Untraced, Window};
+use hopscope_machine::trace::{self, Format, Traced, Untraced, Window};
 use serde_json::json;
 
 use crate::answer::{Answer, Refusal};
@@ -74,10 +74,11 @@ impl From<String> for Failed {
 impl Args {
     /// Runs and draws.
     pub fn run(self) -> Result<Answer, Refusal> {
-        if self.output.extension().is_none_or(|ending| ending != "vcd") {
-            let title = format!("`{}` is no name of a waveform", self.output.display());
-            return Err(Problem::nowhere(title).help("name it FILE.vcd").into());
-        }
+        let Some(format) = Format::of(&self.output) else {
+            let title = format!("the ending of `{}` says no format", self.output.display());
+            let endings = Format::ENDINGS.map(|(ending, _)| format!("FILE.{ending}"));
+            return Err(Problem::nowhere(title).help(format!("name it {}", endings.join(" or "))).into());
+        };
         if self.span == Time::ZERO {
             return Err(Problem::nowhere("a window of no time").help("--for 50us").into());
         }
@@ -87,9 +88,10 @@ impl Args {
         let window = Window { from: self.from, span: self.span };
         let written = written::streamed(&self.output, &inputs, |file| {
             let out = BufWriter::with_capacity(1 << 20, file);
-            let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), out);
+            let drawing = (format, Box::new(out) as Box<dyn Write>);
+            let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), drawing);
             let traced = traced.map_err(Failed::Run)?;
-            if traced.segments.is_empty() { Err(Failed::File(nothing(&traced))) } else { Ok(traced) }
+            if traced.drawn.is_empty() { Err(Failed::File(nothing(&traced))) } else { Ok(traced) }
         });
         let traced = match written {
             Ok(traced) => traced,
@@ -103,29 +105,30 @@ impl Args {
     }
 
     fn report(&self, traced: &Traced) -> serde_json::Value {
-        let segments = traced.segments.iter().map(|(name, count)| json!({ "name": name, "transactions": count }));
+        let drawn = traced.drawn.iter().map(|of| json!({ "name": of.name, of.what: of.count }));
+        let left_out = traced.left_out.iter().map(|(name, why)| json!({ "name": name, "why": why }));
         json!({
             "file": self.output.display().to_string(),
             "from_ns": self.from.as_ns_f64(),
             "for_ns": self.span.as_ns_f64(),
-            "segments": segments.collect::<Vec<_>>(),
-            "left_out": traced.left_out,
+            "drawn": drawn.collect::<Vec<_>>(),
+            "left_out": left_out.collect::<Vec<_>>(),
         })
     }
 
     fn words(&self, traced: &Traced) -> String {
         let mut lines = vec![bold(&format!("{}: {} from {} on", self.output.display(), self.span, self.from))];
-        let segments = traced.segments.iter();
-        lines.extend(segments.map(|(name, count)| format!("  {name}  {count} transactions")));
-        lines.extend(traced.left_out.iter().map(|name| format!("  {name}  speaks PCI-X, which is not drawn")));
+        lines.extend(traced.drawn.iter().map(|of| format!("  {}  {} {}", of.name, of.count, of.what)));
+        lines.extend(traced.left_out.iter().map(|(name, why)| format!("  {name}  {why}")));
         lines.push(format!("Read it again: hopscope analyze {}", self.output.display()));
         lines.join("\n") + "\n"
     }
 }
 
 fn nothing(traced: &Traced) -> String {
-    match &traced.left_out[..] {
+    let left_out: Vec<String> = traced.left_out.iter().map(|(name, why)| format!("{name} {why}")).collect();
+    match &left_out[..] {
         [] => "this machine has no PCI segment: nothing else is drawn".to_string(),
-        segments => format!("{} speaks PCI-X, which is not drawn, and there is no other segment", segments.join(", ")),
+        left_out => format!("{}, and there is nothing else to draw", left_out.join(", ")),
     }
 }

@@ -10,7 +10,7 @@ use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Options};
-use hopscope_machine::trace::{self, Traced, Window};
+use hopscope_machine::trace::{self, Drawn, Format, Traced, Window};
 use hopscope_parts::protocols::pci::{Command, DESCRIPTOR_DATA, REGISTER_DATA, unpacked};
 use hopscope_signals::pci::pattern::pattern;
 use hopscope_signals::pci::pins::Pins;
@@ -46,7 +46,8 @@ fn jobs(words: &str) -> Vec<Job> {
 
 fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
-    let traced = trace::trace(machine, &jobs(job), (window, 1), out.clone()).expect("a trace");
+    let drawing = (Format::Vcd, Box::new(out.clone()) as Box<dyn Write>);
+    let traced = trace::trace(machine, &jobs(job), (window, 1), drawing).expect("a trace");
     (out.0.take(), traced)
 }
 
@@ -147,7 +148,7 @@ fn what_is_drawn_of_a_run_is_what_was_simulated() {
     for (system, job) in RUNS {
         let machine = blueprint(system);
         let (dump, traced) = drawn(&machine, job, window);
-        let [(bus, _)] = &traced.segments[..] else { panic!("{system}: {traced:?}") };
+        let [Drawn { name: bus, .. }] = &traced.drawn[..] else { panic!("{system}: {traced:?}") };
         let bus: &'static str = bus.clone().leak();
         let expected = simulated(&machine, job, bus, window);
         let pins = decoded(&dump);
@@ -192,5 +193,5 @@ fn the_cycle_of_the_report_comes_out_of_the_waveform_alone() {
 fn a_segment_that_speaks_pci_x_is_left_out() {
     let window = Window { from: Time::ms(9), span: Time::ms(1) };
     let (_, traced) = drawn(&blueprint("raid-acceleraid-pci-x-100"), "rw=read bs=64k", window);
-    assert!(traced.segments.is_empty() && !traced.left_out.is_empty(), "{traced:?}");
+    assert!(traced.drawn.is_empty() && !traced.left_out.is_empty(), "{traced:?}");
 }

@@ -43,6 +43,8 @@ pub struct Changes {
     now: Vec<Level>,
     /// By time and wire; of several the last one counts.
     waiting: BTreeMap<(u64, Wire), Level>,
+    /// Everything before has been passed on.
+    passed_ps: u64,
 }
 
 impl Changes {
@@ -59,13 +61,14 @@ impl Changes {
         &self.wires
     }
 
-    /// From `at_ps` on the wire carries this.
+    /// From `at_ps` on the wire carries this; what is said too late holds from where the file has come to.
     pub fn set(&mut self, at_ps: u64, wire: Wire, level: Level) {
-        self.waiting.insert((at_ps, wire), level);
+        self.waiting.insert((at_ps.max(self.passed_ps), wire), level);
     }
 
     /// Passes on everything before `until_ps`: nothing will be said any more of that time.
     pub fn pass_on<S: Sink>(&mut self, until_ps: u64, sink: &mut S) -> Result<(), S::Error> {
+        self.passed_ps = self.passed_ps.max(until_ps);
         while let Some(entry) = self.waiting.first_entry() {
             let (at, wire) = *entry.key();
             if at >= until_ps {
@@ -79,5 +82,36 @@ impl Changes {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Listed(Vec<(u64, Wire, Level)>);
+
+    impl Sink for Listed {
+        type Error = std::convert::Infallible;
+
+        fn change(&mut self, at_ps: u64, wire: Wire, level: Level) -> Result<(), Self::Error> {
+            self.0.push((at_ps, wire, level));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn time_never_goes_back_and_what_does_not_change_is_not_said() {
+        let (mut changes, mut listed) = (Changes::default(), Listed::default());
+        let one = changes.declare(&["bus"], "REQ#", 1, Level::Driven(1));
+        let other = changes.declare(&["bus"], "AD", 32, Level::Floating);
+        changes.set(50, other, Level::Driven(7));
+        changes.set(10, one, Level::Driven(1));
+        let Ok(()) = changes.pass_on(100, &mut listed);
+        changes.set(20, one, Level::Driven(0));
+        changes.set(120, other, Level::Driven(7));
+        let Ok(()) = changes.pass_on(200, &mut listed);
+        assert_eq!(listed.0, [(50, other, Level::Driven(7)), (100, one, Level::Driven(0))]);
     }
 }
