@@ -362,6 +362,11 @@ impl Lane {
         }
     }
 
+    /// Whether somebody draws what the wires carry.
+    pub fn is_drawn(&self) -> bool {
+        self.sim.shared.core.borrow().signalled()
+    }
+
     fn say(&self, kind: Kind, label: &'static Label, at: Time, end: Time) {
         let mut core = self.sim.shared.core.borrow_mut();
         if core.observed() && end > at {

@@ -3,9 +3,11 @@
 //! The same codec draws what was simulated and reads what was recorded of a real bus, so that one proves the other.
 //!
 //! - `pci`: conventional PCI, clock by clock.
+//! - `ide`: a cable of the AT Attachment, edge by edge.
 //! - `pcie`: transaction layer packets.
 //! - `waves`: files of waveforms.
 
+pub mod ide;
 pub mod pci;
 pub mod pcie;
 pub mod waves;

@@ -44,6 +44,7 @@ mod striped;
 mod system;
 mod targets;
 mod trace;
+mod trace_cables;
 mod trains;
 mod whatif;
 mod withstand;

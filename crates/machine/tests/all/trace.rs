@@ -29,7 +29,7 @@ impl Write for Buffer {
     }
 }
 
-fn blueprint(system: &str) -> Blueprint {
+pub(super) fn blueprint(system: &str) -> Blueprint {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut sources = Sources::default();
     let text = library.open_system(system).expect("a shipped system");
@@ -37,21 +37,21 @@ fn blueprint(system: &str) -> Blueprint {
     Blueprint::read(&library, &mut sources, file).expect("a right system")
 }
 
-fn jobs(words: &str) -> Vec<Job> {
+pub(super) fn jobs(words: &str) -> Vec<Job> {
     let mut sources = Sources::default();
     let text = format!("[job]\n{}\n", words.replace(' ', "\n"));
     let file = sources.add("job", text);
     job_file::read(&sources, file).unwrap_or_else(|_| panic!("{words}")).jobs
 }
 
-fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
+pub(super) fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
     let drawing = (Format::Vcd, Box::new(out.clone()) as Box<dyn Write>);
     let traced = trace::trace(machine, &jobs(job), (window, 1), drawing).expect("a trace");
     (out.0.take(), traced)
 }
 
-fn decoded(dump: &[u8]) -> Pins {
+pub(super) fn decoded(dump: &[u8]) -> Pins {
     let (reader, signals) = VcdReader::new(dump).expect("a dump");
     let mut pins = Pins::find(&signals, &[]).expect("a bus");
     pins.follow_all(reader).expect("a whole dump");
@@ -148,7 +148,8 @@ fn what_is_drawn_of_a_run_is_what_was_simulated() {
     for (system, job) in RUNS {
         let machine = blueprint(system);
         let (dump, traced) = drawn(&machine, job, window);
-        let [Drawn { name: bus, .. }] = &traced.drawn[..] else { panic!("{system}: {traced:?}") };
+        let segments: Vec<&Drawn> = traced.drawn.iter().filter(|of| of.what == "transactions").collect();
+        let [Drawn { name: bus, .. }] = segments[..] else { panic!("{system}: {traced:?}") };
         let bus: &'static str = bus.clone().leak();
         let expected = simulated(&machine, job, bus, window);
         let pins = decoded(&dump);

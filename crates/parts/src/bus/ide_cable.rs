@@ -13,7 +13,10 @@ use std::rc::{Rc, Weak};
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{BURST_END, BURST_START, IdeDrive, PAUSE, PIO, Register, TransferMode, WORDS_IN};
+use crate::protocols::ide::{
+    ACCESSED, Access, BURST_END, BURST_START, INITIATION, INTRQ, IdeDrive, MOVES, Moves, PAUSE, PIO, READY_AGAIN,
+    Register, Strobes, TERMINATION, TransferMode, WORDS_IN, WORDS_OUT, WRITTEN, packed_times,
+};
 
 /// Timing of one Ultra DMA mode: ATA/ATAPI-4, table "Ultra DMA data burst timing".
 #[derive(Clone, Debug, PartialEq)]
@@ -215,7 +218,8 @@ impl IdeCable {
     }
 
     /// The access reaches its initiator at `end`, with the next clock of the bridge.
-    pub fn accessed(&self, end: Time) {
+    pub fn accessed(&self, access: Access, end: Time) {
+        self.lane.carried(&ACCESSED, access.packed());
         if let Some((_, ready)) = self.register_access.take() {
             let span = self.lane.paced(self.spec.register_access);
             self.lane.was_in_until(&PIO, ready.saturating_sub(span), end);
@@ -223,12 +227,14 @@ impl IdeCable {
     }
 
     /// A register access of an engine that waits for its end.
-    pub async fn register_access(&self) {
+    pub async fn register_access(&self, access: Access) {
+        self.lane.carried(&ACCESSED, access.packed());
         self.lane.spend(&PIO, self.lane.paced(self.spec.register_access)).await;
     }
 
     /// A register of the selected drive is written for a request.
     pub fn write(&self, register: Register, value: u8, errand: Errand) {
+        self.lane.carried(&WRITTEN, u64::from(value));
         if register == Register::DriveHead {
             self.selected.set(usize::from(value >> 4 & 1));
         }
@@ -240,6 +246,12 @@ impl IdeCable {
     /// What the selected drive offers.
     pub fn offers(&self) -> &Queue<u32> {
         &self.offers
+    }
+
+    /// The drive asserts INTRQ.
+    pub fn interrupt(&self) {
+        self.lane.carried(&INTRQ, 1);
+        let _ = self.interrupts.try_put(());
     }
 
     /// INTRQ, as the interrupt controller sees it.
@@ -254,17 +266,23 @@ impl IdeCable {
         }
     }
 
-    /// Words of phase `moving` follow, each in `word`.
-    pub fn moves(&self, moving: &'static Label, word: Time) {
+    /// Words follow.
+    pub fn moves(&self, moves: Moves) {
+        let moving = if moves.reads { &WORDS_IN } else { &WORDS_OUT };
         self.moving.set(moving);
-        self.lane.carries(moving, WORD_BYTES, word);
+        self.lane.carries(moving, WORD_BYTES, moves.word);
+        self.lane.carried(&MOVES, moves.packed());
         self.words.set(None);
     }
 
-    /// Burst initiation: ATA/ATAPI-4, 9.13.1. Multiword DMA needs none: 9.12. Words of phase `moving` follow.
-    pub async fn start_burst(&self, moving: &'static Label, word: Time) {
-        self.moves(moving, word);
+    /// Burst initiation: ATA/ATAPI-4, 9.13.1. Multiword DMA needs none: 9.12. Words follow, each in `word`, from memory
+    /// at `address` or into it.
+    pub async fn start_burst(&self, reads: bool, address: u32, word: Time) {
+        let mode = if self.ultra_dma().is_some() { Strobes::Ultra } else { Strobes::Multiword };
+        self.moves(Moves { mode, reads, address, word });
         if let Some(mode) = self.ultra_dma() {
+            let times = [mode.acknowledge, mode.envelope, Time::ZERO].map(|time| self.lane.paced(time));
+            self.lane.carried(&INITIATION, packed_times(times));
             let span = mode.acknowledge + mode.envelope + mode.first_strobe;
             self.lane.spend(&BURST_START, self.lane.paced(span)).await;
         }
@@ -275,8 +293,21 @@ impl IdeCable {
         self.lane.was_in_repeatedly(&[(self.moving.get(), span)], start, pitch, count);
     }
 
+    /// The receiver has been ready again for `since`, after a pause that it wanted.
+    pub fn was_ready_again(&self, since: Time) {
+        self.lane.carried(&READY_AGAIN, since.as_ps());
+    }
+
     /// Words crossed from `start` until `end`; a gap since the words before is a pause.
     pub fn words(&self, start: Time, end: Time) {
+        if self.lane.is_drawn() {
+            // Who draws the wires cannot wait for the end of a burst.
+            if let Some(until) = self.words_ended().filter(|until| *until < start) {
+                self.lane.was_in_until(&PAUSE, until, start);
+            }
+            self.lane.was_in_until(self.moving.get(), start, end);
+            return self.words.set(Some((end, end)));
+        }
         match self.words.get() {
             Some((since, until)) if until >= start => self.words.set(Some((since, end))),
             before => {
@@ -293,7 +324,7 @@ impl IdeCable {
     pub fn words_in_groups(&self, [one, two]: [(Time, Time); 2], pitch: Time, groups: u64) {
         // The first group meets what was before, the second the first. Groups without a pause between join.
         let pause = (one.0 + pitch).saturating_sub(two.1);
-        let met = if pause > Time::ZERO { groups.min(2) } else { groups };
+        let met = if pause > Time::ZERO && !self.lane.is_drawn() { groups.min(2) } else { groups };
         for group in 0..met {
             for (start, end) in [one, two] {
                 self.words(start + pitch * group, end + pitch * group);
@@ -319,17 +350,22 @@ impl IdeCable {
         let begin = self.sim.now();
         let mut last_word = begin;
         if let Some((since, until)) = self.words.take() {
-            self.lane.was_in_until(self.moving.get(), since, until);
+            if until > since {
+                self.lane.was_in_until(self.moving.get(), since, until);
+            }
             last_word = until.max(begin);
             if begin > until {
                 self.lane.was_in(&PAUSE, until);
             }
         }
         let Some(mode) = self.ultra_dma() else {
+            self.lane.carried(&TERMINATION, 0);
             // The last word still has its time.
             return self.sim.wait_until(last_word).await;
         };
         let stopped = if receiving { mode.ready_to_pause } else { mode.strobe_to_stop };
+        let times = [stopped, mode.interlock, mode.interlock_min].map(|time| self.lane.paced(time));
+        self.lane.carried(&TERMINATION, packed_times(times));
         let span = self.lane.paced(stopped + mode.interlock + mode.interlock_min + mode.acknowledge);
         self.ends.set(begin + span);
         // It begins with the last strobe, whose word still has its time.

@@ -42,7 +42,7 @@ impl Disk {
             }
             // ATA/ATAPI-4, 9.5: a command that sends data by programmed I/O has interrupted before its last block.
             if command.writes || !self.spec.transfer_mode.is_programmed() {
-                let _ = self.cable.interrupts().try_put(());
+                self.cable.interrupt();
             }
         }
     }

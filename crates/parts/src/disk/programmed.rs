@@ -39,7 +39,7 @@ impl Disk {
 
     async fn give_block(&self, sectors: u64) {
         let _ = self.cable.offers().try_put(bytes_of(sectors));
-        let _ = self.cable.interrupts().try_put(());
+        self.cable.interrupt();
         self.until_crossed(sectors).await;
     }
 
@@ -54,7 +54,7 @@ impl Disk {
             if left == 0 {
                 return;
             }
-            let _ = self.cable.interrupts().try_put(());
+            self.cable.interrupt();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! IDE, the AT Attachment: registers, transfer modes, phases on the cable, and the trait of a drive. ATA/ATAPI-4
 //! (T13/1153D).
 
-use hopscope_kernel::{Errand, Label};
+use hopscope_kernel::{Errand, Label, Time};
 
 /// A register access by programmed I/O.
 pub static PIO: Label = Label::protocol("register access");
@@ -48,6 +48,19 @@ impl Register {
             _ => return None,
         })
     }
+
+    /// An access to it by an engine that has no ports.
+    pub fn access(self, writes: bool) -> Access {
+        let da = match self {
+            Register::SectorCount => 2,
+            Register::LbaLow => 3,
+            Register::LbaMid => 4,
+            Register::LbaHigh => 5,
+            Register::DriveHead => 6,
+            Register::Command => 7,
+        };
+        Access { control: false, da, writes, port: 0 }
+    }
 }
 
 /// READ DMA.
@@ -91,4 +104,112 @@ pub trait IdeDrive {
     fn set_multiple(&self, sectors: u64);
     /// Capacity in sectors.
     fn sectors(&self) -> u64;
+}
+
+/// A register is accessed in the phase that follows: [`Access::packed`]. This and what follows are for those who draw
+/// the wires: see [`Lane::carried`](hopscope_kernel::Lane::carried).
+pub static ACCESSED: Label = Label::mark("register accessed");
+/// What the access before has written.
+pub static WRITTEN: Label = Label::mark("register written");
+/// Words follow: [`Moves::packed`].
+pub static MOVES: Label = Label::mark("words follow");
+/// Initiation of an Ultra DMA burst: [`packed_times`] of tACK and tENV.
+pub static INITIATION: Label = Label::mark("burst initiation");
+/// The receiver is ready again, so long ago.
+pub static READY_AGAIN: Label = Label::mark("DMARDY# again");
+/// Termination: [`packed_times`] of tRP or tSS, tLI and tMLI; all zero where nothing but DMACK# ends.
+pub static TERMINATION: Label = Label::mark("burst termination");
+/// The drive asserts INTRQ.
+pub static INTRQ: Label = Label::mark("INTRQ");
+
+/// A register as the cable addresses it. ATA/ATAPI-4, 7.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// CS1#: the control block; CS0# is the command block.
+    pub control: bool,
+    /// DA[2:0].
+    pub da: u8,
+    /// DIOW#; DIOR# otherwise.
+    pub writes: bool,
+    /// The address that the processor uses, where there is one.
+    pub port: u16,
+}
+
+impl Access {
+    /// As one value.
+    pub fn packed(self) -> u64 {
+        u64::from(self.port) << 8 | u64::from(self.writes) << 4 | u64::from(self.control) << 3 | u64::from(self.da & 7)
+    }
+
+    /// The same, the other way.
+    pub fn unpacked(value: u64) -> Access {
+        let bit = |bit: u32| value >> bit & 1 == 1;
+        Access { control: bit(3), da: value as u8 & 7, writes: bit(4), port: (value >> 8) as u16 }
+    }
+}
+
+/// Words that follow, as wires show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moves {
+    /// Who strobes them, and how.
+    pub mode: Strobes,
+    /// Whether they come from the drive.
+    pub reads: bool,
+    /// Where the first one is or goes to in memory; of programmed I/O the port.
+    pub address: u32,
+    /// From one to the next; below 4 us.
+    pub word: Time,
+}
+
+/// How words are strobed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strobes {
+    /// Accesses of the data register, two of them for four bytes where `wide`.
+    Programmed {
+        /// Whether the processor moves four bytes at a time.
+        wide: bool,
+    },
+    /// Multiword DMA.
+    Multiword,
+    /// Ultra DMA.
+    Ultra,
+}
+
+const WORD_BITS: u32 = 22;
+
+impl Moves {
+    /// As one value.
+    pub fn packed(self) -> u64 {
+        let mode = match self.mode {
+            Strobes::Programmed { wide } => u64::from(wide),
+            Strobes::Multiword => 2,
+            Strobes::Ultra => 3,
+        };
+        let word = self.word.as_ps().min((1 << WORD_BITS) - 1);
+        (word << 3 | u64::from(self.reads) << 2 | mode) << 32 | u64::from(self.address)
+    }
+
+    /// The same, the other way.
+    pub fn unpacked(value: u64) -> Moves {
+        let rest = value >> 32;
+        let mode = match rest & 3 {
+            2 => Strobes::Multiword,
+            3 => Strobes::Ultra,
+            wide => Strobes::Programmed { wide: wide == 1 },
+        };
+        let word = Time::ps(rest >> 3 & ((1 << WORD_BITS) - 1));
+        Moves { mode, reads: rest >> 2 & 1 == 1, address: value as u32, word }
+    }
+}
+
+/// Three times below 2 us as one value.
+pub fn packed_times(times: [Time; 3]) -> u64 {
+    times.iter().fold(0, |all, time| all << TIME_BITS | time.as_ps().min((1 << TIME_BITS) - 1))
+}
+
+const TIME_BITS: u32 = 21;
+
+/// The same, the other way.
+pub fn unpacked_times(value: u64) -> [Time; 3] {
+    [2, 1, 0].map(|index| Time::ps(value >> (TIME_BITS * index) & ((1 << TIME_BITS) - 1)))
 }

@@ -108,6 +108,9 @@ impl Command {
     }
 }
 
+/// What the I/O write before has carried, for those who draw the wires.
+pub static WRITTEN: Label = Label::mark("written");
+
 /// Bits of a size.
 const SIZE_BITS: u32 = 24;
 

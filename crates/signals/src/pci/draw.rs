@@ -25,6 +25,8 @@ pub struct Course {
     pub width_bytes: u32,
     /// Its phases one after the other, in clocks.
     pub phases: Vec<(&'static Label, u64)>,
+    /// What it writes, where that is no pattern: its first byte is that at `address`.
+    pub written: Option<u32>,
 }
 
 /// What a clock of a transaction is for.
@@ -74,6 +76,9 @@ impl Course {
     }
 
     fn data(&self, seed: u64, done: u32) -> u64 {
+        if let Some(written) = self.written {
+            return u64::from(written) << (8 * (self.address % self.width_bytes));
+        }
         let at = self.address.wrapping_add(done) & !(self.width_bytes - 1);
         let high = if self.width_bytes > 4 { u64::from(word(seed, at.wrapping_add(4))) << 32 } else { 0 };
         high | u64::from(word(seed, at))

@@ -99,8 +99,15 @@ impl Segment {
     ) {
         self.draw(changes);
         let (address, wanted, width_bytes) = unpacked(value);
-        let course = Course { start, command, address, wanted, width_bytes, phases: Vec::new() };
+        let course = Course { start, command, address, wanted, width_bytes, phases: Vec::new(), written: None };
         self.open = Some((course, initiator));
+    }
+
+    /// What the I/O write under way writes.
+    pub fn written(&mut self, value: u32) {
+        if let Some((course, _)) = &mut self.open {
+            course.written = Some(value);
+        }
     }
 
     /// The bus was in a phase.

@@ -18,7 +18,7 @@ use crate::waves::vcd_out::VcdFile;
 const CLOCK: Time = Time::ns(30);
 
 fn course(command: Command, address: u32, wanted: u32, phases: &[(&'static Label, u64)]) -> Course {
-    Course { start: Time::ns(300), command, address, wanted, width_bytes: 4, phases: phases.to_vec() }
+    Course { start: Time::ns(300), command, address, wanted, width_bytes: 4, phases: phases.to_vec(), written: None }
 }
 
 /// FRAME#, IRDY#, DEVSEL#, TRDY#, STOP#: a letter where it is asserted.
@@ -104,7 +104,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             };
             let phases = if how == 2 { [&[waited[0]], &more[..]].concat() } else { [&waited, &more[..]].concat() };
             let waits = if how == 2 { 3 } else { waits };
-            let course = Course { start: Time::ZERO, command, address, wanted, width_bytes: width, phases };
+            let course =
+                Course { start: Time::ZERO, command, address, wanted, width_bytes: width, phases, written: None };
             Drawn { idle, initiator, asked, course, data, waits, ended_by }
         },
     )

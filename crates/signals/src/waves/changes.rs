@@ -48,6 +48,11 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Nothing said yet; what holds before `from_ps` holds from then on.
+    pub fn from(from_ps: u64) -> Changes {
+        Changes { passed_ps: from_ps, ..Changes::default() }
+    }
+
     /// A wire or a vector.
     pub fn declare(&mut self, scope: &[&str], name: &str, bits: u32, at_rest: Level) -> Wire {
         let scope = scope.iter().map(|name| name.to_string()).collect();

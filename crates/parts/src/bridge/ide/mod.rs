@@ -36,7 +36,7 @@ pub use self::spec::{Refill, Spec, SwitchAt};
 use super::host::{HOLD, HostBridge, Region};
 use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::PciBus;
-use crate::protocols::ide::{DRIVE_NOT_READY, Register, TransferMode, WORDS_IN, WORDS_OUT};
+use crate::protocols::ide::{Access, DRIVE_NOT_READY, Register, TransferMode};
 use crate::protocols::pci::{Answer, Command, DATA, DESCRIPTOR_DATA, PciTarget, Ready, Transaction};
 
 /// Waiting for the start bit of BMICX.
@@ -196,8 +196,8 @@ impl IdeBridge {
                 }
                 if left == region.bytes {
                     match direction {
-                        Direction::ToMemory => cable.start_burst(&WORDS_IN, self.word_in(&cable)).await,
-                        Direction::ToDrive => cable.start_burst(&WORDS_OUT, self.strobe(&cable)).await,
+                        Direction::ToMemory => cable.start_burst(true, address, self.word_in(&cable)).await,
+                        Direction::ToDrive => cable.start_burst(false, address, self.strobe(&cable)).await,
                     }
                 }
                 let bytes = offered.min(left);
@@ -308,11 +308,14 @@ impl PciTarget for IdeBridge {
                 }
                 // The same cycle on the cable: a control block has a chip select of its own.
                 Decoded::CommandBlock(channel, _) | Decoded::ControlBlock(channel) => {
+                    let control = CONTROL_BLOCKS.contains(&transaction.address);
+                    let (da, port) = ((transaction.address & 7) as u8, transaction.address as u16);
+                    let access = Access { control, da, writes: !transaction.command.reads(), port };
                     let cable = self.cable(channel)?;
                     let left = cable.access(transaction.address).saturating_sub(now + self.pci.clocks(1));
                     let waits = left.as_ps().div_ceil(self.pci.clocks(1).as_ps()).max(1);
                     let ready = if waits < self.spec.retry_after {
-                        cable.accessed(now + self.pci.clocks(1 + waits));
+                        cable.accessed(access, now + self.pci.clocks(1 + waits));
                         Ready::After(waits)
                     } else {
                         Ready::Retry(self.spec.retry_after)

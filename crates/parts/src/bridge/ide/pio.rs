@@ -24,7 +24,7 @@ use crate::bridge::host::RETRY_IDLE;
 use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::Phase;
 use crate::cpu::Work;
-use crate::protocols::ide::{SECTOR_BYTES, WORDS_IN, WORDS_OUT};
+use crate::protocols::ide::{self, SECTOR_BYTES, Strobes};
 use crate::protocols::pci::{ARBITRATION, Answer, Command, PORT_DATA, Ready, Transaction};
 
 /// Offset of the data port in the command block.
@@ -81,7 +81,9 @@ impl IdeBridge {
         let Some(cable) = channel.cable.borrow().clone() else { return };
         let begin = self.sim.now();
         let word = self.strobe(&cable);
-        cable.moves(if moves.reads { &WORDS_IN } else { &WORDS_OUT }, word);
+        let mode = Strobes::Programmed { wide: moves.width_bytes > 2 };
+        let address = COMMAND_BLOCKS[channel.number] + DATA_PORT;
+        cable.moves(ide::Moves { mode, reads: moves.reads, address, word });
         self.pci.lane().carries(&PORT_DATA, u64::from(self.pci.width_bytes()), self.pci.clocks(1));
         let port = &channel.port;
         port.reads.set(moves.reads);

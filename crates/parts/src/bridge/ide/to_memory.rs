@@ -138,6 +138,9 @@ impl IdeBridge {
         let resume = if paused { self.buffer.port.paced(cable.ready_to_final_strobe()) } else { Time::ZERO };
         grant.hold_plan([(&CHANNEL_SWITCH, switch), (&RESUME, resume), (&FILL, span)]).await;
         let end = self.sim.now();
+        if paused {
+            cable.was_ready_again(resume + span);
+        }
         cable.words(end - span, end);
     }
 

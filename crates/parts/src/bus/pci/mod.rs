@@ -31,7 +31,7 @@ use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{
     ADDRESS, ARBITRATION, Answer, Command, DATA, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL,
-    TURNAROUND, Transaction, packed, reach,
+    TURNAROUND, Transaction, WRITTEN, packed, reach,
 };
 
 /// A phase and how long it takes; no time where it is not there.
@@ -276,6 +276,7 @@ impl PciBus {
 
     /// The data of an I/O write arrive at their target, for a request that is passed on.
     pub fn deliver(&self, address: u32, value: u32, errand: Errand) {
+        self.lane.carried(&WRITTEN, u64::from(value));
         let errand = self.sim.pass_on(errand);
         for target in self.targets.borrow().iter().filter_map(Weak::upgrade) {
             target.io_write(address, value, errand);

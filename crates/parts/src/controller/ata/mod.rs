@@ -19,7 +19,7 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::ide_cable::IdeCable;
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::ide::{DRIVE_NOT_READY, READ_DMA, Register, SECTOR_BYTES, WORDS_IN, WORDS_OUT, WRITE_DMA};
+use crate::protocols::ide::{DRIVE_NOT_READY, READ_DMA, Register, SECTOR_BYTES, WRITE_DMA};
 
 static NO_COMMAND: Label = Label::reason("no command for the channel");
 static CHANNEL_BUSY: Label = Label::reason("another command on the channel");
@@ -155,7 +155,7 @@ impl AtaChannel {
             (Register::Command, if writes { WRITE_DMA } else { READ_DMA }),
         ];
         for (register, value) in task_file {
-            cable.register_access().await;
+            cable.register_access(register.access(true)).await;
             let handed = if register == Register::Command { self.sim.pass_on(errand) } else { errand };
             cable.write(register, value, handed);
         }
@@ -179,7 +179,7 @@ impl AtaChannel {
             }
             cable.end_burst(!writes).await;
             cable.interrupts().take(&NO_INTERRUPT).await;
-            cable.register_access().await;
+            cable.register_access(Register::Command.access(false)).await;
             let _ = self.steps.try_put(Step::Ended);
         }
     }
@@ -197,7 +197,7 @@ impl AtaChannel {
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
             if left == bytes {
-                cable.start_burst(&WORDS_IN, self.word_in(cable)).await;
+                cable.start_burst(true, 0, self.word_in(cable)).await;
             }
             let mut coming = offered;
             while coming > 0 {
@@ -233,7 +233,7 @@ impl AtaChannel {
                 for _ in 0..self.spec.pieces {
                     asked += self.ask(bytes - asked);
                 }
-                cable.start_burst(&WORDS_OUT, word).await;
+                cable.start_burst(false, 0, word).await;
             }
             let mut going = offered;
             while going > 0 {

@@ -1,0 +1,172 @@
+//! Buses as waveforms: a scope each.
+//!
+//! - `segment`: PCI. `cable`: IDE.
+
+mod cable;
+mod segment;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use hopscope_kernel::{Record, Sim, Time};
+use hopscope_parts::protocols::pci::DATA;
+use hopscope_signals::waves::changes::Changes;
+use hopscope_signals::waves::vcd_out::VcdFile;
+
+use super::{Drawing, Drawn, Traced, Window};
+use crate::blueprint::Blueprint;
+
+/// Changes are written so long after their time: whoever asks for a bus is known when he gets it. REQ# of those who
+/// wait longer is drawn for so long.
+const LAG: Time = Time::us(500);
+
+/// Wires that are drawn: those of a lane.
+trait Wired {
+    /// The next record of the lane.
+    fn record(&mut self, changes: &mut Changes, record: &Record, processes: &[String]);
+
+    /// The phases of a train that ended before the window.
+    fn train(&mut self, changes: &mut Changes, head: &Record, phases: &[Record]);
+
+    /// Nothing will be said any more of what was before; nothing where the lane is quiet.
+    fn settled(&self) -> Option<Time>;
+
+    /// What goes on without anybody doing anything, until then.
+    fn run_until(&mut self, changes: &mut Changes, until: Time);
+
+    /// What is under way, until `end`.
+    fn finish(&mut self, changes: &mut Changes, end: Time);
+
+    /// What was drawn, or why nothing was.
+    fn drawn(&self) -> Result<Vec<Drawn>, &'static str>;
+}
+
+/// Draws the buses of a machine.
+pub struct Waves {
+    window: Window,
+    seed: u64,
+    /// What is plugged into each part, and first what that is plugged into, by its name.
+    agents: HashMap<String, Vec<String>>,
+    /// Names of IDE cables.
+    cables: Vec<String>,
+    out: Option<Box<dyn Write>>,
+    file: Option<VcdFile<Box<dyn Write>>>,
+    changes: Changes,
+    /// By lane.
+    drawn: HashMap<u16, (String, Box<dyn Wired>)>,
+    processes: Vec<String>,
+    seen: Time,
+}
+
+impl Waves {
+    /// Nothing drawn yet.
+    pub fn new(blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Write>) -> Waves {
+        let cables = blueprint.parts().iter().filter(|part| part.kind.model == "ide-cable");
+        Waves {
+            window,
+            seed,
+            agents: agents(blueprint),
+            cables: cables.map(|part| part.name.clone()).collect(),
+            out: Some(out),
+            file: None,
+            changes: Changes::from(window.from.as_ps()),
+            drawn: HashMap::new(),
+            processes: Vec::new(),
+            seen: window.from,
+        }
+    }
+
+    fn begin(&mut self, sim: &Sim) -> io::Result<()> {
+        let Some(out) = self.out.take() else { return Ok(()) };
+        self.processes = sim.processes();
+        let (rates, pattern) = (sim.rates(), (self.window.from, self.seed));
+        for (number, (name, clock)) in sim.lanes().into_iter().enumerate() {
+            let width = rates[number].iter().find(|rate| std::ptr::eq(rate.phase, &DATA)).map(|rate| rate.bytes);
+            let wired: Box<dyn Wired> = match (clock, width, self.agents.get(&name)) {
+                (Some(clock), Some(width), Some(agents)) => {
+                    let timing = (clock, width as u32);
+                    Box::new(segment::DrawnSegment::new(&mut self.changes, &name, timing, agents, pattern))
+                }
+                _ if self.cables.contains(&name) => Box::new(cable::DrawnCable::new(&mut self.changes, &name, pattern)),
+                _ => continue,
+            };
+            self.drawn.insert(number as u16, (name, wired));
+        }
+        self.file = Some(VcdFile::new(out, self.changes.declared(), self.window.from.as_ps())?);
+        Ok(())
+    }
+
+    fn pass_on(&mut self, until: Time) -> io::Result<()> {
+        for (_, of) in self.drawn.values_mut() {
+            of.run_until(&mut self.changes, until);
+        }
+        match &mut self.file {
+            Some(file) => self.changes.pass_on(until.as_ps(), file),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drawing for Waves {
+    fn records(&mut self, sim: &Sim, batch: &[Record]) -> io::Result<()> {
+        self.begin(sim)?;
+        let mut index = 0;
+        while let Some(record) = batch.get(index) {
+            let phases = &batch[index + 1..][..usize::from(of_train(record))];
+            index += 1 + phases.len();
+            let Some((_, of)) = self.drawn.get_mut(&record.lane) else { continue };
+            self.seen = self.seen.max(record.at);
+            match phases {
+                [] => of.record(&mut self.changes, record, &self.processes),
+                phases => of.train(&mut self.changes, record, phases),
+            }
+        }
+        let settled = self.drawn.values().filter_map(|(_, of)| of.settled()).min().unwrap_or(self.seen);
+        self.pass_on(settled.min(self.seen).saturating_sub(LAG))
+    }
+
+    fn finish(&mut self, sim: &Sim) -> io::Result<Traced> {
+        let end = self.window.end();
+        self.begin(sim)?;
+        for (_, of) in self.drawn.values_mut() {
+            of.finish(&mut self.changes, end);
+        }
+        self.pass_on(end)?;
+        if let Some(file) = self.file.take() {
+            file.finish(end.as_ps())?;
+        }
+        let mut traced = Traced::default();
+        for (name, of) in self.drawn.values() {
+            match of.drawn() {
+                Ok(drawn) => traced.drawn.extend(drawn),
+                Err(why) => traced.left_out.push((name.clone(), why)),
+            }
+        }
+        traced.drawn.sort();
+        traced.left_out.sort();
+        Ok(traced)
+    }
+}
+
+/// How many records after this one are the phases of its train.
+fn of_train(record: &Record) -> u8 {
+    if record.kind == hopscope_kernel::Kind::TrainHead { record.phases } else { 0 }
+}
+
+/// What a part is plugged into, and then what is plugged into it, by its name.
+fn agents(blueprint: &Blueprint) -> HashMap<String, Vec<String>> {
+    let part_of = |port: &str| port.split_once('.').map_or(port, |(part, _)| part).to_string();
+    let mut agents: HashMap<String, Vec<String>> = HashMap::new();
+    for part in blueprint.parts() {
+        let above = part.plugs().next().map(|(_, port)| part_of(&port));
+        agents.insert(part.name.clone(), vec![above.unwrap_or_else(|| "host".to_string())]);
+    }
+    for part in blueprint.parts() {
+        for (_, port) in part.plugs() {
+            if let Some(of) = agents.get_mut(&part_of(&port)) {
+                of.push(part.name.clone());
+            }
+        }
+    }
+    agents
+}

@@ -1,0 +1,97 @@
+//! A segment of PCI: its initiators are known by the processes that drive them.
+
+use std::collections::HashMap;
+
+use hopscope_kernel::{Kind, Record, Time};
+use hopscope_parts::protocols::pci::{ATTRIBUTE, Command, WRITTEN};
+use hopscope_signals::pci::segment::Segment;
+use hopscope_signals::waves::changes::Changes;
+
+use super::{Drawn, Wired};
+
+/// A segment that is drawn.
+pub struct DrawnSegment {
+    name: String,
+    from: Time,
+    segment: Segment,
+    /// Initiators by process.
+    initiators: HashMap<u16, usize>,
+    agents: Vec<String>,
+    transactions: u64,
+    speaks_pci_x: bool,
+}
+
+impl DrawnSegment {
+    /// A segment in a scope of its name; `agents` may be initiators.
+    pub fn new(
+        changes: &mut Changes,
+        name: &str,
+        timing: (Time, u32),
+        agents: &[String],
+        pattern: (Time, u64),
+    ) -> DrawnSegment {
+        DrawnSegment {
+            name: name.to_string(),
+            from: pattern.0,
+            segment: Segment::new(changes, name, timing, agents, pattern),
+            initiators: HashMap::new(),
+            agents: agents.to_vec(),
+            transactions: 0,
+            speaks_pci_x: false,
+        }
+    }
+
+    /// Whose wires a process drives: those of the part that it is of, or of the bridge above.
+    fn initiator(&mut self, process: u16, processes: &[String]) -> usize {
+        let (agents, name) = (&self.agents, processes.get(usize::from(process)));
+        *self.initiators.entry(process).or_insert_with(|| {
+            let part = name.map_or("", |name| name.split_once('.').map_or(&name[..], |(part, _)| part));
+            agents.iter().position(|agent| agent == part).unwrap_or(0)
+        })
+    }
+}
+
+impl Wired for DrawnSegment {
+    fn record(&mut self, changes: &mut Changes, record: &Record, processes: &[String]) {
+        match record.kind {
+            Kind::Wait if record.at + record.span >= self.from => {
+                let initiator = self.initiator(record.who, processes);
+                self.segment.granted(initiator, record.at.max(self.from));
+            }
+            _ if record.at < self.from => {}
+            Kind::Mark if std::ptr::eq(record.label, &WRITTEN) => self.segment.written(record.span.as_ps() as u32),
+            Kind::Mark => {
+                let Some(command) = Command::of_label(record.label) else { return };
+                let initiator = self.initiator(record.who, processes);
+                self.segment.begins(changes, (record.at, initiator), (command, record.span.as_ps()));
+                self.transactions += 1;
+            }
+            Kind::Phase => {
+                self.speaks_pci_x |= std::ptr::eq(record.label, &ATTRIBUTE);
+                self.segment.phase(record.label, record.at, record.span);
+            }
+            _ => {}
+        }
+    }
+
+    fn train(&mut self, _: &mut Changes, _: &Record, _: &[Record]) {}
+
+    fn settled(&self) -> Option<Time> {
+        self.segment.settled()
+    }
+
+    fn run_until(&mut self, changes: &mut Changes, until: Time) {
+        self.segment.run_clock(changes, until);
+    }
+
+    fn finish(&mut self, changes: &mut Changes, end: Time) {
+        self.segment.finish(changes, end);
+    }
+
+    fn drawn(&self) -> Result<Vec<Drawn>, &'static str> {
+        if self.speaks_pci_x {
+            return Err("speaks PCI-X, which is not drawn");
+        }
+        Ok(vec![Drawn { name: self.name.clone(), count: self.transactions, what: "transactions" }])
+    }
+}
