@@ -96,10 +96,13 @@ trait Drawing {
     fn finish(&mut self, sim: &Sim) -> io::Result<Traced>;
 }
 
-/// An observer that others keep hold of, with the first error of its file.
+/// A drawing under way, with the first error of its file.
+type UnderWay = (Box<dyn Drawing>, io::Result<()>);
+
+/// An observer that others keep hold of.
 struct Watcher {
     sim: Sim,
-    drawing: Rc<RefCell<(Box<dyn Drawing>, io::Result<()>)>>,
+    drawing: Rc<RefCell<UnderWay>>,
 }
 
 impl Observer for Watcher {
