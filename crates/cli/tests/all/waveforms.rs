@@ -41,6 +41,32 @@ fn a_trace_is_read_again_and_repeats_exactly() {
 }
 
 #[test]
+fn both_buses_of_a_capture_are_told_and_what_lies_between_them() {
+    let folder = TempDir::new().unwrap();
+    let (_, path) = traced(&folder, &WRITES, "both.vcd");
+    let plain = analyzed(&path, &[]).out;
+    assert!(plain.contains("IDE cable cable: ") && plain.contains("Ultra DMA to the drive"), "{plain}");
+    let json: Value = serde_json::from_str(&analyzed(&path, &["--json"]).out).unwrap();
+    let cable = &json["cables"][0];
+    let delays = cable["summary"]["delays"].as_array().unwrap();
+    let of = |name: &str| delays.iter().find(|of| of["delay"] == name).unwrap_or_else(|| panic!("{delays:?}"));
+    // Figure 1 of the report: the bubble behind every 64 bytes.
+    assert_eq!(of("pause of the cable beyond its pace")["longest_ns"], 985.083);
+    assert_eq!(of("last strobe before a pause to FRAME#")["median_ns"], 298.51);
+
+    // The cable alone, as somebody else's scope may have it.
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("$scope module pci").unwrap();
+    let (_, after) = rest.split_once("$upscope $end\n").unwrap();
+    fs::write(&path, format!("{before}{after}")).unwrap();
+    let alone: Value = serde_json::from_str(&analyzed(&path, &["--json"]).out).unwrap();
+    assert_eq!(alone["cables"][0]["bursts"], cable["bursts"]);
+    assert!(alone.get("bus").is_none() && alone["cables"][0]["summary"]["delays"].as_array().unwrap().is_empty());
+    let csv = analyzed(&path, &["--csv", "mine.csv"]);
+    assert!(csv.code == 2 && csv.err.contains("there is no PCI bus in it"), "{csv:?}");
+}
+
+#[test]
 fn a_capture_that_is_cut_is_answered_as_far_as_it_goes() {
     let folder = TempDir::new().unwrap();
     let (_, path) = traced(&folder, &WRITES, "whole.vcd");

@@ -1,5 +1,6 @@
 //! `hopscope analyze`: what happens in this capture?
 
+mod ide;
 mod packets;
 mod packets_listed;
 mod pci;
@@ -26,7 +27,9 @@ Examples:
 
 A value change dump of a conventional PCI bus: FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
 CLK are needed, in any case, with #, _n or n behind the name, as a vector or bit by bit; PAR,
-REQ64#, ACK64# and GNT# are used where they are.
+REQ64#, ACK64# and GNT# are used where they are. IDE cables are found by DD, DIOR-, DIOW- and
+DMACK- (or CS- and DA) in a scope, alone or beside a PCI bus: then the delays between cause and
+effect on both are measured.
 
 A pcap file (of either byte order, with stamps in microseconds or nanoseconds) of PCI Express
 packets, each in a UDP packet to a port from 0x3000 to 0x3fff, behind a sequence number (16 bits)

@@ -14,6 +14,7 @@ use hopscope_signals::pci::summary::{Share, Summary};
 use hopscope_signals::pci::{EndedBy, json};
 use hopscope_signals::waves::vcd_in::{Broken, Signal, VcdReader};
 
+use super::ide;
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::progress::Bytes;
 use crate::tables::{bold, close_table, digits, rate, wrapped};
@@ -37,7 +38,7 @@ pub struct Asked<'a> {
 }
 
 /// Says how much has been read.
-struct Counted<R>(R, Rc<Cell<u64>>);
+pub(super) struct Counted<R>(R, Rc<Cell<u64>>);
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -63,12 +64,22 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
     let read = Rc::new(Cell::new(0));
     let (mut reader, signals) =
         VcdReader::new(Counted(input, read.clone())).map_err(|broken| unreadable(name, &broken))?;
-    let mut pins = Pins::find(&signals, asked.maps).map_err(|missing| incomplete(name, &signals, &missing))?;
+    let mut cables = ide::Cables::find(&signals);
+    let mut pins = match Pins::find(&signals, asked.maps) {
+        Ok(pins) => pins,
+        Err(_) if cables.any() && asked.maps.is_empty() => {
+            return ide::analyze_alone(name, (reader, read, length), cables, asked);
+        }
+        Err(missing) => return Err(incomplete(name, &signals, &missing).into()),
+    };
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
     let cut = loop {
         match reader.next() {
-            Some(Ok(next)) => pins.follow(next),
+            Some(Ok(next)) => {
+                pins.follow(next);
+                cables.follow(next);
+            }
             None => break None,
             Some(Err(broken)) if pins.decoder.clocks > 0 => break Some(broken),
             Some(Err(broken)) => return Err(unreadable(name, &broken).into()),
@@ -79,6 +90,7 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
         }
     };
     pins.decoder.finish();
+    cables.finish();
     let (_, sum, count) = pins.period_ps;
     if count == 0 {
         let problem = Problem::nowhere(format!("{name}: CLK never rises twice, so there is nothing to sample"));
@@ -88,9 +100,17 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
     let summary = Summary::of(&pins.decoder, clock_ps);
     let repeats = pattern(&pins.decoder.transactions, clock_ps);
     let cut = cut.map(|broken| format!("line {}: {}; what was read until then follows", broken.line, broken.what));
+    let transactions = (&pins.decoder.transactions[..], clock_ps.round() as u64);
     let mut answer = match asked.as_json {
-        true => Answer::json(&json::report(&pins, &summary, repeats.as_ref(), cut.as_deref())),
-        false => Answer::text(report(name, &pins, &summary, repeats.as_ref(), cut.as_deref())),
+        true => {
+            let mut all = json::report(&pins, &summary, repeats.as_ref(), cut.as_deref());
+            all["cables"] = cables.json(transactions);
+            Answer::json(&all)
+        }
+        false => {
+            let report = report(name, &pins, &summary, repeats.as_ref(), cut.as_deref());
+            Answer::text(report + &cables.report(transactions))
+        }
     };
     if let Some(cut) = &cut {
         answer.complaints += &format!("warning: `{name}`: {cut}\n");
@@ -122,7 +142,7 @@ fn csv(pins: &Pins) -> String {
     out
 }
 
-fn unreadable(name: &str, broken: &Broken) -> Problem {
+pub(super) fn unreadable(name: &str, broken: &Broken) -> Problem {
     let problem = Problem::nowhere(format!("{name}:{}: {}", broken.line, broken.what));
     problem.help("expected a value change dump, as logic analyzers and simulators write it")
 }
@@ -148,7 +168,7 @@ fn who(pins: &Pins, number: Option<usize>) -> String {
     number.and_then(|number| pins.initiators.get(number)).map_or("-".to_string(), String::clone)
 }
 
-fn percent(part: u64, of: u64) -> String {
+pub(super) fn percent(part: u64, of: u64) -> String {
     if of == 0 { "-".to_string() } else { format!("{:.1} %", 100.0 * part as f64 / of as f64) }
 }
 
@@ -235,7 +255,7 @@ fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {
     indented(&close_table(&header, rows))
 }
 
-fn indented(table: &str) -> Vec<String> {
+pub(super) fn indented(table: &str) -> Vec<String> {
     table.lines().map(|line| format!("  {line}")).collect()
 }
 

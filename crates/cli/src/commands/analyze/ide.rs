@@ -1,0 +1,161 @@
+//! IDE cables in a waveform, as a report: beside a PCI bus or alone.
+
+use std::cell::Cell;
+use std::io::BufRead;
+use std::rc::Rc;
+
+use hopscope_machine::harmless::harmless;
+use hopscope_machine::problem::Problem;
+use hopscope_signals::ide::json;
+use hopscope_signals::ide::pins::Pins;
+use hopscope_signals::ide::summary::Summary;
+use hopscope_signals::ide::together::{Delay, Measured, delays};
+use hopscope_signals::pci::Transaction;
+use hopscope_signals::waves::vcd_in::{Next, Signal, VcdReader};
+use serde_json::{Value, json};
+
+use super::pci::{Asked, Counted, indented, percent, unreadable};
+use crate::answer::{Answer, BAD_INPUT, Refusal};
+use crate::progress::Bytes;
+use crate::tables::{bold, close_table, digits, rate};
+
+/// All cables of a capture.
+pub struct Cables(Vec<Pins>);
+
+/// Transactions on PCI in the same capture, and its clock, picoseconds.
+type Beside<'a> = (&'a [Transaction], u64);
+
+impl Cables {
+    /// Those among the signals.
+    pub fn find(signals: &[Signal]) -> Cables {
+        Cables(Pins::find_all(signals))
+    }
+
+    /// Whether there is one.
+    pub fn any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// What comes next in the capture.
+    pub fn follow(&mut self, next: Next) {
+        self.0.iter_mut().for_each(|pins| pins.follow(next));
+    }
+
+    /// The capture has ended.
+    pub fn finish(&mut self) {
+        self.0.iter_mut().for_each(Pins::finish);
+    }
+
+    /// Every cable as an object.
+    pub fn json(&self, beside: Beside<'_>) -> Value {
+        let cable = |pins: &Pins| json::cable(pins, &Summary::of(&pins.decoder), &measured(pins, beside));
+        self.0.iter().map(cable).collect()
+    }
+
+    /// Every cable in words.
+    pub fn report(&self, beside: Beside<'_>) -> String {
+        let cables = self.0.iter().map(|pins| of_cable(pins, beside).join("\n") + "\n");
+        cables.map(|report| format!("\n{report}")).collect()
+    }
+}
+
+fn measured(pins: &Pins, (transactions, clock_ps): Beside<'_>) -> Vec<(Delay, Measured)> {
+    delays(&pins.decoder.bursts, transactions, clock_ps)
+}
+
+/// A capture of cables without a PCI bus.
+pub fn analyze_alone(
+    name: &str,
+    (mut reader, read, length): (VcdReader<Counted<impl BufRead>>, Rc<Cell<u64>>, Option<u64>),
+    mut cables: Cables,
+    asked: &Asked<'_>,
+) -> Result<Answer, Refusal> {
+    if asked.csv.is_some() {
+        let problem = Problem::nowhere(format!("{name}: --csv lists transactions, and there is no PCI bus in it"));
+        return Err(problem.help("--json has every register access and every burst").into());
+    }
+    let bytes = Bytes::of(length);
+    let mut seen = 0u64;
+    let cut = loop {
+        match reader.next() {
+            Some(Ok(next)) => cables.follow(next),
+            None => break None,
+            Some(Err(broken)) if seen > 0 => break Some(broken),
+            Some(Err(broken)) => return Err(unreadable(name, &broken).into()),
+        }
+        seen += 1;
+        if seen.is_multiple_of(1 << 20) {
+            bytes.at(read.get(), "");
+        }
+    };
+    cables.finish();
+    let mut answer = match asked.as_json {
+        true => Answer::json(&json!({ "cables": cables.json((&[], 0)) })),
+        false => Answer::text(cables.report((&[], 0)).trim_start().to_string()),
+    };
+    if let Some(broken) = cut {
+        let what = format!("line {}: {}; what was read until then follows", broken.line, broken.what);
+        answer.complaints = harmless(&format!("warning: `{name}`: {what}\n"));
+        answer.code = BAD_INPUT;
+    }
+    Ok(answer)
+}
+
+fn ns(ps: u64) -> String {
+    digits(ps as f64 / 1e3)
+}
+
+fn direction(reads: bool) -> &'static str {
+    if reads { "from the drive" } else { "to the drive" }
+}
+
+fn of_cable(pins: &Pins, beside: Beside<'_>) -> Vec<String> {
+    let summary = Summary::of(&pins.decoder);
+    let (accesses, bursts) = (pins.decoder.accesses.len(), pins.decoder.bursts.len());
+    let mut lines = vec![bold(&format!(
+        "IDE cable {}: {accesses} register accesses, {bursts} bursts, {} interrupts",
+        pins.scope, summary.interrupts.0
+    ))];
+    if !pins.without.is_empty() {
+        lines.push(format!("Not in the capture: {}.", pins.without.join(", ")));
+    }
+    if !summary.bursts.is_empty() {
+        lines.push(String::new());
+        let header = ["words by", "", "bursts", "bytes", "rate", "word, ns", "around", "paused", "wrong CRC"];
+        let rows = summary.bursts.iter().map(|((protocol, reads), of)| {
+            vec![
+                protocol.word().to_string(),
+                direction(*reads).to_string(),
+                of.bursts.to_string(),
+                of.bytes.to_string(),
+                rate(of.bytes as f64 / (of.held_ps.max(1) as f64 / 1e12)),
+                of.word_ps.map_or("-".to_string(), ns),
+                percent(of.around_ps, of.held_ps),
+                percent(of.pauses.1, of.held_ps),
+                of.wrong_crc.to_string(),
+            ]
+        });
+        lines.extend(indented(&close_table(&header, rows)));
+    }
+    if !summary.registers.is_empty() {
+        lines.push(String::new());
+        let header = ["register", "", "count", "strobe, ns"];
+        let rows = summary.registers.iter().map(|((register, writes), (count, spent))| {
+            let way = if *writes { "written" } else { "read" };
+            vec![register.to_string(), way.to_string(), count.to_string(), ns(spent / count)]
+        });
+        lines.extend(indented(&close_table(&header, rows)));
+    }
+    let delays = measured(pins, beside);
+    if !delays.is_empty() {
+        lines.push(String::new());
+        lines.push("Cause and effect on both buses, ns".to_string());
+        let header = ["", "count", "least", "median", "longest"];
+        let rows = delays.iter().map(|(delay, of)| {
+            let spans = [of.least_ps, of.median_ps, of.longest_ps].map(ns);
+            [vec![delay.word().to_string(), of.count.to_string()], spans.to_vec()].concat()
+        });
+        lines.extend(indented(&close_table(&header, rows)));
+    }
+    lines
+}
