@@ -149,7 +149,7 @@ fn of_cable(pins: &Pins, beside: Beside<'_>) -> Vec<String> {
     let delays = measured(pins, beside);
     if !delays.is_empty() {
         lines.push(String::new());
-        lines.push("Cause and effect on both buses, ns".to_string());
+        lines.push("Delays between cause and effect, ns".to_string());
         let header = ["", "count", "least", "median", "longest"];
         let rows = delays.iter().map(|(delay, of)| {
             let spans = [of.least_ps, of.median_ps, of.longest_ps].map(ns);
