@@ -5,11 +5,13 @@
 //! - `pci`: conventional PCI, clock by clock.
 //! - `ide`: a cable of the AT Attachment, edge by edge.
 //! - `pcie`: transaction layer packets.
+//! - `timeline`: files of timelines.
 //! - `waves`: files of waveforms.
 
 pub mod ide;
 pub mod pci;
 pub mod pcie;
+pub mod timeline;
 pub mod waves;
 
 #[cfg(test)]

@@ -1,0 +1,11 @@
+//! Files of timelines: slices and counters on tracks, as Perfetto and its viewer read them.
+//!
+//! - `pftrace`: writes such a file, an event at a time. `message` puts its bytes together.
+//! - `slots`: the tracks that spans need which overlap.
+
+mod message;
+pub mod pftrace;
+pub mod slots;
+
+#[cfg(test)]
+mod tests;
