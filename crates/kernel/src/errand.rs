@@ -46,6 +46,16 @@ impl Sim {
         errand
     }
 
+    /// Says what the request that the current process makes is for, for those who draw it: `label` is its direction, `value`
+    /// its place. Nobody else is told.
+    pub fn asked(&self, label: &'static Label, value: u64) {
+        let mut core = self.shared.core.borrow_mut();
+        if core.signalled() {
+            let (at, who, span) = (self.now(), self.shared.current.get() as u16, Time::ps(value));
+            core.record(Record { at, span, label, lane: u16::MAX, who, count: 0, kind: Kind::Mark, phases: 0 });
+        }
+    }
+
     /// The request is issued now: its latency begins.
     pub fn issued(&self, errand: Errand) {
         self.record_errand(Kind::Issue, self.pass_on(errand));

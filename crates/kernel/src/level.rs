@@ -17,9 +17,22 @@ pub enum Unit {
     Items,
 }
 
+/// What holds it: the same as long as a simulation lasts, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// A lane, by number: those who wait for it.
+    Lane(usize),
+    /// A queue, by number.
+    Queue(usize),
+    /// A part, by the order in which parts said so.
+    Part(usize),
+}
+
 /// Something that holds something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
+    /// What it is.
+    pub holder: Holder,
     /// In words, as the subject of a sentence.
     pub name: String,
     /// What it counts.
@@ -54,21 +67,21 @@ impl Sim {
     /// Lanes with those who wait for them, queues of more than one place that somebody takes from, and what parts hold.
     pub fn levels(&self) -> Levels {
         let (mut known, mut places) = (Vec::new(), Vec::new());
-        let mut add = |name: String, unit: Unit, place: Place| {
-            known.push(Level { name, unit });
+        let mut add = |name: String, unit: Unit, holder: Holder, place: Place| {
+            known.push(Level { holder, name, unit });
             places.push(place);
         };
         for (number, (lane, _)) in self.lanes().into_iter().enumerate() {
-            add(format!("what waits for {lane}"), Unit::Items, Place::Lane(number));
+            add(format!("what waits for {lane}"), Unit::Items, Holder::Lane(number), Place::Lane(number));
         }
         let processes = self.processes();
-        for queue in self.shared.queues.borrow().iter() {
+        for (number, queue) in self.shared.queues.borrow().iter().enumerate() {
             let Some(taker) = queue.taker().and_then(|taker| processes.get(taker as usize)) else { continue };
             let what = if queue.is_of_places() { "free places for" } else { "the queue of" };
-            add(format!("{what} {taker}"), Unit::Items, Place::Queue(queue.clone()));
+            add(format!("{what} {taker}"), Unit::Items, Holder::Queue(number), Place::Queue(queue.clone()));
         }
         for (number, held) in self.shared.held.borrow().iter().enumerate() {
-            add(held.name.clone(), Unit::Bytes, Place::Part(number));
+            add(held.name.clone(), Unit::Bytes, Holder::Part(number), Place::Part(number));
         }
         Levels { sim: self.clone(), known, places }
     }

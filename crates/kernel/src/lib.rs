@@ -48,7 +48,7 @@ mod train;
 pub use combine::{Either, join, race};
 pub use errand::Errand;
 pub use lane::{Acquire, Grant, HandedOver, Lane, Rate, Yielding};
-pub use level::{Level, Levels, Unit};
+pub use level::{Holder, Level, Levels, Unit};
 pub use pace::Pace;
 pub use queue::Queue;
 pub use record::{Class, Kind, Label, MOST, Observer, Record, Span, expand};

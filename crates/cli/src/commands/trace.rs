@@ -1,4 +1,4 @@
-//! `hopscope trace`: show me the bus.
+//! `hopscope trace`: show me what happens, in a window of time.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -20,21 +20,26 @@ Examples:
   hopscope trace piix4e-one-disk --rw=write --bs=64k -o writes.vcd
   hopscope trace piix4e-one-disk --rw=read --bs=64k --from 3ms --for 50us -o reads.vcd
   hopscope analyze writes.vcd
+  hopscope trace nvme-server --rw=randread --bs=4k --iodepth=32 --from 1ms --for 1ms -o reads.pftrace
 
-What is drawn: each conventional PCI segment, clock by clock, with the bytes of a pattern for data.
-CLK rises with each period; signals change with the edge and are sampled by the next one. GTKWave
-and Surfer open the file.";
+FILE.vcd: each conventional PCI segment, clock by clock, with the bytes of a pattern for data. CLK
+rises with each period; signals change with the edge and are sampled by the next one. GTKWave and
+Surfer open the file.
+
+FILE.pftrace: requests with what they spend their time in, the phases of every lane with flows from
+the requests that they are for, waits, owed delays, and counters of what is at work and what fills.
+ui.perfetto.dev opens the file.";
 
 /// More is not drawn.
 const LONGEST: Time = Time::ms(10_000);
 
-/// Draw the bus in a window of time, as a waveform.
+/// Draw a window of time: wires as a waveform, or requests and hops as a timeline.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     work: Work,
-    /// The waveform: a value change dump, FILE.vcd
+    /// A waveform, FILE.vcd, or a timeline, FILE.pftrace
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Where the window begins, in simulated time
@@ -91,7 +96,7 @@ impl Args {
             let drawing = (format, Box::new(out) as Box<dyn Write>);
             let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), drawing);
             let traced = traced.map_err(Failed::Run)?;
-            if traced.drawn.is_empty() { Err(Failed::File(nothing(&traced))) } else { Ok(traced) }
+            if traced.drawn.is_empty() { Err(Failed::File(nothing(format, &traced))) } else { Ok(traced) }
         });
         let traced = match written {
             Ok(traced) => traced,
@@ -101,7 +106,7 @@ impl Args {
             }
             Err(Failed::Run(Untraced::Run(failure))) => return Err(Refusal::of_run(failure, sources)),
         };
-        Ok(if self.json { Answer::json(&self.report(&traced)) } else { Answer::text(self.words(&traced)) })
+        Ok(if self.json { Answer::json(&self.report(&traced)) } else { Answer::text(self.words(format, &traced)) })
     }
 
     fn report(&self, traced: &Traced) -> serde_json::Value {
@@ -116,19 +121,23 @@ impl Args {
         })
     }
 
-    fn words(&self, traced: &Traced) -> String {
+    fn words(&self, format: Format, traced: &Traced) -> String {
         let mut lines = vec![bold(&format!("{}: {} from {} on", self.output.display(), self.span, self.from))];
         lines.extend(traced.drawn.iter().map(|of| format!("  {}  {} {}", of.name, of.count, of.what)));
         lines.extend(traced.left_out.iter().map(|(name, why)| format!("  {name}  {why}")));
-        lines.push(format!("Read it again: hopscope analyze {}", self.output.display()));
+        lines.push(match format {
+            Format::Vcd => format!("Read it again: hopscope analyze {}", self.output.display()),
+            Format::Timeline => "Open it with ui.perfetto.dev".to_string(),
+        });
         lines.join("\n") + "\n"
     }
 }
 
-fn nothing(traced: &Traced) -> String {
+fn nothing(format: Format, traced: &Traced) -> String {
     let left_out: Vec<String> = traced.left_out.iter().map(|(name, why)| format!("{name} {why}")).collect();
     match &left_out[..] {
-        [] => "this machine has no PCI segment: nothing else is drawn".to_string(),
+        [] if format == Format::Timeline => "nothing happens in that window".to_string(),
+        [] => "this machine has no PCI segment: nothing else is drawn as a waveform".to_string(),
         left_out => format!("{}, and there is nothing else to draw", left_out.join(", ")),
     }
 }

@@ -10,6 +10,8 @@ mod import;
 mod lists;
 mod measured;
 mod pages;
+#[path = "../../../machine/tests/all/perfetto.rs"]
+mod perfetto;
 mod program;
 mod replay;
 mod run;

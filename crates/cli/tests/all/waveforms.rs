@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::perfetto::Timeline;
 use crate::program::{Ran, hopscope};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -65,6 +66,25 @@ fn both_buses_of_a_capture_are_told_and_what_lies_between_them() {
     assert!(alone.get("bus").is_none() && delays.len() == 1, "{delays:?}");
     let csv = analyzed(&path, &["--csv", "mine.csv"]);
     assert!(csv.code == 2 && csv.err.contains("there is no PCI bus in it"), "{csv:?}");
+}
+
+#[test]
+fn a_timeline_is_written_for_any_machine_and_repeats_exactly() {
+    let folder = TempDir::new().unwrap();
+    let reads = ["trace", "nvme-desktop", "--rw=randread", "--bs=4k", "--iodepth=4", "--from=1ms", "--for=200us"];
+    let (once, path) = traced(&folder, &reads, "once.pftrace");
+    assert_eq!((once.code, once.err.as_str()), (0, ""), "{once:?}");
+    assert!(once.out.contains(" requests\n") && once.out.contains("Open it with ui.perfetto.dev"), "{}", once.out);
+    let (json, again) = traced(&folder, &[&reads[..], &["--json"]].concat(), "again.pftrace");
+    assert!(fs::read(&path).unwrap() == fs::read(&again).unwrap());
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let requests = json["drawn"][0]["requests"].as_u64().unwrap();
+    let timeline = Timeline::read(&fs::read(&path).unwrap());
+    let of_requests =
+        timeline.slices.iter().filter(|slice| timeline.path(slice.track).starts_with("requests of job/slot "));
+    let (ways, drawn): (Vec<_>, Vec<_>) = of_requests.partition(|slice| slice.within.is_some());
+    assert_eq!(drawn.len() as u64, requests);
+    assert!(ways.iter().any(|stretch| stretch.text("at").starts_with("drive.channel")), "{ways:?}");
 }
 
 #[test]

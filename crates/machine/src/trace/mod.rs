@@ -1,10 +1,12 @@
-//! The bus on a screen: runs a machine and draws what happens in it in a window of time.
+//! A run on a screen: runs a machine and draws what happens in it in a window of time.
 //!
 //! Until the window begins bursts may be booked as trains; within it each is made by itself, so that every clock is
 //! drawn from what happened in it.
 //!
+//! - `timeline`: requests and hops on tracks.
 //! - `waves`: segments as waveforms.
 
+mod timeline;
 mod waves;
 
 use std::cell::RefCell;
@@ -37,13 +39,15 @@ impl Window {
 /// As what a run is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A value change dump.
+    /// A value change dump: segments clock by clock.
     Vcd,
+    /// A timeline as Perfetto reads it: requests, and what hops were in.
+    Timeline,
 }
 
 impl Format {
     /// Every format, by the ending of its files.
-    pub const ENDINGS: [(&str, Format); 1] = [("vcd", Format::Vcd)];
+    pub const ENDINGS: [(&str, Format); 2] = [("vcd", Format::Vcd), ("pftrace", Format::Timeline)];
 
     /// The format of a file with this name.
     pub fn of(file: &Path) -> Option<Format> {
@@ -54,6 +58,7 @@ impl Format {
     fn drawing(self, blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Write>) -> Box<dyn Drawing> {
         match self {
             Format::Vcd => Box::new(waves::Waves::new(blueprint, window, seed, out)),
+            Format::Timeline => Box::new(timeline::Timeline::new(blueprint, window, out)),
         }
     }
 }
@@ -92,25 +97,42 @@ trait Drawing {
     /// The next records of the run; the machine stands by the first of them.
     fn records(&mut self, sim: &Sim, batch: &[Record]) -> io::Result<()>;
 
+    /// How often it wants to know how much is where.
+    fn samples_every(&self) -> Option<Time> {
+        None
+    }
+
+    /// This is where how much is, now.
+    fn sample(&mut self, _: &Sim) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The run has ended, with the window.
     fn finish(&mut self, sim: &Sim) -> io::Result<Traced>;
 }
 
-/// A drawing under way, with the first error of its file.
-type UnderWay = (Box<dyn Drawing>, io::Result<()>);
+/// A drawing, with the first error of its file.
+type Begun = (Box<dyn Drawing>, io::Result<()>);
 
 /// An observer that others keep hold of.
+#[derive(Clone)]
 struct Watcher {
     sim: Sim,
-    drawing: Rc<RefCell<UnderWay>>,
+    drawing: Rc<RefCell<Begun>>,
+}
+
+impl Watcher {
+    fn draws(&self, draw: impl FnOnce(&mut dyn Drawing, &Sim) -> io::Result<()>) {
+        let (drawing, so_far) = &mut *self.drawing.borrow_mut();
+        if so_far.is_ok() {
+            *so_far = draw(&mut **drawing, &self.sim);
+        }
+    }
 }
 
 impl Observer for Watcher {
     fn records(&mut self, batch: &[Record]) {
-        let (drawing, so_far) = &mut *self.drawing.borrow_mut();
-        if so_far.is_ok() {
-            *so_far = drawing.records(&self.sim, batch);
-        }
+        self.draws(|drawing, sim| drawing.records(sim, batch));
     }
 
     fn wants_signals(&self) -> bool {
@@ -126,19 +148,25 @@ pub fn trace(
     (format, out): (Format, Box<dyn Write>),
 ) -> Result<Traced, Untraced> {
     let sim = Sim::new();
-    let drawing = Rc::new(RefCell::new((format.drawing(blueprint, window, seed, out), Ok(()))));
+    let drawing = format.drawing(blueprint, window, seed, out);
+    let every = drawing.samples_every();
+    let drawing = Rc::new(RefCell::new((drawing, Ok(()))));
     let jobs: Vec<Job> = jobs
         .iter()
         .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job.clone() })
         .collect();
     let options = run::Options { seed, cut: true, ..run::Options::default() };
-    let unrolling = sim.clone();
+    let watcher = Watcher { sim: sim.clone(), drawing: drawing.clone() };
+    let (unrolling, sampling) = (sim.clone(), watcher.clone());
     sim.process("~window", async move {
         unrolling.wait_until(window.from).await;
         unrolling.end_trains();
+        while let Some(every) = every.filter(|_| unrolling.now() < window.end()) {
+            sampling.draws(|drawing, sim| drawing.sample(sim));
+            unrolling.wait_until(unrolling.now() + every).await;
+        }
     });
-    let watcher = Box::new(Watcher { sim: sim.clone(), drawing: drawing.clone() });
-    run::run_in(sim.clone(), blueprint, &jobs, options, Some(watcher)).map_err(Untraced::Run)?;
+    run::run_in(sim.clone(), blueprint, &jobs, options, Some(Box::new(watcher))).map_err(Untraced::Run)?;
     let (drawing, so_far) = &mut *drawing.borrow_mut();
     std::mem::replace(so_far, Ok(())).and_then(|()| drawing.finish(&sim)).map_err(Untraced::File)
 }

@@ -17,7 +17,7 @@ use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::waves::vcd_in::VcdReader;
 
 #[derive(Clone, Default)]
-struct Buffer(Rc<RefCell<Vec<u8>>>);
+pub struct Buffer(pub Rc<RefCell<Vec<u8>>>);
 
 impl Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -29,7 +29,7 @@ impl Write for Buffer {
     }
 }
 
-pub(super) fn blueprint(system: &str) -> Blueprint {
+pub fn blueprint(system: &str) -> Blueprint {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut sources = Sources::default();
     let text = library.open_system(system).expect("a shipped system");
@@ -37,7 +37,7 @@ pub(super) fn blueprint(system: &str) -> Blueprint {
     Blueprint::read(&library, &mut sources, file).expect("a right system")
 }
 
-pub(super) fn jobs(words: &str) -> Vec<Job> {
+pub fn jobs(words: &str) -> Vec<Job> {
     let mut sources = Sources::default();
     let text = format!("[job]\n{}\n", words.replace(' ', "\n"));
     let file = sources.add("job", text);

@@ -11,6 +11,7 @@
 mod shares;
 mod traces;
 mod walk;
+pub mod ways;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -22,8 +23,8 @@ use crate::account::{Entry, Names, Use};
 pub use shares::Shares;
 use shares::Sharing;
 use traces::Traces;
-pub use walk::StageKind;
 use walk::{Place, UNSAID, Walk, is_busy};
+pub use walk::{StageKind, Stretch};
 
 /// A class of latencies is the mean of the ranks within this share of it.
 const RANKS: f64 = 0.005;
@@ -332,7 +333,7 @@ impl Book {
                 None => life.push((stage, time)),
             }
         };
-        Walk { traces, request, issued, each }.back(who, at);
+        Walk { traces, request, issued, told: each }.back(who, at);
         let sum = life.iter().fold(Time::ZERO, |sum, stage| sum + stage.1);
         assert!(sum == at - issued, "the stages of a request add up to its latency");
         self.ended.push(Ended { latency: at - issued, stages: life.into_boxed_slice() });

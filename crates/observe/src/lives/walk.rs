@@ -45,15 +45,52 @@ const DEPTH_MAX: usize = 256;
 /// Steps back that take no time, at most.
 const STEPS_MAX: usize = 1_000;
 
-/// Walks back through the traces; `each` is told every stretch, the last one first. They add up to the life.
-pub(super) struct Walk<'a, F: FnMut(Place, Time)> {
+/// Whoever is told of a life, the last of it first.
+pub(super) trait Told {
+    /// So long was spent at a place. Within a stretch places come in any order.
+    fn place(&mut self, place: Place, time: Time);
+
+    /// What the process that had the request was at, and where nothing else was the request's way. Whether it is asked for
+    /// what was behind it, place by place.
+    fn stretch(&mut self, stretch: Stretch) -> bool;
+}
+
+impl<F: FnMut(Place, Time)> Told for F {
+    fn place(&mut self, place: Place, time: Time) {
+        self(place, time);
+    }
+
+    fn stretch(&mut self, _: Stretch) -> bool {
+        true
+    }
+}
+
+/// What the process that had a request was at for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// When it began, or the request was issued.
+    pub from: Time,
+    /// When it ended.
+    pub until: Time,
+    /// Service, or a wait.
+    pub kind: StageKind,
+    /// Of service the phase, of a wait its reason.
+    pub label: &'static Label,
+    /// The lane that worked or was waited for, by number; none where it was a process that was waited for.
+    pub lane: Option<u16>,
+    /// The process that had the request, by number; in line, the one that took it up.
+    pub who: u16,
+}
+
+/// Walks back through the traces; `told` is told of all of the life. Its places add up to it, and so do its stretches.
+pub(super) struct Walk<'a, T: Told> {
     pub(super) traces: &'a Traces,
     pub(super) request: u32,
     pub(super) issued: Time,
-    pub(super) each: F,
+    pub(super) told: T,
 }
 
-impl<F: FnMut(Place, Time)> Walk<'_, F> {
+impl<T: Told> Walk<'_, T> {
     /// From `at` on, when process `who` had the request.
     pub(super) fn back(&mut self, who: u16, at: Time) {
         let (mut who, mut at) = (who, at);
@@ -107,9 +144,14 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
     /// What the process that had the request was at.
     fn act(&mut self, act: &Act, turn: u64, who: u16) {
         let (from, until) = (act.start.max(self.issued), act.end);
+        let works = matches!(act.what, What::Work | What::Through).then(|| self.works(who, turn));
+        let kind = works.map_or(StageKind::Wait, |works| works.unwrap_or(StageKind::Service));
+        let lane = Some(act.lane).filter(|lane| *lane != u16::MAX);
+        if from >= until || !self.told.stretch(Stretch { from, until, kind, label: act.label, lane, who }) {
+            return;
+        }
         match act.what {
             What::Work | What::Through => {
-                let kind = self.works(who, turn).unwrap_or(StageKind::Service);
                 self.say(Place { lane: act.lane, kind, phase: act.label, behind: None }, until.saturating_sub(from));
             }
             What::LaneWait => self.at_lane(act.lane, act.label, from, until),
@@ -125,7 +167,8 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
 
     /// The request stood in line until `who` took it up.
     fn in_line(&mut self, who: u16, from: Time, until: Time) {
-        if from < until {
+        let stretch = Stretch { from, until, kind: StageKind::Wait, label: &IN_LINE, lane: None, who };
+        if from < until && self.told.stretch(stretch) {
             self.behind(who, &IN_LINE, from, until);
         }
     }
@@ -161,12 +204,15 @@ impl<F: FnMut(Place, Time)> Walk<'_, F> {
 
     fn unsaid(&mut self, who: u16, from: Time, until: Time) {
         let (lane, kind) = (u16::MAX - who, StageKind::Wait);
+        if from < until {
+            self.told.stretch(Stretch { from, until, kind, label: &UNSAID, lane: None, who });
+        }
         self.say(Place { lane, kind, phase: &UNSAID, behind: None }, until.saturating_sub(from));
     }
 
     fn say(&mut self, place: Place, time: Time) {
         if time > Time::ZERO {
-            (self.each)(place, time);
+            self.told.place(place, time);
         }
     }
 }

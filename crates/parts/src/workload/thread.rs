@@ -81,6 +81,10 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
     Running(state)
 }
 
+fn direction(operation: Operation) -> &'static Label {
+    if operation == Operation::Read { &READ } else { &WRITE }
+}
+
 struct Thread {
     sim: Sim,
     target: Rc<dyn Storage>,
@@ -113,6 +117,7 @@ impl Thread {
             }
             let (issued, done) = (self.sim.now(), self.done.clone());
             let offset_bytes = self.offset_bytes + offset;
+            self.sim.asked(direction(operation), offset_bytes);
             self.sim.issued(errand);
             let errand = self.sim.pass_on(errand);
             self.target.submit(Request { operation, offset_bytes, bytes, issued, errand, done });
@@ -131,8 +136,7 @@ impl Thread {
     async fn complete(&self) {
         let Completion { operation, bytes, issued, errand } = self.done.take(&IN_FLIGHT).await;
         self.sim.take_up(errand);
-        let label = if operation == Operation::Read { &READ } else { &WRITE };
-        self.sim.transferred(label, issued, bytes);
+        self.sim.transferred(direction(operation), issued, bytes);
         self.in_flight.set(self.in_flight.get() - 1);
     }
 

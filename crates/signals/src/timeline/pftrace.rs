@@ -27,6 +27,17 @@ const NEEDED: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
 
+/// Where a track is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The track that it is below of.
+    pub parent: Option<Track>,
+    /// Its name.
+    pub name: &'a str,
+    /// Its place among those below the same one: lower ones first.
+    pub rank: u32,
+}
+
 /// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -127,13 +138,13 @@ impl<W: Write> TimelineFile<W> {
     }
 
     /// A track for slices, or one that only has others below it.
-    pub fn track(&mut self, parent: Option<Track>, name: &str) -> io::Result<Track> {
-        self.described(parent, name, |_| {})
+    pub fn track(&mut self, place: Place) -> io::Result<Track> {
+        self.described(place, |_| {})
     }
 
     /// A track of a counter.
-    pub fn counter(&mut self, parent: Option<Track>, name: &str, unit: Unit) -> io::Result<Track> {
-        self.described(parent, name, |track| {
+    pub fn counter(&mut self, place: Place, unit: Unit) -> io::Result<Track> {
+        self.described(place, |track| {
             // T 8: counter.
             track.message(8, |counter| match unit {
                 // C 3: unit, UNIT_COUNT or UNIT_SIZE_BYTES. C 6: unit_name.
@@ -144,21 +155,21 @@ impl<W: Write> TimelineFile<W> {
         })
     }
 
-    fn described(&mut self, parent: Option<Track>, name: &str, more: impl FnOnce(&mut Message)) -> io::Result<Track> {
+    fn described(&mut self, place: Place, more: impl FnOnce(&mut Message)) -> io::Result<Track> {
         self.tracks += 1;
-        let (track, rank) = (Track(self.tracks), self.tracks);
+        let track = Track(self.tracks);
         self.packet.number(10, SEQUENCE);
         // P 60: track_descriptor.
         self.packet.message(60, |message| {
             // T 1: uuid; 5: parent_uuid; 2: name; 11: child_ordering, EXPLICIT; 12: sibling_order_rank;
             // 15: sibling_merge_behavior, NONE.
             message.number(1, track.0);
-            if let Some(Track(parent)) = parent {
+            if let Some(Track(parent)) = place.parent {
                 message.number(5, parent);
             }
-            message.text(2, name.as_bytes());
+            message.text(2, place.name.as_bytes());
             message.number(11, 3);
-            message.number(12, rank);
+            message.number(12, u64::from(place.rank & i32::MAX as u32));
             message.number(15, 2);
             more(message);
         });

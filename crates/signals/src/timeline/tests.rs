@@ -1,6 +1,6 @@
 //! Files that are written, read again by their wire format.
 
-use super::pftrace::{Note, Slice, TimelineFile, Unit};
+use super::pftrace::{Note, Place, Slice, TimelineFile, Unit};
 use super::slots::Slots;
 
 #[path = "../../../machine/tests/all/perfetto.rs"]
@@ -19,10 +19,10 @@ fn written(fill: impl FnOnce(&mut TimelineFile<&mut Vec<u8>>) -> std::io::Result
 #[test]
 fn tracks_slices_notes_and_counters_are_read_as_they_were_said() {
     let bytes = written(|file| {
-        let part = file.track(None, "drive")?;
-        let lane = file.track(Some(part), "drive.bus")?;
-        let fill = file.counter(Some(part), "fill", Unit::Bytes)?;
-        let used = file.counter(Some(part), "used", Unit::Percent)?;
+        let part = file.track(Place { parent: None, name: "drive", rank: 0 })?;
+        let lane = file.track(Place { parent: Some(part), name: "drive.bus", rank: 0 })?;
+        let fill = file.counter(Place { parent: Some(part), name: "fill", rank: 0 }, Unit::Bytes)?;
+        let used = file.counter(Place { parent: Some(part), name: "used", rank: 0 }, Unit::Percent)?;
         let name = "data".repeat(40);
         let notes = [("address", Note::Address(u64::MAX)), ("who", Note::Text("thread")), ("bytes", Note::Number(0))];
         let slice = Slice { name: &name, category: "payload", flows: &[7], notes: &notes, ..Slice::default() };
@@ -54,7 +54,7 @@ fn tracks_slices_notes_and_counters_are_read_as_they_were_said() {
 fn a_text_is_written_once() {
     let one_more = |times: u64| {
         written(|file| {
-            let track = file.track(None, "lane")?;
+            let track = file.track(Place { parent: None, name: "lane", rank: 0 })?;
             (0..times).try_for_each(|number| {
                 let at = (1_000_000 + number * 2_000, 1_000_000 + number * 2_000 + 1_000);
                 file.slice(track, at, &Slice { name: "a name of forty letters, said many times", ..Slice::default() })
@@ -70,7 +70,7 @@ fn a_text_is_written_once() {
 #[should_panic(expected = "an end without a slice")]
 fn the_reader_sees_what_does_not_nest() {
     Timeline::read(&written(|file| {
-        let track = file.track(None, "lane")?;
+        let track = file.track(Place { parent: None, name: "lane", rank: 0 })?;
         file.begin(track, 5_000, &Slice { name: "later", ..Slice::default() })?;
         file.end(track, (1_000, 4_000), &[])?;
         file.end(track, (5_000, 6_000), &[])
@@ -81,7 +81,7 @@ fn the_reader_sees_what_does_not_nest() {
 #[should_panic(expected = "flows without an end: [9]")]
 fn the_reader_sees_a_flow_without_an_end() {
     Timeline::read(&written(|file| {
-        let track = file.track(None, "lane")?;
+        let track = file.track(Place { parent: None, name: "lane", rank: 0 })?;
         file.slice(track, (0, 1_000), &Slice { name: "one", flows: &[9], ..Slice::default() })
     }));
 }
