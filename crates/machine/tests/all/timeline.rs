@@ -70,6 +70,11 @@ impl Observer for Recorder {
             },
         );
     }
+
+    /// A cable says its words at once to those who draw, and to others when it knows how long they went on.
+    fn wants_signals(&self) -> bool {
+        true
+    }
 }
 
 /// The same run without a window: nothing is drawn, and nobody looks how much is where.
