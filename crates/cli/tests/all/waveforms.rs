@@ -114,8 +114,6 @@ fn what_cannot_be_drawn_or_read_says_why() {
     };
     let nvme = ["trace", "nvme-desktop", "--rw=read", "--bs=4k", "--for=50us"];
     refused(&nvme, "a.vcd", "this machine has no PCI segment");
-    let pci_x = ["trace", "raid-acceleraid-pci-x-100", "--rw=read", "--bs=64k", "--from=9ms", "--for=1ms"];
-    refused(&pci_x, "a.vcd", "pci speaks PCI-X, which is not drawn");
     refused(&WRITES, "a.png", "says no format");
     refused(&[&WRITES[..5], &["--for=0ms"]].concat(), "a.vcd", "a window of no time");
     refused(&[&WRITES[..5], &["--for=20s"]].concat(), "a.vcd", "expected 10 s at most");

@@ -1,6 +1,9 @@
 //! From clocks to transactions: what an analyzer on the bus sees.
+//!
+//! Which of the two protocols a bus speaks does not show in one transaction. On PCI-X no initiator asserts IRDY# before
+//! the second clock behind its attributes (PCI-X 1.0a, 2.6); on conventional PCI all but the slowest do.
 
-use super::{Clock, CommandLines, EndedBy, Transaction, parity};
+use super::{Attributes, Clock, CommandLines, EndedBy, Transaction, parity};
 
 /// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ struct Open {
     age: u64,
     /// The command of a dual address cycle has not come yet.
     second_address: bool,
+    /// The attributes have not come yet.
+    awaits_attributes: bool,
     last_data: u64,
     stopped: bool,
     stopped_with_data: bool,
@@ -36,6 +41,10 @@ struct Open {
 /// Follows a bus.
 #[derive(Default)]
 pub struct Decoder {
+    /// Whether what is read is PCI-X.
+    pub pci_x: bool,
+    /// Transactions, and those in which IRDY# came within two clocks of the address.
+    pub begun: (u64, u64),
     open: Option<Open>,
     /// The clock before.
     before: Clock,
@@ -53,6 +62,16 @@ pub struct Decoder {
 }
 
 impl Decoder {
+    /// Follows a bus that speaks PCI-X.
+    pub fn of_pci_x() -> Decoder {
+        Decoder { pci_x: true, ..Decoder::default() }
+    }
+
+    /// What the bus speaks.
+    pub fn protocol(&self) -> &'static str {
+        if self.pci_x { "PCI-X" } else { "PCI" }
+    }
+
     /// The next clock, from `start_ps` to `end_ps`.
     pub fn clock(&mut self, start_ps: u64, end_ps: u64, clock: &Clock) {
         self.clocks += 1;
@@ -98,8 +117,14 @@ impl Decoder {
         }
     }
 
+    fn command(&self, clock: &Clock) -> CommandLines {
+        let lines = clock.cbe.unwrap_or(0b0100) & 0xf;
+        CommandLines(if self.pci_x { CommandLines::PCI_X | lines } else { lines })
+    }
+
     fn begin(&mut self, start_ps: u64, clock: &Clock) {
-        let command = CommandLines(clock.cbe.unwrap_or(0b0100) & 0xf);
+        self.begun.0 += 1;
+        let command = self.command(clock);
         let grants = if self.before.grants != 0 { self.before.grants } else { clock.grants };
         let transaction = Transaction {
             start_ps,
@@ -117,6 +142,7 @@ impl Decoder {
             idle_before_clocks: self.idle,
             wide: (clock.req64, false),
             parity_errors: 0,
+            attributes: None,
             ended_by: EndedBy::Cut,
         };
         self.idle = 0;
@@ -125,6 +151,7 @@ impl Decoder {
             transaction,
             age: 1,
             second_address: command.is_dual_address(),
+            awaits_attributes: self.pci_x,
             last_data: 0,
             stopped: false,
             stopped_with_data: false,
@@ -133,36 +160,50 @@ impl Decoder {
     }
 
     fn go_on(&mut self, start_ps: u64, clock: &Clock) {
+        let command = self.command(clock);
         let Some(open) = &mut self.open else { return };
         let transaction = &mut open.transaction;
         let mut broken = Vec::new();
+        self.begun.1 += u64::from(clock.irdy && !open.last.irdy && open.age < 3);
         if open.second_address {
             open.second_address = false;
             open.age += 1;
             open.last = *clock;
-            transaction.command = CommandLines(clock.cbe.unwrap_or(0b0100) & 0xf);
+            transaction.command = command;
             let (low, high) = (transaction.address, clock.ad.map(|ad| ad & 0xffff_ffff));
             transaction.address = low.zip(high).map(|(low, high)| high << 32 | low);
+            self.to_check = clock.ad.zip(clock.cbe).map(|(ad, cbe)| parity(ad, cbe));
+            return;
+        }
+        if std::mem::take(&mut open.awaits_attributes) {
+            open.age += 1;
+            open.last = *clock;
+            transaction.attributes = clock.ad.zip(clock.cbe).map(|(ad, cbe)| Attributes::of_lines(ad, cbe));
             self.to_check = clock.ad.zip(clock.cbe).map(|(ad, cbe)| parity(ad, cbe));
             return;
         }
         if clock.devsel && transaction.devsel_clocks.is_none() {
             transaction.devsel_clocks = Some(open.age);
         }
-        if open.last.frame && !clock.frame && !clock.irdy {
+        if open.last.frame && !clock.frame && !clock.irdy && !self.pci_x {
             broken.push(FRAME_WITHOUT_IRDY);
         }
         let reads = transaction.command.reads();
         transaction.wide.1 |= clock.ack64;
-        let data = clock.irdy && clock.trdy;
+        // PCI-X 1.0a, 2.11.1: TRDY# alone is a split response, TRDY# and STOP# without DEVSEL# a single data phase.
+        let split = self.pci_x && clock.trdy && !clock.devsel && !clock.stop;
+        let data = clock.irdy && clock.trdy && !split;
+        if split {
+            transaction.ended_by = EndedBy::SplitResponse;
+        }
         if data {
-            if !clock.devsel {
+            if !clock.devsel && !self.pci_x {
                 broken.push(UNCLAIMED_DATA);
             }
-            if reads && open.age == 1 {
+            if reads && open.age == 1 && !self.pci_x {
                 broken.push(READ_AT_ONCE);
             }
-            if open.stopped && !open.stopped_with_data {
+            if open.stopped && !open.stopped_with_data && !self.pci_x {
                 broken.push(DATA_AFTER_STOP);
             }
             let wide = transaction.wide == (true, true);
@@ -174,7 +215,7 @@ impl Decoder {
             transaction.data_phases += 1;
             open.last_data = open.age;
             open.stopped_with_data = clock.stop;
-        } else if open.last_data == 0 {
+        } else if open.last_data == 0 && !split {
             transaction.wait_clocks += 1;
             transaction.initiator_waits += u64::from(!clock.irdy);
             transaction.target_waits += u64::from(clock.irdy && !clock.stop);
@@ -182,11 +223,11 @@ impl Decoder {
             transaction.initiator_waits += u64::from(!clock.irdy);
             transaction.target_waits += u64::from(clock.irdy);
         }
-        if open.stopped && !clock.stop && clock.frame {
+        if open.stopped && !clock.stop && clock.frame && !self.pci_x {
             broken.push(STOP_LEFT);
         }
         open.stopped |= clock.stop;
-        if clock.stop && !clock.devsel && open.transaction.devsel_clocks.is_some() {
+        if clock.stop && !clock.devsel && !clock.trdy && open.transaction.devsel_clocks.is_some() {
             open.transaction.ended_by = EndedBy::TargetAbort;
         }
         open.last = *clock;
@@ -204,11 +245,11 @@ impl Decoder {
         };
         transaction.end_ps = end_ps;
         transaction.after_clocks = if last_data == 0 { 0 } else { age - 1 - last_data };
-        if last_data == 0 {
+        if last_data == 0 && transaction.ended_by != EndedBy::SplitResponse {
             // The last clock is the answer, and no wait.
             transaction.wait_clocks = transaction.wait_clocks.saturating_sub(1);
         }
-        if transaction.ended_by != EndedBy::TargetAbort {
+        if !matches!(transaction.ended_by, EndedBy::TargetAbort | EndedBy::SplitResponse) {
             transaction.ended_by = match transaction.data_phases {
                 _ if transaction.devsel_clocks.is_none() && transaction.data_phases == 0 && !stopped => {
                     EndedBy::MasterAbort

@@ -5,10 +5,11 @@
 
 use hopscope_kernel::{Class, Label, Time};
 use hopscope_parts::protocols::pci::{
-    ADDRESS, Command, DELAYED, DESCRIPTOR_DATA, DISCONNECT, MASTER_ABORT, REGISTER_DATA, RETRY, SPECIAL, TURNAROUND,
+    ADDRESS, ATTRIBUTE, Command, DELAYED, DESCRIPTOR_DATA, DISCONNECT, MASTER_ABORT, REGISTER_DATA, RETRY, SPECIAL,
+    SPLIT_RESPONSE, TURNAROUND,
 };
 
-use super::Clock;
+use super::{Clock, draw_x};
 
 /// What a transaction was, and what it went through.
 #[derive(Clone, Debug)]
@@ -25,26 +26,32 @@ pub struct Course {
     pub width_bytes: u32,
     /// Its phases one after the other, in clocks.
     pub phases: Vec<(&'static Label, u64)>,
+    /// Whose it is, by number among those of the segment.
+    pub initiator: u8,
     /// What it writes, where that is no pattern: its first byte is that at `address`.
     pub written: Option<u32>,
 }
 
 /// What a clock of a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+pub(super) enum Use {
     Address,
+    Attribute,
     Wait,
     Data,
     Disconnect,
     Stop,
+    Split,
     Abort,
     Idle,
 }
 
-fn used_for(label: &'static Label) -> Use {
+pub(super) fn used_for(label: &'static Label) -> Use {
     let is = |known: &'static Label| std::ptr::eq(label, known);
     match label {
         _ if is(&ADDRESS) => Use::Address,
+        _ if is(&ATTRIBUTE) => Use::Attribute,
+        _ if is(&SPLIT_RESPONSE) => Use::Split,
         _ if is(&DISCONNECT) => Use::Disconnect,
         _ if is(&RETRY) || is(&DELAYED) => Use::Stop,
         _ if is(&MASTER_ABORT) || is(&SPECIAL) => Use::Abort,
@@ -62,20 +69,25 @@ pub fn word(seed: u64, address: u32) -> u32 {
 }
 
 impl Course {
+    /// Whether it has an attribute phase.
+    pub fn speaks_pci_x(&self) -> bool {
+        self.phases.iter().any(|phase| used_for(phase.0) == Use::Attribute)
+    }
+
     /// Bytes that the data phase moves which begins at byte `done` of the transaction.
-    fn phase_bytes(&self, done: u32) -> u32 {
+    pub(super) fn phase_bytes(&self, done: u32) -> u32 {
         let within = self.address.wrapping_add(done) % self.width_bytes;
         (self.width_bytes - within).min(self.wanted.saturating_sub(done)).max(1)
     }
 
     /// C/BE# of that phase: a byte that is not moved has a one.
-    fn enables(&self, done: u32) -> u8 {
+    pub(super) fn enables(&self, done: u32) -> u8 {
         let within = self.address.wrapping_add(done) % self.width_bytes;
         let moved = (1u32 << self.phase_bytes(done)) - 1;
         !(moved << within) as u8 & if self.width_bytes > 4 { 0xff } else { 0x0f }
     }
 
-    fn data(&self, seed: u64, done: u32) -> u64 {
+    pub(super) fn data(&self, seed: u64, done: u32) -> u64 {
         if let Some(written) = self.written {
             return u64::from(written) << (8 * (self.address % self.width_bytes));
         }
@@ -86,6 +98,9 @@ impl Course {
 
     /// Its clocks from FRAME# on, without grants and parity; those that are idle at its end are not among them.
     pub fn clocks(&self, seed: u64) -> Vec<Clock> {
+        if self.speaks_pci_x() {
+            return draw_x::clocks(self, seed);
+        }
         let mut uses: Vec<Use> = Vec::new();
         for &(label, clocks) in &self.phases {
             let used = used_for(label);

@@ -30,6 +30,7 @@ pub fn transaction(pins: &Pins, one: &Transaction) -> Value {
         "bits": if one.wide == (true, true) { 64 } else { 32 },
         "parity_errors": one.parity_errors,
         "ended_by": one.ended_by.word(),
+        "attributes": one.attributes.map(|of| json!({ "requester": of.requester, "tag": of.tag, "bytes": of.bytes })),
     })
 }
 
@@ -40,7 +41,7 @@ fn table(pins: &Pins, pattern: &Pattern) -> Vec<Value> {
             "initiator": initiator(pins, step.initiator),
             "command": step.command.word(),
             "idle_before_clocks": step.idle_before,
-            "address_clocks": 1,
+            "address_clocks": step.address,
             "wait_clocks": step.wait,
             "data_clocks": step.data,
             "between_clocks": step.between,
@@ -76,6 +77,8 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
         "without": pins.without,
         "cut": cut,
         "bus": {
+            "protocol": decoder.protocol(),
+            "protocol": decoder.protocol(),
             "clock_ns": summary.clock_ps / 1e3,
             "clocks": summary.clocks,
             "busy_share": summary.busy(),

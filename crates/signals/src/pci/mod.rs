@@ -1,4 +1,4 @@
-//! Conventional PCI, clock by clock. PCI Local Bus Specification 2.1 and 2.2, chapter 3.
+//! PCI, clock by clock. PCI Local Bus Specification 2.1 and 2.2, chapter 3; PCI-X 1.0a, chapter 2.
 //!
 //! ```text
 //!           |  0   |  1   |  2   |  3   |  4   |
@@ -11,15 +11,16 @@
 //! Signals change after a rising edge and are sampled by the next one: what is called a clock is what holds between the
 //! two.
 //!
-//! - `draw`: from the phases of a simulated transaction to its clocks. `segment`: all of a bus, as changes of wires.
+//! - `draw`: from the phases of a simulated transaction to its clocks; `draw_x`: the same on PCI-X. `segment`: all of a bus, as changes of wires.
 //! - `decode`: from clocks to transactions. `pins`: finds a bus among the signals of a capture.
 //! - `summary`: what a list of transactions adds up to. `pattern`: what repeats in it.
 //! - `json`: both for programs.
 //!
-//! Not drawn: PCI-X, lock, interrupts, parity errors.
+//! Not drawn: lock, interrupts, parity errors; of PCI-X, how a bus is told to speak it, and Mode 2.
 
 pub mod decode;
 pub mod draw;
+mod draw_x;
 pub mod json;
 pub mod pattern;
 pub mod pins;
@@ -75,6 +76,8 @@ pub enum EndedBy {
     Retry,
     /// STOP# without DEVSEL#.
     TargetAbort,
+    /// TRDY# without DEVSEL#: the target will come with the data. PCI-X 1.0a, 2.11.
+    SplitResponse,
     /// Nobody claimed the address. 3.3.3.1.
     MasterAbort,
     /// The capture ends in it.
@@ -90,20 +93,52 @@ impl EndedBy {
             EndedBy::Disconnect => "disconnect without data",
             EndedBy::Retry => "retry",
             EndedBy::TargetAbort => "target abort",
+            EndedBy::SplitResponse => "split response",
             EndedBy::MasterAbort => "master abort",
             EndedBy::Cut => "end of the capture",
         }
     }
 }
 
-/// What C/BE# of an address phase says. 3.1.1.
+/// Who asks on PCI-X, and for how much. PCI-X 1.0a, 2.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Bus, device and function.
+    pub requester: u16,
+    /// Which of its sequences.
+    pub tag: u8,
+    /// Bytes of the sequence that are left, 1 to 4096.
+    pub bytes: u32,
+}
+
+impl Attributes {
+    /// AD[31:0] and C/BE# of the attribute phase.
+    pub fn lines(self) -> (Option<u64>, u8) {
+        let count = self.bytes & 0xfff;
+        let ad = u64::from(self.tag & 0x1f) << 24 | u64::from(self.requester) << 8 | u64::from(count & 0xff);
+        (Some(ad), (count >> 8) as u8)
+    }
+
+    /// The same, the other way.
+    pub fn of_lines(ad: u64, cbe: u8) -> Attributes {
+        let count = u32::from(cbe & 0xf) << 8 | (ad as u32 & 0xff);
+        let bytes = if count == 0 { 4_096 } else { count };
+        Attributes { requester: (ad >> 8) as u16, tag: (ad >> 24) as u8 & 0x1f, bytes }
+    }
+}
+
+/// What C/BE# of an address phase says, with [`CommandLines::PCI_X`] where it was said on PCI-X. 3.1.1; PCI-X 1.0a, 2.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandLines(pub u8);
 
 impl CommandLines {
+    /// The command is one of PCI-X.
+    pub const PCI_X: u8 = 0x10;
+
     /// In the words of the field.
     pub fn word(self) -> &'static str {
-        match self.0 & 0xf {
+        match self.0 & 0x1f {
+            0x10..=0x1f => self.word_on_pci_x(),
             0b0000 => Command::InterruptAcknowledge.label().name,
             0b0001 => Command::SpecialCycle.label().name,
             0b0010 => Command::IoRead.label().name,
@@ -120,9 +155,25 @@ impl CommandLines {
         }
     }
 
+    fn word_on_pci_x(self) -> &'static str {
+        match self.0 & 0xf {
+            0b0101 => "device ID message",
+            0b0110 => "memory read double word",
+            0b1000 | 0b1110 => "memory read block",
+            0b1001 | 0b1111 => "memory write block",
+            0b1100 => Command::SplitCompletion.label().name,
+            lines => CommandLines(lines).word(),
+        }
+    }
+
     /// Whether data move from the target to the initiator.
     pub fn reads(self) -> bool {
-        self.0 & 1 == 0
+        self.0 & 1 == 0 && self.0 != CommandLines::PCI_X | 0b1100
+    }
+
+    /// Clocks before the target may answer: the address, and the attributes on PCI-X.
+    pub fn own_clocks(self) -> u64 {
+        1 + u64::from(self.0 & CommandLines::PCI_X != 0)
     }
 
     /// Whether this is a dual address cycle: the command follows a clock later. 3.9.
@@ -165,6 +216,8 @@ pub struct Transaction {
     pub wide: (bool, bool),
     /// Phases whose PAR was wrong.
     pub parity_errors: u64,
+    /// The attributes of a transaction on PCI-X.
+    pub attributes: Option<Attributes>,
     /// How it ended.
     pub ended_by: EndedBy,
 }

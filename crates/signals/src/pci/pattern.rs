@@ -18,6 +18,8 @@ pub struct Step {
     pub command: CommandLines,
     /// Clocks without a transaction before it.
     pub idle_before: u64,
+    /// Clocks of the address, and of the attributes on PCI-X.
+    pub address: u64,
     /// Clocks until the first data.
     pub wait: u64,
     /// Data phases, and their bytes.
@@ -35,7 +37,7 @@ pub struct Step {
 impl Step {
     /// Clocks from the end of the transaction before until its own end.
     pub fn clocks(&self) -> u64 {
-        self.idle_before + 1 + self.wait + self.data + self.between + self.after
+        self.idle_before + self.address + self.wait + self.data + self.between + self.after
     }
 }
 
@@ -64,11 +66,13 @@ impl Pattern {
 
 fn step(one: &Transaction, clock_ps: f64) -> Step {
     let length = ((one.end_ps - one.start_ps) as f64 / clock_ps).round() as u64;
-    let known = 1 + one.wait_clocks + one.data_phases + one.after_clocks;
+    let address = one.command.own_clocks();
+    let known = address + one.wait_clocks + one.data_phases + one.after_clocks;
     Step {
         initiator: one.initiator,
         command: one.command,
         idle_before: one.idle_before_clocks,
+        address,
         wait: one.wait_clocks,
         data: one.data_phases,
         bytes: one.bytes,

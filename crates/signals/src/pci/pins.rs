@@ -43,6 +43,9 @@ const NAMES: [(Pin, &[&str], bool); 11] = [
     (Pin::Ack64, &["ack64"], false),
 ];
 
+/// Transactions by which it is known whether a bus speaks PCI-X.
+const HEARD: u64 = 64;
+
 const GRANTS_MAX: usize = 64;
 
 /// A name as it is compared, and what stands behind the mark of a signal that is low.
@@ -114,6 +117,8 @@ pub struct Pins {
     pub without: Vec<&'static str>,
     /// What it makes of them.
     pub decoder: Decoder,
+    /// What it would make of them if the bus spoke PCI-X, until it is known that it does not.
+    otherwise: Option<Decoder>,
     /// Time between rising edges: the shortest and the sum, and how many there were.
     pub period_ps: (u64, u64, u64),
 }
@@ -206,6 +211,7 @@ impl Pins {
             scope,
             without,
             decoder: Decoder::default(),
+            otherwise: Some(Decoder::of_pci_x()),
             period_ps: (u64::MAX, 0, 0),
         })
     }
@@ -222,13 +228,30 @@ impl Pins {
     /// Follows a capture to its end, or to where it is broken.
     pub fn follow_all(&mut self, mut capture: impl Iterator<Item = Result<Next, Broken>>) -> Result<(), Broken> {
         let read = capture.try_for_each(|next| next.map(|next| self.follow(next)));
-        self.decoder.finish();
+        self.finish();
         read
+    }
+
+    /// The capture has ended.
+    pub fn finish(&mut self) {
+        self.decide();
+        self.decoder.finish();
+    }
+
+    /// Which protocol the bus speaks, as far as it has been heard.
+    fn decide(&mut self) {
+        let (begun, early) = self.decoder.begun;
+        if let Some(otherwise) = self.otherwise.take().filter(|_| begun > 0 && early * 4 < begun) {
+            self.decoder = otherwise;
+        }
     }
 
     fn time(&mut self, at_ps: u64) {
         if std::mem::take(&mut self.changed) {
             self.current = self.sampled();
+        }
+        if self.otherwise.is_some() && self.decoder.begun.0 >= HEARD {
+            self.decide();
         }
         self.settled = self.current;
         self.now_ps = at_ps;
@@ -247,6 +270,9 @@ impl Pins {
                         let (shortest, sum, count) = self.period_ps;
                         self.period_ps = (shortest.min(span), sum + span, count + 1);
                         self.decoder.clock(before, now, &self.settled);
+                        if let Some(otherwise) = &mut self.otherwise {
+                            otherwise.clock(before, now, &self.settled);
+                        }
                     }
                 }
                 self.clk = high;

@@ -99,7 +99,16 @@ impl Segment {
     ) {
         self.draw(changes);
         let (address, wanted, width_bytes) = unpacked(value);
-        let course = Course { start, command, address, wanted, width_bytes, phases: Vec::new(), written: None };
+        let course = Course {
+            start,
+            command,
+            address,
+            wanted,
+            width_bytes,
+            phases: Vec::new(),
+            initiator: initiator as u8,
+            written: None,
+        };
         self.open = Some((course, initiator));
     }
 
@@ -164,7 +173,8 @@ impl Segment {
         for (index, clock) in clocks.iter().enumerate() {
             let at = start.as_ps() + period * index as u64;
             self.show(changes, at, clock, par);
-            let shown = !course.command.reads() || clock.trdy || index == 0;
+            let driven = if course.speaks_pci_x() { 2 } else { 1 };
+            let shown = !course.command.reads() || clock.trdy || index < driven;
             par = clock.ad.zip(clock.cbe).filter(|_| shown).map(|(ad, cbe)| parity(ad, cbe));
         }
         let end = start.as_ps() + period * clocks.len() as u64;

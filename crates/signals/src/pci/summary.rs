@@ -69,7 +69,7 @@ impl Summary {
             }
             summary.bytes += one.bytes;
             summary.parity_errors += one.parity_errors;
-            let own = length.min(1);
+            let own = length.min(one.command.own_clocks());
             let end = one.after_clocks.min(length - own);
             let wait = one.wait_clocks.min(length - own - end);
             let moved = one.data_phases.min(length - own - end - wait);

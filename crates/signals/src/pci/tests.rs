@@ -2,7 +2,8 @@
 
 use hopscope_kernel::{Label, Time};
 use hopscope_parts::protocols::pci::{
-    ADDRESS, Command, DATA, DISCONNECT, MASTER_ABORT, REGISTER_DATA, RESPONSE, RETRY, SPECIAL, TURNAROUND, packed,
+    ADDRESS, ATTRIBUTE, Command, DATA, DISCONNECT, MASTER_ABORT, REGISTER_DATA, RESPONSE, RETRY, SPECIAL,
+    SPLIT_RESPONSE, TURNAROUND, packed,
 };
 use proptest::prelude::*;
 
@@ -10,7 +11,7 @@ use super::decode::Decoder;
 use super::draw::{Course, word};
 use super::pins::Pins;
 use super::segment::Segment;
-use super::{Clock, EndedBy, Transaction};
+use super::{Attributes, Clock, EndedBy, Transaction};
 use crate::waves::changes::Changes;
 use crate::waves::vcd_in::VcdReader;
 use crate::waves::vcd_out::VcdFile;
@@ -18,7 +19,16 @@ use crate::waves::vcd_out::VcdFile;
 const CLOCK: Time = Time::ns(30);
 
 fn course(command: Command, address: u32, wanted: u32, phases: &[(&'static Label, u64)]) -> Course {
-    Course { start: Time::ns(300), command, address, wanted, width_bytes: 4, phases: phases.to_vec(), written: None }
+    Course {
+        start: Time::ns(300),
+        command,
+        address,
+        wanted,
+        width_bytes: 4,
+        phases: phases.to_vec(),
+        initiator: 0,
+        written: None,
+    }
 }
 
 /// FRAME#, IRDY#, DEVSEL#, TRDY#, STOP#: a letter where it is asserted.
@@ -70,6 +80,67 @@ fn a_byte_and_a_retry_have_frame_for_a_clock() {
     assert_eq!(shown(&clocks), ["F....", ".IIII", ".....", ".....", "....."]);
 }
 
+#[test]
+fn a_split_read_and_a_write_on_pci_x_are_drawn_as_the_standard_has_them() {
+    let head: [(&'static Label, u64); 3] = [(&ADDRESS, 1), (&ATTRIBUTE, 1), (&RESPONSE, 2)];
+    let split = [&head[..], &[(&SPLIT_RESPONSE, 1), (&TURNAROUND, 1)]].concat();
+    let clocks = course(Command::MemoryReadMultiple, 0x1000, 4_096, &split).clocks(7);
+    assert_eq!(shown(&clocks), ["FFFF.", "...II", "..DD.", "....T", "....."]);
+    assert_eq!((clocks[0].cbe, clocks[1].cbe), (Some(0b1110), Some(0)));
+    let write = [&head[..], &[(&DATA, 5), (&DISCONNECT, 2)]].concat();
+    let clocks = course(Command::MemoryWrite, 0x1000, 600, &write).clocks(7);
+    assert_eq!(shown(&clocks), ["FFFFFFF..", "...IIIIII", "..DDDDDDD", "....TTTTT", "........S"]);
+    // 600 bytes: 2 in C/BE#, 58h in AD[7:0].
+    assert_eq!((clocks[1].ad.map(|ad| ad & 0xff), clocks[1].cbe), (Some(0x58), Some(2)));
+}
+
+/// Transactions on PCI-X, a line of letters a clock: FRAME#, IRDY#, DEVSEL#, TRDY#, STOP#.
+fn on_pci_x(command: u8, clocks: &[&str]) -> Vec<Transaction> {
+    let mut decoder = Decoder::of_pci_x();
+    for (index, letters) in clocks.iter().enumerate() {
+        let is = |letter| letters.contains(letter);
+        let (ad, cbe) = match index {
+            0 => (0x8000, command),
+            1 => (0x0500_1080, 0b0001),
+            _ => (0, 0),
+        };
+        let clock = Clock {
+            frame: is('F'),
+            irdy: is('I'),
+            devsel: is('D'),
+            trdy: is('T'),
+            stop: is('S'),
+            ad: Some(ad),
+            cbe: Some(cbe),
+            ..Clock::default()
+        };
+        decoder.clock(index as u64 * 10, index as u64 * 10 + 10, &clock);
+    }
+    decoder.clock(1_000, 1_010, &Clock::default());
+    decoder.transactions
+}
+
+#[test]
+fn every_way_to_end_on_pci_x_is_told_from_the_others() {
+    let attributes = Some(Attributes { requester: 0x10, tag: 5, bytes: 0x180 });
+    for (ending, phases, ended_by) in [
+        (&["FID", "IDT"][..], 1, EndedBy::Initiator),
+        (&["FID", "IT"], 0, EndedBy::SplitResponse),
+        (&["FID", "ITS"], 1, EndedBy::DisconnectWithData),
+        (&["FID", "FIDT", "IDTS"], 2, EndedBy::DisconnectWithData),
+        (&["FID", "IDS"], 0, EndedBy::Retry),
+        (&["FID", "IS"], 0, EndedBy::TargetAbort),
+        (&["FI", "FI", "FI", "I"], 0, EndedBy::MasterAbort),
+    ] {
+        let clocks = [&["F", "F", "F"], ending].concat();
+        let all = on_pci_x(0b1110, &clocks);
+        let [one] = &all[..] else { panic!("{ending:?}: {all:?}") };
+        assert_eq!((one.ended_by, one.data_phases, one.attributes), (ended_by, phases, attributes), "{ending:?}");
+        assert_eq!((one.command.word(), one.address), ("memory read block", Some(0x8000)));
+    }
+    assert!(!on_pci_x(0b1100, &["F", "F", "F", "FID", "IDT"])[0].command.reads());
+}
+
 /// A transaction with what is known of it.
 #[derive(Clone, Debug)]
 struct Drawn {
@@ -104,8 +175,16 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             };
             let phases = if how == 2 { [&[waited[0]], &more[..]].concat() } else { [&waited, &more[..]].concat() };
             let waits = if how == 2 { 3 } else { waits };
-            let course =
-                Course { start: Time::ZERO, command, address, wanted, width_bytes: width, phases, written: None };
+            let course = Course {
+                start: Time::ZERO,
+                command,
+                address,
+                wanted,
+                width_bytes: width,
+                phases,
+                initiator: 0,
+                written: None,
+            };
             Drawn { idle, initiator, asked, course, data, waits, ended_by }
         },
     )

@@ -25,7 +25,7 @@ Examples:
   hopscope analyze board.vcd --map frame=top.u1.FRAMEn --map clk=top.clk33 --json
   hopscope analyze drive.pcap --csv transactions.csv
 
-A value change dump of a conventional PCI bus: FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
+A value change dump of a bus of PCI or PCI-X: FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
 CLK are needed, in any case, with #, _n or n behind the name, as a vector or bit by bit; PAR,
 REQ64#, ACK64# and GNT# are used where they are. IDE cables are found by DD, DIOR-, DIOW- and
 DMACK- (or CS- and DA) in a scope, alone or beside a PCI bus: then the delays between cause and

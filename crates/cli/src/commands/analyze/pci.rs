@@ -89,7 +89,7 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
             bytes.at(read.get(), &format!("{} transactions", pins.decoder.transactions.len()));
         }
     };
-    pins.decoder.finish();
+    pins.finish();
     cables.finish();
     let (_, sum, count) = pins.period_ps;
     if count == 0 {
@@ -176,8 +176,9 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
     let mut lines = Vec::new();
     let transactions = &pins.decoder.transactions;
     let headline = format!(
-        "{name}: {} transactions in {} clocks of {} ns; {} of data, {:.1} % of the clocks",
+        "{name}: {} transactions on {} in {} clocks of {} ns; {} of data, {:.1} % of the clocks",
         transactions.len(),
+        pins.decoder.protocol(),
         summary.clocks,
         digits(summary.clock_ps / 1e3),
         rate(summary.bytes_per_second()),
@@ -279,12 +280,12 @@ fn period(pins: &Pins, summary: &Summary, repeats: &Pattern) -> Vec<String> {
     let mut lines = vec![wrapped(&said, "").trim_end().to_string()];
     let header = ["initiator", "command", "idle", "address", "wait", "data", "more", "after", "bytes", "ended by"];
     let rows = repeats.steps.iter().take(LINES).map(|step| {
-        let Step { initiator, command, idle_before, wait, data, bytes, between, after, ended_by } = step;
+        let Step { initiator, command, idle_before, address, wait, data, bytes, between, after, ended_by } = step;
         vec![
             who(pins, *initiator),
             command.word().to_string(),
             idle_before.to_string(),
-            "1".to_string(),
+            address.to_string(),
             wait.to_string(),
             data.to_string(),
             between.to_string(),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hopscope_kernel::{Kind, Record, Time};
-use hopscope_parts::protocols::pci::{ATTRIBUTE, Command, WRITTEN};
+use hopscope_parts::protocols::pci::{Command, WRITTEN};
 use hopscope_signals::pci::segment::Segment;
 use hopscope_signals::waves::changes::Changes;
 
@@ -18,7 +18,6 @@ pub struct DrawnSegment {
     initiators: HashMap<u16, usize>,
     agents: Vec<String>,
     transactions: u64,
-    speaks_pci_x: bool,
 }
 
 impl DrawnSegment {
@@ -37,7 +36,6 @@ impl DrawnSegment {
             initiators: HashMap::new(),
             agents: agents.to_vec(),
             transactions: 0,
-            speaks_pci_x: false,
         }
     }
 
@@ -66,10 +64,7 @@ impl Wired for DrawnSegment {
                 self.segment.begins(changes, (record.at, initiator), (command, record.span.as_ps()));
                 self.transactions += 1;
             }
-            Kind::Phase => {
-                self.speaks_pci_x |= std::ptr::eq(record.label, &ATTRIBUTE);
-                self.segment.phase(record.label, record.at, record.span);
-            }
+            Kind::Phase => self.segment.phase(record.label, record.at, record.span),
             _ => {}
         }
     }
@@ -89,9 +84,6 @@ impl Wired for DrawnSegment {
     }
 
     fn drawn(&self) -> Result<Vec<Drawn>, &'static str> {
-        if self.speaks_pci_x {
-            return Err("speaks PCI-X, which is not drawn");
-        }
         Ok(vec![Drawn { name: self.name.clone(), count: self.transactions, what: "transactions" }])
     }
 }
