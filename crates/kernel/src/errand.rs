@@ -50,7 +50,7 @@ impl Sim {
     /// its place. Nobody else is told.
     pub fn asked(&self, label: &'static Label, value: u64) {
         let mut core = self.shared.core.borrow_mut();
-        if core.signalled() {
+        if self.shared.drawn.get() {
             let (at, who, span) = (self.now(), self.shared.current.get() as u16, Time::ps(value));
             core.record(Record { at, span, label, lane: u16::MAX, who, count: 0, kind: Kind::Mark, phases: 0 });
         }

@@ -354,8 +354,8 @@ impl Lane {
     /// Says what the wires carry from now on, for those who draw them: `label` names it, `value` is it.
     #[inline]
     pub fn carried(&self, label: &'static Label, value: u64) {
-        let mut core = self.sim.shared.core.borrow_mut();
-        if core.signalled() {
+        if self.is_drawn() {
+            let mut core = self.sim.shared.core.borrow_mut();
             let (at, who) = (self.sim.now(), self.sim.shared.current.get() as u16);
             let (lane, span) = (self.number(), Time::ps(value));
             core.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Mark, phases: 0 });
@@ -363,8 +363,9 @@ impl Lane {
     }
 
     /// Whether somebody draws what the wires carry.
+    #[inline]
     pub fn is_drawn(&self) -> bool {
-        self.sim.shared.core.borrow().signalled()
+        self.sim.shared.drawn.get()
     }
 
     fn say(&self, kind: Kind, label: &'static Label, at: Time, end: Time) {
@@ -618,6 +619,9 @@ impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
             this.under_way = true;
             this.start = shared.now.get();
             this.end = this.plan.as_ref().iter().fold(this.start, |at, phase| at + phase.1);
+            if shared.drawn.get() {
+                this.planned();
+            }
         }
         if shared.sleep(this.end, &mut this.armed).is_pending() {
             return Poll::Pending;
@@ -632,6 +636,19 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         Hold { lane, plan, start: Time::ZERO, end: Time::ZERO, armed: None, under_way: false }
     }
 
+    /// Says what begins, to those who draw it.
+    #[cold]
+    fn planned(&self) {
+        let shared = &*self.lane.sim.shared;
+        let (lane, who) = (self.lane.number(), shared.current.get() as u16);
+        let mut core = shared.core.borrow_mut();
+        let mut at = self.start;
+        for &(label, span) in self.plan.as_ref().iter().filter(|phase| phase.1 > Time::ZERO) {
+            core.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Planned, phases: 0 });
+            at += span;
+        }
+    }
+
     #[inline]
     fn finish(&mut self) {
         self.under_way = false;
@@ -641,6 +658,10 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         let mut core = shared.core.borrow_mut();
         if core.observed() || core.lanes[self.lane.id as usize].metered {
             core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        }
+        if now < self.end && shared.drawn.get() {
+            let (lane, who, span, label) = (self.lane.number(), task as u16, Time::ZERO, self.plan.as_ref()[0].0);
+            core.record(Record { at: now, span, label, lane, who, count: 0, kind: Kind::Planned, phases: 0 });
         }
     }
 }

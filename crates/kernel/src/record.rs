@@ -77,6 +77,9 @@ pub enum Kind {
     Delay,
     /// `who` says that `label` happened at `at`; `span` holds a value. With a lane: what its wires carried then.
     Mark,
+    /// The lane enters phase `label` at `at`, for `span` unless whoever has it leaves before: then without a span, when
+    /// he does. For observers that want signals: they draw what begins before they know how it ends.
+    Planned,
     /// A transfer that `who` asked for at `at` ended after `span`; [`Record::bytes`] is its size. It is the end of the
     /// request that `who` works for.
     Transfer,
@@ -211,6 +214,7 @@ pub fn expand(records: &[Record], clock_of: impl Fn(u16) -> Option<Time>, mut ea
                     }
                 }
             }
+            Kind::Planned => {}
             Kind::TrainPhase => unreachable!("a train's phases follow its head"),
         }
     }

@@ -96,14 +96,14 @@ pub(crate) struct Core {
     observed: bool,
     /// Someone wants marks and transfers.
     attended: bool,
-    /// Someone wants to see what the wires of a lane carry.
-    signalled: bool,
 }
 
 pub(crate) struct Shared {
     pub(crate) core: RefCell<Core>,
     pub(crate) now: Cell<Time>,
     pub(crate) current: Cell<u32>,
+    /// Someone wants to see what the wires of a lane carry.
+    pub(crate) drawn: Cell<bool>,
     names: RefCell<Vec<String>>,
     /// Those that have been started; borrowed while they run.
     processes: RefCell<Vec<Process>>,
@@ -178,10 +178,6 @@ impl Core {
 
     pub(crate) fn observed(&self) -> bool {
         self.observed
-    }
-
-    pub(crate) fn signalled(&self) -> bool {
-        self.signalled
     }
 
     pub(crate) fn record(&mut self, record: Record) {
@@ -323,10 +319,10 @@ impl Sim {
                     meter: Meter::new(),
                     observed: false,
                     attended: false,
-                    signalled: false,
                 }),
                 now: Cell::new(Time::ZERO),
                 current: Cell::new(0),
+                drawn: Cell::new(false),
                 names: RefCell::new(Vec::new()),
                 processes: RefCell::new(Vec::new()),
                 new_processes: RefCell::new(Vec::new()),
@@ -353,8 +349,8 @@ impl Sim {
     pub fn observe(&self, observer: Box<dyn Observer>) {
         let mut core = self.shared.core.borrow_mut();
         (core.attended, core.observed) = (true, observer.wants_phases());
-        core.signalled = observer.wants_signals();
         drop(core);
+        self.shared.drawn.set(observer.wants_signals());
         *self.shared.observer.borrow_mut() = Some(observer);
     }
 
@@ -542,7 +538,8 @@ impl Sim {
         let observer = self.shared.observer.borrow_mut().take();
         drop(observer);
         let mut core = self.shared.core.borrow_mut();
-        (core.attended, core.observed, core.signalled) = (false, false, false);
+        (core.attended, core.observed) = (false, false);
+        self.shared.drawn.set(false);
     }
 
     fn start_processes(&self, until: Time) {

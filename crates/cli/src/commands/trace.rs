@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hopscope_kernel::Time;
 use hopscope_machine::problem::Problem;
 use hopscope_machine::quantity;
-use hopscope_machine::trace::{self, Format, Traced, Untraced, Window};
+use hopscope_machine::trace::{self, Drawn, Format, Traced, Untraced, Window};
 use serde_json::json;
 
 use crate::answer::{Answer, Refusal};
@@ -22,9 +22,9 @@ Examples:
   hopscope analyze writes.vcd
   hopscope trace nvme-server --rw=randread --bs=4k --iodepth=32 --from 1ms --for 1ms -o reads.pftrace
 
-FILE.vcd: each conventional PCI segment, clock by clock, with the bytes of a pattern for data. CLK
-rises with each period; signals change with the edge and are sampled by the next one. GTKWave and
-Surfer open the file.
+FILE.vcd: each segment of PCI and PCI-X, clock by clock, and each IDE cable, edge by edge, with the
+bytes of a pattern for data, and what every other hop is doing, in words. CLK rises with each
+period; signals change with the edge and are sampled by the next one. GTKWave and Surfer open it.
 
 FILE.pftrace: requests with what they spend their time in, the phases of every lane with flows from
 the requests that they are for, waits, owed delays, and counters of what is at work and what fills.
@@ -96,7 +96,11 @@ impl Args {
             let drawing = (format, Box::new(out) as Box<dyn Write>);
             let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), drawing);
             let traced = traced.map_err(Failed::Run)?;
-            if traced.drawn.is_empty() { Err(Failed::File(nothing(format, &traced))) } else { Ok(traced) }
+            if traced.drawn.is_empty() {
+                Err(Failed::File("nothing happens in that window".to_string()))
+            } else {
+                Ok(traced)
+            }
         });
         let traced = match written {
             Ok(traced) => traced,
@@ -111,33 +115,26 @@ impl Args {
 
     fn report(&self, traced: &Traced) -> serde_json::Value {
         let drawn = traced.drawn.iter().map(|of| json!({ "name": of.name, of.what: of.count }));
-        let left_out = traced.left_out.iter().map(|(name, why)| json!({ "name": name, "why": why }));
         json!({
             "file": self.output.display().to_string(),
             "from_ns": self.from.as_ns_f64(),
             "for_ns": self.span.as_ns_f64(),
             "drawn": drawn.collect::<Vec<_>>(),
-            "left_out": left_out.collect::<Vec<_>>(),
         })
     }
 
     fn words(&self, format: Format, traced: &Traced) -> String {
         let mut lines = vec![bold(&format!("{}: {} from {} on", self.output.display(), self.span, self.from))];
-        lines.extend(traced.drawn.iter().map(|of| format!("  {}  {} {}", of.name, of.count, of.what)));
-        lines.extend(traced.left_out.iter().map(|(name, why)| format!("  {name}  {why}")));
+        let (states, buses): (Vec<&Drawn>, Vec<&Drawn>) = traced.drawn.iter().partition(|of| of.what == "states");
+        lines.extend(buses.iter().map(|of| format!("  {}  {} {}", of.name, of.count, of.what)));
+        let seen = states.iter().filter(|of| of.count > 0).count();
+        if seen > 0 {
+            lines.push(format!("  {seen} other hops  {} states", states.iter().map(|of| of.count).sum::<u64>()));
+        }
         lines.push(match format {
             Format::Vcd => format!("Read it again: hopscope analyze {}", self.output.display()),
             Format::Timeline => "Open it with ui.perfetto.dev".to_string(),
         });
         lines.join("\n") + "\n"
-    }
-}
-
-fn nothing(format: Format, traced: &Traced) -> String {
-    let left_out: Vec<String> = traced.left_out.iter().map(|(name, why)| format!("{name} {why}")).collect();
-    match &left_out[..] {
-        [] if format == Format::Timeline => "nothing happens in that window".to_string(),
-        [] => "this machine has no PCI segment: nothing else is drawn as a waveform".to_string(),
-        left_out => format!("{}, and there is nothing else to draw", left_out.join(", ")),
     }
 }

@@ -88,6 +88,17 @@ fn a_timeline_is_written_for_any_machine_and_repeats_exactly() {
 }
 
 #[test]
+fn a_machine_without_a_bus_of_wires_is_drawn_in_words() {
+    let folder = TempDir::new().unwrap();
+    let (ran, path) = traced(&folder, &["trace", "nvme-desktop", "--rw=read", "--bs=4k", "--for=50us"], "words.vcd");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("$var string 1 ") && text.lines().any(|line| line.starts_with("sdriver ")), "{text:.2000}");
+    let read = analyzed(&path, &[]);
+    assert!(read.code == 2 && read.err.contains("no clk, frame"), "{read:?}");
+}
+
+#[test]
 fn a_capture_that_is_cut_is_answered_as_far_as_it_goes() {
     let folder = TempDir::new().unwrap();
     let (_, path) = traced(&folder, &WRITES, "whole.vcd");
@@ -112,8 +123,6 @@ fn what_cannot_be_drawn_or_read_says_why() {
         assert!(ran.err.contains(said), "{said}: {}", ran.err);
         assert!(!fs::exists(path).unwrap());
     };
-    let nvme = ["trace", "nvme-desktop", "--rw=read", "--bs=4k", "--for=50us"];
-    refused(&nvme, "a.vcd", "this machine has no PCI segment");
     refused(&WRITES, "a.png", "says no format");
     refused(&[&WRITES[..5], &["--for=0ms"]].concat(), "a.vcd", "a window of no time");
     refused(&[&WRITES[..5], &["--for=20s"]].concat(), "a.vcd", "expected 10 s at most");

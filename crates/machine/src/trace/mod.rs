@@ -79,8 +79,6 @@ pub struct Drawn {
 pub struct Traced {
     /// By name.
     pub drawn: Vec<Drawn>,
-    /// Hops that the format could draw and this program cannot, by name, with why.
-    pub left_out: Vec<(String, &'static str)>,
 }
 
 /// Why there is no trace.

@@ -74,7 +74,7 @@ fn end(record: &Record, phases: &[Record]) -> Time {
 
 /// Whether a record says something of others, and takes no time.
 fn says_only(kind: Kind) -> bool {
-    matches!(kind, Kind::Mark | Kind::TakeUp | Kind::TakeUpToo | Kind::Issue)
+    matches!(kind, Kind::Mark | Kind::Planned | Kind::TakeUp | Kind::TakeUpToo | Kind::Issue)
 }
 
 impl Observer for Ledger {

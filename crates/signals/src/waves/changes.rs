@@ -13,7 +13,12 @@ pub enum Level {
     Floating,
     /// Driven, the lowest bit last.
     Driven(u64),
+    /// A word, of a signal whose values are words.
+    Word(&'static str),
 }
+
+/// Bits of a signal whose values are words, as [`Declared`] has them.
+pub const WORDS: u32 = 0;
 
 /// A wire as a file declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +27,7 @@ pub struct Declared {
     pub scope: Vec<String>,
     /// Its name.
     pub name: String,
-    /// Bits.
+    /// Bits; [`WORDS`] where its values are words.
     pub bits: u32,
     /// What it carries before anything is said of it.
     pub at_rest: Level,
@@ -69,6 +74,15 @@ impl Changes {
     /// From `at_ps` on the wire carries this; what is said too late holds from where the file has come to.
     pub fn set(&mut self, at_ps: u64, wire: Wire, level: Level) {
         self.waiting.insert((at_ps.max(self.passed_ps), wire), level);
+    }
+
+    /// Nothing of what has been said of the wire from `from_ps` on comes about.
+    pub fn forget(&mut self, from_ps: u64, wire: Wire) {
+        let after: Vec<(u64, Wire)> =
+            self.waiting.range((from_ps, Wire(0))..).map(|(key, _)| *key).filter(|key| key.1 == wire).collect();
+        for key in after {
+            self.waiting.remove(&key);
+        }
     }
 
     /// Passes on everything before `until_ps`: nothing will be said any more of that time.

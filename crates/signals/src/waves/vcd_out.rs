@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use vcd::{IdCode, ScopeType, TimescaleUnit, Value, VarType, Writer};
 
-use super::changes::{Declared, Level, Sink, Wire};
+use super::changes::{Declared, Level, Sink, WORDS, Wire};
 
 /// A file that is being written. Its unit of time is the picosecond.
 pub struct VcdFile<W: Write> {
@@ -29,7 +29,9 @@ impl<W: Write> VcdFile<W> {
                 writer.scope_def(ScopeType::Module, name)?;
             }
             inside.clone_from(scope);
-            codes.push((writer.add_var(VarType::Wire, *bits, name, None)?, *bits));
+            // Words are no part of the standard; GTKWave and Surfer show them.
+            let (kind, width) = if *bits == WORDS { (VarType::String, 1) } else { (VarType::Wire, *bits) };
+            codes.push((writer.add_var(kind, width, name, None)?, *bits));
         }
         for _ in 0..inside.len() {
             writer.upscope()?;
@@ -65,6 +67,7 @@ impl<W: Write> Sink for VcdFile<W> {
         }
         let (code, bits) = self.codes[wire.0 as usize];
         match (level, bits) {
+            (Level::Word(word), _) => self.writer.change_string(code, &word.replace(' ', "_")),
             (Level::Floating, 1) => self.writer.change_scalar(code, Value::Z),
             (Level::Driven(value), 1) => self.writer.change_scalar(code, bit(value, 0)),
             (Level::Floating, _) => self.writer.change_vector(code, [Value::Z]),

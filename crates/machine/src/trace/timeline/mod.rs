@@ -135,7 +135,7 @@ impl Drawing for Timeline {
         }
         drawn.extend(parts.into_iter().map(|(name, count)| Drawn { name: name.to_string(), count, what: "spans" }));
         board.tracks.file.finish()?;
-        Ok(Traced { drawn, left_out: Vec::new() })
+        Ok(Traced { drawn })
     }
 }
 

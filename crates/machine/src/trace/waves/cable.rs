@@ -37,15 +37,13 @@ impl Wired for DrawnCable {
         self.cable.settled()
     }
 
-    fn run_until(&mut self, _: &mut Changes, _: Time) {}
-
     fn finish(&mut self, changes: &mut Changes, end: Time) {
         self.cable.finish(changes, end);
     }
 
-    fn drawn(&self) -> Result<Vec<Drawn>, &'static str> {
+    fn drawn(&self) -> Vec<Drawn> {
         let (accesses, words) = self.cable.drawn();
         let drawn = |count, what| Drawn { name: self.name.clone(), count, what };
-        Ok(vec![drawn(accesses, "register accesses"), drawn(words, "words")])
+        vec![drawn(accesses, "register accesses"), drawn(words, "words")]
     }
 }

@@ -1,14 +1,15 @@
 //! Buses as waveforms: a scope each.
 //!
-//! - `segment`: PCI. `cable`: IDE.
+//! - `segment`: PCI. `cable`: IDE. `states`: what has no wires, as words.
 
 mod cable;
 mod segment;
+mod states;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use hopscope_kernel::{Record, Sim, Time};
+use hopscope_kernel::{Kind, Record, Sim, Time};
 use hopscope_parts::protocols::pci::DATA;
 use hopscope_signals::waves::changes::Changes;
 use hopscope_signals::waves::vcd_out::VcdFile;
@@ -16,29 +17,31 @@ use hopscope_signals::waves::vcd_out::VcdFile;
 use super::{Drawing, Drawn, Traced, Window};
 use crate::blueprint::Blueprint;
 
-/// Changes are written so long after their time: whoever asks for a bus is known when he gets it. REQ# of those who
-/// wait longer is drawn for so long.
-const LAG: Time = Time::us(500);
+/// Changes are written so long after their time: whoever asks for a bus is known when he gets it, and some hops say what
+/// they were doing when it is over. What is said later is drawn from where the file has come to.
+const LAG: Time = Time::ms(5);
 
 /// Wires that are drawn: those of a lane.
 trait Wired {
     /// The next record of the lane.
     fn record(&mut self, changes: &mut Changes, record: &Record, processes: &[String]);
 
-    /// The phases of a train that ended before the window.
-    fn train(&mut self, changes: &mut Changes, head: &Record, phases: &[Record]);
+    /// The phases of a train, most of them before the window.
+    fn train(&mut self, _changes: &mut Changes, _head: &Record, _phases: &[Record]) {}
 
     /// Nothing will be said any more of what was before; nothing where the lane is quiet.
-    fn settled(&self) -> Option<Time>;
+    fn settled(&self) -> Option<Time> {
+        None
+    }
 
     /// What goes on without anybody doing anything, until then.
-    fn run_until(&mut self, changes: &mut Changes, until: Time);
+    fn run_until(&mut self, _changes: &mut Changes, _until: Time) {}
 
     /// What is under way, until `end`.
-    fn finish(&mut self, changes: &mut Changes, end: Time);
+    fn finish(&mut self, _changes: &mut Changes, _end: Time) {}
 
-    /// What was drawn, or why nothing was.
-    fn drawn(&self) -> Result<Vec<Drawn>, &'static str>;
+    /// What was drawn.
+    fn drawn(&self) -> Vec<Drawn>;
 }
 
 /// Draws the buses of a machine.
@@ -53,7 +56,7 @@ pub struct Waves {
     file: Option<VcdFile<Box<dyn Write>>>,
     changes: Changes,
     /// By lane.
-    drawn: HashMap<u16, (String, Box<dyn Wired>)>,
+    drawn: HashMap<u16, Box<dyn Wired>>,
     processes: Vec<String>,
     seen: Time,
 }
@@ -88,16 +91,16 @@ impl Waves {
                     Box::new(segment::DrawnSegment::new(&mut self.changes, &name, timing, agents, pattern))
                 }
                 _ if self.cables.contains(&name) => Box::new(cable::DrawnCable::new(&mut self.changes, &name, pattern)),
-                _ => continue,
+                _ => Box::new(states::DrawnStates::new(&mut self.changes, &name, self.window.from)),
             };
-            self.drawn.insert(number as u16, (name, wired));
+            self.drawn.insert(number as u16, wired);
         }
         self.file = Some(VcdFile::new(out, self.changes.declared(), self.window.from.as_ps())?);
         Ok(())
     }
 
     fn pass_on(&mut self, until: Time) -> io::Result<()> {
-        for (_, of) in self.drawn.values_mut() {
+        for of in self.drawn.values_mut() {
             of.run_until(&mut self.changes, until);
         }
         match &mut self.file {
@@ -114,21 +117,23 @@ impl Drawing for Waves {
         while let Some(record) = batch.get(index) {
             let phases = &batch[index + 1..][..usize::from(of_train(record))];
             index += 1 + phases.len();
-            let Some((_, of)) = self.drawn.get_mut(&record.lane) else { continue };
-            self.seen = self.seen.max(record.at);
+            let Some(of) = self.drawn.get_mut(&record.lane) else { continue };
+            if record.kind != Kind::Planned {
+                self.seen = self.seen.max(record.at);
+            }
             match phases {
                 [] => of.record(&mut self.changes, record, &self.processes),
                 phases => of.train(&mut self.changes, record, phases),
             }
         }
-        let settled = self.drawn.values().filter_map(|(_, of)| of.settled()).min().unwrap_or(self.seen);
+        let settled = self.drawn.values().filter_map(|of| of.settled()).min().unwrap_or(self.seen);
         self.pass_on(settled.min(self.seen).saturating_sub(LAG))
     }
 
     fn finish(&mut self, sim: &Sim) -> io::Result<Traced> {
         let end = self.window.end();
         self.begin(sim)?;
-        for (_, of) in self.drawn.values_mut() {
+        for of in self.drawn.values_mut() {
             of.finish(&mut self.changes, end);
         }
         self.pass_on(end)?;
@@ -136,21 +141,15 @@ impl Drawing for Waves {
             file.finish(end.as_ps())?;
         }
         let mut traced = Traced::default();
-        for (name, of) in self.drawn.values() {
-            match of.drawn() {
-                Ok(drawn) => traced.drawn.extend(drawn),
-                Err(why) => traced.left_out.push((name.clone(), why)),
-            }
-        }
+        traced.drawn.extend(self.drawn.values().flat_map(|of| of.drawn()));
         traced.drawn.sort();
-        traced.left_out.sort();
         Ok(traced)
     }
 }
 
 /// How many records after this one are the phases of its train.
 fn of_train(record: &Record) -> u8 {
-    if record.kind == hopscope_kernel::Kind::TrainHead { record.phases } else { 0 }
+    if record.kind == Kind::TrainHead { record.phases } else { 0 }
 }
 
 /// What a part is plugged into, and then what is plugged into it, by its name.

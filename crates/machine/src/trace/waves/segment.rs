@@ -69,8 +69,6 @@ impl Wired for DrawnSegment {
         }
     }
 
-    fn train(&mut self, _: &mut Changes, _: &Record, _: &[Record]) {}
-
     fn settled(&self) -> Option<Time> {
         self.segment.settled()
     }
@@ -83,7 +81,7 @@ impl Wired for DrawnSegment {
         self.segment.finish(changes, end);
     }
 
-    fn drawn(&self) -> Result<Vec<Drawn>, &'static str> {
-        Ok(vec![Drawn { name: self.name.clone(), count: self.transactions, what: "transactions" }])
+    fn drawn(&self) -> Vec<Drawn> {
+        vec![Drawn { name: self.name.clone(), count: self.transactions, what: "transactions" }]
     }
 }
