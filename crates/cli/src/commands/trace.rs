@@ -132,7 +132,7 @@ impl Args {
             lines.push(format!("  {seen} other hops  {} states", states.iter().map(|of| of.count).sum::<u64>()));
         }
         lines.push(match format {
-            Format::Vcd => format!("Read it again: hopscope analyze {}", self.output.display()),
+            Format::Vcd | Format::Pcap => format!("Read it again: hopscope analyze {}", self.output.display()),
             Format::Timeline => "Open it with ui.perfetto.dev".to_string(),
         });
         lines.join("\n") + "\n"

@@ -3,9 +3,11 @@
 //! Until the window begins bursts may be booked as trains; within it each is made by itself, so that every clock is
 //! drawn from what happened in it.
 //!
+//! - `packets`: what crosses PCI Express links.
 //! - `timeline`: requests and hops on tracks.
 //! - `waves`: segments as waveforms.
 
+mod packets;
 mod timeline;
 mod waves;
 
@@ -41,13 +43,16 @@ impl Window {
 pub enum Format {
     /// A value change dump: segments clock by clock.
     Vcd,
+    /// A pcap file: packets of PCI Express.
+    Pcap,
     /// A timeline as Perfetto reads it: requests, and what hops were in.
     Timeline,
 }
 
 impl Format {
     /// Every format, by the ending of its files.
-    pub const ENDINGS: [(&str, Format); 2] = [("vcd", Format::Vcd), ("pftrace", Format::Timeline)];
+    pub const ENDINGS: [(&str, Format); 3] =
+        [("vcd", Format::Vcd), ("pftrace", Format::Timeline), ("pcap", Format::Pcap)];
 
     /// The format of a file with this name.
     pub fn of(file: &Path) -> Option<Format> {
@@ -58,6 +63,7 @@ impl Format {
     fn drawing(self, blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Write>) -> Box<dyn Drawing> {
         match self {
             Format::Vcd => Box::new(waves::Waves::new(blueprint, window, seed, out)),
+            Format::Pcap => Box::new(packets::Packets::new(blueprint, window, seed, out)),
             Format::Timeline => Box::new(timeline::Timeline::new(blueprint, window, out)),
         }
     }

@@ -49,7 +49,60 @@ pub struct Command {
     pub errand: Errand,
 }
 
+/// Number of the pair of queues: the first one behind the admin queues.
+const QUEUE: u64 = 1;
+/// Doorbells of that pair (3.1.24, 3.1.25): tail of the submission queue, head of the completion queue.
+pub const TAIL_DOORBELL: u64 = 0x1000 + 2 * QUEUE * 4;
+/// See [`TAIL_DOORBELL`].
+pub const HEAD_DOORBELL: u64 = TAIL_DOORBELL + 4;
+
+/// A completion queue entry (4.6): how far the submission queue has been read, of which command, with which phase tag.
+pub fn completion_entry(head: u64, identifier: u16, phase: bool) -> [u64; 2] {
+    [0, u64::from(phase) << 48 | u64::from(identifier) << 32 | QUEUE << 16 | head]
+}
+
 impl Command {
+    /// As an entry of a submission queue, of a namespace with blocks of so many bytes (4.2, 6.9, 6.15).
+    pub fn entry(&self, block_bytes: u32) -> [u64; 8] {
+        let opcode = match self.operation {
+            Operation::Write => 1,
+            Operation::Read => 2,
+        };
+        let pages = self.bytes.div_ceil(PAGE_BYTES);
+        let (by_list, pointers) = match self.pointers {
+            Pointers::Prp => {
+                let second = match pages {
+                    0 | 1 => 0,
+                    2 => self.buffer + u64::from(PAGE_BYTES),
+                    _ => self.list,
+                };
+                (0, [self.buffer, second])
+            }
+            // A data block, or the last segment of a list (4.4).
+            Pointers::Sgl { .. } => match self.list_bytes() {
+                0 => (1 << 14, [self.buffer, u64::from(self.bytes)]),
+                bytes => (1 << 14, [self.list, 0x30 << 56 | u64::from(bytes)]),
+            },
+        };
+        let (block, blocks) = (self.offset_bytes / u64::from(block_bytes), u64::from(self.bytes / block_bytes));
+        let first = 1 << 32 | u64::from(self.identifier) << 16 | by_list | opcode;
+        [first, 0, 0, pointers[0], pointers[1], block, blocks.saturating_sub(1), 0]
+    }
+
+    /// The list of pointers, word by word (4.3, 4.4).
+    pub fn list_words(&self) -> Vec<u64> {
+        let (buffer, page) = (self.buffer, u64::from(PAGE_BYTES));
+        match self.pointers {
+            Pointers::Prp => (1..u64::from(self.list_bytes() / PRP_BYTES) + 1).map(|n| buffer + n * page).collect(),
+            Pointers::Sgl { contiguous } => (0..self.list_bytes() / DESCRIPTOR_BYTES)
+                .flat_map(|n| {
+                    let length = contiguous.min(self.bytes - n * contiguous);
+                    [buffer + u64::from(n * contiguous), u64::from(length)]
+                })
+                .collect(),
+        }
+    }
+
     /// Bytes of the list of pointers; none where they are all in the command.
     pub fn list_bytes(&self) -> u32 {
         match self.pointers {

@@ -1,7 +1,7 @@
 //! PCI Express: transaction layer packets, their phases on a link, and where in the host data lies.
 //! PCI Express Base Specification 4.0, chapters 2 to 4; 6.0 for flits.
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Label, Lane};
 
 /// Waiting for the transmitter, which sends one packet at a time.
 pub static LINK_BUSY: Label = Label::reason("link busy");
@@ -43,6 +43,61 @@ pub const HEADER_3DW: u32 = 12;
 /// Header of a request with a 64-bit address, bytes.
 pub const HEADER_4DW: u32 = 16;
 
+/// The address of the first byte of the packet that follows. This and what follows are for those who draw packets: see
+/// [`Lane::carried`](hopscope_kernel::Lane::carried).
+pub static PACKET_AT: Label = Label::mark("packet at");
+/// A packet begins: [`Packet::packed`].
+pub static PACKET: Label = Label::mark("packet");
+/// The address of the words that follow.
+pub static CONTENT_AT: Label = Label::mark("content at");
+/// Eight bytes that are there, the next ones behind them.
+pub static CONTENT: Label = Label::mark("content");
+/// Addresses from here on are registers of the device: nobody's memory reaches so far.
+pub const REGISTERS_AT: u64 = 1 << 62;
+/// Where interrupt messages go.
+pub const INTERRUPTS_AT: u64 = 1 << 61;
+
+/// A packet, for those who draw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// What it counts as.
+    pub flow: Flow,
+    /// Bytes that it carries.
+    pub payload: u32,
+    /// Bytes that a request asks for, or that are left for the request of a completion, its own included.
+    pub bytes: u32,
+    /// By which a completion is known.
+    pub tag: u16,
+}
+
+/// Bits of a size: up to a page.
+const SIZE_BITS: u32 = 13;
+
+impl Packet {
+    /// As one value.
+    pub fn packed(self) -> u64 {
+        let size = |bytes: u32| u64::from(bytes.min(PAGE_BYTES));
+        let flow = match self.flow {
+            Flow::Posted => 0,
+            Flow::NonPosted => 1,
+            Flow::Completion => 2,
+        };
+        (u64::from(self.tag) << SIZE_BITS | size(self.bytes)) << (SIZE_BITS + 2) | size(self.payload) << 2 | flow
+    }
+
+    /// The same, the other way.
+    pub fn unpacked(value: u64) -> Packet {
+        let size = |value: u64| value as u32 & ((1 << SIZE_BITS) - 1);
+        let flow = match value & 3 {
+            0 => Flow::Posted,
+            1 => Flow::NonPosted,
+            _ => Flow::Completion,
+        };
+        let (payload, rest) = (size(value >> 2), value >> (SIZE_BITS + 2));
+        Packet { flow, payload, bytes: size(rest), tag: (rest >> SIZE_BITS) as u16 }
+    }
+}
+
 /// What a packet counts as in flow control (2.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -69,6 +124,10 @@ pub struct Packets {
     last_bytes: u32,
     /// Bytes of a last packet that has only those of an incomplete word.
     apart_bytes: u32,
+    /// Where the bytes are, and how many are asked for or carried.
+    address: u64,
+    bytes: u32,
+    tag: u16,
 }
 
 impl Packets {
@@ -85,7 +144,19 @@ impl Packets {
         let first_bytes = if to_boundary < payload_max { to_boundary.min(bytes) } else { 0 };
         let rest = bytes - first_bytes;
         let (wholes, last_bytes) = (rest / payload_max, rest % payload_max);
-        Packets { flow, header_bytes, data, first_bytes, whole_bytes: payload_max, wholes, last_bytes, apart_bytes: 0 }
+        Packets {
+            flow,
+            header_bytes,
+            data,
+            first_bytes,
+            whole_bytes: payload_max,
+            wholes,
+            last_bytes,
+            apart_bytes: 0,
+            address,
+            bytes,
+            tag: 0,
+        }
     }
 
     /// The same, but what there is of an incomplete word at the end has a packet of its own.
@@ -98,11 +169,12 @@ impl Packets {
         payload_max: u32,
     ) -> Packets {
         let apart_bytes = incomplete(address, bytes);
-        Packets { apart_bytes, ..Packets::cut(flow, header_bytes, data, address, bytes - apart_bytes, payload_max) }
+        let before = Packets::cut(flow, header_bytes, data, address, bytes - apart_bytes, payload_max);
+        Packets { apart_bytes, bytes, ..before }
     }
 
     /// One packet without data: a read request.
-    pub fn request(header_bytes: u32) -> Packets {
+    pub fn request(header_bytes: u32, address: u64, bytes: u32) -> Packets {
         Packets {
             flow: Flow::NonPosted,
             header_bytes,
@@ -112,6 +184,25 @@ impl Packets {
             wholes: 1,
             last_bytes: 0,
             apart_bytes: 0,
+            address,
+            bytes,
+            tag: 0,
+        }
+    }
+
+    /// The same with a tag.
+    pub fn tagged(self, tag: u16) -> Packets {
+        Packets { tag, ..self }
+    }
+
+    /// Packet `index` begins on a link, for those who draw it.
+    pub fn begins(&self, lane: &Lane, index: u32) {
+        if lane.is_drawn() {
+            let before: u32 = (0..index).map(|index| self.payload(index)).sum();
+            let Packets { flow, tag, .. } = *self;
+            lane.carried(&PACKET_AT, self.address + u64::from(before));
+            let payload = if flow == Flow::NonPosted { 0 } else { self.payload(index) };
+            lane.carried(&PACKET, Packet { flow, payload, bytes: self.bytes - before, tag }.packed());
         }
     }
 
@@ -187,6 +278,16 @@ mod tests {
         assert_eq!(lengths(64, 100, 256), [100]);
         assert_eq!(lengths(192, 65, 256), [64, 1]);
         assert_eq!(lengths(0, 1, 256), [1]);
+    }
+
+    #[test]
+    fn a_packet_is_one_value_and_back() {
+        for (flow, payload, bytes, tag) in
+            [(Flow::Posted, 4_096, 4_096, 0), (Flow::NonPosted, 0, 4_096, 16_383), (Flow::Completion, 3, 129, 7)]
+        {
+            let packet = Packet { flow, payload, bytes, tag };
+            assert_eq!(Packet::unpacked(packet.packed()), packet);
+        }
     }
 
     #[test]

@@ -11,4 +11,5 @@ pub mod nettlp;
 pub mod nvme;
 pub mod pairs;
 pub mod pcap;
+pub mod pcap_out;
 pub mod tlp;

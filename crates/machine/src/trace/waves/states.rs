@@ -38,7 +38,6 @@ impl DrawnStates {
 
 impl Wired for DrawnStates {
     fn record(&mut self, changes: &mut Changes, record: &Record, _: &[String]) {
-        let end = record.at + record.span;
         match record.kind {
             Kind::Planned if record.span == Time::ZERO => {
                 changes.forget(record.at.as_ps(), self.wire);
@@ -47,9 +46,10 @@ impl Wired for DrawnStates {
             }
             Kind::Planned => {
                 self.is_in(changes, record);
-                self.until = self.until.max(end);
+                self.until = self.until.max(record.at + record.span);
             }
             Kind::Phase => {
+                let end = record.at + record.span;
                 self.phases += u64::from(end > self.from);
                 if self.until < end {
                     // Said when it was over.

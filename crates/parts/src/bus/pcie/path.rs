@@ -146,7 +146,7 @@ impl Path {
                 self.stages[stage - 1].direction.lane().delayed(&SWITCH, open_at - passage, open_at);
             }
             let grant = direction.lane().acquire(&LINK_BUSY).await;
-            let plan = self.begin(stage, packets, payload, &grant).await;
+            let plan = self.begin(stage, packets, 0, &grant).await;
             if stage + 1 < self.stages.len() {
                 open_at = self.sim.now() + self.passage(stage + 1, packets, payload);
             }
@@ -177,7 +177,7 @@ impl Path {
                     Burst::UnderWay(burst) => burst.finish().await,
                     Burst::Requested(request) => {
                         let grant = request.await;
-                        self.send(0, packets, payload, grant, |_| {}).await;
+                        self.send(0, packets, index, grant, |_| {}).await;
                         index += 1;
                     }
                     Burst::Ahead => {}
@@ -188,7 +188,7 @@ impl Path {
             }
             if index < count {
                 let grant = direction.lane().acquire(&LINK_BUSY).await;
-                self.send(0, packets, packets.payload(index), grant, |_| {}).await;
+                self.send(0, packets, index, grant, |_| {}).await;
                 index += 1;
             }
         }
@@ -295,7 +295,7 @@ impl Path {
             }
             Burst::Requested(request) => {
                 let grant = request.await;
-                self.send(stage, packets, packets.payload(index), grant, |at| begins(index, at)).await;
+                self.send(stage, packets, index, grant, |at| begins(index, at)).await;
                 index += 1;
             }
             Burst::Ahead => {}
@@ -305,7 +305,7 @@ impl Path {
                 self.pass(stage, packets, index, &gates[stage]).await;
             }
             let grant = direction.lane().acquire(&LINK_BUSY).await;
-            self.send(stage, packets, packets.payload(index), grant, |at| begins(index, at)).await;
+            self.send(stage, packets, index, grant, |at| begins(index, at)).await;
             index += 1;
         }
     }
@@ -320,18 +320,19 @@ impl Path {
     }
 
     /// Sends one packet over the link of `stage`; `begins` is told when it begins.
-    async fn send(&self, stage: usize, packets: &Packets, payload: u32, grant: Grant<'_>, begins: impl FnOnce(Time)) {
-        let plan = self.begin(stage, packets, payload, &grant).await;
+    async fn send(&self, stage: usize, packets: &Packets, index: u32, grant: Grant<'_>, begins: impl FnOnce(Time)) {
+        let plan = self.begin(stage, packets, index, &grant).await;
         begins(self.sim.now());
         grant.hold_plan(plan).await;
     }
 
     /// Waits until the receiver has room for a packet; returns its phases, which begin now.
-    async fn begin(&self, stage: usize, packets: &Packets, payload: u32, grant: &Grant<'_>) -> PacketPlan {
-        let direction = &*self.stages[stage].direction;
+    async fn begin(&self, stage: usize, packets: &Packets, index: u32, grant: &Grant<'_>) -> PacketPlan {
+        let (direction, payload) = (&*self.stages[stage].direction, packets.payload(index));
         if let Some(credits) = direction.credits(packets.flow) {
             credits.take(direction.lane(), grant, payload).await;
         }
+        packets.begins(direction.lane(), index);
         let plan = direction.plan(packets, payload);
         self.credit(stage, packets, payload, self.sim.now() + plan[0].1 + plan[1].1, Time::ZERO, 1);
         plan

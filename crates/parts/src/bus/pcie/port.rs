@@ -22,7 +22,8 @@ use super::{Buffers, Link, UpstreamPort, payload, rate, width};
 use crate::bridge::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{
-    DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, NO_TAG, PAGE_BYTES, Packets, REGISTER, TAKEN_IN, incomplete,
+    CONTENT, CONTENT_AT, DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, INTERRUPTS_AT, NO_TAG, PAGE_BYTES,
+    Packets, REGISTER, REGISTERS_AT, TAKEN_IN, incomplete,
 };
 
 /// Requests of one read, at most: a page's worth in requests of 128 bytes, and a partial one.
@@ -95,6 +96,7 @@ impl PortSpec {
 struct Sent {
     arrival: Time,
     bytes: u32,
+    tag: u16,
     /// The writes that it does not pass are visible then.
     after: Time,
 }
@@ -130,7 +132,7 @@ pub struct Port {
     up: Path,
     down: Path,
     root: Rc<RootComplex>,
-    tags: Queue<()>,
+    tags: Queue<u16>,
     intake: Option<Intake>,
     header_bytes: u32,
     payload_max: u32,
@@ -156,8 +158,8 @@ impl Port {
         }
         let root = link.above().root.clone();
         let tags = Queue::new(sim, spec.tags);
-        for _ in 0..spec.tags {
-            let _ = tags.try_put(());
+        for tag in 0..spec.tags {
+            let _ = tags.try_put(tag as u16);
         }
         Ok(Rc::new(Port {
             sim: sim.clone(),
@@ -245,14 +247,15 @@ impl Port {
     async fn read_into(&self, intake: Option<&Intake>, address: u64, bytes: u32, data: &'static Label, home: Home) {
         let first = self.request_length(address, bytes);
         if first == bytes {
-            self.tags.take(&NO_TAG).await;
+            let tag = self.tags.take(&NO_TAG).await;
             let after = self.writes_before();
-            let arrival = self.up.launch_one(&Packets::request(self.header_bytes)).await + self.up.flight();
-            let packets = self.read_memory(Sent { arrival, bytes, after }, address, data, home).await;
+            let request = Packets::request(self.header_bytes, address, bytes).tagged(tag);
+            let arrival = self.up.launch_one(&request).await + self.up.flight();
+            let packets = self.read_memory(Sent { arrival, bytes, tag, after }, address, data, home).await;
             let left = self.down.launch(&packets).await;
             let arrival = left + self.down.flight();
             self.down.arrive_after(left, arrival).await;
-            self.take_in(intake, arrival).await;
+            self.take_in(intake, arrival, tag).await;
             return;
         }
         // Several requests: they are sent one after the other, and answered one after the other.
@@ -260,9 +263,10 @@ impl Port {
         let asking = pin!(async {
             let mut done = 0;
             while done < bytes {
-                let part = self.request_length(address + u64::from(done), bytes - done);
-                self.tags.take(&NO_TAG).await;
-                sent.push(self.request(part).await);
+                let at = address + u64::from(done);
+                let part = self.request_length(at, bytes - done);
+                let tag = self.tags.take(&NO_TAG).await;
+                sent.push(self.request(at, part, tag).await);
                 done += part;
             }
         });
@@ -279,7 +283,7 @@ impl Port {
             while done < bytes {
                 let answer = answered.get(index).await;
                 self.down.arrive(answer.arrival).await;
-                self.take_in(intake, answer.arrival).await;
+                self.take_in(intake, answer.arrival, answer.tag).await;
                 (done, index) = (done + answer.bytes, index + 1);
             }
         });
@@ -289,11 +293,11 @@ impl Port {
     }
 
     /// The last completion of a request has arrived at `arrival`: ends when its data are there and its tag is free.
-    async fn take_in(&self, intake: Option<&Intake>, arrival: Time) {
+    async fn take_in(&self, intake: Option<&Intake>, arrival: Time, tag: u16) {
         if let Some(Intake { lane, span }) = intake {
             lane.delay_until(&TAKEN_IN, (arrival + lane.paced(*span)).max(self.sim.now())).await;
         }
-        let _ = self.tags.try_put(());
+        let _ = self.tags.try_put(tag);
     }
 
     /// Whether the host sends the end of a read in a completion of its own, although it lies in a line with what comes
@@ -315,11 +319,11 @@ impl Port {
     }
 
     /// Sends a read request.
-    async fn request(&self, bytes: u32) -> Sent {
+    async fn request(&self, address: u64, bytes: u32, tag: u16) -> Sent {
         let after = self.writes_before();
-        let left = self.up.launch_one(&Packets::request(self.header_bytes)).await;
+        let left = self.up.launch_one(&Packets::request(self.header_bytes, address, bytes).tagged(tag)).await;
         self.sim.wait_until(left).await;
-        Sent { arrival: left + self.up.flight(), bytes, after }
+        Sent { arrival: left + self.up.flight(), bytes, tag, after }
     }
 
     /// Waits for the answer to a request, and sends it.
@@ -330,7 +334,7 @@ impl Port {
 
     /// Waits until what a request asks for is ready to be sent.
     async fn read_memory(&self, request: Sent, address: u64, data: &'static Label, home: Home) -> Packets {
-        let Sent { arrival, bytes, after } = request;
+        let Sent { arrival, bytes, tag, after } = request;
         let flew = self.sim.now().max(arrival.saturating_sub(self.up.flight()));
         if self.root.translates() {
             self.up.arrive_after(flew, arrival).await;
@@ -341,13 +345,29 @@ impl Port {
             self.up.flew(flew, arrival);
         }
         let cut = if self.root.tail_apart() { Packets::cut_apart } else { Packets::cut };
-        cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max)
+        cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max).tagged(tag)
+    }
+
+    /// What lies from `address` on, a multiple of 8, for those who draw packets.
+    pub fn holds<W: IntoIterator<Item = u64>>(&self, address: u64, words: impl FnOnce() -> W) {
+        let lane = self.up.stages()[0].direction.lane();
+        if lane.is_drawn() {
+            lane.carried(&CONTENT_AT, address);
+            words().into_iter().for_each(|word| lane.carried(&CONTENT, word));
+        }
     }
 
     /// A posted write of the processor to a register of the device, carried by the device's process. Ends when it has
     /// arrived.
     pub async fn doorbell(&self) {
-        let packets = Packets::cut(Flow::Posted, self.header_bytes, &REGISTER, 0, 4, self.payload_max);
+        self.doorbell_at(0, 0).await;
+    }
+
+    /// The same to the register at an offset, with a value.
+    pub async fn doorbell_at(&self, offset: u64, value: u32) {
+        let address = REGISTERS_AT + offset;
+        self.holds(address & !7, || [u64::from(value) << (8 * (address & 7))]);
+        let packets = Packets::cut(Flow::Posted, self.header_bytes, &REGISTER, address, 4, self.payload_max);
         let left = self.down.launch_one(&packets).await;
         self.down.arrive_after(left, left + self.down.flight()).await;
     }
@@ -355,10 +375,10 @@ impl Port {
     /// A read of the processor from a register of the device, which takes `access` to answer: a delay that is owed to
     /// `registers`. Ends when the answer has arrived at the root complex.
     pub async fn register_read(&self, registers: &Lane, access: Time) {
-        let arrival = self.down.carry(&Packets::request(self.header_bytes)).await;
+        let arrival = self.down.carry(&Packets::request(self.header_bytes, REGISTERS_AT, 4)).await;
         self.down.arrive(arrival).await;
         registers.delay(&REGISTER, registers.paced(access)).await;
-        let packets = Packets::cut(Flow::Completion, HEADER_3DW, &REGISTER, 0, 4, self.payload_max);
+        let packets = Packets::cut(Flow::Completion, HEADER_3DW, &REGISTER, REGISTERS_AT, 4, self.payload_max);
         let arrival = self.up.carry(&packets).await;
         self.up.arrive(arrival).await;
     }
@@ -371,7 +391,7 @@ impl Port {
 
     /// The same; ends when nothing more can hold it up. Returns when it leaves the last link, and when it arrives.
     pub async fn send_interrupt(&self) -> (Time, Time) {
-        let packets = Packets::cut(Flow::Posted, self.header_bytes, &INTERRUPT, 0, 4, self.payload_max);
+        let packets = Packets::cut(Flow::Posted, self.header_bytes, &INTERRUPT, INTERRUPTS_AT, 4, self.payload_max);
         let left = self.up.launch_one(&packets).await;
         (left, (left + self.up.flight()).max(self.visible.get()))
     }

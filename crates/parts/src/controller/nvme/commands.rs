@@ -3,7 +3,9 @@
 use hopscope_kernel::{Errand, Label, Lane};
 
 use super::{Controller, Doorbell, Piece};
-use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
+use crate::protocols::nvme::{
+    COMMAND_BYTES, COMPLETION_BYTES, Command, HEAD_DOORBELL, TAIL_DOORBELL, completion_entry,
+};
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
 use crate::protocols::storage::Operation;
 
@@ -31,7 +33,11 @@ impl Controller {
                 // Whom it told of, knows.
                 Doorbell::CompletionHead(_) => self.sim.take_up(Errand::NOBODY),
             }
-            self.port.doorbell().await;
+            let (register, value) = match doorbell {
+                Doorbell::SubmissionTail(_, tail) => (TAIL_DOORBELL, queues.index(tail)),
+                Doorbell::CompletionHead(head) => (HEAD_DOORBELL, queues.index(head)),
+            };
+            self.port.doorbell_at(register, value as u32).await;
             match doorbell {
                 Doorbell::CompletionHead(head) => {
                     self.in_service.set(false);
@@ -52,6 +58,7 @@ impl Controller {
                 }
                 queues.take_up_next(count);
                 let start = self.sim.now();
+                self.port.holds(address, || queues.entries(count, self.block_bytes()));
                 self.port.read(address, count * COMMAND_BYTES, &DESCRIPTOR, queues.home()).await;
                 grant.was_in(&FETCH, start);
                 for _ in 0..count {
@@ -88,7 +95,8 @@ impl Controller {
             } else {
                 self.carry_pieces(&command, number).await;
             }
-            let entry = self.queues.next_completion();
+            let (entry, phase) = self.queues.next_completion();
+            self.port.holds(entry, || completion_entry(self.queues.fetched_until(), command.identifier, phase));
             let visible = self.port.post(entry, COMPLETION_BYTES, &DESCRIPTOR, self.queues.home()).await;
             self.queues.complete(&command, visible, self.in_service.get());
         }
@@ -103,6 +111,9 @@ impl Controller {
 
     async fn fetch_list(&self, command: &Command) {
         let (mut address, mut left) = (command.list, command.list_bytes());
+        if left > 0 {
+            self.port.holds(address, || command.list_words());
+        }
         while left > 0 {
             let part = left.min(PAGE_BYTES);
             self.port.read(address, part, &DESCRIPTOR, self.queues.home()).await;

@@ -207,11 +207,27 @@ impl QueuePair {
         Some(Command { errand: self.sim.pass_on(command.errand), ..command })
     }
 
-    /// Where the next completion queue entry goes.
-    pub(super) fn next_completion(&self) -> u64 {
-        let index = self.posted.get() % self.entries.get();
+    /// Where the next completion queue entry goes, and its phase tag: inverted with every pass (4.6).
+    pub(super) fn next_completion(&self) -> (u64, bool) {
+        let (pass, index) = (self.posted.get() / self.entries.get(), self.posted.get() % self.entries.get());
         self.posted.set(self.posted.get() + 1);
-        COMPLETION_AT + index * u64::from(COMPLETION_BYTES)
+        (COMPLETION_AT + index * u64::from(COMPLETION_BYTES), pass.is_multiple_of(2))
+    }
+
+    /// The place in its queue of what has this number among all.
+    pub(super) fn index(&self, number: u64) -> u64 {
+        number % self.entries.get()
+    }
+
+    /// How far the submission queue has been read.
+    pub(super) fn fetched_until(&self) -> u64 {
+        self.index(self.head.get())
+    }
+
+    /// The next entries of the submission queue, as so many words each.
+    pub(super) fn entries(&self, count: u32, block_bytes: u32) -> Vec<u64> {
+        let submitted = self.submitted.borrow();
+        submitted.iter().take(count as usize).flat_map(|command| command.entry(block_bytes)).collect()
     }
 
     /// A completion queue entry is on its way, and visible from then on. The host is told of it unless it is still at
