@@ -1,7 +1,9 @@
 //! Packets of PCI Express links, as an adapter beside each device would take them.
 //!
 //! Devices are functions 0 of buses from 1 on, in the order in which the system has them; the host is 00:00.0. Each
-//! device has 16 MiB of registers and memory of the host of its own: what several devices would share lies apart.
+//! device has 16 MiB of registers. Memory of the host is a pattern of device, address and seed, but for what a driver
+//! writes into it for a drive: commands, lists of pages, completion entries. Drivers put it at the same addresses for
+//! every device: packets of several devices are told apart by their requester.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -22,8 +24,6 @@ const REGISTERS: u64 = 0xe000_0000;
 const REGISTERS_BYTES: u64 = 1 << 24;
 /// Where interrupt messages go.
 const INTERRUPTS: u64 = 0xfee0_0000;
-/// Memory of the host that belongs to a device: by bits from here on.
-const MEMORY_BITS: u32 = 44;
 const HOST: Id = Id(0);
 
 /// A direction of a link.
@@ -195,7 +195,7 @@ fn on_wire(device: u16, address: u64) -> u64 {
     match address {
         REGISTERS_AT.. => REGISTERS + (u64::from(device) - 1) * REGISTERS_BYTES + (address - REGISTERS_AT),
         INTERRUPTS_AT.. => INTERRUPTS + (u64::from(device) << 12) + (address - INTERRUPTS_AT),
-        _ => address | u64::from(device) << MEMORY_BITS,
+        _ => address,
     }
 }
 

@@ -47,6 +47,7 @@ mod targets;
 mod timeline;
 mod trace;
 mod trace_cables;
+mod trace_packets;
 mod trace_states;
 mod trains;
 mod whatif;

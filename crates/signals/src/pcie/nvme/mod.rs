@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::nettlp::Way;
 use super::pairs::Transaction;
 use super::tlp::{Id, Kind};
-use entries::{COMPLETION_BYTES, Completion, Doorbell, SUBMISSION_BYTES, Submission};
+use entries::{COMPLETION_BYTES, Completion, Doorbell, PAGE_BYTES, SUBMISSION_BYTES, Submission};
 
 /// The phases of a command: from the doorbell to the fetch, the fetch, the list of pages, from there to the first data,
 /// the data, from there to the completion entry, from there to the interrupt; and all of it.
@@ -174,7 +174,22 @@ impl Candidate {
                 false => entry.is_possible && self.ends.get(&entry.id).is_some_and(|&end| end >= fetched),
             })
         };
-        self.fetches.iter().filter(is_believed).copied().collect()
+        let (mut believed, others): (Vec<usize>, Vec<usize>) =
+            self.fetches.iter().partition(|index| is_believed(index));
+        // What lies in a queue, or just behind it, is a command whose entry the capture does not have any more.
+        let ends = |index: usize| transactions[index].address.saturating_add(transactions[index].data.len() as u64);
+        let mut pages: BTreeSet<u64> = believed.iter().map(|index| transactions[*index].address / PAGE_BYTES).collect();
+        let mut behind: BTreeSet<u64> = believed.iter().map(|index| ends(*index)).collect();
+        for index in others {
+            let transaction = &transactions[index];
+            let there = pages.contains(&(transaction.address / PAGE_BYTES)) || behind.contains(&transaction.address);
+            if there && Submission::all(&transaction.data).iter().all(|entry| entry.is_transfer) {
+                pages.insert(transaction.address / PAGE_BYTES);
+                behind.insert(ends(index));
+                believed.push(index);
+            }
+        }
+        believed
     }
 }
 

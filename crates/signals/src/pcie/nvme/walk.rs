@@ -60,6 +60,8 @@ struct Walk {
     lies: HashMap<u64, u16>,
     /// Where each command's entry lies.
     from: Vec<u64>,
+    /// Writes of a word before any completion entry of a command that was fetched, by address.
+    words: BTreeMap<u64, u64>,
 }
 
 impl Walk {
@@ -88,6 +90,7 @@ impl Walk {
             silent: Vec::new(),
             lies: HashMap::new(),
             from: Vec::new(),
+            words: BTreeMap::new(),
         }
     }
 
@@ -127,6 +130,7 @@ impl Walk {
                     self.drive.commands[index].interrupt_ns = Some(transaction.start_ns);
                 }
             }
+            (Kind::MWr, None) if transaction.bytes == 4 => *self.words.entry(transaction.address).or_default() += 1,
             _ => self.drive.unexplained += 1,
         }
     }
@@ -190,6 +194,12 @@ impl Walk {
             let queue = self.drive.queues.entry(command.queue).or_default();
             queue.commands += 1;
             widen(&mut queue.submission, *first, entries::SUBMISSION_BYTES as u64);
+        }
+        for (address, count) in std::mem::take(&mut self.words) {
+            match self.drive.interrupts.get_mut(&address) {
+                Some(interrupts) => *interrupts += count,
+                None => self.drive.unexplained += count,
+            }
         }
         self.drive.registers = self.registers.filter(|_| !self.drive.doorbells.is_empty());
         self.drive

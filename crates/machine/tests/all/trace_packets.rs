@@ -1,0 +1,180 @@
+//! What is written of PCI Express links, read again: the packets that were simulated, and what a drive was told to do.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
+use hopscope_machine::job_file::Job;
+use hopscope_machine::run::{self, Options};
+use hopscope_machine::trace::{self, Format, Traced, Window};
+use hopscope_parts::protocols::pcie::{DATA, DESCRIPTOR, HEADER, INTERRUPT, REGISTER};
+use hopscope_signals::pcie::capture::{self, Capture};
+use hopscope_signals::pcie::nettlp::{self, Found, Way};
+use hopscope_signals::pcie::pcap::Pcap;
+use hopscope_signals::pcie::tlp::Tlp;
+
+use super::trace::{Buffer, blueprint, jobs};
+
+fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
+    let out = Buffer::default();
+    let drawing = (Format::Pcap, Box::new(out.clone()) as Box<dyn std::io::Write>);
+    let traced = trace::trace(&blueprint(system), &jobs(job), (window, 1), drawing).expect("a trace");
+    (out.0.take(), traced)
+}
+
+/// A packet: when it began, whether towards the host, and its data in words.
+type Seen = (u64, bool, u64);
+
+/// Every packet of a file.
+fn packets(bytes: &[u8]) -> Vec<Seen> {
+    let mut file = Pcap::open(bytes).expect("a pcap file");
+    let link = file.link();
+    let mut all = Vec::new();
+    while let Some(frame) = file.next_frame().expect("a whole file") {
+        let Ok(Found::Packet(around, packet, _)) = nettlp::read(frame.bytes, link) else { panic!("a frame") };
+        let tlp = Tlp::decode(packet).expect("a packet");
+        all.push((frame.stamp_ns, around.way() == Way::Taken, tlp.payload_bytes() as u64 / 4));
+    }
+    all
+}
+
+/// What the lanes of links were in: where a header is there is a packet.
+#[derive(Default)]
+struct Phases {
+    /// When, towards the host, when its header ended, how long its data took.
+    packets: Vec<(Time, bool, Time, Time)>,
+    doorbells: u64,
+    interrupts: u64,
+    /// Sizes of requests that ended.
+    transfers: Vec<u32>,
+}
+
+struct Lister {
+    sim: Sim,
+    window: Window,
+    found: Rc<RefCell<Phases>>,
+}
+
+/// Links that end in a device.
+fn is_drawn(lane: &str) -> bool {
+    lane.starts_with("link") && (lane.ends_with(".up") || lane.ends_with(".down"))
+}
+
+impl Observer for Lister {
+    fn records(&mut self, batch: &[Record]) {
+        let (lanes, window) = (self.sim.lanes(), self.window);
+        let found = &mut *self.found.borrow_mut();
+        let within = |at: Time| at >= window.from && at < window.end();
+        let ended = batch.iter().filter(|r| r.kind == Kind::Transfer && within(r.at) && within(r.at + r.span));
+        found.transfers.extend(ended.map(Record::bytes));
+        expand(
+            batch,
+            |_| None,
+            |span| {
+                let Some((lane, _)) = lanes.get(usize::from(span.lane)) else { return };
+                if span.kind != Kind::Phase || !is_drawn(lane) {
+                    return;
+                }
+                let is = |known: &'static Label| std::ptr::eq(span.label, known);
+                let up = lane.ends_with(".up");
+                if is(&HEADER) {
+                    found.packets.push((span.at, up, span.at + span.span, Time::ZERO));
+                }
+                let last = found.packets.iter_mut().rev().take(64).find(|one| one.1 == up && one.2 == span.at);
+                if let (true, Some(last)) = ([&DATA, &DESCRIPTOR, &REGISTER, &INTERRUPT].into_iter().any(is), last) {
+                    last.3 = span.span;
+                    found.doorbells += u64::from(is(&REGISTER) && within(span.at));
+                    found.interrupts += u64::from(is(&INTERRUPT) && within(span.at));
+                }
+            },
+        );
+        found.packets.retain(|one| within(one.0) || one.0 >= window.end());
+    }
+}
+
+fn simulated(system: &str, job: &str, window: Window) -> Phases {
+    let (sim, found) = (Sim::new(), Rc::<RefCell<Phases>>::default());
+    let whole = |job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job };
+    let jobs: Vec<Job> = jobs(job).into_iter().map(whole).collect();
+    let lister = Lister { sim: sim.clone(), window, found: found.clone() };
+    let options = Options { cut: true, trains: false, ..Options::default() };
+    run::run_in(sim, &blueprint(system), &jobs, options, Some(Box::new(lister))).unwrap_or_else(|_| panic!("{job}"));
+    let mut found = found.take();
+    found.packets.retain(|one| one.0 < window.end());
+    found.packets.sort_unstable();
+    found
+}
+
+/// Drives alone, behind a chip set, and behind a switch; adapters; an accelerator.
+const RUNS: [(&str, &str); 9] = [
+    ("nvme-desktop", "rw=randread bs=4k iodepth=1"),
+    ("nvme-desktop", "rw=randread bs=4k iodepth=32"),
+    ("nvme-desktop", "rw=randwrite bs=4k iodepth=32"),
+    ("nvme-server", "filename=drive0 rw=read bs=128k iodepth=4"),
+    ("nvme-server", "filename=drive3 rw=write bs=128k iodepth=8"),
+    ("nvme-chipset", "rw=randrw bs=16k iodepth=8"),
+    ("gpu-server", "rw=read bs=1m iodepth=2"),
+    ("nic-two-sockets", "rw=read bs=1k iodepth=16"),
+    ("pcie-bench-ivy-bridge", "rw=write bs=64 iodepth=4"),
+];
+
+#[test]
+fn every_packet_that_was_simulated_is_in_the_file() {
+    let window = Window { from: Time::us(700), span: Time::us(300) };
+    let mut all = 0;
+    for (system, job) in RUNS {
+        let (bytes, traced) = written(system, job, window);
+        let (mut read, simulated) = (packets(&bytes), simulated(system, job, window));
+        read.sort_unstable();
+        let context = format!("{system} {job}: {traced:?}");
+        assert_eq!(traced.drawn.iter().map(|of| of.count).sum::<u64>() as usize, read.len(), "{context}");
+        // A packet under way when the run ends has not been recorded.
+        let missing = read.len().abs_diff(simulated.packets.len());
+        assert!(missing <= 8, "{context}: {} read, {} simulated", read.len(), simulated.packets.len());
+        let as_read = |one: &(Time, bool, Time, Time)| (one.0.as_ps() / 1_000, one.1, one.3 > Time::ZERO);
+        let until = simulated.packets.last().map_or(0, |one| one.0.as_ps() / 1_000);
+        let mut expected: Vec<(u64, bool, bool)> = simulated.packets.iter().map(as_read).collect();
+        let mut found: Vec<(u64, bool, bool)> = read.iter().map(|one| (one.0, one.1, one.2 > 0)).collect();
+        for list in [&mut expected, &mut found] {
+            list.retain(|one| one.0 + 2_000 < until);
+            list.sort_unstable();
+        }
+        assert_eq!(found, expected, "{context}");
+        all += read.len();
+    }
+    assert!(all > 20_000, "{all} packets");
+}
+
+fn analysed(bytes: &[u8]) -> Capture {
+    capture::analyze(bytes, usize::MAX).expect("a capture")
+}
+
+#[test]
+fn a_drive_is_recognised_by_its_packets_alone() {
+    let window = Window { from: Time::us(700), span: Time::us(600) };
+    for (system, job) in RUNS.iter().take(6) {
+        let (bytes, _) = written(system, job, window);
+        let (capture, simulated) = (analysed(&bytes), simulated(system, job, window));
+        let [drive] = &capture.drives[..] else { panic!("{system} {job}: {} drives", capture.drives.len()) };
+        let context = format!("{system} {job}");
+        let rung: u64 = drive.doorbells.values().map(|(_, _, count)| count).sum();
+        assert!(rung.abs_diff(simulated.doorbells) <= 2, "{context}: {rung} of {} doorbells", simulated.doorbells);
+        let told: u64 = drive.interrupts.values().sum();
+        assert!(told.abs_diff(simulated.interrupts) <= 2, "{context}: {told} of {}", simulated.interrupts);
+        // Requests that began and ended within the window, by what the workload itself counts.
+        let requests = simulated.transfers.len() as u64;
+        let whole: Vec<_> = drive
+            .commands
+            .iter()
+            .filter(|command| command.doorbell_ns.is_some() && command.entry_ns.is_some())
+            .collect();
+        assert!(requests > 0 && whole.len() as u64 >= requests, "{context}: {} commands, {requests}", whole.len());
+        let bytes = u64::from(simulated.transfers[0]);
+        let asked = whole.iter().filter_map(|command| command.blocks()).map(|(_, blocks)| u64::from(blocks) * 512);
+        assert!(asked.clone().all(|asked| asked == bytes), "{context}");
+        let moved = whole.iter().filter(|command| command.data_bytes == bytes).count();
+        // At the beginning pages are still those of commands that were fetched before.
+        assert!(moved as u64 * 10 >= whole.len() as u64 * 9, "{context}: {moved} of {}", whole.len());
+        assert!(whole.iter().all(|command| command.status == Some(0) && command.queue == Some(1)), "{context}");
+    }
+}
