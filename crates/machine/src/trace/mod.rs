@@ -12,7 +12,7 @@ mod timeline;
 mod waves;
 
 use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -38,21 +38,28 @@ impl Window {
     }
 }
 
+/// Where a drawing goes. An FST file's beginning is written last.
+pub trait Out: Write + Seek {}
+
+impl<T: Write + Seek> Out for T {}
+
 /// As what a run is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A value change dump: segments clock by clock.
+    /// A value change dump: segments clock by clock, cables edge by edge.
     Vcd,
     /// A pcap file: packets of PCI Express.
     Pcap,
+    /// The same in GTKWave's format, which is smaller.
+    Fst,
     /// A timeline as Perfetto reads it: requests, and what hops were in.
     Timeline,
 }
 
 impl Format {
     /// Every format, by the ending of its files.
-    pub const ENDINGS: [(&str, Format); 3] =
-        [("vcd", Format::Vcd), ("pftrace", Format::Timeline), ("pcap", Format::Pcap)];
+    pub const ENDINGS: [(&str, Format); 4] =
+        [("vcd", Format::Vcd), ("fst", Format::Fst), ("pftrace", Format::Timeline), ("pcap", Format::Pcap)];
 
     /// The format of a file with this name.
     pub fn of(file: &Path) -> Option<Format> {
@@ -60,9 +67,10 @@ impl Format {
         Format::ENDINGS.iter().find(|(of, _)| ending == *of).map(|(_, format)| *format)
     }
 
-    fn drawing(self, blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Write>) -> Box<dyn Drawing> {
+    fn drawing(self, blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Out>) -> Box<dyn Drawing> {
         match self {
-            Format::Vcd => Box::new(waves::Waves::new(blueprint, window, seed, out)),
+            Format::Vcd => Box::new(waves::Waves::new(blueprint, window, seed, waves::vcd(out))),
+            Format::Fst => Box::new(waves::Waves::new(blueprint, window, seed, waves::fst(out))),
             Format::Pcap => Box::new(packets::Packets::new(blueprint, window, seed, out)),
             Format::Timeline => Box::new(timeline::Timeline::new(blueprint, window, out)),
         }
@@ -149,7 +157,7 @@ pub fn trace(
     blueprint: &Blueprint,
     jobs: &[Job],
     (window, seed): (Window, u64),
-    (format, out): (Format, Box<dyn Write>),
+    (format, out): (Format, Box<dyn Out>),
 ) -> Result<Traced, Untraced> {
     let sim = Sim::new();
     let drawing = format.drawing(blueprint, window, seed, out);

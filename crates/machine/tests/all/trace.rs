@@ -1,7 +1,7 @@
 //! What is drawn of a run, decoded again: the transactions that were simulated.
 
 use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Time};
@@ -10,15 +10,17 @@ use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Options};
-use hopscope_machine::trace::{self, Drawn, Format, Traced, Window};
+use hopscope_machine::trace::{self, Drawn, Format, Out, Traced, Window};
 use hopscope_parts::protocols::pci::{ATTRIBUTE, Command, DESCRIPTOR_DATA, REGISTER_DATA, unpacked};
 use hopscope_signals::pci::EndedBy;
 use hopscope_signals::pci::pattern::pattern;
 use hopscope_signals::pci::pins::Pins;
+use hopscope_signals::waves::fst_in::FstReader;
+use hopscope_signals::waves::read::Signal;
 use hopscope_signals::waves::vcd_in::VcdReader;
 
 #[derive(Clone, Default)]
-pub struct Buffer(pub Rc<RefCell<Vec<u8>>>);
+pub struct Buffer(pub Rc<RefCell<Cursor<Vec<u8>>>>);
 
 impl Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -46,10 +48,14 @@ pub fn jobs(words: &str) -> Vec<Job> {
 }
 
 pub(super) fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
+    drawn_as(Format::Vcd, machine, job, window)
+}
+
+fn drawn_as(format: Format, machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
-    let drawing = (Format::Vcd, Box::new(out.clone()) as Box<dyn Write>);
+    let drawing = (format, Box::new(out.clone()) as Box<dyn Out>);
     let traced = trace::trace(machine, &jobs(job), (window, 1), drawing).expect("a trace");
-    (out.0.take(), traced)
+    (out.0.take().into_inner(), traced)
 }
 
 pub(super) fn decoded(dump: &[u8]) -> Pins {
@@ -191,6 +197,29 @@ fn what_is_drawn_of_a_run_is_what_was_simulated() {
         seen += whole;
     }
     assert!(seen > 10_000, "{seen}");
+}
+
+#[test]
+fn a_run_is_the_same_in_either_kind_of_file() {
+    let window = Window { from: Time::ms(9), span: Time::ms(2) };
+    for (system, job) in [RUNS[0], RUNS[3], RUNS[5]] {
+        let machine = blueprint(system);
+        let (dump, of_dump) = drawn(&machine, job, window);
+        let (packed, of_packed) = drawn_as(Format::Fst, &machine, job, window);
+        assert_eq!(of_dump, of_packed, "{system}");
+        assert!(packed.len() * 3 < dump.len(), "{system}: {} bytes, and {} as text", packed.len(), dump.len());
+        let (mut reader, signals) = FstReader::new(Cursor::new(&packed[..])).expect("an FST file");
+        let (_, of_text) = VcdReader::new(&dump[..]).expect("a dump");
+        let paths = |signals: &[Signal]| signals.iter().map(|of| (of.path(), of.bits)).collect::<Vec<_>>();
+        assert_eq!(paths(&signals), paths(&of_text), "{system}");
+        let mut pins = Pins::find(&signals, &[]).expect("a bus");
+        reader.only(&pins.codes().collect());
+        pins.follow_all(reader).expect("a whole file");
+        let expected = decoded(&dump).decoder;
+        assert!(expected.transactions.len() > 100, "{system}: {}", expected.transactions.len());
+        assert_eq!(pins.decoder.transactions, expected.transactions, "{system}");
+        assert_eq!((pins.decoder.clocks, pins.decoder.busy), (expected.clocks, expected.busy), "{system}");
+    }
 }
 
 #[test]

@@ -13,7 +13,8 @@ use hopscope_parts::protocols::ide::{BURST_END, BURST_START, PIO, WORDS_IN, WORD
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::together::{Delay, delays};
 use hopscope_signals::ide::{Protocol, register};
-use hopscope_signals::waves::vcd_in::{Bits, Next, VcdReader};
+use hopscope_signals::waves::read::{Bits, Next};
+use hopscope_signals::waves::vcd_in::VcdReader;
 
 use super::trace::{blueprint, drawn, jobs};
 

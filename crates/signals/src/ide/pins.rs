@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use vcd::IdCode;
 
 use super::decode::{Decoder, Levels};
-use crate::waves::vcd_in::{Bits, Next, Signal};
+use crate::waves::read::{Bits, Next, Signal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pin {
@@ -131,6 +131,11 @@ impl Pins {
         cables.into_iter().map(cable).collect()
     }
 
+    /// The signals that it looks at.
+    pub fn codes(&self) -> impl Iterator<Item = IdCode> {
+        self.goes.keys().copied()
+    }
+
     /// What comes next in the capture.
     #[inline]
     pub fn follow(&mut self, next: Next) {
@@ -149,9 +154,11 @@ impl Pins {
         self.decoder.finish();
     }
 
-    /// What has changed at an instant holds from then on.
+    /// What has changed at an instant holds from then on. Before DMACK- is known, nobody knows whether a burst is under
+    /// way.
     fn settle(&mut self) {
-        if std::mem::take(&mut self.changed) {
+        let is_known = self.levels.get(&Pin::Dmack).is_none_or(|level| level.known & 1 == 1);
+        if std::mem::take(&mut self.changed) && is_known {
             let levels = self.levels();
             self.decoder.follow(self.now_ps, levels);
         }

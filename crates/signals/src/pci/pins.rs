@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Clock;
 use super::decode::Decoder;
-use crate::waves::vcd_in::{Bits, Broken, Next, Signal};
+use crate::waves::read::{Bits, Broken, Next, Signal};
 use vcd::IdCode;
 
 /// A pin or a group of pins.
@@ -173,7 +173,7 @@ impl Pins {
             goes.entry(signal.code).or_default().push(Goes { pin: *pin, shift: low, bits: signal.bits });
         }
         let mut initiators = Vec::new();
-        for signal in signals.iter().filter(|signal| signal.scope == scope) {
+        for signal in signals.iter().filter(|signal| *signal.scope == *scope) {
             let Some(name) = granted(&signal.name) else { continue };
             let low = signal.index.map_or(0, |(high, low)| high.min(low));
             for bit in 0..signal.bits.min(GRANTS_MAX as u32) {
@@ -214,6 +214,11 @@ impl Pins {
             otherwise: Some(Decoder::of_pci_x()),
             period_ps: (u64::MAX, 0, 0),
         })
+    }
+
+    /// The signals that it looks at.
+    pub fn codes(&self) -> impl Iterator<Item = IdCode> {
+        self.goes.keys().copied()
     }
 
     /// What comes next in the capture.

@@ -350,11 +350,11 @@ fn a_file_that_is_broken_says_where() {
     let broken = |text: &str| -> String {
         let read =
             VcdReader::new(text.as_bytes()).and_then(|(mut reader, _)| reader.try_for_each(|next| next.map(drop)));
-        read.map_or_else(|broken| format!("{}: {}", broken.line, broken.what), |()| "whole".to_string())
+        read.map_or_else(|broken| format!("{}: {}", broken.at, broken.what), |()| "whole".to_string())
     };
-    assert_eq!(broken("$scope module a $end\n"), "2: the file ends before $enddefinitions");
-    assert_eq!(broken("$enddefinitions $end\n#10\n#5\n"), "3: time goes back to 5");
-    assert_eq!(broken("$enddefinitions $end\n#10\n?"), "3: unexpected character at start of command");
+    assert_eq!(broken("$scope module a $end\n"), "line 2: the file ends before $enddefinitions");
+    assert_eq!(broken("$enddefinitions $end\n#10\n#5\n"), "line 3: time goes back to 5");
+    assert_eq!(broken("$enddefinitions $end\n#10\n?\n"), "line 3: expected a time or a value, not `?`");
     let deep: String = (0..300).map(|_| "$scope module a $end\n").collect();
-    assert_eq!(broken(&deep), "257: more than 256 scopes within each other");
+    assert_eq!(broken(&deep), "line 257: more than 256 scopes within each other");
 }

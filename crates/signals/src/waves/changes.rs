@@ -39,6 +39,9 @@ pub trait Sink {
     type Error;
     /// From `at_ps` on the wire carries this. Called in order of time.
     fn change(&mut self, at_ps: u64, wire: Wire, level: Level) -> Result<(), Self::Error>;
+
+    /// Nothing changes any more, and the file ends at this time.
+    fn end(self: Box<Self>, end_ps: u64) -> Result<(), Self::Error>;
 }
 
 /// Changes that have been said and not been written.
@@ -86,7 +89,7 @@ impl Changes {
     }
 
     /// Passes on everything before `until_ps`: nothing will be said any more of that time.
-    pub fn pass_on<S: Sink>(&mut self, until_ps: u64, sink: &mut S) -> Result<(), S::Error> {
+    pub fn pass_on<S: Sink + ?Sized>(&mut self, until_ps: u64, sink: &mut S) -> Result<(), S::Error> {
         self.passed_ps = self.passed_ps.max(until_ps);
         while let Some(entry) = self.waiting.first_entry() {
             let (at, wire) = *entry.key();
@@ -116,6 +119,10 @@ mod tests {
 
         fn change(&mut self, at_ps: u64, wire: Wire, level: Level) -> Result<(), Self::Error> {
             self.0.push((at_ps, wire, level));
+            Ok(())
+        }
+
+        fn end(self: Box<Self>, _: u64) -> Result<(), Self::Error> {
             Ok(())
         }
     }

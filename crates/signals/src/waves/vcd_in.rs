@@ -1,156 +1,205 @@
 //! Reads value change dumps, a change at a time. IEEE 1364-2005, 18.2.
+//!
+//! Simulators write more than the standard has: keywords, kinds of scopes and of variables, and levels of their own.
+//! What says nothing of a wire is passed over.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
-use vcd::{Command, IdCode, ParseError, Parser, ReferenceIndex, TimescaleUnit, Value};
+use super::read::{Broken, IdCode, Next, SIGNALS_MAX, Scopes, Signal, bits, indexed};
+use super::words::Words;
 
-/// Scopes within each other, at most.
-const DEPTH_MAX: usize = 256;
-/// Signals of a file, at most.
-const SIGNALS_MAX: usize = 4_000_000;
-/// Bits of a signal that are looked at.
-const BITS_MAX: u32 = 64;
-
-/// A signal of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signal {
-    /// Its scopes, with dots between.
-    pub scope: String,
-    /// Its name without the index.
-    pub name: String,
-    /// Bits.
-    pub bits: u32,
-    /// Its only bit or its range, the highest first, where the file says so.
-    pub index: Option<(i32, i32)>,
-    /// As changes call it.
-    pub code: IdCode,
-}
-
-impl Signal {
-    /// Scope and name.
-    pub fn path(&self) -> String {
-        let index = match self.index {
-            Some((high, low)) if high == low => format!("[{high}]"),
-            Some((high, low)) => format!("[{high}:{low}]"),
-            None => String::new(),
-        };
-        if self.scope.is_empty() { self.name.clone() + &index } else { format!("{}.{}{index}", self.scope, self.name) }
-    }
-}
-
-/// What a signal carries: a one in `known` for each bit that is 0 or 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bits {
-    /// The bits; zero where they are not known.
-    pub value: u64,
-    /// Which are known.
-    pub known: u64,
-}
-
-/// What comes next in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Time goes on to this, in picoseconds.
-    Time(u64),
-    /// A signal changes.
-    Change(IdCode, Bits),
-}
-
-/// Why a file cannot be read any further.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
-    /// The line, from 1.
-    pub line: u64,
-    /// What is wrong.
-    pub what: String,
-    /// Whether the file just ends.
-    pub cut: bool,
-}
+/// Characters of what a keyword says, at most; of a comment so many are looked at.
+const SAID_MAX: usize = 1 << 20;
 
 /// A file that is being read.
 pub struct VcdReader<R> {
-    parser: Parser<R>,
+    words: Words<R>,
     /// Femtoseconds of a unit of time.
     unit_fs: u64,
     now: Option<u64>,
 }
 
-fn unit_fs(count: u32, unit: TimescaleUnit) -> u64 {
-    // All units from the second down are divisors of it.
-    u64::from(count).saturating_mul(1_000_000_000_000_000 / unit.divisor())
-}
+/// A nanosecond: what is taken where a file does not say what its unit of time is.
+const ASSUMED_FS: u64 = 1_000_000;
 
 impl<R: BufRead> VcdReader<R> {
     /// Reads what a file declares: its signals.
-    pub fn new(reader: R) -> Result<(VcdReader<R>, Vec<Signal>), Broken> {
-        let mut this = VcdReader { parser: Parser::new(reader), unit_fs: 1_000_000, now: None };
-        let (mut signals, mut scopes): (Vec<Signal>, Vec<String>) = (Vec::new(), Vec::new());
+    pub fn new(text: R) -> Result<(VcdReader<R>, Vec<Signal>), Broken> {
+        let mut this = VcdReader { words: Words::new(text), unit_fs: ASSUMED_FS, now: None };
+        let (mut signals, mut scopes) = (Vec::new(), Scopes::default());
         loop {
-            match this.command()? {
-                None => return Err(this.cut("the file ends before $enddefinitions")),
-                Some(Command::Enddefinitions) => return Ok((this, signals)),
-                Some(Command::Timescale(count, unit)) => this.unit_fs = unit_fs(count, unit).max(1),
-                Some(Command::ScopeDef(_, name)) => {
-                    scopes.push(name);
-                    if scopes.len() > DEPTH_MAX {
-                        return Err(this.broken(format!("more than {DEPTH_MAX} scopes within each other")));
-                    }
+            if !this.words.next()? {
+                return Err(this.words.broken("the file ends before $enddefinitions"));
+            }
+            let keyword = String::from_utf8_lossy(this.words.word()).into_owned();
+            if !keyword.starts_with('$') {
+                return Err(this.words.broken(format!("expected a keyword such as $var, not `{}`", short(&keyword))));
+            }
+            if keyword == "$end" {
+                continue;
+            }
+            let said = this.said(&keyword)?;
+            match &keyword[..] {
+                "$enddefinitions" => return Ok((this, signals)),
+                "$timescale" => this.unit_fs = this.timescale(&said)?,
+                "$scope" => {
+                    // The kind, and a name.
+                    let name = said.split_once(' ').map_or(&said[..], |(_, name)| name);
+                    scopes.enter(name).map_err(|what| this.words.broken(what))?;
                 }
-                Some(Command::Upscope) => drop(scopes.pop()),
-                Some(Command::VarDef(_, bits, code, reference, index)) => {
+                "$upscope" => scopes.leave(),
+                "$var" => {
                     if signals.len() >= SIGNALS_MAX {
-                        return Err(this.broken(format!("more than {SIGNALS_MAX} signals")));
+                        return Err(this.words.broken(format!("more than {SIGNALS_MAX} signals")));
                     }
-                    let (name, within) = indexed(&reference);
-                    let index = match index {
-                        Some(ReferenceIndex::BitSelect(bit)) => Some((bit, bit)),
-                        Some(ReferenceIndex::Range(high, low)) => Some((high, low)),
-                        None => within,
-                    };
-                    signals.push(Signal { scope: scopes.join("."), name: name.to_string(), bits, index, code });
+                    signals.push(this.declared(&said, &scopes)?);
                 }
-                Some(_) => {}
+                "$dumpports" | "$dumpportson" => return Err(this.words.broken(EXTENDED)),
+                _ => {}
             }
         }
     }
 
-    fn broken(&self, what: String) -> Broken {
-        Broken { line: self.parser.line(), what, cut: false }
-    }
-
-    fn cut(&self, what: &str) -> Broken {
-        Broken { line: self.parser.line(), what: what.to_string(), cut: true }
-    }
-
-    fn command(&mut self) -> Result<Option<Command>, Broken> {
-        match self.parser.next() {
-            None => Ok(None),
-            Some(Ok(command)) => Ok(Some(command)),
-            Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Err(self.cut("the file ends in a word"))
+    /// What stands between a keyword and its $end, with one blank between words.
+    fn said(&mut self, keyword: &str) -> Result<String, Broken> {
+        let mut said = Vec::new();
+        loop {
+            if !self.words.next()? {
+                return Err(self.words.broken(format!("the file ends within {}", short(keyword))));
             }
-            Some(Err(error)) => {
-                let known = error.get_ref().and_then(|inner| inner.downcast_ref::<ParseError>());
-                let what = known.map_or_else(|| error.to_string(), |known| known.kind().to_string());
-                Err(Broken { line: known.map_or(self.parser.line(), ParseError::line), what, cut: false })
+            let word = self.words.word();
+            if word == b"$end" {
+                return Ok(String::from_utf8_lossy(&said).into_owned());
+            }
+            if said.len() < SAID_MAX {
+                said.extend_from_slice(if said.is_empty() { b"" } else { b" " });
+                said.extend_from_slice(word);
             }
         }
     }
 
-    /// The line that has been come to, from 1.
-    pub fn line(&self) -> u64 {
-        self.parser.line()
+    fn timescale(&self, said: &str) -> Result<u64, Broken> {
+        let digits = said.len() - said.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (count, unit) = said.split_at(digits);
+        let unit_fs: Option<u64> = match unit.trim() {
+            "s" => Some(1_000_000_000_000_000),
+            "ms" => Some(1_000_000_000_000),
+            "us" => Some(1_000_000_000),
+            "ns" => Some(1_000_000),
+            "ps" => Some(1_000),
+            "fs" => Some(1),
+            _ => None,
+        };
+        let scale = count.parse::<u64>().ok().zip(unit_fs).and_then(|(count, unit)| count.checked_mul(unit));
+        let wrong =
+            || self.words.broken(format!("expected a time such as 1 ns behind $timescale, not `{}`", short(said)));
+        scale.filter(|scale| *scale > 0).ok_or_else(wrong)
     }
 
-    fn time(&mut self, at: u64) -> Result<Next, Broken> {
+    fn declared(&self, said: &str, scopes: &Scopes) -> Result<Signal, Broken> {
+        // The kind, bits, what changes call it, and a name that may have its index behind.
+        let parts = || {
+            let (_, rest) = said.split_once(' ')?;
+            let (bits, rest) = rest.split_once(' ')?;
+            let (code, reference) = rest.split_once(' ')?;
+            Some((bits.parse().ok()?, code, reference))
+        };
+        let expected = || self.words.broken(format!("expected `wire 1 ! name` behind $var, not `{}`", short(said)));
+        let (bits, code, reference) = parts().ok_or_else(expected)?;
+        let (name, index) = indexed(reference);
+        Ok(Signal {
+            scope: scopes.path().clone(),
+            name: name.to_string(),
+            bits,
+            index,
+            code: self.code(code.as_bytes())?,
+        })
+    }
+
+    fn code(&self, written: &[u8]) -> Result<IdCode, Broken> {
+        let code = std::str::from_utf8(written).ok().and_then(|code| code.parse().ok());
+        let wrong = || self.words.broken(format!("`{}` names no signal", short(&String::from_utf8_lossy(written))));
+        code.ok_or_else(wrong)
+    }
+
+    fn time(&mut self, written: Result<u64, String>) -> Result<Next, Broken> {
+        let wrong = |what: String| Err(self.words.broken(what));
+        let at = match written {
+            Ok(at) => at,
+            Err(other) => return wrong(format!("expected a time behind #, not `{}`", short(&other))),
+        };
         let at_ps = u128::from(at) * u128::from(self.unit_fs) / 1_000;
-        let at_ps = u64::try_from(at_ps).map_err(|_| self.broken(format!("time {at} is beyond 213 days")))?;
+        let Ok(at_ps) = u64::try_from(at_ps) else { return wrong(format!("time {at} is beyond 213 days")) };
         if self.now.is_some_and(|now| at_ps < now) {
-            return Err(self.broken(format!("time goes back to {at}")));
+            return wrong(format!("time goes back to {at}"));
         }
         self.now = Some(at_ps);
         Ok(Next::Time(at_ps))
     }
+
+    /// The code that the next word is.
+    fn next_code(&mut self) -> Result<IdCode, Broken> {
+        if !self.words.next()? {
+            return Err(self.words.broken("the file ends behind a value"));
+        }
+        self.code(self.words.word())
+    }
+
+    /// What the present word says, and words that belong to it; nothing where it says nothing of a wire.
+    fn change(&mut self) -> Result<Option<Next>, Broken> {
+        let word = self.words.word();
+        let (first, rest) = (word[0], &word[1..]);
+        match first {
+            b'#' => {
+                let at = number(rest).ok_or_else(|| String::from_utf8_lossy(rest).into_owned());
+                self.time(at).map(Some)
+            }
+            b'b' | b'B' => {
+                let wrong = rest.iter().find(|bit| !is_level(**bit)).copied();
+                if let Some(wrong) = wrong {
+                    return Err(self
+                        .words
+                        .broken(format!("expected a value of 0, 1, x and z, not `{}`", char::from(wrong))));
+                }
+                let bits = bits(rest);
+                Ok(Some(Next::Change(self.next_code()?, bits)))
+            }
+            // A number with a fraction, or text: no wires.
+            b'r' | b'R' | b's' | b'S' => self.next_code().map(|_| None),
+            b'p' => Err(self.words.broken(EXTENDED)),
+            b'$' => {
+                let keyword = String::from_utf8_lossy(word).into_owned();
+                // Values follow these as they follow a time.
+                if !matches!(&keyword[..], "$dumpvars" | "$dumpall" | "$dumpon" | "$dumpoff" | "$end") {
+                    self.said(&keyword)?;
+                }
+                Ok(None)
+            }
+            level if is_level(level) => {
+                let bits = bits(&[level]);
+                let code = if rest.is_empty() { self.next_code()? } else { self.code(rest)? };
+                Ok(Some(Next::Change(code, bits)))
+            }
+            other => Err(self.words.broken(format!("expected a time or a value, not `{}`", char::from(other)))),
+        }
+    }
+}
+
+const EXTENDED: &str =
+    "this is an extended value change dump ($dumpports), which is not read: $dumpvars writes one that is";
+
+/// A level of the standard, or one that VHDL adds.
+fn is_level(written: u8) -> bool {
+    matches!(written.to_ascii_lowercase(), b'0' | b'1' | b'x' | b'z' | b'u' | b'w' | b'l' | b'h' | b'-')
+}
+
+fn number(written: &[u8]) -> Option<u64> {
+    std::str::from_utf8(written).ok()?.parse().ok()
+}
+
+/// What of a text stands in a message.
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
 }
 
 impl<R: BufRead> Iterator for VcdReader<R> {
@@ -158,47 +207,14 @@ impl<R: BufRead> Iterator for VcdReader<R> {
 
     fn next(&mut self) -> Option<Result<Next, Broken>> {
         loop {
-            return Some(match self.command() {
-                Err(broken) => Err(broken),
-                Ok(None) => return None,
-                Ok(Some(Command::Timestamp(at))) => self.time(at),
-                Ok(Some(Command::ChangeScalar(code, value))) => Ok(Next::Change(code, bits([value].into_iter(), 1))),
-                Ok(Some(Command::ChangeVector(code, vector))) => {
-                    let skip = vector.len().saturating_sub(BITS_MAX as usize);
-                    let length = (vector.len() - skip) as u32;
-                    Ok(Next::Change(code, bits(vector.iter().skip(skip), length)))
-                }
-                Ok(Some(_)) => continue,
-            });
+            match self.words.next() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(broken) => return Some(Err(broken)),
+            }
+            if let Some(next) = self.change().transpose() {
+                return Some(next);
+            }
         }
     }
-}
-
-/// A value with its highest bit first. Where that is 0 or 1, bits that are not written are 0.
-fn bits(values: impl Iterator<Item = Value>, length: u32) -> Bits {
-    let (mut value, mut known, mut extended) = (0u64, 0u64, None);
-    for bit in values {
-        let (is_one, is_known) = match bit {
-            Value::V0 => (false, true),
-            Value::V1 => (true, true),
-            Value::X | Value::Z => (false, false),
-        };
-        extended.get_or_insert(is_known);
-        value = value << 1 | u64::from(is_one);
-        known = known << 1 | u64::from(is_known);
-    }
-    if extended == Some(true) && length < BITS_MAX {
-        known |= u64::MAX << length;
-    }
-    Bits { value, known }
-}
-
-/// A name that has its index with it, apart.
-fn indexed(reference: &str) -> (&str, Option<(i32, i32)>) {
-    let apart = || {
-        let (name, index) = reference.strip_suffix(']')?.rsplit_once('[')?;
-        let (high, low) = index.split_once(':').unwrap_or((index, index));
-        Some((name.trim_end(), (high.trim().parse().ok()?, low.trim().parse().ok()?)))
-    };
-    apart().map_or((reference, None), |(name, index)| (name, Some(index)))
 }

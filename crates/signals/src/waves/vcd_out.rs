@@ -74,4 +74,7 @@ impl<W: Write> Sink for VcdFile<W> {
             (Level::Driven(value), _) => self.writer.change_vector(code, (0..bits).rev().map(|b| bit(value, b))),
         }
     }
+    fn end(self: Box<Self>, end_ps: u64) -> io::Result<()> {
+        self.finish(end_ps)
+    }
 }

@@ -1,7 +1,6 @@
 //! IDE cables in a waveform, as a report: beside a PCI bus or alone.
 
 use std::cell::Cell;
-use std::io::BufRead;
 use std::rc::Rc;
 
 use hopscope_machine::harmless::harmless;
@@ -11,10 +10,11 @@ use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::Summary;
 use hopscope_signals::ide::together::{Delay, Measured, delays};
 use hopscope_signals::pci::Transaction;
-use hopscope_signals::waves::vcd_in::{Next, Signal, VcdReader};
+use hopscope_signals::waves::read::{IdCode, Next, Signal};
 use serde_json::{Value, json};
 
-use super::pci::{Asked, Counted, indented, percent, unreadable};
+use super::pci::{Asked, indented, percent, unreadable};
+use super::source::Reading;
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::progress::Bytes;
 use crate::tables::{bold, close_table, digits, rate};
@@ -34,6 +34,11 @@ impl Cables {
     /// Whether there is one.
     pub fn any(&self) -> bool {
         !self.0.is_empty()
+    }
+
+    /// The signals that they look at.
+    pub fn codes(&self) -> impl Iterator<Item = IdCode> {
+        self.0.iter().flat_map(Pins::codes)
     }
 
     /// What comes next in the capture.
@@ -66,7 +71,7 @@ fn measured(pins: &Pins, (transactions, clock_ps): Beside<'_>) -> Vec<(Delay, Me
 /// A capture of cables without a PCI bus.
 pub fn analyze_alone(
     name: &str,
-    (mut reader, read, length): (VcdReader<Counted<impl BufRead>>, Rc<Cell<u64>>, Option<u64>),
+    (mut reader, read, length): (Reading<'_>, Rc<Cell<u64>>, Option<u64>),
     mut cables: Cables,
     asked: &Asked<'_>,
 ) -> Result<Answer, Refusal> {
@@ -74,6 +79,7 @@ pub fn analyze_alone(
         let problem = Problem::nowhere(format!("{name}: --csv lists transactions, and there is no PCI bus in it"));
         return Err(problem.help("--json has every register access and every burst").into());
     }
+    reader.only(&cables.codes().collect());
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
     let cut = loop {
@@ -94,7 +100,7 @@ pub fn analyze_alone(
         false => Answer::text(cables.report((&[], 0)).trim_start().to_string()),
     };
     if let Some(broken) = cut {
-        let what = format!("line {}: {}; what was read until then follows", broken.line, broken.what);
+        let what = format!("{}: {}; what was read until then follows", broken.at, broken.what);
         answer.complaints = harmless(&format!("warning: `{name}`: {what}\n"));
         answer.code = BAD_INPUT;
     }

@@ -4,19 +4,23 @@ mod ide;
 mod packets;
 mod packets_listed;
 mod pci;
+mod source;
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
 use hopscope_signals::pcie::capture::{self, LISTED};
 use hopscope_signals::pcie::pcap::is_pcap;
+use hopscope_signals::waves::capture::{Kind, TELLING_BYTES};
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::panics::doing;
 use crate::written::{self, Inputs};
+
+use self::source::Source;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +29,8 @@ Examples:
   hopscope analyze board.vcd --map frame=top.u1.FRAMEn --map clk=top.clk33 --json
   hopscope analyze drive.pcap --csv transactions.csv
 
-A value change dump of a bus of PCI or PCI-X: FRAME#, IRDY#, TRDY#, DEVSEL#, STOP#, AD, C/BE# and
+A waveform (a value change dump, or an FST file) of a bus of PCI or PCI-X: FRAME#, IRDY#, TRDY#,
+DEVSEL#, STOP#, AD, C/BE# and
 CLK are needed, in any case, with #, _n or n behind the name, as a vector or bit by bit; PAR,
 REQ64#, ACK64# and GNT# are used where they are. IDE cables are found by DD, DIOR-, DIOW- and
 DMACK- (or CS- and DA) in a scope, alone or beside a PCI bus: then the delays between cause and
@@ -44,7 +49,7 @@ more.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A waveform (FILE.vcd) or a pcap file; - for what comes on standard input
+    /// A waveform (FILE.vcd, FILE.fst) or a pcap file; - for what comes on standard input
     capture: String,
     /// Where a pin of a waveform is that goes by another name (repeatable)
     #[arg(long, value_name = "PIN=SIGNAL", value_parser = map)]
@@ -75,15 +80,20 @@ impl Args {
         read.map_err(|error| refused(format!("cannot be read: {error}")))?;
         doing("reading a capture");
         if !is_pcap(&first) {
-            // Every keyword of a value change dump begins with this; blank lines may stand before.
-            let blank = !first.is_empty() && first != PCAPNG && first.trim_ascii().is_empty();
-            if !blank && !matches!(first.trim_ascii_start(), [b'$', ..]) {
+            let Some(kind) = Kind::of(&first).filter(|_| !first.starts_with(PCAPNG)) else {
                 return Err(refused(no_capture(&first)));
-            }
+            };
             let length = std::fs::metadata(&self.capture).ok().map(|data| data.len());
-            let input = BufReader::with_capacity(1 << 20, Cursor::new(first).chain(input));
+            let source = match kind {
+                Kind::Vcd => Source::text(Cursor::new(first).chain(input)),
+                Kind::Fst if self.capture == "-" => return Err(refused(NOT_FROM_A_PIPE.to_string())),
+                Kind::Fst => {
+                    let file = File::open(&self.capture);
+                    Source::file(file.map_err(|error| refused(format!("cannot be read: {error}")))?)
+                }
+            };
             let asked = pci::Asked { maps: &self.map, as_json: self.json, csv: self.csv.as_deref(), inputs: &inputs };
-            return pci::analyze(name, input, length, &asked);
+            return pci::analyze(name, source, length, &asked);
         }
         let found = match capture::analyze(Cursor::new(first).chain(input), self.limit) {
             Ok(found) => found,
@@ -110,14 +120,17 @@ impl Args {
     }
 }
 
-const MAGIC_BYTES: u64 = 4;
+const MAGIC_BYTES: u64 = TELLING_BYTES;
+const NOT_FROM_A_PIPE: &str = "an FST file is read here and there, so it cannot come from a pipe: name the file";
 const HELP: &str = "it is a waveform of a PCI bus, or a pcap file of PCI Express packets: `hopscope analyze --help`";
 
 /// What a file is that is not read.
 fn no_capture(first: &[u8]) -> String {
     match first {
         [] => "the file is empty".to_string(),
-        PCAPNG => "it is a pcapng file, which is not read: `editcap -F nsecpcap` makes a pcap file of it".to_string(),
+        _ if first.starts_with(PCAPNG) => {
+            "it is a pcapng file, which is not read: `editcap -F nsecpcap` makes a pcap file of it".to_string()
+        }
         _ => "it begins neither as a waveform does nor as a pcap file".to_string(),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -12,9 +11,10 @@ use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::{Missing, Pins};
 use hopscope_signals::pci::summary::{Share, Summary};
 use hopscope_signals::pci::{EndedBy, json};
-use hopscope_signals::waves::vcd_in::{Broken, Signal, VcdReader};
+use hopscope_signals::waves::read::{Broken, Place, Signal};
 
 use super::ide;
+use super::source::Source;
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::progress::Bytes;
 use crate::tables::{bold, close_table, digits, rate, wrapped};
@@ -37,33 +37,10 @@ pub struct Asked<'a> {
     pub inputs: &'a Inputs,
 }
 
-/// Says how much has been read.
-pub(super) struct Counted<R>(R, Rc<Cell<u64>>);
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.0.read(buffer)?;
-        self.1.set(self.1.get() + count as u64);
-        Ok(count)
-    }
-}
-
-impl<R: BufRead> BufRead for Counted<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.0.fill_buf()
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.1.set(self.1.get() + count as u64);
-        self.0.consume(count);
-    }
-}
-
 /// Reads a capture to its end, or as far as it goes.
-pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Asked<'_>) -> Result<Answer, Refusal> {
+pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Asked<'_>) -> Result<Answer, Refusal> {
     let read = Rc::new(Cell::new(0));
-    let (mut reader, signals) =
-        VcdReader::new(Counted(input, read.clone())).map_err(|broken| unreadable(name, &broken))?;
+    let (mut reader, signals) = source.open(&read).map_err(|broken| unreadable(name, &broken))?;
     let mut cables = ide::Cables::find(&signals);
     let mut pins = match Pins::find(&signals, asked.maps) {
         Ok(pins) => pins,
@@ -72,6 +49,7 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
         }
         Err(missing) => return Err(incomplete(name, &signals, &missing).into()),
     };
+    reader.only(&pins.codes().chain(cables.codes()).collect());
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
     let cut = loop {
@@ -99,7 +77,7 @@ pub fn analyze(name: &str, input: impl BufRead, length: Option<u64>, asked: &Ask
     let clock_ps = sum as f64 / count as f64;
     let summary = Summary::of(&pins.decoder, clock_ps);
     let repeats = pattern(&pins.decoder.transactions, clock_ps);
-    let cut = cut.map(|broken| format!("line {}: {}; what was read until then follows", broken.line, broken.what));
+    let cut = cut.map(|broken| format!("{}: {}; what was read until then follows", broken.at, broken.what));
     let transactions = (&pins.decoder.transactions[..], clock_ps.round() as u64);
     let mut answer = match asked.as_json {
         true => {
@@ -143,8 +121,13 @@ fn csv(pins: &Pins) -> String {
 }
 
 pub(super) fn unreadable(name: &str, broken: &Broken) -> Problem {
-    let problem = Problem::nowhere(format!("{name}:{}: {}", broken.line, broken.what));
-    problem.help("expected a value change dump, as logic analyzers and simulators write it")
+    let (at, expected) = match broken.at {
+        Place::Line(line) => {
+            (format!("{name}:{line}"), "a value change dump, as logic analyzers and simulators write it")
+        }
+        Place::Byte(_) => (format!("{name}: {}", broken.at), "an FST file, as GTKWave and simulators write it"),
+    };
+    Problem::nowhere(format!("{at}: {}", broken.what)).help(format!("expected {expected}"))
 }
 
 fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {

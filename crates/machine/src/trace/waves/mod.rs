@@ -7,14 +7,15 @@ mod segment;
 mod states;
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io;
 
 use hopscope_kernel::{Kind, Record, Sim, Time};
 use hopscope_parts::protocols::pci::DATA;
-use hopscope_signals::waves::changes::Changes;
+use hopscope_signals::waves::changes::{Changes, Declared, Sink};
+use hopscope_signals::waves::fst_out::FstFile;
 use hopscope_signals::waves::vcd_out::VcdFile;
 
-use super::{Drawing, Drawn, Traced, Window};
+use super::{Drawing, Drawn, Out, Traced, Window};
 use crate::blueprint::Blueprint;
 
 /// Changes are written so long after their time: whoever asks for a bus is known when he gets it, and some hops say what
@@ -44,6 +45,22 @@ trait Wired {
     fn drawn(&self) -> Vec<Drawn>;
 }
 
+/// A file of waveforms that is being written.
+type WavesFile = Box<dyn Sink<Error = io::Error>>;
+
+/// Begins a file that has these wires, at this time.
+type Begin = Box<dyn FnOnce(&[Declared], u64) -> io::Result<WavesFile>>;
+
+/// A value change dump.
+pub fn vcd(out: Box<dyn Out>) -> Begin {
+    Box::new(|wires, start_ps| Ok(Box::new(VcdFile::new(out, wires, start_ps)?)))
+}
+
+/// A file in GTKWave's format.
+pub fn fst(out: Box<dyn Out>) -> Begin {
+    Box::new(|wires, start_ps| Ok(Box::new(FstFile::new(out, wires, start_ps)?)))
+}
+
 /// Draws the buses of a machine.
 pub struct Waves {
     window: Window,
@@ -52,8 +69,8 @@ pub struct Waves {
     agents: HashMap<String, Vec<String>>,
     /// Names of IDE cables.
     cables: Vec<String>,
-    out: Option<Box<dyn Write>>,
-    file: Option<VcdFile<Box<dyn Write>>>,
+    begin: Option<Begin>,
+    file: Option<WavesFile>,
     changes: Changes,
     /// By lane.
     drawn: HashMap<u16, Box<dyn Wired>>,
@@ -63,14 +80,14 @@ pub struct Waves {
 
 impl Waves {
     /// Nothing drawn yet.
-    pub fn new(blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Write>) -> Waves {
+    pub fn new(blueprint: &Blueprint, window: Window, seed: u64, begin: Begin) -> Waves {
         let cables = blueprint.parts().iter().filter(|part| part.kind.model == "ide-cable");
         Waves {
             window,
             seed,
             agents: agents(blueprint),
             cables: cables.map(|part| part.name.clone()).collect(),
-            out: Some(out),
+            begin: Some(begin),
             file: None,
             changes: Changes::from(window.from.as_ps()),
             drawn: HashMap::new(),
@@ -80,7 +97,7 @@ impl Waves {
     }
 
     fn begin(&mut self, sim: &Sim) -> io::Result<()> {
-        let Some(out) = self.out.take() else { return Ok(()) };
+        let Some(begin) = self.begin.take() else { return Ok(()) };
         self.processes = sim.processes();
         let (rates, pattern) = (sim.rates(), (self.window.from, self.seed));
         for (number, (name, clock)) in sim.lanes().into_iter().enumerate() {
@@ -95,7 +112,7 @@ impl Waves {
             };
             self.drawn.insert(number as u16, wired);
         }
-        self.file = Some(VcdFile::new(out, self.changes.declared(), self.window.from.as_ps())?);
+        self.file = Some(begin(self.changes.declared(), self.window.from.as_ps())?);
         Ok(())
     }
 
@@ -104,7 +121,7 @@ impl Waves {
             of.run_until(&mut self.changes, until);
         }
         match &mut self.file {
-            Some(file) => self.changes.pass_on(until.as_ps(), file),
+            Some(file) => self.changes.pass_on(until.as_ps(), &mut **file),
             None => Ok(()),
         }
     }
@@ -138,7 +155,7 @@ impl Drawing for Waves {
         }
         self.pass_on(end)?;
         if let Some(file) = self.file.take() {
-            file.finish(end.as_ps())?;
+            file.end(end.as_ps())?;
         }
         let mut traced = Traced::default();
         traced.drawn.extend(self.drawn.values().flat_map(|of| of.drawn()));
