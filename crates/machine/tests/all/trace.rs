@@ -60,7 +60,7 @@ fn drawn_as(format: Format, machine: &Blueprint, job: &str, window: Window) -> (
 
 pub(super) fn decoded(dump: &[u8]) -> Pins {
     let (reader, signals) = VcdReader::new(dump).expect("a dump");
-    let mut pins = Pins::find(&signals, &[]).expect("a bus");
+    let mut pins = Pins::find(&signals, &[], None).expect("a bus");
     pins.follow_all(reader).expect("a whole dump");
     pins
 }
@@ -212,7 +212,7 @@ fn a_run_is_the_same_in_either_kind_of_file() {
         let (_, of_text) = VcdReader::new(&dump[..]).expect("a dump");
         let paths = |signals: &[Signal]| signals.iter().map(|of| (of.path(), of.bits)).collect::<Vec<_>>();
         assert_eq!(paths(&signals), paths(&of_text), "{system}");
-        let mut pins = Pins::find(&signals, &[]).expect("a bus");
+        let mut pins = Pins::find(&signals, &[], None).expect("a bus");
         reader.only(&pins.codes().collect());
         pins.follow_all(reader).expect("a whole file");
         let expected = decoded(&dump).decoder;

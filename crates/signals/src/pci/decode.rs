@@ -34,6 +34,8 @@ struct Open {
     awaits_attributes: bool,
     last_data: u64,
     stopped: bool,
+    /// STOP# was asserted without TRDY#: no data will follow.
+    refused: bool,
     stopped_with_data: bool,
     last: Clock,
 }
@@ -154,6 +156,7 @@ impl Decoder {
             awaits_attributes: self.pci_x,
             last_data: 0,
             stopped: false,
+            refused: false,
             stopped_with_data: false,
             last: *clock,
         });
@@ -203,7 +206,7 @@ impl Decoder {
             if reads && open.age == 1 && !self.pci_x {
                 broken.push(READ_AT_ONCE);
             }
-            if open.stopped && !open.stopped_with_data && !self.pci_x {
+            if open.refused && !self.pci_x {
                 broken.push(DATA_AFTER_STOP);
             }
             let wide = transaction.wide == (true, true);
@@ -227,6 +230,7 @@ impl Decoder {
             broken.push(STOP_LEFT);
         }
         open.stopped |= clock.stop;
+        open.refused |= clock.stop && !clock.trdy;
         if clock.stop && !clock.devsel && !clock.trdy && open.transaction.devsel_clocks.is_some() {
             open.transaction.ended_by = EndedBy::TargetAbort;
         }

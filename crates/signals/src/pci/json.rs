@@ -73,6 +73,7 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
     json!({
         "kind": "pci",
         "scope": pins.scope,
+        "other_buses": pins.others,
         "initiators": pins.initiators,
         "without": pins.without,
         "cut": cut,

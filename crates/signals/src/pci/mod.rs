@@ -11,8 +11,9 @@
 //! Signals change after a rising edge and are sampled by the next one: what is called a clock is what holds between the
 //! two.
 //!
-//! - `draw`: from the phases of a simulated transaction to its clocks; `draw_x`: the same on PCI-X. `segment`: all of a bus, as changes of wires.
-//! - `decode`: from clocks to transactions. `pins`: finds a bus among the signals of a capture.
+//! - `draw`: from the phases of a simulated transaction to its clocks; `draw_x`: the same on PCI-X. `segment`: all of
+//!   a bus, as changes of wires.
+//! - `decode`: from clocks to transactions. `pins`: follows a bus among the signals of a capture, which `names` finds.
 //! - `summary`: what a list of transactions adds up to. `pattern`: what repeats in it.
 //! - `json`: both for programs.
 //!
@@ -22,6 +23,7 @@ pub mod decode;
 pub mod draw;
 mod draw_x;
 pub mod json;
+mod names;
 pub mod pattern;
 pub mod pins;
 pub mod segment;

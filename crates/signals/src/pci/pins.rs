@@ -1,83 +1,16 @@
-//! Finds a bus among the signals of a capture, and follows its pins.
-//!
-//! Names are compared without case, prefix `pci` and what marks a signal as low when asserted: `FRAME#`, `frame_n`,
-//! `PCI_FRAMEn`, `frame_l` are one. A bus may be one vector or a signal a bit.
+//! Finds a bus among the signals of a capture, and follows its pins. A bus may be one vector or a signal a bit.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::Clock;
 use super::decode::Decoder;
-use crate::waves::read::{Bits, Broken, Next, Signal};
-use vcd::IdCode;
-
-/// A pin or a group of pins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Pin {
-    Clk,
-    Frame,
-    Irdy,
-    Trdy,
-    Devsel,
-    Stop,
-    Ad,
-    Cbe,
-    Par,
-    Req64,
-    Ack64,
-    /// GNT# of an initiator, by number.
-    Grant(u8),
-}
-
-/// Pins, the names they go by, and whether nothing can be decoded without.
-const NAMES: [(Pin, &[&str], bool); 11] = [
-    (Pin::Clk, &["clk", "clock", "pclk"], true),
-    (Pin::Frame, &["frame"], true),
-    (Pin::Irdy, &["irdy"], true),
-    (Pin::Trdy, &["trdy"], true),
-    (Pin::Devsel, &["devsel"], true),
-    (Pin::Stop, &["stop"], true),
-    (Pin::Ad, &["ad"], true),
-    (Pin::Cbe, &["cbe", "c/be", "c_be", "cxbe"], true),
-    (Pin::Par, &["par"], false),
-    (Pin::Req64, &["req64"], false),
-    (Pin::Ack64, &["ack64"], false),
-];
+use super::names::{NAMES, Pin, buses, granted};
+use crate::waves::read::{Bits, Broken, IdCode, Next, Signal};
 
 /// Transactions by which it is known whether a bus speaks PCI-X.
 const HEARD: u64 = 64;
 
 const GRANTS_MAX: usize = 64;
-
-/// A name as it is compared, and what stands behind the mark of a signal that is low.
-fn plain(name: &str) -> (String, String) {
-    let lower = name.to_ascii_lowercase();
-    let name = lower.strip_prefix("pci").map_or(&lower[..], |rest| rest.trim_start_matches('_'));
-    let (name, behind) = name.split_once('#').map_or((name, ""), |(name, rest)| (name, rest));
-    (name.to_string(), behind.trim_start_matches('_').to_string())
-}
-
-fn is(name: &str, known: &str) -> bool {
-    let rest = name.strip_prefix(known);
-    rest.is_some_and(|rest| matches!(rest, "" | "_n" | "n" | "_l" | "_b" | "_i" | "_in" | "_pad" | "_n_i" | "_bus"))
-}
-
-fn pin_of(name: &str) -> Option<Pin> {
-    let (plain, _) = plain(name);
-    let named = |(_, names, _): &&(Pin, &[&str], bool)| names.iter().any(|known| is(&plain, known));
-    NAMES.iter().find(named).map(|(pin, ..)| *pin)
-}
-
-/// What of an initiator's name a grant has: its number, or what is behind.
-fn granted(name: &str) -> Option<String> {
-    let (plain, behind) = plain(name);
-    let rest = plain.strip_prefix("gnt").or_else(|| plain.strip_prefix("grant"))?;
-    if !behind.is_empty() {
-        return Some(behind);
-    }
-    let rest = rest.trim_start_matches('_');
-    let number = rest.trim_end_matches("_n").trim_end_matches('n').trim_end_matches('_');
-    number.chars().all(|c| c.is_ascii_digit()).then(|| number.to_string())
-}
 
 /// Where the bits of a signal go.
 #[derive(Clone, Copy)]
@@ -88,7 +21,7 @@ struct Goes {
 }
 
 /// What is missing to decode a bus.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     /// Pins that were not found, as `--map` calls them.
     pub pins: Vec<&'static str>,
@@ -96,6 +29,10 @@ pub struct Missing {
     pub found: Vec<(&'static str, String)>,
     /// Assignments of `--map` that name no signal or no pin.
     pub wrong: Vec<String>,
+    /// Buses that there are, where another was asked for.
+    pub buses: Vec<String>,
+    /// Whether another was asked for.
+    pub no_scope: bool,
 }
 
 /// Pins as they are, and the decoder that follows them.
@@ -113,6 +50,8 @@ pub struct Pins {
     pub initiators: Vec<String>,
     /// The scope of the bus.
     pub scope: String,
+    /// Other buses of the capture, as a choice calls them.
+    pub others: Vec<String>,
     /// Pins that are not there and would have been looked at.
     pub without: Vec<&'static str>,
     /// What it makes of them.
@@ -125,26 +64,22 @@ pub struct Pins {
 
 impl Pins {
     /// Finds the bus. `maps` says where pins are that go by other names: `frame=top.u1.FRAMEn`.
-    pub fn find(signals: &[Signal], maps: &[(String, String)]) -> Result<Pins, Missing> {
-        let mut by_scope: BTreeMap<&str, Vec<(Pin, &Signal)>> = BTreeMap::new();
-        for signal in signals {
-            if let Some(pin) = pin_of(&signal.name) {
-                by_scope.entry(&signal.scope).or_default().push((pin, signal));
+    ///
+    /// Of several buses it is the likeliest, or the one in `scope`.
+    pub fn find(signals: &[Signal], maps: &[(String, String)], scope: Option<&str>) -> Result<Pins, Missing> {
+        let mut buses = buses(signals);
+        let all: Vec<String> = buses.iter().map(|bus| bus.path()).collect();
+        let number = match scope {
+            None => 0,
+            Some(path) => {
+                let found = all.iter().position(|of| of == path);
+                found.ok_or_else(|| Missing { buses: all.clone(), no_scope: true, ..Missing::default() })?
             }
-        }
-        let kinds = |of: &[(Pin, &Signal)]| {
-            let mut pins: Vec<Pin> = of.iter().map(|(pin, _)| *pin).collect();
-            pins.sort_unstable();
-            pins.dedup();
-            pins.len()
         };
-        let best = by_scope.iter().max_by_key(|(scope, of)| (kinds(of), std::cmp::Reverse(scope.len())));
-        let scope = best.map_or(String::new(), |(scope, _)| scope.to_string());
-        let mut chosen: Vec<(Pin, &Signal)> = best.map_or(Vec::new(), |(_, of)| of.clone());
-        // A clock often lies outside.
-        if !chosen.iter().any(|(pin, _)| *pin == Pin::Clk) {
-            chosen.extend(by_scope.values().flatten().find(|(pin, _)| *pin == Pin::Clk).copied());
-        }
+        let (scope, before, mut chosen) = match buses.get_mut(number) {
+            Some(bus) => (bus.scope, bus.before.clone(), std::mem::take(&mut bus.pins)),
+            None => ("", String::new(), Vec::new()),
+        };
         let mut wrong = Vec::new();
         for (name, path) in maps {
             let known = NAMES.iter().find(|(_, names, _)| names.contains(&name.to_ascii_lowercase().as_str()));
@@ -165,7 +100,7 @@ impl Pins {
         if !pins.is_empty() || !wrong.is_empty() {
             let name = |pin: Pin| NAMES.iter().find(|known| known.0 == pin).map_or("", |known| known.1[0]);
             let found = chosen.iter().map(|(pin, signal)| (name(*pin), signal.path())).collect();
-            return Err(Missing { pins, found, wrong });
+            return Err(Missing { pins, found, wrong, buses: Vec::new(), no_scope: false });
         }
         let mut goes: HashMap<IdCode, Vec<Goes>> = HashMap::new();
         for (pin, signal) in &chosen {
@@ -174,7 +109,10 @@ impl Pins {
         }
         let mut initiators = Vec::new();
         for signal in signals.iter().filter(|signal| *signal.scope == *scope) {
-            let Some(name) = granted(&signal.name) else { continue };
+            let Some((bus, name)) = granted(&signal.name) else { continue };
+            if bus.is_some_and(|bus| bus != before) {
+                continue;
+            }
             let low = signal.index.map_or(0, |(high, low)| high.min(low));
             for bit in 0..signal.bits.min(GRANTS_MAX as u32) {
                 if initiators.len() == GRANTS_MAX {
@@ -208,7 +146,8 @@ impl Pins {
             edge_ps: None,
             now_ps: 0,
             initiators,
-            scope,
+            scope: [scope, &before].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("."),
+            others: all.into_iter().enumerate().filter(|(index, _)| *index != number).map(|(_, path)| path).collect(),
             without,
             decoder: Decoder::default(),
             otherwise: Some(Decoder::of_pci_x()),

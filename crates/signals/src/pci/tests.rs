@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::decode::Decoder;
 use super::draw::{Course, word};
-use super::pins::Pins;
+use super::pins::{Missing, Pins};
 use super::segment::Segment;
 use super::{Attributes, Clock, EndedBy, Transaction};
 use crate::waves::changes::Changes;
@@ -219,7 +219,7 @@ fn dump(all: &[Drawn], width_bytes: u32) -> (Vec<u8>, Vec<Time>) {
 
 fn read(dump: &[u8]) -> Pins {
     let (reader, signals) = VcdReader::new(dump).expect("a dump");
-    let mut pins = Pins::find(&signals, &[]).expect("a bus");
+    let mut pins = Pins::find(&signals, &[], None).expect("a bus");
     pins.follow_all(reader).expect("a whole dump");
     pins
 }
@@ -252,7 +252,7 @@ proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "[#$01xzbr a-f!\"\n]{0,300}") {
         if let Ok((reader, signals)) = VcdReader::new(text.as_bytes()) {
-            let _ = Pins::find(&signals, &[]);
+            let _ = Pins::find(&signals, &[], None);
             let _ = reader.take_while(Result::is_ok).count();
         }
     }
@@ -337,12 +337,12 @@ fn what_is_missing_is_named_and_can_be_mapped() {
     ];
     let dump = foreign(&declared, |ad| format!("b{ad:b} a\n"));
     let (_, signals) = VcdReader::new(dump.as_bytes()).expect("a dump");
-    let missing = Pins::find(&signals, &[]).err().expect("FRAME# is missing");
+    let missing = Pins::find(&signals, &[], None).err().expect("FRAME# is missing");
     assert_eq!(missing.pins, ["frame"]);
     assert!(missing.found.iter().any(|(pin, path)| *pin == "irdy" && path == "tb.bus.IRDY#"), "{missing:?}");
     let map = |path: &str| [("frame".to_string(), path.to_string())];
-    assert!(Pins::find(&signals, &map("tb.bus.weird")).is_ok());
-    assert_eq!(Pins::find(&signals, &map("tb.gone")).err().expect("no such signal").wrong, ["frame=tb.gone"]);
+    assert!(Pins::find(&signals, &map("tb.bus.weird"), None).is_ok());
+    assert_eq!(Pins::find(&signals, &map("tb.gone"), None).err().expect("no such signal").wrong, ["frame=tb.gone"]);
 }
 
 #[test]
@@ -357,4 +357,81 @@ fn a_file_that_is_broken_says_where() {
     assert_eq!(broken("$enddefinitions $end\n#10\n?\n"), "line 3: expected a time or a value, not `?`");
     let deep: String = (0..300).map(|_| "$scope module a $end\n").collect();
     assert_eq!(broken(&deep), "line 257: more than 256 scopes within each other");
+}
+
+/// Declarations of a bus in a scope, its pins named so, and codes that begin with `code`.
+fn bus(scope: &str, names: [&str; 8], code: char) -> String {
+    let bits = [1, 1, 1, 1, 1, 1, 4, 32];
+    let wires = names.iter().zip("cfitdsba".chars()).zip(bits);
+    let wires = wires.map(|((name, pin), bits)| format!("$var wire {bits} {code}{pin} {name} $end\n"));
+    format!("$scope module {scope} $end\n{}$upscope $end\n", wires.collect::<String>())
+}
+
+const LOW: [&str; 8] = ["CLK", "FRAMEn", "IRDYn", "TRDYn", "DEVSELn", "STOPn", "C_BEn", "AD"];
+
+fn buses_of(text: &str, scope: Option<&str>) -> Result<(String, Vec<String>), Missing> {
+    let text = format!("{text}$enddefinitions $end\n");
+    let (_, signals) = VcdReader::new(text.as_bytes()).expect("a dump");
+    Pins::find(&signals, &[], scope).map(|pins| (pins.scope, pins.others))
+}
+
+#[test]
+fn each_bus_is_found_once_and_can_be_chosen() {
+    let top = bus("top", LOW, 'p');
+    // The same nets again in a device, and a second bus behind it.
+    let twice = top.clone() + &bus("device", LOW, 'p');
+    assert_eq!(buses_of(&twice, None), Ok(("top".to_string(), vec![])));
+    let both = twice + &bus("secondary_side", LOW, 's');
+    assert_eq!(buses_of(&both, None), Ok(("top".to_string(), vec!["secondary_side".to_string()])));
+    assert_eq!(buses_of(&both, Some("secondary_side")), Ok(("secondary_side".to_string(), vec!["top".to_string()])));
+    let missing = buses_of(&both, Some("gone")).expect_err("no such bus");
+    assert_eq!((missing.no_scope, missing.buses), (true, vec!["top".to_string(), "secondary_side".to_string()]));
+}
+
+#[test]
+fn two_buses_of_a_bridge_lie_in_one_scope() {
+    let primary = ["p_clk", "p_frame_n", "p_irdy_n", "p_trdy_n", "p_devsel_n", "p_stop_n", "p_cbe_n", "p_ad"];
+    let secondary = ["s_clk", "s_frame_n", "s_irdy_n", "s_trdy_n", "s_devsel_n", "s_stop_n", "s_cbe_n", "s_ad"];
+    let text = bus("bridge", primary, 'p') + &bus("bridge", secondary, 's');
+    assert_eq!(buses_of(&text, None), Ok(("bridge.p".to_string(), vec!["bridge.s".to_string()])));
+    // Ways that ports go are no buses.
+    let ports = ["i_clk", "i_frame_l", "i_irdy_l", "o_trdy_l", "o_devsel_l", "o_stop_l", "i_cbe_l", "io_ad"];
+    assert_eq!(buses_of(&bus("card", ports, 'c'), None), Ok(("card".to_string(), vec![])));
+}
+
+#[test]
+fn a_register_that_sounds_like_a_pin_is_none() {
+    let declared: Vec<(&str, &str, u32)> = LOW
+        .iter()
+        .zip(["c", "f", "i", "t", "d", "s", "b", "a"])
+        .zip([1, 1, 1, 1, 1, 1, 4, 32])
+        .map(|((name, code), bits)| (*name, code, bits))
+        // A target's own, high where it is asserted: as STOP# it would be a disconnect.
+        .chain([("Stop", "r", 1), ("MAS1_GNT", "g", 1), ("MAS2_GNT", "h", 1)])
+        .collect();
+    let dump = foreign(&declared, |ad| format!("b{ad:b} a\n")).replacen("#0\n", "#0\n0r\n1g\n0h\n", 1);
+    let pins = read(dump.as_bytes());
+    let [one] = &pins.decoder.transactions[..] else { panic!("{:?}", pins.decoder.transactions) };
+    assert_eq!((one.ended_by, one.data_phases), (EndedBy::Initiator, 1));
+    assert_eq!(one.initiator.map(|number| pins.initiators[number].as_str()), Some("mas2"));
+}
+
+#[test]
+fn data_with_a_stop_that_waits_for_the_initiator_break_no_rule() {
+    let held = Clock { devsel: true, cbe: Some(0), ad: Some(0), ..Clock::default() };
+    let decoded = |clocks: &[Clock]| {
+        let mut decoder = Decoder::default();
+        for (clock, index) in clocks.iter().zip(0..) {
+            decoder.clock(index * 30, index * 30 + 30, clock);
+        }
+        decoder.finish();
+        (decoder.transactions[0].ended_by, decoder.violations.len())
+    };
+    let begin = Clock { frame: true, cbe: Some(0b0111), ad: Some(0x1000), ..Clock::default() };
+    // STOP# and TRDY# together, a clock before IRDY#: disconnect A. PCI 2.2, 3.3.3.2.1.
+    let offered = Clock { frame: true, trdy: true, stop: true, ..held };
+    let taken = Clock { irdy: true, trdy: true, stop: true, ..held };
+    assert_eq!(decoded(&[begin, offered, taken, Clock::default()]), (EndedBy::DisconnectWithData, 0));
+    let refused = Clock { frame: true, irdy: true, stop: true, ..held };
+    assert_eq!(decoded(&[begin, refused, taken, Clock::default()]).1, 1);
 }

@@ -54,6 +54,9 @@ pub struct Args {
     /// Where a pin of a waveform is that goes by another name (repeatable)
     #[arg(long, value_name = "PIN=SIGNAL", value_parser = map)]
     map: Vec<(String, String)>,
+    /// Which PCI bus of a waveform, where there are several
+    #[arg(long)]
+    scope: Option<String>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -92,7 +95,13 @@ impl Args {
                     Source::file(file.map_err(|error| refused(format!("cannot be read: {error}")))?)
                 }
             };
-            let asked = pci::Asked { maps: &self.map, as_json: self.json, csv: self.csv.as_deref(), inputs: &inputs };
+            let asked = pci::Asked {
+                scope: self.scope.as_deref(),
+                maps: &self.map,
+                as_json: self.json,
+                csv: self.csv.as_deref(),
+                inputs: &inputs,
+            };
             return pci::analyze(name, source, length, &asked);
         }
         let found = match capture::analyze(Cursor::new(first).chain(input), self.limit) {

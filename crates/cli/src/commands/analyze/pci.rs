@@ -29,6 +29,8 @@ const LINES: usize = 16;
 pub struct Asked<'a> {
     /// Where pins are that go by other names.
     pub maps: &'a [(String, String)],
+    /// Which bus, of several.
+    pub scope: Option<&'a str>,
     /// One JSON object.
     pub as_json: bool,
     /// The transactions, as a file.
@@ -42,9 +44,9 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     let read = Rc::new(Cell::new(0));
     let (mut reader, signals) = source.open(&read).map_err(|broken| unreadable(name, &broken))?;
     let mut cables = ide::Cables::find(&signals);
-    let mut pins = match Pins::find(&signals, asked.maps) {
+    let mut pins = match Pins::find(&signals, asked.maps, asked.scope) {
         Ok(pins) => pins,
-        Err(_) if cables.any() && asked.maps.is_empty() => {
+        Err(_) if cables.any() && asked.maps.is_empty() && asked.scope.is_none() => {
             return ide::analyze_alone(name, (reader, read, length), cables, asked);
         }
         Err(missing) => return Err(incomplete(name, &signals, &missing).into()),
@@ -132,6 +134,10 @@ pub(super) fn unreadable(name: &str, broken: &Broken) -> Problem {
 
 fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {
     let mut title = format!("{name}: ");
+    if missing.no_scope {
+        let there = if missing.buses.is_empty() { "none".to_string() } else { missing.buses.join(", ") };
+        return Problem::nowhere(title + "--scope names no bus of this capture").help(format!("buses: {there}"));
+    }
     if let [first, ..] = &missing.wrong[..] {
         title += &format!("--map {first} names no pin or no signal");
     } else {
@@ -145,6 +151,14 @@ fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {
     let found = if found.is_empty() { "nothing".to_string() } else { found.join(", ") };
     Problem::nowhere(title)
         .help(format!("found: {found}\nsignals: {}\n--map PIN=SIGNAL says where a pin is", others.join(", ")))
+}
+
+/// The first ones of many.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let mut shown: Vec<String> = names.iter().take(LISTED).cloned().collect();
+    shown.extend((more > 0).then(|| format!("and {more} more")));
+    shown.join(", ")
 }
 
 fn who(pins: &Pins, number: Option<usize>) -> String {
@@ -170,6 +184,11 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
     lines.push(bold(wrapped(&headline, "").trim_end()));
     if let Some(cut) = cut {
         lines.push(format!("The capture is broken at {cut}."));
+    }
+    if !pins.others.is_empty() {
+        let others = listed(&pins.others);
+        let said = format!("This is {}. Other buses in the capture, for --scope: {others}.", pins.scope);
+        lines.push(wrapped(&said, "").trim_end().to_string());
     }
     if !pins.without.is_empty() {
         lines.push(format!("Not in the capture: {}.", pins.without.join(", ")));

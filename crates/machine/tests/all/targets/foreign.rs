@@ -55,7 +55,7 @@ pub fn trace(data: &[u8]) -> bool {
 /// A value change dump, with the bus that is in it.
 pub fn waveform(data: &[u8]) -> bool {
     let Ok((reader, signals)) = VcdReader::new(data) else { return false };
-    let Ok(mut pins) = Pins::find(&signals, &[]) else { return false };
+    let Ok(mut pins) = Pins::find(&signals, &[], None) else { return false };
     let read = pins.follow_all(reader);
     assert!(read.as_ref().err().is_none_or(|broken| !broken.what.is_empty()));
     let whole = read.is_ok();
