@@ -194,6 +194,11 @@ impl Blueprint {
         hops::hops(&self.parts, &self.build(Sim::new(), 0, &mut Problems::default()).sim)
     }
 
+    /// The hop that a text begins with, and what follows its name after a dot. See [`hops::hops`] for the names.
+    pub fn hop_of<'a>(&self, text: &'a str) -> Result<(hops::Hop, &'a str), Problem> {
+        hops::find_first(text, &self.parts, &self.build(Sim::new(), 0, &mut Problems::default()).sim)
+    }
+
     fn build(&self, sim: Sim, seed: u64, problems: &mut Problems) -> Machine {
         let mut sockets: BTreeMap<(String, String), Socket> = BTreeMap::new();
         let mut volumes = BTreeMap::new();

@@ -60,6 +60,18 @@ pub fn find(name: &str, parts: &[Part], sim: &Sim) -> Result<Hop, Problem> {
     Err(Problem::nowhere(format!("there is no hop `{name}`")).help(help))
 }
 
+/// The hop that a text begins with, and what follows its name after a dot: nothing where it is the whole text.
+pub fn find_first<'a>(text: &'a str, parts: &[Part], sim: &Sim) -> Result<(Hop, &'a str), Problem> {
+    let ends = text.rmatch_indices('.').map(|(end, _)| end);
+    for end in [text.len()].into_iter().chain(ends) {
+        if let Ok(hop) = find(&text[..end], parts, sim) {
+            return Ok((hop, text[end..].trim_start_matches('.')));
+        }
+    }
+    let name = text.rsplit_once('.').map_or(text, |(name, _)| name);
+    Err(find(name, parts, sim).err().unwrap_or_else(|| Problem::nowhere(format!("there is no hop `{name}`"))))
+}
+
 /// Reads a pace: `2`, `1.05` or `21/20`.
 pub fn pace(text: &str) -> Option<Pace> {
     let (times, over) = match text.split_once('/') {

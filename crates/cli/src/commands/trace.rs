@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use hopscope_kernel::Time;
 use hopscope_machine::problem::Problem;
 use hopscope_machine::quantity;
+use hopscope_machine::trace::sought::{self, Sought};
 use hopscope_machine::trace::{self, Drawn, Format, Out, Traced, Untraced, Window};
 use serde_json::json;
 
@@ -22,6 +23,8 @@ Examples:
   hopscope analyze writes.vcd
   hopscope trace raid-megaraid-64-66 --rw=read --bs=64k --from 9ms --for 100ms -o long.fst
   hopscope trace nvme-server --rw=randread --bs=4k --iodepth=32 --from 1ms --for 1ms -o reads.pftrace
+  hopscope trace piix4e-one-disk --rw=write --bs=64k --request 3 -o third.pftrace
+  hopscope trace piix4e-one-disk --rw=read --bs=64k --around cable.pause --for 50us -o pause.vcd
 
 FILE.vcd: each segment of PCI and PCI-X, clock by clock, and each IDE cable, edge by edge, with the
 bytes of a pattern for data, and what every other hop is doing, in words. CLK rises with each
@@ -50,6 +53,13 @@ pub struct Args {
     /// How long it is
     #[arg(long = "for", value_name = "TIME", default_value = "10ms", value_parser = time)]
     span: Time,
+    /// The window is that of the N-th request, from its issue to its end, with a tenth more at both ends
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["from", "span", "around"])]
+    request: Option<u32>,
+    /// The window is around the first time, from --from on, that something happens at a hop: words of a
+    /// phase, a wait, a delay or a mark, as in cable.pause
+    #[arg(long, value_name = "HOP.EVENT")]
+    around: Option<String>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -92,7 +102,19 @@ impl Args {
         let inputs = self.work.inputs(None);
         let (read, sources) = self.work.read()?;
         doing(format!("tracing {} with seed {}", self.work.system(), self.seed));
-        let window = Window { from: self.from, span: self.span };
+        let sought = match (self.request, &self.around) {
+            (Some(number), _) => Some(Sought::Request(number)),
+            (None, Some(name)) => Some(Sought::Event { name, from: self.from, span: self.span }),
+            (None, None) => None,
+        };
+        let window = match sought {
+            Some(sought) => sought::window(&read.blueprint, &read.jobs.jobs, sought, (self.seed, LONGEST)),
+            None => Ok(Window { from: self.from, span: self.span }),
+        };
+        let window = match window {
+            Ok(window) => window,
+            Err(failure) => return Err(Refusal::of_run(failure, sources)),
+        };
         let written = written::streamed(&self.output, &inputs, |file| {
             let out = BufWriter::with_capacity(1 << 20, file);
             let drawing = (format, Box::new(out) as Box<dyn Out>);
@@ -112,21 +134,25 @@ impl Args {
             }
             Err(Failed::Run(Untraced::Run(failure))) => return Err(Refusal::of_run(failure, sources)),
         };
-        Ok(if self.json { Answer::json(&self.report(&traced)) } else { Answer::text(self.words(format, &traced)) })
+        Ok(if self.json {
+            Answer::json(&self.report(window, &traced))
+        } else {
+            Answer::text(self.words(format, window, &traced))
+        })
     }
 
-    fn report(&self, traced: &Traced) -> serde_json::Value {
+    fn report(&self, window: Window, traced: &Traced) -> serde_json::Value {
         let drawn = traced.drawn.iter().map(|of| json!({ "name": of.name, of.what: of.count }));
         json!({
             "file": self.output.display().to_string(),
-            "from_ns": self.from.as_ns_f64(),
-            "for_ns": self.span.as_ns_f64(),
+            "from_ns": window.from.as_ns_f64(),
+            "for_ns": window.span.as_ns_f64(),
             "drawn": drawn.collect::<Vec<_>>(),
         })
     }
 
-    fn words(&self, format: Format, traced: &Traced) -> String {
-        let mut lines = vec![bold(&format!("{}: {} from {} on", self.output.display(), self.span, self.from))];
+    fn words(&self, format: Format, window: Window, traced: &Traced) -> String {
+        let mut lines = vec![bold(&format!("{}: {} from {} on", self.output.display(), window.span, window.from))];
         let (states, buses): (Vec<&Drawn>, Vec<&Drawn>) = traced.drawn.iter().partition(|of| of.what == "states");
         lines.extend(buses.iter().map(|of| format!("  {}  {} {}", of.name, of.count, of.what)));
         let seen = states.iter().filter(|of| of.count > 0).count();

@@ -99,6 +99,31 @@ fn a_machine_without_a_bus_of_wires_is_drawn_in_words() {
 }
 
 #[test]
+fn a_window_may_be_named_by_what_happens_in_it_whatever_is_drawn() {
+    let folder = TempDir::new().unwrap();
+    let work = ["trace", "piix4e-one-disk", "--rw=write", "--bs=64k", "--json"];
+    for choice in [&["--request=2"][..], &["--around=cable.pause", "--for=50us", "--from=4ms"]] {
+        let windows = ["a.vcd", "a.pftrace"].map(|name| {
+            let (ran, _) = traced(&folder, &[&work[..], choice].concat(), name);
+            assert_eq!(ran.code, 0, "{ran:?}");
+            let json: Value = serde_json::from_str(&ran.out).unwrap();
+            (json["from_ns"].as_f64().unwrap(), json["for_ns"].as_f64().unwrap())
+        });
+        assert!(windows[0] == windows[1] && windows[0].0 > 1e6, "{windows:?}");
+    }
+    for choice in
+        [&["--request=2", "--from=1ms"][..], &["--request=2", "--for=1ms"], &["--request=2", "--around=cable.pause"]]
+    {
+        let (ran, _) = traced(&folder, &[&work[..], choice].concat(), "b.vcd");
+        assert!(ran.code == 2 && ran.err.contains("cannot be used with"), "{ran:?}");
+    }
+    let (ran, path) =
+        traced(&folder, &[&work[..], &["--request=900", "--runtime=1", "--time_based"]].concat(), "b.vcd");
+    assert!(ran.code == 2 && ran.err.contains("are issued in that time"), "{ran:?}");
+    assert!(!fs::exists(path).unwrap());
+}
+
+#[test]
 fn a_capture_that_is_cut_is_answered_as_far_as_it_goes() {
     let folder = TempDir::new().unwrap();
     let (_, path) = traced(&folder, &WRITES, "whole.vcd");

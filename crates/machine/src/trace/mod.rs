@@ -4,10 +4,12 @@
 //! drawn from what happened in it.
 //!
 //! - `packets`: what crosses PCI Express links.
+//! - `sought`: windows that are named by what happens in them.
 //! - `timeline`: requests and hops on tracks.
 //! - `waves`: segments as waveforms.
 
 mod packets;
+pub mod sought;
 mod timeline;
 mod waves;
 
@@ -152,6 +154,12 @@ impl Observer for Watcher {
     }
 }
 
+/// Jobs that go on until `end`, and are looked at from their beginning.
+fn until(jobs: &[Job], end: Time) -> Vec<Job> {
+    let to_the_end = |job: &Job| Job { ramp_time: Time::ZERO, runtime: Some(end), time_based: true, ..job.clone() };
+    jobs.iter().map(to_the_end).collect()
+}
+
 /// Runs `jobs` until the window ends, and writes what happened in it.
 pub fn trace(
     blueprint: &Blueprint,
@@ -163,10 +171,7 @@ pub fn trace(
     let drawing = format.drawing(blueprint, window, seed, out);
     let every = drawing.samples_every();
     let drawing = Rc::new(RefCell::new((drawing, Ok(()))));
-    let jobs: Vec<Job> = jobs
-        .iter()
-        .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job.clone() })
-        .collect();
+    let jobs = until(jobs, window.end());
     let options = run::Options { seed, cut: true, ..run::Options::default() };
     let watcher = Watcher { sim: sim.clone(), drawing: drawing.clone() };
     let (unrolling, sampling) = (sim.clone(), watcher.clone());

@@ -41,6 +41,7 @@ mod scsi_hosts;
 mod shipped;
 mod skipped;
 mod solid_state;
+mod sought;
 mod striped;
 mod system;
 mod targets;

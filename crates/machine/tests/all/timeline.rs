@@ -32,7 +32,7 @@ fn window(system: &str) -> Window {
     }
 }
 
-fn drawn(system: &str, job: &str, window: Window) -> Vec<u8> {
+pub fn drawn(system: &str, job: &str, window: Window) -> Vec<u8> {
     let out = Buffer::default();
     let (machine, to) = (blueprint(system), (Format::Timeline, Box::new(out.clone()) as _));
     trace::trace(&machine, &jobs(job), (window, 1), to).expect("a timeline");
@@ -41,12 +41,12 @@ fn drawn(system: &str, job: &str, window: Window) -> Vec<u8> {
 
 /// All that was recorded, burst by burst, with the names of lanes and processes.
 #[derive(Default)]
-struct Recorded {
-    lanes: Vec<(String, Option<Time>)>,
+pub struct Recorded {
+    pub lanes: Vec<(String, Option<Time>)>,
     processes: Vec<String>,
-    spans: Vec<Span>,
+    pub spans: Vec<Span>,
     /// Begin, end and bytes.
-    transfers: Vec<(Time, Time, u32)>,
+    pub transfers: Vec<(Time, Time, u32)>,
 }
 
 struct Recorder(Sim, Rc<RefCell<Recorded>>);
@@ -78,7 +78,7 @@ impl Observer for Recorder {
 }
 
 /// The same run without a window: nothing is drawn, and nobody looks how much is where.
-fn recorded(system: &str, job: &str, window: Window) -> Recorded {
+pub fn recorded(system: &str, job: &str, window: Window) -> Recorded {
     let (sim, recorded) = (Sim::new(), Rc::new(RefCell::new(Recorded::default())));
     let jobs: Vec<Job> = jobs(job)
         .into_iter()
