@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::perfetto::Timeline;
 use crate::program::hopscope;
 use crate::skipped::skipped;
 
@@ -70,6 +71,26 @@ fn a_capture_is_reported_as_text_json_and_csv() {
     assert_eq!((&report["packets"]["packets"], &report["table"][0]["latency_ns"]["max"]), (&4.into(), &2000.into()));
     let lines = fs::read_to_string(&csv).unwrap();
     assert_eq!(lines.lines().nth(1), Some("1,0,taken,19:00.0,5,MRd,0xa0000000,256,2,1000,2000,completed,1"), "{lines}");
+}
+
+#[test]
+fn packets_become_a_timeline_of_their_requests() {
+    let folder = TempDir::new().unwrap();
+    let path = written(&folder, &capture());
+    let drawn = folder.path().join("requests.pftrace");
+    let ran = hopscope(&["analyze", &path, "--json", "--pftrace", drawn.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let timeline = Timeline::read(&fs::read(&drawn).unwrap());
+    assert_eq!(timeline.slices.len(), report["transactions"].as_array().unwrap().len());
+    let [read, write] = &timeline.slices[..] else { panic!("{timeline:#?}") };
+    assert_eq!((read.name.as_str(), read.number("bytes"), read.text("ended")), ("MRd", Some(256), "completed"));
+    assert_eq!((read.ps, read.number("address")), (2_000_000, Some(0xa000_0000)), "{read:?}");
+    assert_eq!((write.name.as_str(), write.from_ns, write.ps), ("MWr", 3_000, 0));
+    assert!(timeline.path(read.track).starts_with("19:00.0 ("), "{}", timeline.path(read.track));
+    let completions: Vec<(&str, u64)> = timeline.instants.iter().map(|one| (one.name.as_str(), one.from_ns)).collect();
+    assert_eq!(completions, [("first completion", 1_000), ("completion", 2_000)]);
+    assert_eq!((&read.flows, &timeline.instants[1].flows_end, write.flows.len()), (&vec![1], &vec![1], 0));
 }
 
 #[test]

@@ -124,6 +124,47 @@ fn a_window_may_be_named_by_what_happens_in_it_whatever_is_drawn() {
 }
 
 #[test]
+fn a_waveform_becomes_a_timeline_of_its_transactions() {
+    let folder = TempDir::new().unwrap();
+    let (_, path) = traced(&folder, &WRITES, "writes.vcd");
+    let drawn = folder.path().join("writes.pftrace");
+    let ran = analyzed(&path, &["--json", "--pftrace", drawn.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let timeline = Timeline::read(&fs::read(&drawn).unwrap());
+    let (clock_ps, mut whole) = (29_851, 0);
+    let of = |category: &str| timeline.slices.iter().filter(|slice| slice.category == category).collect::<Vec<_>>();
+    let (on_bus, of_initiators) = (of("transaction"), of("initiator"));
+    let listed = json["transactions"].as_array().unwrap();
+    assert_eq!((on_bus.len(), of_initiators.len()), (listed.len(), listed.len()));
+    for ((slice, same), one) in on_bus.iter().zip(&of_initiators).zip(listed) {
+        let start_ns = one["start_ns"].as_f64().unwrap();
+        assert_eq!((slice.from_ns, slice.name.as_str()), (start_ns as u64, one["command"].as_str().unwrap()), "{one}");
+        assert_eq!(
+            (slice.number("bytes"), slice.text("ended by")),
+            (one["bytes"].as_u64(), one["ended_by"].as_str().unwrap())
+        );
+        assert!(
+            timeline.path(same.track) == one["initiator"].as_str().unwrap() && same.flows == slice.flows_end,
+            "{same:?}"
+        );
+        let number = timeline.slices.iter().position(|other| std::ptr::eq(other, *slice));
+        let within = || timeline.slices.iter().filter(|other| other.within == number);
+        let of_phase = |name: &str| within().filter(|phase| phase.name == name).map(|phase| phase.ps).sum::<u64>();
+        assert_eq!(within().map(|phase| phase.ps).sum::<u64>(), slice.ps, "{slice:?}");
+        if one["ended_by"] != "end of the capture" {
+            let waits = one["wait_clocks"].as_u64().unwrap();
+            assert!(of_phase("wait").abs_diff(waits * clock_ps) <= 20, "{waits} clocks: {slice:?}");
+            assert!(of_phase("data") + 20 >= one["data_phases"].as_u64().unwrap() * clock_ps, "{slice:?}");
+            whole += 1;
+        }
+    }
+    assert!(whole > 100, "{whole} transactions");
+    let ran = analyzed(&path, &["--pftrace", &path]);
+    assert!(ran.code == 2 && ran.err.contains("an input of this command"), "{ran:?}");
+}
+
+#[test]
 fn a_capture_that_is_cut_is_answered_as_far_as_it_goes() {
     let folder = TempDir::new().unwrap();
     let (_, path) = traced(&folder, &WRITES, "whole.vcd");

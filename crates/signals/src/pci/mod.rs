@@ -15,7 +15,7 @@
 //!   a bus, as changes of wires.
 //! - `decode`: from clocks to transactions. `pins`: follows a bus among the signals of a capture, which `names` finds.
 //! - `summary`: what a list of transactions adds up to. `pattern`: what repeats in it.
-//! - `json`: both for programs.
+//! - `json`: both for programs. `timeline`: the list for Perfetto.
 //!
 //! Not drawn: lock, interrupts, parity errors; of PCI-X, how a bus is told to speak it, and Mode 2.
 
@@ -30,6 +30,7 @@ pub mod segment;
 pub mod summary;
 #[cfg(test)]
 mod tests;
+pub mod timeline;
 
 use hopscope_parts::protocols::pci::Command;
 

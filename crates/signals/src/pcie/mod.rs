@@ -2,7 +2,8 @@
 //!
 //! `tlp` reads and writes packets, `nettlp` the Ethernet frames in which captures have them, `pcap` the file around
 //! these. `pairs` finds the completions of each request, `agents` adds up what each requester does, and `nvme` finds a
-//! drive's commands. `capture` does all of it; `fields` says which numbers of a part's file are then decided.
+//! drive's commands. `capture` does all of it; `fields` says which numbers of a part's file are then decided, and `timeline` draws requests for
+//! Perfetto.
 
 pub mod agents;
 pub mod capture;
@@ -12,4 +13,5 @@ pub mod nvme;
 pub mod pairs;
 pub mod pcap;
 pub mod pcap_out;
+pub mod timeline;
 pub mod tlp;

@@ -75,8 +75,9 @@ pub fn analyze_alone(
     mut cables: Cables,
     asked: &Asked<'_>,
 ) -> Result<Answer, Refusal> {
-    if asked.csv.is_some() {
-        let problem = Problem::nowhere(format!("{name}: --csv lists transactions, and there is no PCI bus in it"));
+    if asked.csv.is_some() || asked.pftrace.is_some() {
+        let option = if asked.csv.is_some() { "--csv lists" } else { "--pftrace draws" };
+        let problem = Problem::nowhere(format!("{name}: {option} transactions, and there is no PCI bus in it"));
         return Err(problem.help("--json has every register access and every burst").into());
     }
     reader.only(&cables.codes().collect());

@@ -7,13 +7,14 @@ mod pci;
 mod source;
 
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::{self, BufWriter, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
 use hopscope_signals::pcie::capture::{self, LISTED};
 use hopscope_signals::pcie::pcap::is_pcap;
+use hopscope_signals::pcie::timeline;
 use hopscope_signals::waves::capture::{Kind, TELLING_BYTES};
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};
@@ -28,11 +29,11 @@ Examples:
   hopscope analyze writes.vcd
   hopscope analyze board.vcd --map frame=top.u1.FRAMEn --map clk=top.clk33 --json
   hopscope analyze drive.pcap --csv transactions.csv
+  hopscope analyze drive.pcap --pftrace requests.pftrace
 
 A waveform (a value change dump, or an FST file) of a bus of PCI or PCI-X: FRAME#, IRDY#, TRDY#,
-DEVSEL#, STOP#, AD, C/BE# and
-CLK are needed, in any case, with #, _n or n behind the name, as a vector or bit by bit; PAR,
-REQ64#, ACK64# and GNT# are used where they are. IDE cables are found by DD, DIOR-, DIOW- and
+DEVSEL#, STOP#, AD, C/BE# and CLK are needed, in any case, with #, _n or n behind the name, as a
+vector or bit by bit; PAR, REQ64#, ACK64# and GNT# are used where they are. IDE cables are found by DD, DIOR-, DIOW- and
 DMACK- (or CS- and DA) in a scope, alone or beside a PCI bus: then the delays between cause and
 effect on both are measured.
 
@@ -63,6 +64,9 @@ pub struct Args {
     /// The transactions, as a CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// The transactions, as a timeline that ui.perfetto.dev opens
+    #[arg(long, value_name = "FILE")]
+    pftrace: Option<PathBuf>,
     /// So many transactions of packets at most are listed, and judged for drives; all are added up
     #[arg(long, value_name = "N", default_value_t = LISTED)]
     limit: usize,
@@ -72,7 +76,7 @@ impl Args {
     /// Reads, adds up, reports.
     pub fn run(self) -> Result<Answer, Refusal> {
         let inputs = Inputs::of([&self.capture]);
-        if let Some(path) = &self.csv {
+        for path in self.csv.iter().chain(&self.pftrace) {
             inputs.refuses(path).map_err(Problem::nowhere)?;
         }
         let name = if self.capture == "-" { "standard input" } else { &self.capture };
@@ -100,6 +104,7 @@ impl Args {
                 maps: &self.map,
                 as_json: self.json,
                 csv: self.csv.as_deref(),
+                pftrace: self.pftrace.as_deref(),
                 inputs: &inputs,
             };
             return pci::analyze(name, source, length, &asked);
@@ -124,6 +129,12 @@ impl Args {
             answer.complaints += &format!("error: {why}\n");
             answer.code = BAD_INPUT;
         }
+        if let Some(path) = &self.pftrace
+            && let Err(why) = drawn(path, &inputs, |out| timeline::draw(&found, out))
+        {
+            answer.complaints += &format!("error: {why}\n");
+            answer.code = BAD_INPUT;
+        }
         answer.complaints = harmless(&answer.complaints);
         Ok(answer)
     }
@@ -131,6 +142,12 @@ impl Args {
 
 const MAGIC_BYTES: u64 = TELLING_BYTES;
 const NOT_FROM_A_PIPE: &str = "an FST file is read here and there, so it cannot come from a pipe: name the file";
+
+/// Writes a timeline; why, where it cannot be written.
+fn drawn(path: &Path, inputs: &Inputs, draw: impl FnOnce(BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
+    written::streamed(path, inputs, |file| draw(BufWriter::new(file)).map_err(|error| written::cannot(path, &error)))
+}
+
 const HELP: &str = "it is a waveform of a PCI bus, or a pcap file of PCI Express packets: `hopscope analyze --help`";
 
 /// What a file is that is not read.

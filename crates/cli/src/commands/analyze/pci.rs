@@ -10,11 +10,11 @@ use hopscope_machine::problem::Problem;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::{Missing, Pins};
 use hopscope_signals::pci::summary::{Share, Summary};
-use hopscope_signals::pci::{EndedBy, json};
+use hopscope_signals::pci::{EndedBy, json, timeline};
 use hopscope_signals::waves::read::{Broken, Place, Signal};
 
-use super::ide;
 use super::source::Source;
+use super::{drawn, ide};
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::progress::Bytes;
 use crate::tables::{bold, close_table, digits, rate, wrapped};
@@ -35,7 +35,9 @@ pub struct Asked<'a> {
     pub as_json: bool,
     /// The transactions, as a file.
     pub csv: Option<&'a Path>,
-    /// What that file may not be.
+    /// The same, as a timeline.
+    pub pftrace: Option<&'a Path>,
+    /// What these files may not be.
     pub inputs: &'a Inputs,
 }
 
@@ -98,6 +100,12 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     }
     if let Some(path) = asked.csv
         && let Err(why) = written::file(path, &csv(&pins), asked.inputs)
+    {
+        answer.complaints += &format!("error: {why}\n");
+        answer.code = BAD_INPUT;
+    }
+    if let Some(path) = asked.pftrace
+        && let Err(why) = drawn(path, asked.inputs, |out| timeline::draw(&pins, out))
     {
         answer.complaints += &format!("error: {why}\n");
         answer.code = BAD_INPUT;

@@ -1,0 +1,64 @@
+//! Transactions of a capture as a timeline: on a track of the bus with address, wait and data, and on a track of each
+//! initiator, with a flow between the two.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::Transaction;
+use super::pins::Pins;
+use crate::timeline::pftrace::{Note, Place, Slice, TimelineFile};
+
+/// Writes them.
+pub fn draw(pins: &Pins, out: impl Write) -> io::Result<()> {
+    let mut file = TimelineFile::new(out)?;
+    let name = if pins.scope.is_empty() { "bus" } else { &pins.scope };
+    let bus = file.track(Place { parent: None, name, rank: 0 })?;
+    let mut initiators = HashMap::new();
+    let (_, sum_ps, count) = pins.period_ps;
+    let clock_ps = sum_ps as f64 / count.max(1) as f64;
+    for (number, one) in (1..).zip(&pins.decoder.transactions) {
+        let initiator = match initiators.get(&one.initiator) {
+            Some(track) => *track,
+            None => {
+                let known = one.initiator.and_then(|number| pins.initiators.get(number));
+                let name = known.map_or("nobody's grant".to_string(), String::clone);
+                let rank = initiators.len() as u32 + 1;
+                let track = file.track(Place { parent: None, name: &name, rank })?;
+                initiators.insert(one.initiator, track);
+                track
+            }
+        };
+        let notes = [
+            ("bytes", Note::Number(one.bytes)),
+            ("data phases", Note::Number(one.data_phases)),
+            ("ended by", Note::Text(one.ended_by.word())),
+            ("address", Note::Address(one.address.unwrap_or(0))),
+        ];
+        let notes = if one.address.is_some() { &notes[..] } else { &notes[..3] };
+        let (name, span, flow) = (one.command.word(), (one.start_ps, one.end_ps), [number]);
+        file.slice(initiator, span, &Slice { name, category: "initiator", flows: &flow, flows_end: &[], notes })?;
+        file.begin(bus, span.0, &Slice { name, category: "transaction", flows: &[], flows_end: &flow, notes })?;
+        for (name, from, until) in phases(one, clock_ps) {
+            file.slice(bus, (from, until), &Slice { name, category: "phase", ..Slice::default() })?;
+        }
+        file.end(bus, span, &[])?;
+    }
+    file.finish()
+}
+
+/// What a transaction's clocks were, one after the other. Waits between data phases are not told apart from data.
+fn phases(one: &Transaction, clock_ps: f64) -> Vec<(&'static str, u64, u64)> {
+    let length = one.end_ps - one.start_ps;
+    let (own, wait, after) = (one.command.own_clocks(), one.wait_clocks, one.after_clocks);
+    let all = ((length as f64 / clock_ps).round() as u64).max(own + wait + one.data_phases + after);
+    let between = all - own - wait - after;
+    let transfer = if one.data_phases > 0 { "data" } else { "end" };
+    let at = |clocks: u64| one.start_ps + (u128::from(length) * u128::from(clocks) / u128::from(all)) as u64;
+    let mut begins = 0;
+    let parts = [("address", own), ("wait", wait), (transfer, between), ("after data", after)];
+    let spans = parts.into_iter().map(|(name, clocks)| {
+        begins += clocks;
+        (name, at(begins - clocks), at(begins))
+    });
+    spans.filter(|(_, from, until)| from < until).collect()
+}
