@@ -36,7 +36,7 @@ pub fn drawn(system: &str, job: &str, window: Window) -> Vec<u8> {
     let out = Buffer::default();
     let (machine, to) = (blueprint(system), (Format::Timeline, Box::new(out.clone()) as _));
     trace::trace(&machine, &jobs(job), (window, 1), to).expect("a timeline");
-    out.0.take()
+    out.written()
 }
 
 /// All that was recorded, burst by burst, with the names of lanes and processes.

@@ -32,6 +32,19 @@ impl Write for Buffer {
     }
 }
 
+impl Seek for Buffer {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.borrow_mut().seek(to)
+    }
+}
+
+impl Buffer {
+    /// What has been written.
+    pub fn written(&self) -> Vec<u8> {
+        self.0.take().into_inner()
+    }
+}
+
 pub fn blueprint(system: &str) -> Blueprint {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut sources = Sources::default();
@@ -55,7 +68,7 @@ fn drawn_as(format: Format, machine: &Blueprint, job: &str, window: Window) -> (
     let out = Buffer::default();
     let drawing = (format, Box::new(out.clone()) as Box<dyn Out>);
     let traced = trace::trace(machine, &jobs(job), (window, 1), drawing).expect("a trace");
-    (out.0.take().into_inner(), traced)
+    (out.written(), traced)
 }
 
 pub(super) fn decoded(dump: &[u8]) -> Pins {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
 use hopscope_machine::job_file::Job;
 use hopscope_machine::run::{self, Options};
-use hopscope_machine::trace::{self, Format, Traced, Window};
+use hopscope_machine::trace::{self, Format, Out, Traced, Window};
 use hopscope_parts::protocols::pcie::{DATA, DESCRIPTOR, HEADER, INTERRUPT, REGISTER};
 use hopscope_signals::pcie::capture::{self, Capture};
 use hopscope_signals::pcie::nettlp::{self, Found, Way};
@@ -17,9 +17,9 @@ use super::trace::{Buffer, blueprint, jobs};
 
 fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
-    let drawing = (Format::Pcap, Box::new(out.clone()) as Box<dyn std::io::Write>);
+    let drawing = (Format::Pcap, Box::new(out.clone()) as Box<dyn Out>);
     let traced = trace::trace(&blueprint(system), &jobs(job), (window, 1), drawing).expect("a trace");
-    (out.0.take(), traced)
+    (out.written(), traced)
 }
 
 /// A packet: when it began, whether towards the host, and its data in words.
