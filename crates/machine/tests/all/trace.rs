@@ -224,7 +224,10 @@ fn a_run_is_the_same_in_either_kind_of_file() {
         let (mut reader, signals) = FstReader::new(Cursor::new(&packed[..])).expect("an FST file");
         let (_, of_text) = VcdReader::new(&dump[..]).expect("a dump");
         let paths = |signals: &[Signal]| signals.iter().map(|of| (of.path(), of.bits)).collect::<Vec<_>>();
-        assert_eq!(paths(&signals), paths(&of_text), "{system}");
+        // What other hops are doing is said in words, which an FST file has not.
+        let of_buses: Vec<Signal> =
+            of_text.into_iter().filter(|of| !paths_of_words(&dump).contains(&of.path())).collect();
+        assert_eq!(paths(&signals), paths(&of_buses), "{system}");
         let mut pins = Pins::find(&signals, &[], None).expect("a bus");
         reader.only(&pins.codes().collect());
         pins.follow_all(reader).expect("a whole file");

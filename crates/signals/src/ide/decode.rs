@@ -4,6 +4,7 @@
 //! is shows at the first strobes: DIOW- stays low during an Ultra DMA burst (STOP negated) and is high or pulses in
 //! multiword DMA; of an Ultra DMA burst to the drive IORDY is low (DDMARDY-) before DIOR- strobes.
 
+use super::summary::Summary;
 use super::{Access, Burst, Protocol, crc};
 
 /// The wires at an instant. Strobes and acknowledges are as the wires are: true is high.
@@ -138,11 +139,17 @@ pub struct Decoder {
     /// The register access under way: when, CS1-, DA, DIOW-.
     access: Option<(u64, bool, u8, bool)>,
     open: Option<Open>,
-    /// What there was, by its end.
+    /// What there was, by its end, the first ones.
     pub accesses: Vec<Access>,
-    /// What there was, by its end.
+    /// What there was, by its end, the first ones.
     pub bursts: Vec<Burst>,
-    /// When INTRQ was asserted, and negated.
+    /// How many of each are listed at most; all where nothing is said.
+    pub listed_max: Option<usize>,
+    /// What all of it adds up to, whether listed or not.
+    pub(super) added_up: Summary,
+    /// When INTRQ was asserted.
+    interrupted_ps: Option<u64>,
+    /// When INTRQ was asserted, and negated, the first times.
     pub interrupts: Vec<(u64, Option<u64>)>,
     /// Accesses of the data register without any other between, and when the last one ended.
     port: Option<(Open, u64)>,
@@ -161,12 +168,19 @@ impl Decoder {
             return;
         };
         if now.intrq && !before.intrq {
-            self.interrupts.push((at_ps, None));
+            self.interrupted_ps = Some(at_ps);
+            self.added_up.interrupt();
+            if self.lists(self.interrupts.len()) {
+                self.interrupts.push((at_ps, None));
+            }
         } else if before.intrq
             && !now.intrq
-            && let Some((_, end)) = self.interrupts.last_mut()
+            && let Some(since) = self.interrupted_ps.take()
         {
-            *end = Some(at_ps);
+            self.added_up.negated(at_ps - since);
+            if let Some((_, end)) = self.interrupts.last_mut().filter(|(start, _)| *start == since) {
+                *end = Some(at_ps);
+            }
         }
         if now.dmarq != before.dmarq {
             self.requested_ps = now.dmarq.then_some(at_ps);
@@ -178,17 +192,33 @@ impl Decoder {
         if self.open.is_some() {
             self.strobe(at_ps, before, now);
             if now.dmack && !before.dmack {
-                self.bursts.extend(self.open.take().and_then(|open| open.ended(at_ps, before.dd, false)));
+                let burst = self.open.take().and_then(|open| open.ended(at_ps, before.dd, false));
+                self.burst(burst);
             }
         } else if now.dmack {
             self.register(at_ps, before, now);
         }
     }
 
+    /// Whether there is room for one more in a list of so many.
+    fn lists(&self, count: usize) -> bool {
+        self.listed_max.is_none_or(|most| count < most)
+    }
+
+    /// A burst has ended, if it was one.
+    fn burst(&mut self, burst: Option<Burst>) {
+        let Some(burst) = burst else { return };
+        self.added_up.burst(&burst);
+        if self.lists(self.bursts.len()) {
+            self.bursts.push(burst);
+        }
+    }
+
     /// The capture has ended.
     pub fn finish(&mut self) {
         self.end_port();
-        self.bursts.extend(self.open.take().and_then(|open| open.ended(self.last_ps, None, true)));
+        let burst = self.open.take().and_then(|open| open.ended(self.last_ps, None, true));
+        self.burst(burst);
     }
 
     fn register(&mut self, at_ps: u64, before: Levels, now: Levels) {
@@ -206,7 +236,11 @@ impl Decoder {
                 } else {
                     self.end_port();
                     let value = before.dd_low;
-                    self.accesses.push(Access { start_ps, end_ps: at_ps, control, da, writes, value });
+                    let access = Access { start_ps, end_ps: at_ps, control, da, writes, value };
+                    self.added_up.access(&access);
+                    if self.lists(self.accesses.len()) {
+                        self.accesses.push(access);
+                    }
                 }
             }
         }
@@ -223,7 +257,8 @@ impl Decoder {
     }
 
     fn end_port(&mut self) {
-        self.bursts.extend(self.port.take().and_then(|(port, until_ps)| port.ended(until_ps, None, false)));
+        let burst = self.port.take().and_then(|(port, until_ps)| port.ended(until_ps, None, false));
+        self.burst(burst);
     }
 
     fn strobe(&mut self, at_ps: u64, before: Levels, now: Levels) {

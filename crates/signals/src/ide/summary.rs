@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::decode::Decoder;
-use super::{Burst, Protocol, register};
+use super::{Access, Burst, Protocol, register};
 
 /// Bursts of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,25 +36,30 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds up.
+    /// Of all that a decoder has seen, whether listed or not.
     pub fn of(decoder: &Decoder) -> Summary {
-        let mut summary = Summary::default();
-        for access in &decoder.accesses {
-            let name = register(access.control, access.da, access.writes);
-            let (count, spent) = summary.registers.entry((name, access.writes)).or_default();
-            (*count, *spent) = (*count + 1, *spent + access.end_ps - access.start_ps);
-        }
-        for burst in &decoder.bursts {
-            summary.bursts.entry((burst.protocol, burst.reads)).or_default().add(burst);
-        }
-        for (start, end) in &decoder.interrupts {
-            summary.interrupts.0 += 1;
-            if let Some(end) = end {
-                summary.interrupts.1 += end - start;
-                summary.interrupts.2 += 1;
-            }
-        }
-        summary
+        decoder.added_up.clone()
+    }
+
+    pub(super) fn access(&mut self, access: &Access) {
+        let name = register(access.control, access.da, access.writes);
+        let (count, spent) = self.registers.entry((name, access.writes)).or_default();
+        (*count, *spent) = (*count + 1, *spent + access.end_ps - access.start_ps);
+    }
+
+    pub(super) fn burst(&mut self, burst: &Burst) {
+        self.bursts.entry((burst.protocol, burst.reads)).or_default().add(burst);
+    }
+
+    /// INTRQ was asserted.
+    pub(super) fn interrupt(&mut self) {
+        self.interrupts.0 += 1;
+    }
+
+    /// It is negated again.
+    pub(super) fn negated(&mut self, after_ps: u64) {
+        self.interrupts.1 += after_ps;
+        self.interrupts.2 += 1;
     }
 }
 

@@ -3,6 +3,7 @@
 //! Which of the two protocols a bus speaks does not show in one transaction. On PCI-X no initiator asserts IRDY# before
 //! the second clock behind its attributes (PCI-X 1.0a, 2.6); on conventional PCI all but the slowest do.
 
+use super::summary::Summary;
 use super::{Attributes, Clock, CommandLines, EndedBy, Transaction, parity};
 
 /// A rule that was broken.
@@ -53,8 +54,14 @@ pub struct Decoder {
     idle: u64,
     /// What PAR has to be, where the clock before was one that has parity.
     to_check: Option<bool>,
-    /// What was decoded.
+    /// The last transaction: its parity comes a clock later.
+    last: Option<(Transaction, u64)>,
+    /// What was decoded, the first ones.
     pub transactions: Vec<Transaction>,
+    /// How many transactions are listed at most; all where nothing is said.
+    pub listed_max: Option<usize>,
+    /// What all of it adds up to, whether listed or not.
+    pub(super) added_up: Summary,
     /// What broke a rule, the first ones.
     pub violations: Vec<Violation>,
     /// Clocks seen.
@@ -84,7 +91,7 @@ impl Decoder {
         {
             match &mut self.open {
                 Some(open) => open.transaction.parity_errors += 1,
-                None => self.transactions.iter_mut().next_back().into_iter().for_each(|last| last.parity_errors += 1),
+                None => self.last.iter_mut().for_each(|(last, _)| last.parity_errors += 1),
             }
         }
         // FRAME# again after its last clock: another transaction, without an idle clock between.
@@ -264,7 +271,26 @@ impl Decoder {
                 _ => EndedBy::Initiator,
             };
         }
-        self.transactions.push(transaction);
+        self.ends(transaction, age);
+    }
+
+    fn ends(&mut self, transaction: Transaction, clocks: u64) {
+        self.settle();
+        self.last = Some((transaction, clocks));
+    }
+
+    /// Nothing more will be known of the last transaction.
+    fn settle(&mut self) {
+        let Some((last, clocks)) = self.last.take() else { return };
+        self.added_up.add(&last, clocks);
+        if self.listed_max.is_none_or(|most| self.transactions.len() < most) {
+            self.transactions.push(last);
+        }
+    }
+
+    /// Transactions until now, whether listed or not.
+    pub fn count(&self) -> u64 {
+        self.added_up.transactions
     }
 
     /// The capture ends here.
@@ -272,7 +298,8 @@ impl Decoder {
         if let Some(Open { mut transaction, age, last_data, .. }) = self.open.take() {
             transaction.after_clocks = if last_data == 0 { 0 } else { age - 1 - last_data };
             transaction.ended_by = EndedBy::Cut;
-            self.transactions.push(transaction);
+            self.ends(transaction, age);
         }
+        self.settle();
     }
 }

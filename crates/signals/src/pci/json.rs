@@ -82,6 +82,7 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
             "protocol": decoder.protocol(),
             "clock_ns": summary.clock_ps / 1e3,
             "clocks": summary.clocks,
+            "transactions": summary.transactions,
             "busy_share": summary.busy(),
             "payload_bytes_per_s": summary.bytes_per_second(),
             "efficiency": summary.efficiency(),

@@ -1,9 +1,9 @@
-//! What a list of transactions adds up to.
+//! What transactions add up to.
 
 use std::collections::BTreeMap;
 
 use super::decode::Decoder;
-use super::{CommandLines, EndedBy};
+use super::{CommandLines, EndedBy, Transaction};
 
 /// Transactions of one initiator with one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,42 +44,28 @@ pub struct Summary {
     pub bytes: u64,
     /// Phases with wrong parity.
     pub parity_errors: u64,
+    /// Transactions.
+    pub transactions: u64,
+    /// Address, wait for the first data, data, waits between data, what follows the last data.
+    busy_clocks: [u64; 5],
+}
+
+/// Unlike values that are counted each; what is beyond is counted as the largest of them that is below.
+const VALUES_MAX: usize = 4_096;
+
+/// One more of a value.
+fn counted(counts: &mut BTreeMap<u64, u64>, value: u64) {
+    let known = counts.len() < VALUES_MAX || counts.contains_key(&value);
+    let as_value = if known { value } else { counts.range(..value).next_back().map_or(value, |(below, _)| *below) };
+    *counts.entry(as_value).or_default() += 1;
 }
 
 impl Summary {
     /// Of what a decoder has seen.
     pub fn of(decoder: &Decoder, clock_ps: f64) -> Summary {
-        let mut summary = Summary { clocks: decoder.clocks, clock_ps, ..Summary::default() };
-        let (mut address, mut waits, mut data, mut between, mut after) = (0, 0, 0, 0, 0);
-        for (index, one) in decoder.transactions.iter().enumerate() {
-            let length = ((one.end_ps - one.start_ps) as f64 / clock_ps).round() as u64;
-            let share = summary.shares.entry((one.initiator, one.command)).or_default();
-            share.transactions += 1;
-            share.bytes += one.bytes;
-            share.data_phases += one.data_phases;
-            share.clocks += length;
-            share.waits += one.wait_clocks;
-            share.wait_max = share.wait_max.max(one.wait_clocks);
-            *share.ended_by.entry(one.ended_by).or_default() += 1;
-            if one.data_phases > 0 {
-                *share.bursts.entry(one.bytes).or_default() += 1;
-            }
-            if index > 0 {
-                *summary.idles.entry(one.idle_before_clocks).or_default() += 1;
-            }
-            summary.bytes += one.bytes;
-            summary.parity_errors += one.parity_errors;
-            let own = length.min(one.command.own_clocks());
-            let end = one.after_clocks.min(length - own);
-            let wait = one.wait_clocks.min(length - own - end);
-            let moved = one.data_phases.min(length - own - end - wait);
-            address += own;
-            after += end;
-            waits += wait;
-            data += moved;
-            between += length - own - end - wait - moved;
-        }
-        let busy = address + waits + data + between + after;
+        let mut summary = Summary { clocks: decoder.clocks, clock_ps, ..decoder.added_up.clone() };
+        let [address, waits, data, between, after] = summary.busy_clocks;
+        let busy: u64 = summary.busy_clocks.iter().sum();
         summary.spent = [
             ("address", address),
             ("wait for the first data", waits),
@@ -89,6 +75,33 @@ impl Summary {
             ("idle", decoder.clocks.saturating_sub(busy)),
         ];
         summary
+    }
+
+    /// A transaction more, of so many clocks.
+    pub(super) fn add(&mut self, one: &Transaction, clocks: u64) {
+        let share = self.shares.entry((one.initiator, one.command)).or_default();
+        share.transactions += 1;
+        share.bytes += one.bytes;
+        share.data_phases += one.data_phases;
+        share.clocks += clocks;
+        share.waits += one.wait_clocks;
+        share.wait_max = share.wait_max.max(one.wait_clocks);
+        *share.ended_by.entry(one.ended_by).or_default() += 1;
+        if one.data_phases > 0 {
+            counted(&mut share.bursts, one.bytes);
+        }
+        if self.transactions > 0 {
+            counted(&mut self.idles, one.idle_before_clocks);
+        }
+        self.transactions += 1;
+        self.bytes += one.bytes;
+        self.parity_errors += one.parity_errors;
+        let own = clocks.min(1);
+        let end = one.after_clocks.min(clocks - own);
+        let wait = one.wait_clocks.min(clocks - own - end);
+        let moved = one.data_phases.min(clocks - own - end - wait);
+        let spent = [own, wait, moved, clocks - own - end - wait - moved, end];
+        self.busy_clocks.iter_mut().zip(spent).for_each(|(all, spent)| *all += spent);
     }
 
     /// Bytes a second.

@@ -11,6 +11,7 @@ use super::decode::Decoder;
 use super::draw::{Course, word};
 use super::pins::{Missing, Pins};
 use super::segment::Segment;
+use super::summary::Summary;
 use super::{Attributes, Clock, EndedBy, Transaction};
 use crate::waves::changes::Changes;
 use crate::waves::vcd_in::VcdReader;
@@ -434,4 +435,28 @@ fn data_with_a_stop_that_waits_for_the_initiator_break_no_rule() {
     assert_eq!(decoded(&[begin, offered, taken, Clock::default()]), (EndedBy::DisconnectWithData, 0));
     let refused = Clock { frame: true, irdy: true, stop: true, ..held };
     assert_eq!(decoded(&[begin, refused, taken, Clock::default()]).1, 1);
+}
+
+#[test]
+fn what_is_not_listed_is_added_up_all_the_same() {
+    let one = Drawn {
+        idle: 2,
+        initiator: 0,
+        asked: true,
+        course: course(Command::MemoryRead, 0x1000, 8, &[(&ADDRESS, 1), (&RESPONSE, 2), (&DATA, 2), (&TURNAROUND, 1)]),
+        data: 2,
+        waits: 2,
+        ended_by: EndedBy::Initiator,
+    };
+    let (dump, _) = dump(&vec![one; 40], 4);
+    let (reader, signals) = VcdReader::new(&dump[..]).expect("a dump");
+    let mut pins = Pins::find(&signals, &[], None).expect("a bus");
+    pins.decoder.listed_max = Some(7);
+    pins.follow_all(reader).expect("a whole dump");
+    let all = read(&dump);
+    assert_eq!((pins.decoder.transactions.len(), all.decoder.transactions.len()), (7, 40));
+    assert_eq!(pins.decoder.transactions[..], all.decoder.transactions[..7]);
+    let (summary, of_all) = (Summary::of(&pins.decoder, 30_000.0), Summary::of(&all.decoder, 30_000.0));
+    assert_eq!((summary.transactions, summary.bytes), (40, 320));
+    assert_eq!(summary, of_all);
 }

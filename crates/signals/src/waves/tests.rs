@@ -10,6 +10,7 @@ use super::changes::{Changes, Level, Sink, Wire};
 use super::fst_in::FstReader;
 use super::fst_out::FstFile;
 use super::read::{Bits, Broken, Next, Place, Signal};
+use super::vcd_in::VcdReader;
 use super::vcd_out::VcdFile;
 
 type Read<'a> = Capture<&'a [u8], Cursor<&'a [u8]>>;
@@ -218,4 +219,79 @@ fn a_kind_is_told_by_how_a_file_begins() {
     assert_eq!(Kind::of(b"$date"), Some(Kind::Vcd));
     assert_eq!(Kind::of(b"\r\n  $version"), Some(Kind::Vcd));
     assert_eq!((Kind::of(b""), Kind::of(b"\xd4\xc3\xb2\xa1"), Kind::of(b"hello")), (None, None, None));
+}
+
+/// What a dump says of its signals, or why it cannot be read.
+fn dump_says(text: &str) -> Result<Vec<(u64, String, Bits)>, String> {
+    let said = |broken: Broken| format!("{}: {}", broken.at, broken.what);
+    let (reader, signals) = VcdReader::new(text.as_bytes()).map_err(said)?;
+    let (mut now, mut all) = (0, Vec::new());
+    for next in reader {
+        match next.map_err(said)? {
+            Next::Time(at) => now = at,
+            Next::Change(code, bits) => {
+                let of = signals.iter().filter(|signal| signal.code == code);
+                all.extend(of.map(|signal| (now, signal.path(), bits)));
+            }
+        }
+    }
+    Ok(all)
+}
+
+const ONE: Bits = Bits { value: 1, known: u64::MAX };
+const UNKNOWN: Bits = Bits { value: 0, known: 0 };
+
+#[test]
+fn what_simulators_add_to_a_dump_is_passed_over() {
+    // Keywords, kinds of scopes and variables that the standard has not, carriage returns, no unit of time, numbers with
+    // a fraction, text, and dumping that is switched off and on again.
+    let text = "$version Some $var simulator $end\r\n$attrbegin misc 07 name 3 $end\r\n$timezero 5 $end\r\n\
+        $scope vhdl_architecture top(rtl) $end\r\n$var logic 1 ! clk $end\r\n$var real 64 r temperature $end\r\n\
+        $var string 1 s state $end\r\n$var wire 4 n nibble [3:0] $end\r\n$upscope $end\r\n$enddefinitions $end\r\n\
+        #0\r\n$dumpvars\r\n1!\r\nr1.5e-3 r\r\nsIDLE s\r\nbx n\r\n$end\r\n$comment #7 0! $end\r\n#2\r\n\
+        $dumpoff\r\nx!\r\n$end\r\n#3\r\n$dumpon\r\nH!\r\nb1 n\r\n$end\r\n";
+    let (clk, nibble) = ("top(rtl).clk".to_string(), "top(rtl).nibble[3:0]".to_string());
+    let level = |value, known| Bits { value, known };
+    assert_eq!(
+        dump_says(text),
+        Ok(vec![
+            (0, clk.clone(), ONE),
+            (0, nibble.clone(), UNKNOWN),
+            // Nanoseconds where nothing is said.
+            (2_000, clk.clone(), UNKNOWN),
+            (3_000, clk, level(1, 1)),
+            (3_000, nibble, ONE),
+        ])
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_dump_is_said_with_its_line() {
+    let begin = "$timescale 1 ns $end\n$var wire 1 ! clk $end\n$enddefinitions $end\n";
+    let wrong = |text: &str| dump_says(text).expect_err(text);
+    assert_eq!(wrong(&format!("{begin}#0\n1!\n#5")), "line 6: the file ends in a word");
+    assert_eq!(wrong(&format!("{begin}#0\n$comment no end\n")), "line 6: the file ends within $comment");
+    assert_eq!(wrong(&format!("{begin}#0\nb01\n")), "line 6: the file ends behind a value");
+    assert_eq!(wrong(&format!("{begin}#0\nb02 !\n")), "line 5: expected a value of 0, 1, x and z, not `2`");
+    assert_eq!(wrong(&format!("{begin}#-3\n")), "line 4: expected a time behind #, not `-3`");
+    assert_eq!(wrong(&format!("{begin}#9\n#8\n")), "line 5: time goes back to 8");
+    assert!(wrong(&format!("{begin}#0\npU 0 6 <0\n")).contains("extended value change dump"));
+    assert!(wrong("$timescale 1 fortnight $end\n").contains("expected a time such as 1 ns"));
+    assert!(wrong("$var wire one ! clk $end\n").contains("expected `wire 1 ! name` behind $var"));
+    assert!(wrong("hello\n").contains("expected a keyword such as $var, not `hello`"));
+    assert!(wrong(&format!("{begin}{}\n", "1".repeat(2 << 20))).contains("a word of more than 1048576 characters"));
+    let deep: String = (0..300).map(|_| "$scope module a $end\n").collect();
+    assert_eq!(wrong(&deep), "line 257: more than 256 scopes within each other");
+}
+
+#[test]
+fn a_million_scopes_and_signals_are_read() {
+    let mut text = String::new();
+    for number in 0u64..1_000_000 {
+        let code = super::read::IdCode::from(number);
+        text += &format!("$scope module m $end $var wire 1 {code} w $end $upscope $end\n");
+    }
+    text += "$enddefinitions $end\n#0\n1!\n";
+    let (reader, signals) = VcdReader::new(text.as_bytes()).expect("a dump");
+    assert_eq!((signals.len(), reader.filter(Result::is_ok).count()), (1_000_000, 2));
 }

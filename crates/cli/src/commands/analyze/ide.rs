@@ -31,6 +31,11 @@ impl Cables {
         Cables(Pins::find_all(signals))
     }
 
+    /// So many of each kind are listed at most.
+    pub fn list(&mut self, limit: usize) {
+        self.0.iter_mut().for_each(|pins| pins.decoder.listed_max = Some(limit));
+    }
+
     /// Whether there is one.
     pub fn any(&self) -> bool {
         !self.0.is_empty()
@@ -81,6 +86,7 @@ pub fn analyze_alone(
         return Err(problem.help("--json has every register access and every burst").into());
     }
     reader.only(&cables.codes().collect());
+    cables.list(asked.limit);
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
     let cut = loop {
@@ -118,7 +124,8 @@ fn direction(reads: bool) -> &'static str {
 
 fn of_cable(pins: &Pins, beside: Beside<'_>) -> Vec<String> {
     let summary = Summary::of(&pins.decoder);
-    let (accesses, bursts) = (pins.decoder.accesses.len(), pins.decoder.bursts.len());
+    let accesses: u64 = summary.registers.values().map(|(count, _)| count).sum();
+    let bursts: u64 = summary.bursts.values().map(|of| of.bursts).sum();
     let mut lines = vec![bold(&format!(
         "IDE cable {}: {accesses} register accesses, {bursts} bursts, {} interrupts",
         pins.scope, summary.interrupts.0

@@ -67,7 +67,7 @@ pub struct Args {
     /// The transactions, as a timeline that ui.perfetto.dev opens
     #[arg(long, value_name = "FILE")]
     pftrace: Option<PathBuf>,
-    /// So many transactions of packets at most are listed, and judged for drives; all are added up
+    /// So many transactions at most are listed, and judged for drives and for what repeats; all are added up
     #[arg(long, value_name = "N", default_value_t = LISTED)]
     limit: usize,
 }
@@ -100,6 +100,7 @@ impl Args {
                 }
             };
             let asked = pci::Asked {
+                limit: self.limit,
                 scope: self.scope.as_deref(),
                 maps: &self.map,
                 as_json: self.json,

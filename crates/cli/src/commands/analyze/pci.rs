@@ -31,6 +31,8 @@ pub struct Asked<'a> {
     pub maps: &'a [(String, String)],
     /// Which bus, of several.
     pub scope: Option<&'a str>,
+    /// So many transactions are listed at most.
+    pub limit: usize,
     /// One JSON object.
     pub as_json: bool,
     /// The transactions, as a file.
@@ -54,6 +56,8 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
         Err(missing) => return Err(incomplete(name, &signals, &missing).into()),
     };
     reader.only(&pins.codes().chain(cables.codes()).collect());
+    pins.decoder.listed_max = Some(asked.limit);
+    cables.list(asked.limit);
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
     let cut = loop {
@@ -68,7 +72,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
         }
         seen += 1;
         if seen.is_multiple_of(1 << 20) {
-            bytes.at(read.get(), &format!("{} transactions", pins.decoder.transactions.len()));
+            bytes.at(read.get(), &format!("{} transactions", pins.decoder.count()));
         }
     };
     pins.finish();
@@ -179,10 +183,9 @@ pub(super) fn percent(part: u64, of: u64) -> String {
 
 fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>, cut: Option<&str>) -> String {
     let mut lines = Vec::new();
-    let transactions = &pins.decoder.transactions;
     let headline = format!(
         "{name}: {} transactions on {} in {} clocks of {} ns; {} of data, {:.1} % of the clocks",
-        transactions.len(),
+        summary.transactions,
         pins.decoder.protocol(),
         summary.clocks,
         digits(summary.clock_ps / 1e3),
@@ -196,6 +199,12 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
     if !pins.others.is_empty() {
         let others = listed(&pins.others);
         let said = format!("This is {}. Other buses in the capture, for --scope: {others}.", pins.scope);
+        lines.push(wrapped(&said, "").trim_end().to_string());
+    }
+    let listed = pins.decoder.transactions.len() as u64;
+    if listed < summary.transactions {
+        let said =
+            format!("All are added up; what repeats is that of the first {listed} (--limit), which alone are listed.");
         lines.push(wrapped(&said, "").trim_end().to_string());
     }
     if !pins.without.is_empty() {
