@@ -212,6 +212,20 @@ fn what_is_drawn_of_a_run_is_what_was_simulated() {
     assert!(seen > 10_000, "{seen}");
 }
 
+/// The signals of a dump whose values are words.
+fn paths_of_words(dump: &[u8]) -> Vec<String> {
+    let (mut scopes, mut paths): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+    for line in std::str::from_utf8(dump).expect("a text").lines().take_while(|line| !line.starts_with('#')) {
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["$scope", _, name, "$end"] => scopes.push(name),
+            ["$upscope", ..] => drop(scopes.pop()),
+            ["$var", "string", _, _, name, ..] => paths.push(format!("{}.{name}", scopes.join("."))),
+            _ => {}
+        }
+    }
+    paths
+}
+
 #[test]
 fn a_run_is_the_same_in_either_kind_of_file() {
     let window = Window { from: Time::ms(9), span: Time::ms(2) };
