@@ -209,3 +209,24 @@ fn what_cannot_be_drawn_or_read_says_why() {
     let gone = analyzed("gone.vcd", &[]);
     assert!(gone.code == 2 && gone.err.contains("`gone.vcd` is not there"), "{gone:?}");
 }
+
+#[test]
+fn a_waveform_is_known_by_how_it_begins_and_lists_so_many() {
+    let folder = TempDir::new().unwrap();
+    let (ran, packed) = traced(&folder, &WRITES, "once.fst");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let (_, text) = traced(&folder, &WRITES, "once.vcd");
+    let renamed = folder.path().join("renamed.vcd").to_str().unwrap().to_string();
+    fs::rename(&packed, &renamed).unwrap();
+    let json = |path: &str, words: &[&str]| -> Value {
+        serde_json::from_str(&analyzed(path, &[&["--json"], words].concat()).out).unwrap()
+    };
+    assert_eq!(json(&renamed, &[]), json(&text, &[]));
+    let few = json(&text, &["--limit=5"]);
+    assert_eq!(few["transactions"].as_array().unwrap().len(), 5);
+    assert_eq!(few["bus"], json(&text, &[])["bus"]);
+    let said = analyzed(&text, &["--limit=5"]).out;
+    assert!(said.contains("All are added up; what repeats is that of the first 5"), "{said}");
+    let elsewhere = analyzed(&text, &["--scope=elsewhere"]);
+    assert!(elsewhere.code == 2 && elsewhere.err.contains("buses: pci"), "{elsewhere:?}");
+}

@@ -118,6 +118,7 @@ fn on_pci_x(command: u8, clocks: &[&str]) -> Vec<Transaction> {
         decoder.clock(index as u64 * 10, index as u64 * 10 + 10, &clock);
     }
     decoder.clock(1_000, 1_010, &Clock::default());
+    decoder.finish();
     decoder.transactions
 }
 
