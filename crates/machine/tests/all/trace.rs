@@ -228,8 +228,8 @@ fn paths_of_words(dump: &[u8]) -> Vec<String> {
 
 #[test]
 fn a_run_is_the_same_in_either_kind_of_file() {
-    let window = Window { from: Time::ms(9), span: Time::ms(2) };
-    for (system, job) in [RUNS[0], RUNS[3], RUNS[5]] {
+    let window = Window { from: Time::ms(9), span: Time::ms(4) };
+    for (system, job) in [RUNS[0], RUNS[5], RUNS[14]] {
         let machine = blueprint(system);
         let (dump, of_dump) = drawn(&machine, job, window);
         let (packed, of_packed) = drawn_as(Format::Fst, &machine, job, window);
