@@ -3,8 +3,9 @@
 //! A completion goes against its request and has its requester and tag. Reads may be answered in pieces; the byte count
 //! of each says where it belongs, so that pieces may come in any order. Packets may be lost: what stays open, and what
 //! answers nothing, is counted. A capture may show a request before the last completion of the one that had its tag
-//! before: that one is still awaited, and a completion is its own if only it lacks such a piece, or if no request was
-//! ever answered as soon as the later one would be.
+//! before: that one is still awaited. A completion that either of them lacks goes to the one that would then have been
+//! answered after a time more like that of requests of which there was no doubt; this is a guess, for the capture does
+//! not say.
 
 use std::collections::HashMap;
 
@@ -119,8 +120,8 @@ pub struct Strays {
 pub struct Pairs {
     open: HashMap<(Way, Requester), Vec<Open>>,
     kept: usize,
-    /// The soonest that anything was answered.
-    fastest_ns: Option<i64>,
+    /// Times until the first completion of requests of which there was no doubt: their sum, and how many.
+    answered_ns: (u64, u64),
     /// What fits nowhere.
     pub strays: Strays,
 }
@@ -225,13 +226,14 @@ impl Pairs {
             self.strays.completions += 1;
             return Outcome::default();
         };
-        let place = whose(all_open, byte_count.into(), seen.at_ns, self.fastest_ns);
+        let (sum, count) = self.answered_ns;
+        let place = whose(all_open, byte_count.into(), seen.at_ns, sum.checked_div(count));
         let alone = all_open.len() == 1;
         let open = &mut all_open[place];
         let transaction = &mut open.transaction;
         if alone && transaction.first_ns.is_none() {
-            let took = seen.at_ns - transaction.start_ns;
-            self.fastest_ns = Some(self.fastest_ns.map_or(took, |fastest| fastest.min(took)));
+            let took = seen.at_ns.saturating_sub(transaction.start_ns).max(0) as u64;
+            self.answered_ns = (sum.saturating_add(took), count + 1);
         }
         transaction.first_ns.get_or_insert(seen.at_ns);
         transaction.end_ns = Some(seen.at_ns);
@@ -296,12 +298,19 @@ impl Open {
     }
 }
 
-/// Which of the requests of one tag a completion answers, of which so many bytes are left with it.
-fn whose(open: &[Open], left: u32, at_ns: i64, fastest_ns: Option<i64>) -> usize {
-    let lacks = |one: &Open| one.transaction.bytes.saturating_sub(one.got) == left;
-    let late_enough = |one: &Open| fastest_ns.is_some_and(|fastest| at_ns - one.transaction.start_ns >= fastest);
-    let newest = open.iter().rposition(|one| lacks(one) && late_enough(one));
-    newest.or_else(|| open.iter().position(lacks)).unwrap_or(open.len() - 1)
+/// Which of the requests of one tag a completion answers, of which so many bytes are left with it; requests are
+/// answered after `usual_ns`. A tag is used again when all of its completions have come (2.2.6.2), so that it is the
+/// oldest one unless completions were lost.
+fn whose(open: &[Open], left: u32, at_ns: i64, usual_ns: Option<u64>) -> usize {
+    let lacks = |one: &&(usize, &Open)| one.1.transaction.bytes.saturating_sub(one.1.got) == left;
+    let unlike = |one: &(usize, &Open)| {
+        let took = at_ns.saturating_sub(one.1.transaction.start_ns).max(1) as u64;
+        let usual = usual_ns.unwrap_or(took).max(1);
+        (u128::from(took.max(usual)) << 32) / u128::from(took.min(usual))
+    };
+    let numbered: Vec<(usize, &Open)> = open.iter().enumerate().collect();
+    let alike = numbered.iter().filter(lacks).min_by_key(|one| (unlike(one), one.0));
+    alike.map_or(open.len() - 1, |one| one.0)
 }
 
 /// A request as its packet has it.

@@ -69,6 +69,35 @@ fn a_request_that_is_captured_before_the_last_answer_to_its_tag_takes_none_of_it
     assert_eq!((last[0].address, last[0].ended, pairs.strays.completions), (0x3000, Ended::Completed, 0));
 }
 
+/// Two requests of one tag, seen before any completion; the first ones of all were answered in 17,500 ns.
+fn doubtful(lost: bool) -> Vec<(u64, Option<i64>)> {
+    let mut pairs = Pairs::default();
+    let piece = [0; 64];
+    let mut ended = Vec::new();
+    let mut take = |frame, way, tlp: &Tlp| ended.extend(pairs.take(seen(frame, way), tlp).ended);
+    for begin in [0, 200] {
+        take(begin, Way::Taken, &read(1, 0, begin, 64));
+        take(begin + 175, Way::Given, &completion(1, 0, 64, &piece));
+    }
+    take(1_000, Way::Taken, &read(1, 0, 0x1000, 64));
+    if lost {
+        take(2_000, Way::Taken, &read(1, 0, 0x2000, 64));
+        take(2_170, Way::Given, &completion(1, 0, 64, &piece));
+    } else {
+        // The adapter has captured the next request before the answer to the one before.
+        take(1_160, Way::Taken, &read(1, 0, 0x2000, 64));
+        take(1_176, Way::Given, &completion(1, 0, 64, &piece));
+        take(1_340, Way::Given, &completion(1, 0, 64, &piece));
+    }
+    ended.drain(2..).map(|one| (one.address, one.latency_ns())).collect()
+}
+
+#[test]
+fn what_either_request_of_a_tag_lacks_goes_where_the_time_is_usual() {
+    assert_eq!(doubtful(false), [(0x1000, Some(17_600)), (0x2000, Some(18_000))]);
+    assert_eq!(doubtful(true), [(0x2000, Some(17_000))]);
+}
+
 #[test]
 fn a_write_is_posted_and_its_data_are_kept_where_they_are_short() {
     let mut pairs = Pairs::default();
