@@ -23,13 +23,17 @@ Examples:
   hopscope analyze writes.vcd
   hopscope trace raid-megaraid-64-66 --rw=read --bs=64k --from 9ms --for 100ms -o long.fst
   hopscope trace nvme-server --rw=randread --bs=4k --iodepth=32 --from 1ms --for 1ms -o reads.pftrace
+  hopscope trace nvme-desktop --rw=randread --bs=4k --iodepth=8 --from 1ms --for 1ms -o reads.pcap
   hopscope trace piix4e-one-disk --rw=write --bs=64k --request 3 -o third.pftrace
   hopscope trace piix4e-one-disk --rw=read --bs=64k --around cable.pause --for 50us -o pause.vcd
 
 FILE.vcd: each segment of PCI and PCI-X, clock by clock, and each IDE cable, edge by edge, with the
 bytes of a pattern for data, and what every other hop is doing, in words. CLK rises with each
 period; signals change with the edge and are sampled by the next one. GTKWave and Surfer open it.
-FILE.fst has the same wires in the format of GTKWave, in a fifth of the size, without the words.
+FILE.fst has the same wires in the format of GTKWave, in a twentieth of the size, without the words.
+
+FILE.pcap: packets of PCI Express, on the link above each device, framed as `hopscope analyze --help`
+says, with stamps in nanoseconds. tcpdump and Wireshark open it as UDP.
 
 FILE.pftrace: requests with what they spend their time in, the phases of every lane with flows from
 the requests that they are for, waits, owed delays, and counters of what is at work and what fills.
@@ -44,7 +48,7 @@ const LONGEST: Time = Time::ms(10_000);
 pub struct Args {
     #[command(flatten)]
     work: Work,
-    /// A waveform, FILE.vcd or FILE.fst, or a timeline, FILE.pftrace
+    /// A waveform (FILE.vcd, FILE.fst), packets (FILE.pcap) or a timeline (FILE.pftrace)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Where the window begins, in simulated time
@@ -121,7 +125,8 @@ impl Args {
             let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), drawing);
             let traced = traced.map_err(Failed::Run)?;
             if traced.drawn.is_empty() {
-                Err(Failed::File("nothing happens in that window".to_string()))
+                let what = if format == Format::Pcap { "no packets" } else { "nothing" };
+                Err(Failed::File(format!("{what} in that window")))
             } else {
                 Ok(traced)
             }

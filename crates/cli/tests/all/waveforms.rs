@@ -165,6 +165,23 @@ fn a_waveform_becomes_a_timeline_of_its_transactions() {
 }
 
 #[test]
+fn packets_of_a_drive_are_read_again_as_a_drives() {
+    let folder = TempDir::new().unwrap();
+    let reads = ["trace", "nvme-desktop", "--rw=randread", "--bs=4k", "--iodepth=8", "--from=1ms", "--for=500us"];
+    let (ran, path) = traced(&folder, &reads, "once.pcap");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let (_, again) = traced(&folder, &reads, "again.pcap");
+    assert!(fs::read(&path).unwrap() == fs::read(&again).unwrap());
+    let read = analyzed(&path, &[]);
+    assert_eq!((read.code, read.err.as_str()), (0, ""), "{read:?}");
+    for said in ["NVMe drive 01:00.0 (taken)", "submission tail of queue 1", "completion head of queue 1"] {
+        assert!(read.out.contains(said), "{said}: {}", read.out);
+    }
+    let (none, _) = traced(&folder, &WRITES, "none.pcap");
+    assert!(none.code == 2 && none.err.contains("no packets in that window"), "{none:?}");
+}
+
+#[test]
 fn a_capture_that_is_cut_is_answered_as_far_as_it_goes() {
     let folder = TempDir::new().unwrap();
     let (_, path) = traced(&folder, &WRITES, "whole.vcd");
