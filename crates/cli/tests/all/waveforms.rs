@@ -39,6 +39,13 @@ fn a_trace_is_read_again_and_repeats_exactly() {
     let sum: u64 = spent.iter().map(|part| part["clocks"].as_u64().unwrap()).sum();
     assert_eq!(sum, json["bus"]["clocks"].as_u64().unwrap());
     assert_eq!(json["table"].as_array().unwrap().len(), 2);
+    // What is shown as bars is in the report: each of the transactions with data had its first ones after some clocks.
+    let with_data = transactions.iter().filter(|one| one["data_phases"] != 0).count() as u64;
+    let waited = json["bus"]["clocks_to_first_data"].as_array().unwrap();
+    assert_eq!(waited.iter().map(|pair| pair[1].as_u64().unwrap()).sum::<u64>(), with_data);
+    assert!(waited.iter().any(|pair| pair[0] == 14), "{waited:?}");
+    assert!(plain.out.contains("\nIdle clocks between transactions\n"), "{}", plain.out);
+    assert!(plain.out.lines().any(|line| line.starts_with("  14 ") && line.ends_with(&"█".repeat(36))));
 }
 
 #[test]

@@ -79,7 +79,6 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
         "cut": cut,
         "bus": {
             "protocol": decoder.protocol(),
-            "protocol": decoder.protocol(),
             "clock_ns": summary.clock_ps / 1e3,
             "clocks": summary.clocks,
             "transactions": summary.transactions,
@@ -88,6 +87,7 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
             "efficiency": summary.efficiency(),
             "spent_clocks": summary.spent.iter().map(|(what, clocks)| json!({ "what": what, "clocks": clocks })).collect::<Vec<_>>(),
             "idle_clocks": counts(&summary.idles),
+            "clocks_to_first_data": counts(&summary.latencies),
             "parity_errors": summary.parity_errors,
             "shares": shares.collect::<Vec<_>>(),
         },

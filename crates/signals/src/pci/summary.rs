@@ -40,6 +40,8 @@ pub struct Summary {
     pub shares: BTreeMap<(Option<usize>, CommandLines), Share>,
     /// Idle clocks between transactions, by how many.
     pub idles: BTreeMap<u64, u64>,
+    /// Clocks from FRAME# to the first data, of transactions with data, by how many.
+    pub latencies: BTreeMap<u64, u64>,
     /// Bytes moved.
     pub bytes: u64,
     /// Phases with wrong parity.
@@ -89,6 +91,7 @@ impl Summary {
         *share.ended_by.entry(one.ended_by).or_default() += 1;
         if one.data_phases > 0 {
             counted(&mut share.bursts, one.bytes);
+            counted(&mut self.latencies, one.command.own_clocks() + one.wait_clocks);
         }
         if self.transactions > 0 {
             counted(&mut self.idles, one.idle_before_clocks);
@@ -96,7 +99,7 @@ impl Summary {
         self.transactions += 1;
         self.bytes += one.bytes;
         self.parity_errors += one.parity_errors;
-        let own = clocks.min(1);
+        let own = clocks.min(one.command.own_clocks());
         let end = one.after_clocks.min(clocks - own);
         let wait = one.wait_clocks.min(clocks - own - end);
         let moved = one.data_phases.min(clocks - own - end - wait);

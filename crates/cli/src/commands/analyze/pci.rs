@@ -22,6 +22,9 @@ use crate::written::{self, Inputs};
 
 /// Signals that an error lists.
 const LISTED: usize = 12;
+/// Values that have a line each in a histogram, and the characters of its longest bar.
+const VALUES: usize = 8;
+const BAR: usize = 36;
 /// Lines of a table.
 const LINES: usize = 16;
 
@@ -221,11 +224,14 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
         lines.push(String::new());
         lines.extend(period(pins, summary, repeats));
     }
-    for (title, counts) in
-        [("Bursts, bytes", bursts(summary)), ("Idle clocks between transactions", summary.idles.clone())]
-    {
+    for (title, counts) in [
+        ("Bursts, bytes", &bursts(summary)),
+        ("Clocks from FRAME# to the first data", &summary.latencies),
+        ("Idle clocks between transactions", &summary.idles),
+    ] {
         lines.push(String::new());
-        lines.push(wrapped(&format!("{title}: {}", commonest(&counts)), "").trim_end().to_string());
+        lines.push(format!("{title}{}", commonest(counts)));
+        lines.extend(histogram(counts));
     }
     let wrong = &pins.decoder.violations;
     if summary.parity_errors > 0 || !wrong.is_empty() {
@@ -244,18 +250,32 @@ fn bursts(summary: &Summary) -> BTreeMap<u64, u64> {
     all
 }
 
-/// The commonest values first.
+/// The two commonest of many values.
 fn commonest(counts: &BTreeMap<u64, u64>) -> String {
-    let all: u64 = counts.values().sum();
     let mut sorted: Vec<(u64, u64)> = counts.iter().map(|(value, count)| (*value, *count)).collect();
     sorted.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
-    let shown: Vec<String> =
-        sorted.iter().take(6).map(|(value, count)| format!("{value} ({})", percent(*count, all))).collect();
-    match (shown.is_empty(), sorted.len() > 6) {
-        (true, _) => "none".to_string(),
-        (false, true) => format!("{}, and {} more", shown.join(", "), sorted.len() - 6),
-        (false, false) => shown.join(", "),
+    match sorted[..] {
+        [(first, _), (second, _), ..] if sorted.len() > VALUES => format!(", most often {first} and {second}"),
+        _ => String::new(),
     }
+}
+
+/// A line a value, or a power of two where there are many.
+fn histogram(counts: &BTreeMap<u64, u64>) -> Vec<String> {
+    let few = counts.len() <= VALUES;
+    let mut rows: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for (value, count) in counts {
+        let low = if few || *value == 0 { *value } else { 1 << value.ilog2() };
+        *rows.entry((low, if few || low == 0 { low } else { low + (low - 1) })).or_default() += count;
+    }
+    let all: u64 = rows.values().sum();
+    let most = rows.values().copied().max().unwrap_or(1).max(1);
+    let line = |((low, high), count): (&(u64, u64), &u64)| {
+        let value = if low == high { low.to_string() } else { format!("{low} to {high}") };
+        let bar = "█".repeat((count * BAR as u64).div_ceil(most) as usize);
+        format!("  {value:<18}{count:>10}  {:>7}  {bar}", percent(*count, all))
+    };
+    if rows.is_empty() { vec!["  none".to_string()] } else { rows.iter().map(line).collect() }
 }
 
 fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {
