@@ -278,6 +278,11 @@ fn a_read_on_pci_x_is_split_and_completed_with_as_many_bytes() {
         .map(|one| u64::from(one.attributes.expect("attributes").bytes))
         .sum();
     let completed: u64 = of("split completion").map(|one| one.bytes).sum();
+    let (reader, signals) = VcdReader::new(&dump[..]).expect("a dump");
+    let mut few = Pins::find(&signals, &[], None).expect("a bus");
+    few.list(5);
+    few.follow_all(reader).expect("a whole dump");
+    assert_eq!((&few.decoder.transactions[..], few.decoder.count()), (&all[..5], pins.decoder.count()));
     // What is under way at either end of the window is asked for in it, or completed, and not both.
     assert!(asked > 100_000 && asked.abs_diff(completed) <= 16_384, "{asked} asked, {completed} completed");
 }

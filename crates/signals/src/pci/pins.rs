@@ -176,6 +176,14 @@ impl Pins {
         read
     }
 
+    /// So many transactions are kept at most; all are added up.
+    pub fn list(&mut self, most: usize) {
+        self.decoder.listed_max = Some(most);
+        if let Some(otherwise) = &mut self.otherwise {
+            otherwise.listed_max = Some(most);
+        }
+    }
+
     /// The capture has ended.
     pub fn finish(&mut self) {
         self.decide();

@@ -59,7 +59,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
         Err(missing) => return Err(incomplete(name, &signals, &missing).into()),
     };
     reader.only(&pins.codes().chain(cables.codes()).collect());
-    pins.decoder.listed_max = Some(asked.limit);
+    pins.list(asked.limit);
     cables.list(asked.limit);
     let bytes = Bytes::of(length);
     let mut seen = 0u64;
