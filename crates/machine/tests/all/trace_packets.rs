@@ -106,7 +106,7 @@ fn simulated(system: &str, job: &str, window: Window) -> Phases {
 }
 
 /// Drives alone, behind a chip set, and behind a switch; adapters; an accelerator.
-const RUNS: [(&str, &str); 9] = [
+const RUNS: [(&str, &str); 10] = [
     ("nvme-desktop", "rw=randread bs=4k iodepth=1"),
     ("nvme-desktop", "rw=randread bs=4k iodepth=32"),
     ("nvme-desktop", "rw=randwrite bs=4k iodepth=32"),
@@ -116,7 +116,12 @@ const RUNS: [(&str, &str); 9] = [
     ("gpu-server", "rw=read bs=1m iodepth=2"),
     ("nic-two-sockets", "rw=read bs=1k iodepth=16"),
     ("pcie-bench-ivy-bridge", "rw=write bs=64 iodepth=4"),
+    ("nvme-server", TWO_DRIVES),
 ];
+
+/// Two drives behind one switch, at the same addresses of the host.
+const TWO_DRIVES: &str =
+    "rw=randread bs=4k iodepth=16 filename=drive1 [other] rw=write bs=128k iodepth=4 filename=drive6";
 
 #[test]
 fn every_packet_that_was_simulated_is_in_the_file() {
@@ -177,4 +182,21 @@ fn a_drive_is_recognised_by_its_packets_alone() {
         assert!(moved as u64 * 10 >= whole.len() as u64 * 9, "{context}: {moved} of {}", whole.len());
         assert!(whole.iter().all(|command| command.status == Some(0) && command.queue == Some(1)), "{context}");
     }
+}
+
+#[test]
+fn two_drives_behind_a_switch_are_told_apart() {
+    let window = Window { from: Time::us(700), span: Time::us(600) };
+    let (bytes, traced) = written("nvme-server", TWO_DRIVES, window);
+    let links: Vec<&str> = traced.drawn.iter().map(|of| &of.name[..]).collect();
+    assert_eq!(links, ["link1", "link6"]);
+    let capture = analysed(&bytes);
+    let [reads, writes] = &capture.drives[..] else { panic!("{} drives", capture.drives.len()) };
+    assert!(reads.commands.len() > 100 && reads.commands.iter().all(|command| command.word() == "read"));
+    assert!(writes.commands.len() > 10 && writes.commands.iter().all(|command| command.word() == "write"));
+    let whole = |of: &hopscope_signals::pcie::nvme::Drive, bytes: u64| {
+        of.commands.iter().filter(|command| command.data_bytes == bytes).count() * 10 >= of.commands.len() * 7
+    };
+    assert!(whole(reads, 4_096) && whole(writes, 131_072));
+    assert_eq!([reads.registers, writes.registers], [Some(0xe100_0000), Some(0xe600_0000)]);
 }

@@ -151,7 +151,8 @@ pub fn drives(transactions: &[Transaction]) -> Vec<Drive> {
         // A command has one queue: what is fetched from elsewhere, once, among many, is data that look like one.
         believed.sort_unstable();
         let fetches: BTreeSet<usize> = believed.into_iter().collect();
-        Some(walk::drive(transactions, way, id, &fetches, registers(transactions, id)))
+        let registers = registers(transactions, id, &fetches);
+        Some(walk::drive(transactions, way, id, &fetches, registers))
     });
     believed.collect()
 }
@@ -211,11 +212,23 @@ fn doorbell(transaction: &Transaction) -> Option<Doorbell> {
     (transaction.kind == Kind::MWr).then(|| Doorbell::read(transaction.address, &transaction.data)).flatten()
 }
 
-/// Where a drive's registers begin: where most writes of others look like doorbells.
-fn registers(transactions: &[Transaction], drive: Id) -> Option<u64> {
-    let mut bases: BTreeMap<u64, u64> = BTreeMap::new();
-    for found in transactions.iter().filter(|transaction| transaction.requester.id != drive).filter_map(doorbell) {
-        *bases.entry(found.base).or_default() += 1;
+/// Where a drive's registers begin: a fetch follows a write to its tail doorbell. Where none was seen before any, where
+/// most writes of others look like doorbells.
+fn registers(transactions: &[Transaction], drive: Id, fetches: &BTreeSet<usize>) -> Option<u64> {
+    let (mut before, mut all): (BTreeMap<u64, u64>, BTreeMap<u64, u64>) = (BTreeMap::new(), BTreeMap::new());
+    let mut rung = None;
+    for (index, transaction) in transactions.iter().enumerate() {
+        if let (true, Some(base)) = (fetches.contains(&index), rung) {
+            *before.entry(base).or_default() += 1;
+        } else if transaction.requester.id != drive
+            && let Some(found) = doorbell(transaction)
+        {
+            *all.entry(found.base).or_default() += 1;
+            rung = if found.is_tail { Some(found.base) } else { rung };
+        }
     }
-    bases.into_iter().max_by_key(|(base, count)| (*count, std::cmp::Reverse(*base))).map(|(base, _)| base)
+    let most = |bases: BTreeMap<u64, u64>| {
+        bases.into_iter().max_by_key(|(base, count)| (*count, std::cmp::Reverse(*base))).map(|(base, _)| base)
+    };
+    most(before).or_else(|| most(all))
 }
