@@ -50,15 +50,6 @@ impl Default for Levels {
     }
 }
 
-/// What has been decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened {
-    /// The last of `accesses`.
-    Access,
-    /// The last of `bursts`.
-    Burst,
-}
-
 /// A burst that has no end yet.
 #[derive(Clone, Debug)]
 struct Open {
