@@ -10,6 +10,7 @@
 //! Not modelled: configuration, errors, atomic operations, prefixes, address translation services.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -132,7 +133,9 @@ pub struct Port {
     up: Path,
     down: Path,
     root: Rc<RootComplex>,
-    tags: Queue<u16>,
+    tags: Queue<()>,
+    /// The numbers of those that are free: the one that has been longest comes next.
+    free_tags: RefCell<VecDeque<u16>>,
     intake: Option<Intake>,
     header_bytes: u32,
     payload_max: u32,
@@ -158,14 +161,15 @@ impl Port {
         }
         let root = link.above().root.clone();
         let tags = Queue::new(sim, spec.tags);
-        for tag in 0..spec.tags {
-            let _ = tags.try_put(tag as u16);
+        for _ in 0..spec.tags {
+            let _ = tags.try_put(());
         }
         Ok(Rc::new(Port {
             sim: sim.clone(),
             up: Path::new(sim, up),
             down: Path::new(sim, down),
             tags,
+            free_tags: RefCell::new((0..spec.tags as u16).collect()),
             intake,
             header_bytes: spec.header_bytes,
             payload_max,
@@ -247,7 +251,7 @@ impl Port {
     async fn read_into(&self, intake: Option<&Intake>, address: u64, bytes: u32, data: &'static Label, home: Home) {
         let first = self.request_length(address, bytes);
         if first == bytes {
-            let tag = self.tags.take(&NO_TAG).await;
+            let tag = self.take_tag().await;
             let after = self.writes_before();
             let request = Packets::request(self.header_bytes, address, bytes).tagged(tag);
             let arrival = self.up.launch_one(&request).await + self.up.flight();
@@ -265,7 +269,7 @@ impl Port {
             while done < bytes {
                 let at = address + u64::from(done);
                 let part = self.request_length(at, bytes - done);
-                let tag = self.tags.take(&NO_TAG).await;
+                let tag = self.take_tag().await;
                 sent.push(self.request(at, part, tag).await);
                 done += part;
             }
@@ -297,7 +301,14 @@ impl Port {
         if let Some(Intake { lane, span }) = intake {
             lane.delay_until(&TAKEN_IN, (arrival + lane.paced(*span)).max(self.sim.now())).await;
         }
-        let _ = self.tags.try_put(tag);
+        self.free_tags.borrow_mut().push_back(tag);
+        let _ = self.tags.try_put(());
+    }
+
+    /// Waits for a tag.
+    async fn take_tag(&self) -> u16 {
+        self.tags.take(&NO_TAG).await;
+        self.free_tags.borrow_mut().pop_front().unwrap_or(0)
     }
 
     /// Whether the host sends the end of a read in a completion of its own, although it lies in a line with what comes
