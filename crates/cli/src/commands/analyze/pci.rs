@@ -309,12 +309,14 @@ fn period(pins: &Pins, summary: &Summary, repeats: &Pattern) -> Vec<String> {
     let (clocks, bytes) = (repeats.clocks(), repeats.bytes());
     let ns = clocks as f64 * summary.clock_ps / 1e3;
     let speed = if bytes > 0 { format!(", {}", rate(bytes as f64 / ns * 1e9)) } else { String::new() };
+    let listed = pins.decoder.transactions.len() as u64;
+    let of_what = if listed < summary.transactions { "those listed" } else { "all" };
     let said = format!(
-        "What repeats: {} transactions in {clocks} clocks ({} ns), {bytes} bytes{speed}; {} times, {} of all",
+        "What repeats: {} transactions in {clocks} clocks ({} ns), {bytes} bytes{speed}; {} times, {} of {of_what}",
         repeats.steps.len(),
         digits(ns),
         repeats.times,
-        percent(repeats.transactions as u64, pins.decoder.transactions.len() as u64),
+        percent(repeats.transactions as u64, listed),
     );
     let mut lines = vec![wrapped(&said, "").trim_end().to_string()];
     let header = ["initiator", "command", "idle", "address", "wait", "data", "more", "after", "bytes", "ended by"];
