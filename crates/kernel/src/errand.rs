@@ -49,10 +49,8 @@ impl Sim {
     /// Says what the request that the current process makes is for, for those who draw it: `label` is its direction, `value`
     /// its place. Nobody else is told.
     pub fn asked(&self, label: &'static Label, value: u64) {
-        let mut core = self.shared.core.borrow_mut();
         if self.shared.drawn.get() {
-            let (at, who, span) = (self.now(), self.shared.current.get() as u16, Time::ps(value));
-            core.record(Record { at, span, label, lane: u16::MAX, who, count: 0, kind: Kind::Mark, phases: 0 });
+            self.record_mark(label, u16::MAX, value);
         }
     }
 

@@ -355,10 +355,7 @@ impl Lane {
     #[inline]
     pub fn carried(&self, label: &'static Label, value: u64) {
         if self.is_drawn() {
-            let mut core = self.sim.shared.core.borrow_mut();
-            let (at, who) = (self.sim.now(), self.sim.shared.current.get() as u16);
-            let (lane, span) = (self.number(), Time::ps(value));
-            core.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Mark, phases: 0 });
+            self.sim.record_mark(label, self.number(), value);
         }
     }
 

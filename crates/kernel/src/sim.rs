@@ -406,12 +406,16 @@ impl Sim {
 
     /// Says that something happened, with a value.
     pub fn mark(&self, label: &'static Label, value: u64) {
-        let mut core = self.shared.core.borrow_mut();
-        if core.attended {
-            let who = self.shared.current.get() as u16;
-            let (at, span) = (self.now(), Time::ps(value));
-            core.record(Record { at, span, label, lane: u16::MAX, who, count: 0, kind: Kind::Mark, phases: 0 });
+        if self.shared.core.borrow().attended {
+            self.record_mark(label, u16::MAX, value);
         }
+    }
+
+    /// The same of a lane, whoever wants to know.
+    pub(crate) fn record_mark(&self, label: &'static Label, lane: u16, value: u64) {
+        let (at, who, span) = (self.now(), self.shared.current.get() as u16, Time::ps(value));
+        let mark = Record { at, span, label, lane, who, count: 0, kind: Kind::Mark, phases: 0 };
+        self.shared.core.borrow_mut().record(mark);
     }
 
     /// Says that a transfer of `bytes` that was asked for at `since` has ended.
