@@ -154,6 +154,11 @@ impl Observer for Watcher {
     }
 }
 
+/// The part that a lane, a process or a port is of, by its name.
+fn part_of(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(part, _)| part)
+}
+
 /// Jobs that go on until `end`, and are looked at from their beginning.
 fn until(jobs: &[Job], end: Time) -> Vec<Job> {
     let to_the_end = |job: &Job| Job { ramp_time: Time::ZERO, runtime: Some(end), time_based: true, ..job.clone() };

@@ -16,7 +16,7 @@ use hopscope_signals::pcie::nettlp::Way;
 use hopscope_signals::pcie::pcap_out::PcapFile;
 use hopscope_signals::pcie::tlp::{Access, Attributes, Body, Enables, Id, Requester, Tlp};
 
-use super::{Drawing, Drawn, Traced, Window};
+use super::{Drawing, Drawn, Traced, Window, part_of};
 use crate::blueprint::Blueprint;
 
 /// Registers of the first device.
@@ -62,7 +62,7 @@ fn devices(blueprint: &Blueprint) -> [HashMap<String, u16>; 2] {
     let (mut below, mut devices) = (HashMap::new(), HashMap::new());
     for part in blueprint.parts().iter().filter(|part| part.kind.model != "pcie-switch") {
         for (_, port) in part.plugs() {
-            let link = port.split_once('.').map_or(&port[..], |(link, _)| link);
+            let link = part_of(&port);
             if model(link) == Some("pcie-link") {
                 let number = devices.len() as u16 + 1;
                 below.insert(link.to_string(), number);
@@ -123,7 +123,7 @@ impl Packets {
         let (way, device, address) = (direction.way, direction.device, direction.at);
         direction.packets += 1;
         // Another device's writes come down this one's link.
-        let part = self.processes.get(usize::from(record.who)).and_then(|name| name.split('.').next());
+        let part = self.processes.get(usize::from(record.who)).map(|name| part_of(name));
         let sender = part.and_then(|part| self.devices.get(part)).copied().unwrap_or(device);
         let asks = match (way, packet.flow) {
             (Way::Taken, Flow::Completion) => HOST,
@@ -208,8 +208,7 @@ fn mixed(value: u64) -> u64 {
 impl Drawing for Packets {
     fn records(&mut self, sim: &Sim, batch: &[Record]) -> io::Result<()> {
         self.begin(sim)?;
-        let Window { from, .. } = self.window;
-        let end = self.window.end();
+        let (from, end) = (self.window.from, self.window.end());
         for record in batch.iter().filter(|record| record.kind == Kind::Mark && record.at < end) {
             let Some(direction) = self.lanes.get_mut(&record.lane) else { continue };
             let (is, value) = (|known| std::ptr::eq(record.label, known), record.span.as_ps());

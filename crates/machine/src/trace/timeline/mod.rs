@@ -26,7 +26,7 @@ use hopscope_signals::timeline::pftrace::{self, Note, Place, Slice, TimelineFile
 use self::requests::Requests;
 use self::tracks::{Rows, Tracks};
 use self::used::Used;
-use super::{Drawing, Drawn, Traced, Window};
+use super::{Drawing, Drawn, Traced, Window, part_of};
 use crate::blueprint::{Blueprint, Part};
 
 /// How much is where is said so often in a window, and so often the share of its time that a lane is at work.
@@ -131,7 +131,7 @@ impl Drawing for Timeline {
         let mut parts: BTreeMap<&str, u64> = BTreeMap::new();
         for ((lane, process), count) in &board.spans {
             let of = if *lane == u16::MAX { board.tracks.process(*process) } else { board.tracks.lane(*lane) };
-            *parts.entry(tracks::part_of(of)).or_default() += count;
+            *parts.entry(part_of(of)).or_default() += count;
         }
         drawn.extend(parts.into_iter().map(|(name, count)| Drawn { name: name.to_string(), count, what: "spans" }));
         board.tracks.file.finish()?;
@@ -292,7 +292,7 @@ fn word(class: Class) -> &'static str {
 
 /// Parts in the order of the wiring: each after what it is plugged into, and before its neighbours.
 fn as_wired(parts: &[Part]) -> Vec<String> {
-    let above = |part: &Part| part.plugs().next().map(|(_, port)| tracks::part_of(&port).to_string());
+    let above = |part: &Part| part.plugs().next().map(|(_, port)| part_of(&port).to_string());
     let mut below: HashMap<Option<String>, Vec<&str>> = HashMap::new();
     for part in parts.iter().rev() {
         below.entry(above(part)).or_default().push(&part.name);

@@ -7,6 +7,8 @@ use hopscope_kernel::Sim;
 use hopscope_signals::timeline::pftrace::{Place, TimelineFile, Track};
 use hopscope_signals::timeline::slots::Slots;
 
+use crate::trace::part_of;
+
 /// Ranks below the track of a part: lanes, then processes.
 const PROCESSES: u32 = 100_000;
 /// Rank of what is no part, beside parts: after them.
@@ -27,11 +29,6 @@ pub(super) struct Tracks {
     /// Ranks of parts.
     parts: HashMap<String, u32>,
     groups: HashMap<String, Track>,
-}
-
-/// The part that a lane or a process is of, by its name.
-pub(super) fn part_of(name: &str) -> &str {
-    name.split_once('.').map_or(name, |(part, _)| part)
 }
 
 impl Tracks {

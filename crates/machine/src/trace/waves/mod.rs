@@ -15,7 +15,7 @@ use hopscope_signals::waves::changes::{Changes, Declared, Sink};
 use hopscope_signals::waves::fst_out::FstFile;
 use hopscope_signals::waves::vcd_out::VcdFile;
 
-use super::{Drawing, Drawn, Out, Traced, Window};
+use super::{Drawing, Drawn, Out, Traced, Window, part_of};
 use crate::blueprint::Blueprint;
 
 /// Changes are written so long after their time: whoever asks for a bus is known when he gets it, and some hops say what
@@ -171,15 +171,14 @@ fn of_train(record: &Record) -> u8 {
 
 /// What a part is plugged into, and then what is plugged into it, by its name.
 fn agents(blueprint: &Blueprint) -> HashMap<String, Vec<String>> {
-    let part_of = |port: &str| port.split_once('.').map_or(port, |(part, _)| part).to_string();
     let mut agents: HashMap<String, Vec<String>> = HashMap::new();
     for part in blueprint.parts() {
-        let above = part.plugs().next().map(|(_, port)| part_of(&port));
+        let above = part.plugs().next().map(|(_, port)| part_of(&port).to_string());
         agents.insert(part.name.clone(), vec![above.unwrap_or_else(|| "host".to_string())]);
     }
     for part in blueprint.parts() {
         for (_, port) in part.plugs() {
-            if let Some(of) = agents.get_mut(&part_of(&port)) {
+            if let Some(of) = agents.get_mut(part_of(&port)) {
                 of.push(part.name.clone());
             }
         }

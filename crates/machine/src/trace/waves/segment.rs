@@ -8,6 +8,7 @@ use hopscope_signals::pci::segment::Segment;
 use hopscope_signals::waves::changes::Changes;
 
 use super::{Drawn, Wired};
+use crate::trace::part_of;
 
 /// A segment that is drawn.
 pub struct DrawnSegment {
@@ -43,7 +44,7 @@ impl DrawnSegment {
     fn initiator(&mut self, process: u16, processes: &[String]) -> usize {
         let (agents, name) = (&self.agents, processes.get(usize::from(process)));
         *self.initiators.entry(process).or_insert_with(|| {
-            let part = name.map_or("", |name| name.split_once('.').map_or(&name[..], |(part, _)| part));
+            let part = name.map_or("", |name| part_of(name));
             agents.iter().position(|agent| agent == part).unwrap_or(0)
         })
     }
