@@ -5,10 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vcd::IdCode;
-
 use super::decode::{Decoder, Levels};
-use crate::waves::read::{Bits, Next, Signal};
+use crate::waves::read::{Bits, Goes, IdCode, Next, Signal, within};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pin {
@@ -75,16 +73,9 @@ fn pin_of(name: &str) -> Option<(Pin, u32, String)> {
 /// A signal that is a pin, and the bit that it begins at.
 type Found<'a> = (Pin, u32, &'a Signal);
 
-#[derive(Clone, Copy)]
-struct Goes {
-    pin: Pin,
-    shift: u32,
-    bits: u32,
-}
-
 /// The pins of a cable as they are, and the decoder that follows them.
 pub struct Pins {
-    goes: HashMap<IdCode, Vec<Goes>>,
+    goes: HashMap<IdCode, Vec<Goes<Pin>>>,
     levels: BTreeMap<Pin, Bits>,
     changed: bool,
     now_ps: u64,
@@ -110,20 +101,18 @@ impl Pins {
             TELLING.iter().all(|pin| has(of, *pin)) && (has(of, Pin::Dmack) || (has(of, Pin::Cs) && has(of, Pin::Da)))
         });
         let cable = |((scope, before), of): ((&str, String), Vec<Found<'_>>)| {
-            let mut goes: HashMap<IdCode, Vec<Goes>> = HashMap::new();
+            let mut goes: HashMap<IdCode, Vec<Goes<Pin>>> = HashMap::new();
             for (pin, bit, signal) in &of {
-                let low = signal.index.map_or(0, |(high, low)| high.min(low)).max(0) as u32;
-                goes.entry(signal.code).or_default().push(Goes { pin: *pin, shift: bit + low, bits: signal.bits });
+                let (to, bits) = (bit + signal.lowest(), signal.bits);
+                goes.entry(signal.code).or_default().push(Goes { pin: *pin, from: 0, to, bits });
             }
             let missing = NAMES.iter().filter(|(pin, ..)| !has(&of, *pin)).map(|(_, names)| names[0].0);
-            let before = before.trim_end_matches('_');
-            let scope = [scope, before].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
             Pins {
                 goes,
                 levels: BTreeMap::new(),
                 changed: false,
                 now_ps: 0,
-                scope,
+                scope: within(scope, before.trim_end_matches('_')),
                 without: missing.collect(),
                 decoder: Decoder::default(),
             }
@@ -167,12 +156,8 @@ impl Pins {
     #[inline]
     fn change(&mut self, code: IdCode, bits: Bits) {
         let Some(goes) = self.goes.get(&code) else { return };
-        for &Goes { pin, shift, bits: width } in goes {
-            let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
-            let level = self.levels.entry(pin).or_default();
-            let shift = shift.min(63);
-            level.value = level.value & !(mask << shift) | (bits.value & mask) << shift;
-            level.known = level.known & !(mask << shift) | (bits.known & mask) << shift;
+        for of in goes {
+            self.levels.entry(of.pin).or_default().take_over(bits, of);
             self.changed = true;
         }
     }

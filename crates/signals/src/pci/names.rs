@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::waves::read::{IdCode, Signal};
+use crate::waves::read::{IdCode, Signal, within};
 
 /// A pin or a group of pins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +106,7 @@ pub(super) struct Found<'a> {
 impl Found<'_> {
     /// As a choice calls it.
     pub(super) fn path(&self) -> String {
-        [self.scope, &self.before].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".")
+        within(self.scope, &self.before)
     }
 
     fn kinds(&self) -> usize {

@@ -5,20 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use super::Clock;
 use super::decode::Decoder;
 use super::names::{NAMES, Pin, buses, granted};
-use crate::waves::read::{Bits, Broken, IdCode, Next, Signal};
+use crate::waves::read::{Bits, Broken, Goes, IdCode, Next, Signal, within};
 
 /// Transactions by which it is known whether a bus speaks PCI-X.
 const HEARD: u64 = 64;
 
 const GRANTS_MAX: usize = 64;
-
-/// Where the bits of a signal go.
-#[derive(Clone, Copy)]
-struct Goes {
-    pin: Pin,
-    shift: u32,
-    bits: u32,
-}
 
 /// What is missing to decode a bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +29,7 @@ pub struct Missing {
 
 /// Pins as they are, and the decoder that follows them.
 pub struct Pins {
-    goes: HashMap<IdCode, Vec<Goes>>,
+    goes: HashMap<IdCode, Vec<Goes<Pin>>>,
     levels: BTreeMap<Pin, Bits>,
     /// As they were before the present instant.
     settled: Clock,
@@ -85,7 +77,7 @@ impl Pins {
             let known = NAMES.iter().find(|(_, names, _)| names.contains(&name.to_ascii_lowercase().as_str()));
             let pin = known.map(|(pin, ..)| *pin);
             let found: Vec<&Signal> =
-                signals.iter().filter(|signal| signal.path() == *path || full_name(signal) == *path).collect();
+                signals.iter().filter(|signal| signal.path() == *path || signal.full_name() == *path).collect();
             match pin {
                 Some(pin) if !found.is_empty() => {
                     chosen.retain(|(known, _)| *known != pin);
@@ -102,10 +94,10 @@ impl Pins {
             let found = chosen.iter().map(|(pin, signal)| (name(*pin), signal.path())).collect();
             return Err(Missing { pins, found, wrong, buses: Vec::new(), no_scope: false });
         }
-        let mut goes: HashMap<IdCode, Vec<Goes>> = HashMap::new();
+        let mut goes: HashMap<IdCode, Vec<Goes<Pin>>> = HashMap::new();
         for (pin, signal) in &chosen {
-            let low = signal.index.map_or(0, |(high, low)| high.min(low)).max(0) as u32;
-            goes.entry(signal.code).or_default().push(Goes { pin: *pin, shift: low, bits: signal.bits });
+            let (to, bits) = (signal.lowest(), signal.bits);
+            goes.entry(signal.code).or_default().push(Goes { pin: *pin, from: 0, to, bits });
         }
         let mut initiators = Vec::new();
         for signal in signals.iter().filter(|signal| *signal.scope == *scope) {
@@ -120,7 +112,7 @@ impl Pins {
                 }
                 let one = signal.bits == 1 && signal.index.is_none();
                 initiators.push(if one { name.clone() } else { format!("{name}{}", low + bit as i32) });
-                let grant = Goes { pin: Pin::Grant(initiators.len() as u8 - 1), shift: bit, bits: signal.bits };
+                let grant = Goes { pin: Pin::Grant(initiators.len() as u8 - 1), from: bit, to: 0, bits: 1 };
                 goes.entry(signal.code).or_default().push(grant);
             }
         }
@@ -146,7 +138,7 @@ impl Pins {
             edge_ps: None,
             now_ps: 0,
             initiators,
-            scope: [scope, &before].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("."),
+            scope: within(scope, &before),
             others: all.into_iter().enumerate().filter(|(index, _)| *index != number).map(|(_, path)| path).collect(),
             without,
             decoder: Decoder::default(),
@@ -212,8 +204,8 @@ impl Pins {
     #[inline]
     fn change(&mut self, code: IdCode, bits: Bits) {
         let Some(goes) = self.goes.get(&code) else { return };
-        for &Goes { pin, shift, bits: width } in goes {
-            if pin == Pin::Clk {
+        for of in goes {
+            if of.pin == Pin::Clk {
                 let high = bits.value & bits.known & 1 == 1;
                 if high && !self.clk {
                     let now = self.now_ps;
@@ -231,16 +223,7 @@ impl Pins {
                 continue;
             }
             self.changed = true;
-            if let Pin::Grant(_) = pin {
-                let bit = Bits { value: bits.value >> shift & 1, known: bits.known >> shift & 1 };
-                self.levels.insert(pin, bit);
-                continue;
-            }
-            let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
-            let level = self.levels.entry(pin).or_default();
-            let shift = shift.min(63);
-            level.value = level.value & !(mask << shift) | (bits.value & mask) << shift;
-            level.known = level.known & !(mask << shift) | (bits.known & mask) << shift;
+            self.levels.entry(of.pin).or_default().take_over(bits, of);
         }
     }
 
@@ -264,8 +247,4 @@ impl Pins {
             grants: grants.fold(0, |all, number| all | 1 << number),
         }
     }
-}
-
-fn full_name(signal: &Signal) -> String {
-    if signal.scope.is_empty() { signal.name.clone() } else { format!("{}.{}", signal.scope, signal.name) }
 }

@@ -35,8 +35,24 @@ impl Signal {
             Some((high, low)) => format!("[{high}:{low}]"),
             None => String::new(),
         };
-        if self.scope.is_empty() { self.name.clone() + &index } else { format!("{}.{}{index}", self.scope, self.name) }
+        self.full_name() + &index
     }
+
+    /// Scope and name, without the index.
+    pub(crate) fn full_name(&self) -> String {
+        within(&self.scope, &self.name)
+    }
+
+    /// The lowest bit that its index names; 0 where it has none.
+    pub(crate) fn lowest(&self) -> u32 {
+        self.index.map_or(0, |(high, low)| high.min(low)).max(0) as u32
+    }
+}
+
+/// A name in a scope, with a dot between where both are there.
+pub(crate) fn within(scope: &str, name: &str) -> String {
+    let dot = if scope.is_empty() || name.is_empty() { "" } else { "." };
+    format!("{scope}{dot}{name}")
 }
 
 /// What a signal carries: a one in `known` for each bit that is 0 or 1.
@@ -46,6 +62,26 @@ pub struct Bits {
     pub value: u64,
     /// Which are known.
     pub known: u64,
+}
+
+/// Where bits of a signal go: so many from one on, to a pin from one of its bits on.
+#[derive(Clone, Copy)]
+pub(crate) struct Goes<P> {
+    pub pin: P,
+    pub from: u32,
+    pub to: u32,
+    pub bits: u32,
+}
+
+impl Bits {
+    /// Those bits of a signal go here.
+    #[inline]
+    pub(crate) fn take_over<P>(&mut self, signal: Bits, goes: &Goes<P>) {
+        let mask = if goes.bits >= 64 { u64::MAX } else { (1 << goes.bits) - 1 };
+        let to = goes.to.min(63);
+        let put = |kept: u64, new: u64| kept & !(mask << to) | (new >> goes.from & mask) << to;
+        (self.value, self.known) = (put(self.value, signal.value), put(self.known, signal.known));
+    }
 }
 
 /// What comes next in a file.
@@ -132,8 +168,7 @@ impl Scopes {
         if self.paths.len() >= DEPTH_MAX {
             return Err(format!("more than {DEPTH_MAX} scopes within each other"));
         }
-        let within = self.path();
-        let path = if within.is_empty() { name.to_string() } else { format!("{within}.{name}") };
+        let path = within(self.path(), name);
         if path.len() > PATH_MAX {
             return Err(format!("names of scopes within each other have more than {PATH_MAX} characters"));
         }
