@@ -3,11 +3,13 @@
 //! The same codec draws what was simulated and reads what was recorded of a real bus, so that one proves the other.
 //!
 //! - `pci`: conventional PCI, clock by clock.
+//! - `content`: what lies in memory.
 //! - `ide`: a cable of the AT Attachment, edge by edge.
 //! - `pcie`: transaction layer packets.
 //! - `timeline`: files of timelines.
 //! - `waves`: files of waveforms.
 
+pub mod content;
 pub mod ide;
 pub mod pci;
 pub mod pcie;

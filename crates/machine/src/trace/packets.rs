@@ -12,9 +12,10 @@ use hopscope_kernel::{Kind, Record, Sim};
 use hopscope_parts::protocols::pcie::{
     CONTENT, CONTENT_AT, Flow, INTERRUPTS_AT, PACKET, PACKET_AT, Packet, REGISTERS_AT,
 };
+use hopscope_signals::content::mixed;
 use hopscope_signals::pcie::nettlp::Way;
 use hopscope_signals::pcie::pcap_out::PcapFile;
-use hopscope_signals::pcie::tlp::{Access, Attributes, Body, Enables, Id, Requester, Tlp};
+use hopscope_signals::pcie::tlp::{Access, Body, Enables, Id, Requester, Tlp};
 
 use super::{Drawing, Drawn, Traced, Window, part_of};
 use crate::blueprint::Blueprint;
@@ -164,18 +165,7 @@ impl Packets {
             Flow::NonPosted => Vec::new(),
             _ => self.bytes(device, address & !3, u64::from(length) * 4),
         };
-        let tlp = Tlp {
-            traffic_class: 0,
-            attributes: Attributes::default(),
-            lightweight_notification: false,
-            hints: false,
-            poisoned: false,
-            address_type: 0,
-            length,
-            body,
-            payload: &payload,
-            digest: None,
-        };
+        let tlp = Tlp::plain(body, length, &payload);
         match &mut self.file {
             Some(file) => file.packet(record.at.as_ps() / 1_000, way, &tlp),
             None => Ok(()),
@@ -197,12 +187,6 @@ fn on_wire(device: u16, address: u64) -> u64 {
         INTERRUPTS_AT.. => INTERRUPTS + (u64::from(device) << 12) + (address - INTERRUPTS_AT),
         _ => address,
     }
-}
-
-fn mixed(value: u64) -> u64 {
-    let mut mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed ^ mixed >> 27
 }
 
 impl Drawing for Packets {

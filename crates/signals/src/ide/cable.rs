@@ -9,7 +9,7 @@ use hopscope_parts::protocols::ide::{
 };
 
 use super::crc;
-use crate::pci::draw;
+use crate::content;
 use crate::waves::changes::{Changes, Level, Wire};
 
 const HIGH: Level = Level::Driven(1);
@@ -175,7 +175,7 @@ impl Cable {
         }
         let port = u32::from(access.port);
         // What a register holds that is read is nobody's: the pattern, at its address.
-        let pattern = (draw::word(self.seed, port) >> (8 * (port & 3))) as u8;
+        let pattern = (content::word(self.seed, port) >> (8 * (port & 3))) as u8;
         let value = u64::from(written.unwrap_or(pattern));
         let strobe = if access.writes { self.wires.diow } else { self.wires.dior };
         self.cycle(changes, (access.control, access.da), strobe, (at, span), value);
@@ -345,5 +345,5 @@ fn word_of(moves: Moves, seed: u64, index: u32) -> u16 {
         _ => index.wrapping_mul(2),
     };
     let address = moves.address.wrapping_add(offset);
-    (draw::word(seed, address) >> (8 * (address & 2))) as u16
+    (content::word(seed, address) >> (8 * (address & 2))) as u16
 }

@@ -10,6 +10,7 @@ use hopscope_parts::protocols::pci::{
 };
 
 use super::{Clock, draw_x};
+use crate::content::word;
 
 /// What a transaction was, and what it went through.
 #[derive(Clone, Debug)]
@@ -59,13 +60,6 @@ pub(super) fn used_for(label: &'static Label) -> Use {
         _ if is(&REGISTER_DATA) || is(&DESCRIPTOR_DATA) || label.class == Class::Payload => Use::Data,
         _ => Use::Wait,
     }
-}
-
-/// The word that memory has at an address: a pattern of its own for each seed.
-pub fn word(seed: u64, address: u32) -> u32 {
-    let mut mixed = seed.wrapping_add(u64::from(address & !3)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (mixed ^ mixed >> 27) as u32
 }
 
 impl Course {

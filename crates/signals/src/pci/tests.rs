@@ -8,11 +8,12 @@ use hopscope_parts::protocols::pci::{
 use proptest::prelude::*;
 
 use super::decode::Decoder;
-use super::draw::{Course, word};
+use super::draw::Course;
 use super::pins::{Missing, Pins};
 use super::segment::Segment;
 use super::summary::Summary;
 use super::{Attributes, Clock, EndedBy, Transaction};
+use crate::content::word;
 use crate::waves::changes::Changes;
 use crate::waves::vcd_in::VcdReader;
 use crate::waves::vcd_out::VcdFile;

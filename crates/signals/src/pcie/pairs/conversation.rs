@@ -1,21 +1,6 @@
 //! Packets of a conversation, for tests: requests, and completions of them.
 
-use crate::pcie::tlp::{Access, Attributes, Body, Enables, Id, Requester, Tlp};
-
-fn tlp(body: Body, length: usize, payload: &[u8]) -> Tlp<'_> {
-    Tlp {
-        traffic_class: 0,
-        attributes: Attributes::default(),
-        lightweight_notification: false,
-        hints: false,
-        poisoned: false,
-        address_type: 0,
-        length: length as u16,
-        body,
-        payload,
-        digest: None,
-    }
-}
+use crate::pcie::tlp::{Access, Body, Enables, Id, Requester, Tlp};
 
 fn who(id: u16, tag: u16) -> Requester {
     Requester { id: Id(id), tag }
@@ -34,7 +19,7 @@ pub fn write(id: u16, address: u64, data: &[u8]) -> Tlp<'_> {
 fn memory(access: Access, requester: Requester, address: u64, bytes: usize, payload: &[u8]) -> Tlp<'_> {
     let enables = Enables { first: 15, last: if bytes == 4 { 0 } else { 15 } };
     let wide = address >> 32 != 0;
-    tlp(Body::Memory { access, requester, enables, address, hint: 0, wide }, bytes / 4, payload)
+    Tlp::plain(Body::Memory { access, requester, enables, address, hint: 0, wide }, (bytes / 4) as u16, payload)
 }
 
 /// A completion of which so many bytes are left with these.
@@ -49,7 +34,7 @@ pub fn completion(id: u16, tag: u16, left: u16, data: &[u8]) -> Tlp<'_> {
         requester: who(id, tag),
         lower_address: 0,
     };
-    tlp(body, data.len() / 4, data)
+    Tlp::plain(body, (data.len() / 4) as u16, data)
 }
 
 /// A completion without data.

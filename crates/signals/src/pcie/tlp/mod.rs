@@ -44,6 +44,24 @@ pub struct Tlp<'a> {
     pub digest: Option<Option<u32>>,
 }
 
+impl<'a> Tlp<'a> {
+    /// One of `length` double words with nothing set that need not be.
+    pub fn plain(body: Body, length: u16, payload: &'a [u8]) -> Tlp<'a> {
+        Tlp {
+            traffic_class: 0,
+            attributes: Attributes::default(),
+            lightweight_notification: false,
+            hints: false,
+            poisoned: false,
+            address_type: 0,
+            length,
+            body,
+            payload,
+            digest: None,
+        }
+    }
+}
+
 /// 2.2.6.3: how a packet may be ordered and cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attributes {
