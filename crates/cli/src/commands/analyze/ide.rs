@@ -13,10 +13,9 @@ use hopscope_signals::pci::Transaction;
 use hopscope_signals::waves::read::{IdCode, Next, Signal};
 use serde_json::{Value, json};
 
-use super::pci::{Asked, indented, percent, unreadable};
-use super::source::Reading;
-use crate::answer::{Answer, BAD_INPUT, Refusal};
-use crate::progress::Bytes;
+use super::pci::{Asked, indented, percent, unreadable, until_then, warn};
+use super::source::{Reading, follow_all};
+use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate};
 
 /// All cables of a capture.
@@ -87,29 +86,18 @@ pub fn analyze_alone(
     }
     reader.only(&cables.codes().collect());
     cables.list(asked.limit);
-    let bytes = Bytes::of(length);
-    let mut seen = 0u64;
-    let cut = loop {
-        match reader.next() {
-            Some(Ok(next)) => cables.follow(next),
-            None => break None,
-            Some(Err(broken)) if seen > 0 => break Some(broken),
-            Some(Err(broken)) => return Err(unreadable(name, &broken).into()),
-        }
-        seen += 1;
-        if seen.is_multiple_of(1 << 20) {
-            bytes.at(read.get(), "");
-        }
-    };
+    let (seen, cut) = follow_all(reader, (&read, length), &mut cables, Cables::follow, |_| String::new());
+    if let Some(broken) = cut.as_ref().filter(|_| seen == 0) {
+        return Err(unreadable(name, broken).into());
+    }
     cables.finish();
     let mut answer = match asked.as_json {
         true => Answer::json(&json!({ "cables": cables.json((&[], 0)) })),
         false => Answer::text(cables.report((&[], 0)).trim_start().to_string()),
     };
     if let Some(broken) = cut {
-        let what = format!("{}: {}; what was read until then follows", broken.at, broken.what);
-        answer.complaints = harmless(&format!("warning: `{name}`: {what}\n"));
-        answer.code = BAD_INPUT;
+        warn(&mut answer, name, &until_then(&broken));
+        answer.complaints = harmless(&answer.complaints);
     }
     Ok(answer)
 }

@@ -13,10 +13,9 @@ use hopscope_signals::pci::summary::{Share, Summary};
 use hopscope_signals::pci::{EndedBy, json, timeline};
 use hopscope_signals::waves::read::{Broken, Place, Signal};
 
-use super::source::Source;
+use super::source::{Source, follow_all};
 use super::{drawn, ide};
 use crate::answer::{Answer, BAD_INPUT, Refusal};
-use crate::progress::Bytes;
 use crate::tables::{bold, close_table, digits, rate, wrapped};
 use crate::written::{self, Inputs};
 
@@ -61,23 +60,15 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     reader.only(&pins.codes().chain(cables.codes()).collect());
     pins.list(asked.limit);
     cables.list(asked.limit);
-    let bytes = Bytes::of(length);
-    let mut seen = 0u64;
-    let cut = loop {
-        match reader.next() {
-            Some(Ok(next)) => {
-                pins.follow(next);
-                cables.follow(next);
-            }
-            None => break None,
-            Some(Err(broken)) if pins.decoder.clocks > 0 => break Some(broken),
-            Some(Err(broken)) => return Err(unreadable(name, &broken).into()),
-        }
-        seen += 1;
-        if seen.is_multiple_of(1 << 20) {
-            bytes.at(read.get(), &format!("{} transactions", pins.decoder.count()));
-        }
+    let follow = |(pins, cables): &mut (&mut Pins, &mut ide::Cables), next| {
+        pins.follow(next);
+        cables.follow(next);
     };
+    let so_far = |(pins, _): &(&mut Pins, &mut ide::Cables)| format!("{} transactions", pins.decoder.count());
+    let (_, cut) = follow_all(reader, (&read, length), &mut (&mut pins, &mut cables), follow, so_far);
+    if let Some(broken) = cut.as_ref().filter(|_| pins.decoder.clocks == 0) {
+        return Err(unreadable(name, broken).into());
+    }
     pins.finish();
     cables.finish();
     let (_, sum, count) = pins.period_ps;
@@ -88,7 +79,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     let clock_ps = sum as f64 / count as f64;
     let summary = Summary::of(&pins.decoder, clock_ps);
     let repeats = pattern(&pins.decoder.transactions, clock_ps);
-    let cut = cut.map(|broken| format!("{}: {}; what was read until then follows", broken.at, broken.what));
+    let cut = cut.map(|broken| until_then(&broken));
     let transactions = (&pins.decoder.transactions[..], clock_ps.round() as u64);
     let mut answer = match asked.as_json {
         true => {
@@ -102,8 +93,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
         }
     };
     if let Some(cut) = &cut {
-        answer.complaints += &format!("warning: `{name}`: {cut}\n");
-        answer.code = BAD_INPUT;
+        warn(&mut answer, name, cut);
     }
     if let Some(path) = asked.csv
         && let Err(why) = written::file(path, &csv(&pins), asked.inputs)
@@ -135,6 +125,17 @@ fn csv(pins: &Pins) -> String {
         );
     }
     out
+}
+
+/// Where a waveform is broken that was read so far.
+pub(super) fn until_then(broken: &Broken) -> String {
+    format!("{}: {}; what was read until then follows", broken.at, broken.what)
+}
+
+/// Says that an answer is of a part of its capture.
+pub(super) fn warn(answer: &mut Answer, name: &str, cut: &str) {
+    answer.complaints += &format!("warning: `{name}`: {cut}\n");
+    answer.code = BAD_INPUT;
 }
 
 pub(super) fn unreadable(name: &str, broken: &Broken) -> Problem {
