@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Span, Time, expand};
-use hopscope_machine::job_file::Job;
-use hopscope_machine::run::{self, Options};
 use hopscope_machine::trace::{self, Format, Window};
 
 use crate::perfetto::{Seen, Timeline};
-use crate::trace::{Buffer, blueprint, jobs};
+use crate::trace::{Buffer, blueprint, jobs, observed};
 
 /// Machines of all kinds, with depths.
 const RUNS: [(&str, &str); 9] = [
@@ -79,14 +77,8 @@ impl Observer for Recorder {
 
 /// The same run without a window: nothing is drawn, and nobody looks how much is where.
 pub fn recorded(system: &str, job: &str, window: Window) -> Recorded {
-    let (sim, recorded) = (Sim::new(), Rc::new(RefCell::new(Recorded::default())));
-    let jobs: Vec<Job> = jobs(job)
-        .into_iter()
-        .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job })
-        .collect();
-    let recorder = Recorder(sim.clone(), recorded.clone());
-    let options = Options { trains: false, cut: true, ..Options::default() };
-    run::run_in(sim, &blueprint(system), &jobs, options, Some(Box::new(recorder))).unwrap_or_else(|_| panic!("{job}"));
+    let recorded = Rc::new(RefCell::new(Recorded::default()));
+    observed(&blueprint(system), job, (window, false), |sim| Recorder(sim, recorded.clone()));
     recorded.take()
 }
 

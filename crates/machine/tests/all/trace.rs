@@ -142,18 +142,27 @@ impl Observer for Lister {
     }
 }
 
+/// The run that is drawn, without a drawing: until the window ends, before whoever `observer` makes.
+pub(super) fn observed<O: Observer + 'static>(
+    machine: &Blueprint,
+    job: &str,
+    (window, trains): (Window, bool),
+    observer: impl FnOnce(Sim) -> O,
+) {
+    let sim = Sim::new();
+    let whole = |job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job };
+    let jobs: Vec<Job> = jobs(job).into_iter().map(whole).collect();
+    let observer = Box::new(observer(sim.clone()));
+    let options = Options { trains, cut: true, ..Options::default() };
+    run::run_in(sim, machine, &jobs, options, Some(observer)).unwrap_or_else(|_| panic!("{job}"));
+}
+
 fn simulated(machine: &Blueprint, job: &str, bus: &'static str, window: Window) -> Vec<Simulated> {
-    let (sim, list) = (Sim::new(), Listed::default());
-    let end = window.from + window.span;
-    let jobs: Vec<Job> = jobs(job)
-        .into_iter()
-        .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(end), time_based: true, ..job })
-        .collect();
-    let watcher = Lister { sim: sim.clone(), bus, list: list.clone(), clock: Time::ZERO };
-    let options = Options { trains: false, cut: true, ..Options::default() };
-    run::run_in(sim, machine, &jobs, options, Some(Box::new(watcher))).unwrap_or_else(|_| panic!("{job}"));
+    let list = Listed::default();
+    let lister = |sim| Lister { sim, bus, list: list.clone(), clock: Time::ZERO };
+    observed(machine, job, (window, false), lister);
     let mut all = list.0.take().1;
-    all.retain(|one| one.start >= window.from && one.start < end);
+    all.retain(|one| one.start >= window.from && one.start < window.end());
     all
 }
 

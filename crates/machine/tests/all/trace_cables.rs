@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Observer, Record, Sim, Span, Time, expand};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::Job;
-use hopscope_machine::run::{self, Options};
+use hopscope_machine::run::Options;
 use hopscope_machine::trace::Window;
 use hopscope_parts::protocols::ide::{BURST_END, BURST_START, PIO, WORDS_IN, WORDS_OUT};
 use hopscope_signals::ide::pins::Pins;
@@ -16,7 +15,7 @@ use hopscope_signals::ide::{Protocol, register};
 use hopscope_signals::waves::read::{Bits, Next};
 use hopscope_signals::waves::vcd_in::VcdReader;
 
-use super::trace::{blueprint, drawn, jobs};
+use super::trace::{blueprint, drawn, observed};
 
 /// The spans of one cable, from a run that draws nothing.
 #[derive(Clone, Default)]
@@ -37,12 +36,8 @@ impl Observer for Lister {
 }
 
 fn simulated(machine: &Blueprint, job: &str, cable: &'static str, window: Window) -> Vec<Span> {
-    let (sim, list) = (Sim::new(), Listed::default());
-    let whole = |job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job };
-    let jobs: Vec<Job> = jobs(job).into_iter().map(whole).collect();
-    let watcher = Lister { sim: sim.clone(), cable, list: list.clone() };
-    let options = Options { cut: true, ..Options::default() };
-    run::run_in(sim, machine, &jobs, options, Some(Box::new(watcher))).unwrap_or_else(|_| panic!("{job}"));
+    let list = Listed::default();
+    observed(machine, job, (window, Options::default().trains), |sim| Lister { sim, cable, list: list.clone() });
     let mut all = list.0.take();
     all.retain(|span| span.kind == Kind::Phase);
     all.sort_by_key(|span| span.at);

@@ -4,8 +4,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
-use hopscope_machine::job_file::Job;
-use hopscope_machine::run::{self, Options};
 use hopscope_machine::trace::{self, Format, Out, Traced, Window};
 use hopscope_parts::protocols::pcie::{DATA, DESCRIPTOR, HEADER, INTERRUPT, REGISTER};
 use hopscope_signals::pcie::capture::{self, Capture};
@@ -13,7 +11,7 @@ use hopscope_signals::pcie::nettlp::{self, Found, Way};
 use hopscope_signals::pcie::pcap::Pcap;
 use hopscope_signals::pcie::tlp::Tlp;
 
-use super::trace::{Buffer, blueprint, jobs};
+use super::trace::{Buffer, blueprint, jobs, observed};
 
 fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
@@ -93,12 +91,8 @@ impl Observer for Lister {
 }
 
 fn simulated(system: &str, job: &str, window: Window) -> Phases {
-    let (sim, found) = (Sim::new(), Rc::<RefCell<Phases>>::default());
-    let whole = |job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job };
-    let jobs: Vec<Job> = jobs(job).into_iter().map(whole).collect();
-    let lister = Lister { sim: sim.clone(), window, found: found.clone() };
-    let options = Options { cut: true, trains: false, ..Options::default() };
-    run::run_in(sim, &blueprint(system), &jobs, options, Some(Box::new(lister))).unwrap_or_else(|_| panic!("{job}"));
+    let found = Rc::<RefCell<Phases>>::default();
+    observed(&blueprint(system), job, (window, false), |sim| Lister { sim, window, found: found.clone() });
     let mut found = found.take();
     found.packets.retain(|one| one.0 < window.end());
     found.packets.sort_unstable();

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use hopscope_kernel::{Kind, Observer, Record, Sim, Time, expand};
-use hopscope_machine::job_file::Job;
-use hopscope_machine::run::{self, Options};
+use hopscope_machine::run::Options;
 use hopscope_machine::trace::Window;
 
-use super::trace::{blueprint, drawn, jobs};
+use super::trace::{blueprint, drawn, observed};
 
 type Sums = BTreeMap<(String, String), u64>;
 
@@ -43,12 +42,9 @@ impl Observer for Adder {
 }
 
 fn recorded(system: &str, job: &str, window: Window) -> Sums {
-    let (sim, sums) = (Sim::new(), Rc::<RefCell<Sums>>::default());
-    let whole = |job| Job { ramp_time: Time::ZERO, runtime: Some(window.end()), time_based: true, ..job };
-    let jobs: Vec<Job> = jobs(job).into_iter().map(whole).collect();
-    let adder = Adder { sim: sim.clone(), window, sums: sums.clone() };
-    let options = Options { cut: true, ..Options::default() };
-    run::run_in(sim, &blueprint(system), &jobs, options, Some(Box::new(adder))).unwrap_or_else(|_| panic!("{job}"));
+    let sums = Rc::<RefCell<Sums>>::default();
+    let adder = |sim| Adder { sim, window, sums: sums.clone() };
+    observed(&blueprint(system), job, (window, Options::default().trains), adder);
     sums.take()
 }
 
