@@ -16,6 +16,9 @@ pub const PATTERNS: &str = "<defs>\
 <pattern id=\"hatch-width\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <circle class=\"hatch-width\" cx=\"2\" cy=\"2\" r=\"1.2\"/></pattern></defs>";
 
+/// Classes with a pattern.
+const HATCHED: [&str; 3] = ["waiting", "nothing", "width"];
+
 /// Height of a line of the legend under a figure that stands alone.
 const LEGEND_LINE: f64 = 22.0;
 /// Room around a figure that stands alone.
@@ -100,13 +103,24 @@ impl Drawing {
     /// A box in the colour of a class of use, and its pattern over it.
     pub fn class_rect(&mut self, class: &str, at: [f64; 4]) {
         self.rect(class, at);
-        if matches!(class, "waiting" | "nothing" | "width") {
+        if HATCHED.contains(&class) {
             let [x, y, width, height] = at;
             self.put(format_args!(
                 "<rect class=\"over\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{height:.2}\" \
                  fill=\"url(#hatch-{class})\"/>",
                 width.max(0.0)
             ));
+        }
+    }
+
+    /// A path in the colour of a class of use, and its pattern over it.
+    pub fn class_path(&mut self, classes: &str, class: &str, path: &str) {
+        if path.is_empty() {
+            return;
+        }
+        self.path(classes, path);
+        if HATCHED.contains(&class) {
+            self.put(format_args!("<path class=\"over\" d=\"{path}\" fill=\"url(#hatch-{class})\"/>"));
         }
     }
 

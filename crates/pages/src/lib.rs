@@ -5,16 +5,20 @@
 
 mod account;
 pub mod axis;
+mod cable;
 pub mod charts;
 pub mod compare;
 pub mod drawing;
 pub mod explain;
+mod histogram;
 mod measured;
+pub mod packets;
 pub mod page;
 mod palette;
 pub mod replay;
 pub mod study;
 pub mod table;
+pub mod waveform;
 pub mod whatif;
 pub mod wording;
 

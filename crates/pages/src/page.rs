@@ -109,6 +109,8 @@ pub enum Kind {
     Marks,
     /// Zoom along time, too.
     Timeline,
+    /// The same where there is too much for all of it to be a mark.
+    Levels,
 }
 
 /// Where the figures of a figure are.
@@ -261,7 +263,7 @@ fn figure(figure: &Figure, within: &dyn Fn(&str) -> String) -> Value {
         "title": figure.drawing.title,
         "svg": figure.drawing.inline(&id),
         "caption": figure.caption,
-        "timeline": figure.kind == Kind::Timeline,
+        "classes": match figure.kind { Kind::Marks => "marks", Kind::Timeline => "timeline", Kind::Levels => "timeline levels" },
         "data": script_text(&figure.data),
         "table": table,
         "elsewhere": elsewhere,

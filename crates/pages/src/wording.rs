@@ -70,6 +70,11 @@ pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
+/// What stands behind the last folder of a path.
+pub fn file_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(path).to_string()
+}
+
 /// Words with their first letter large.
 pub fn capital(words: &str) -> String {
     let mut letters = words.chars();

@@ -95,7 +95,8 @@
     return [1, 2, 5, 10].map((round) => round * power).find((size) => size >= (span / count) * (1 - 1e-9));
   }
 
-  class Timeline {
+  // A drawing of which a stretch of time is in view. What is drawn of it is up to those below.
+  class Zoomed {
     constructor(figure) {
       this.figure = figure;
       this.drawing = figure.querySelector('.drawing');
@@ -105,27 +106,11 @@
       this.focus = { from: this.data.focus_ps[0], until: this.data.focus_ps[1] };
       this.all = { from: this.data.from_ps, until: this.data.until_ps };
       this.view = { ...this.focus };
-      // Text is measured once: zooming moves it, and does not change it.
-      const ink = document.createElement('canvas').getContext('2d');
-      const measure = (text) => {
-        ink.font = getComputedStyle(text).font;
-        return ink.measureText(text.textContent).width;
-      };
-      this.blocks = [...this.svg.querySelectorAll('.lane')].map((lane) => [...lane.querySelectorAll('.block')].map((g) => {
-        const [name, length, above] = ['.name', '.length', '.above'].map((part) => g.querySelector(part));
-        return {
-          g, name, length, above, rects: g.querySelectorAll('rect'), from: +g.dataset.from, until: +g.dataset.until,
-          nameWidth: measure(name), lengthWidth: measure(length), y: g.querySelector('rect').y.baseVal.value,
-        };
-      }));
-      this.spans = [...this.svg.querySelectorAll('.span')].map((g) => {
-        const path = g.querySelector('path');
-        const y = +path.getAttribute('d').match(/^M[-\d.]+ ([-\d.]+)/)[1];
-        const text = g.querySelector('text');
-        return { path, text, y, width: measure(text), from: +g.dataset.from, until: +g.dataset.until };
-      });
       this.axes = [...this.svg.querySelectorAll('.time-axis')];
-      figure.classList.add('live');
+    }
+
+    live() {
+      this.figure.classList.add('live');
       this.controls();
       this.listen();
       this.layout();
@@ -140,7 +125,7 @@
       bar.setAttribute('role', 'toolbar');
       bar.setAttribute('aria-label', 'Zoom');
       const actions = [
-        ['Zoom in', '+'], ['Zoom out', '-'], ['Earlier', 'ArrowLeft'], ['Later', 'ArrowRight'], ['One cycle', '0'],
+        ['Zoom in', '+'], ['Zoom out', '-'], ['Earlier', 'ArrowLeft'], ['Later', 'ArrowRight'], [this.data.focus, '0'],
         ['Everything', 'a'],
       ];
       this.buttons = {};
@@ -158,7 +143,7 @@
       this.drawing.before(bar);
       const hint = document.createElement('p');
       hint.className = 'hint';
-      hint.textContent = 'Wheel or + and \u2212 zoom, dragging or arrow keys move, 0 is one cycle, A everything, N and P read the phases.';
+      hint.textContent = `Wheel or + and \u2212 zoom, dragging or arrow keys move, 0 is ${this.data.focus.toLowerCase()}, A everything, N and P read what is drawn.`;
       this.drawing.after(hint);
     }
 
@@ -241,12 +226,77 @@
       this.layout();
     }
 
-    layout(width = Math.max(280, this.drawing.clientWidth)) {
+    room() {
+      return Math.max(280, this.drawing.clientWidth);
+    }
+
+    // The drawing takes this width; where a time lies in it.
+    scaled(width) {
       this.width = width;
       const { from, until } = this.view;
-      const x = (ps) => ((ps - from) / (until - from)) * width;
       this.svg.setAttribute('viewBox', `0 0 ${width} ${this.height}`);
       this.svg.setAttribute('width', width);
+      return (ps) => ((ps - from) / (until - from)) * width;
+    }
+
+    ticks(axis, x, width) {
+      const unit = +axis.dataset.unit;
+      const y = +axis.dataset.y;
+      const [from, until] = [this.view.from / unit, this.view.until / unit];
+      const size = stepOf(until - from, Math.max(3, Math.floor(width / 120)));
+      const parts = [];
+      const name = axis.nextElementSibling;
+      const end = width - name.textContent.length * 7 - 14;
+      for (let k = Math.ceil(from / size); k * size <= until; k += 1) {
+        const at = x(k * size * unit);
+        const line = document.createElementNS(SVG, 'path');
+        line.setAttribute('class', 'axis');
+        line.setAttribute('d', `M${at} ${y}v5`);
+        parts.push(line);
+        if (at > 12 && at < end - 16 || at <= 12 && at >= 0) {
+          const text = document.createElementNS(SVG, 'text');
+          text.setAttribute('class', at < 12 ? 'tick' : 'tick middle');
+          text.setAttribute('x', at);
+          text.setAttribute('y', y + 18);
+          text.textContent = plain(k * size);
+          parts.push(text);
+        }
+      }
+      axis.replaceChildren(...parts);
+      axis.previousElementSibling.setAttribute('d', `M0 ${y}H${width}`);
+      name.setAttribute('x', width);
+    }
+  }
+
+  // Phases that are all on the page as marks, laid out again for what is in view.
+  class Timeline extends Zoomed {
+    constructor(figure) {
+      super(figure);
+      // Text is measured once: zooming moves it, and does not change it.
+      const ink = document.createElement('canvas').getContext('2d');
+      const measure = (text) => {
+        ink.font = getComputedStyle(text).font;
+        return ink.measureText(text.textContent).width;
+      };
+      this.blocks = [...this.svg.querySelectorAll('.lane')].map((lane) => [...lane.querySelectorAll('.block')].map((g) => {
+        const [name, length, above] = ['.name', '.length', '.above'].map((part) => g.querySelector(part));
+        return {
+          g, name, length, above, rects: g.querySelectorAll('rect'), from: +g.dataset.from, until: +g.dataset.until,
+          nameWidth: measure(name), lengthWidth: measure(length), y: g.querySelector('rect').y.baseVal.value,
+        };
+      }));
+      this.spans = [...this.svg.querySelectorAll('.span')].map((g) => {
+        const path = g.querySelector('path');
+        const y = +path.getAttribute('d').match(/^M[-\d.]+ ([-\d.]+)/)[1];
+        const text = g.querySelector('text');
+        return { path, text, y, width: measure(text), from: +g.dataset.from, until: +g.dataset.until };
+      });
+      this.live();
+    }
+
+    layout(width = this.room()) {
+      const x = this.scaled(width);
+      const { from, until } = this.view;
       for (const lane of this.blocks) {
         let labelled = -Infinity;
         for (const block of lane) {
@@ -298,39 +348,220 @@
       this.shown.textContent = `${digits(from / 1e3)} to ${digits(until / 1e3)} ns: ${digits((until - from) / 1e3)} ns`;
     }
 
-    ticks(axis, x, width) {
-      const unit = +axis.dataset.unit;
-      const y = +axis.dataset.y;
-      const [from, until] = [this.view.from / unit, this.view.until / unit];
-      const size = stepOf(until - from, Math.max(3, Math.floor(width / 120)));
-      const parts = [];
-      const name = axis.nextElementSibling;
-      const end = width - name.textContent.length * 7 - 14;
-      for (let k = Math.ceil(from / size); k * size <= until; k += 1) {
-        const at = x(k * size * unit);
-        const line = document.createElementNS(SVG, 'path');
-        line.setAttribute('class', 'axis');
-        line.setAttribute('d', `M${at} ${y}v5`);
-        parts.push(line);
-        if (at > 12 && at < end - 16 || at <= 12 && at >= 0) {
-          const text = document.createElementNS(SVG, 'text');
-          text.setAttribute('class', at < 12 ? 'tick' : 'tick middle');
-          text.setAttribute('x', at);
-          text.setAttribute('y', y + 18);
-          text.textContent = plain(k * size);
-          parts.push(text);
-        }
-      }
-      axis.replaceChildren(...parts);
-      axis.previousElementSibling.setAttribute('d', `M0 ${y}H${width}`);
-      name.setAttribute('x', width);
+    seen() {
+      const blocks = this.blocks.flat().filter((block) => !block.g.classList.contains('gone'));
+      return { widest: Math.max(...blocks.map((block) => block.rects[0].width.baseVal.value)), blocks: blocks.length };
     }
+  }
+
+  // Steps of time, coarser ones made of finer ones, and what happened one by one where so little is in view that it
+  // can be told apart.
+  class Levels extends Zoomed {
+    constructor(figure) {
+      super(figure);
+      this.rows = this.data.rows.map((row, index) => ({
+        ...row, levels: [row], g: this.svg.querySelectorAll('.field')[index],
+        most: this.svg.querySelectorAll('.most')[index], base: this.svg.querySelectorAll('.base')[index],
+      }));
+      this.view = { ...this.all };
+      for (const row of this.rows) {
+        while (row.levels.at(-1).sums[0].length > 64) row.levels.push(coarser(row.levels.at(-1)));
+      }
+      this.singles = [];
+      let [from, last] = [0, 0];
+      for (const [delta, length, word, rows, lane, address, ...parts] of this.data.singles) {
+        from += delta;
+        last = Math.max(last, from + length);
+        this.singles.push({
+          from, until: from + length, last, word: this.data.words[word], rows: this.data.row_sets[rows], lane, address, parts,
+        });
+      }
+      this.live();
+    }
+
+    layout(width = this.room()) {
+      const x = this.scaled(width);
+      const { from, until } = this.view;
+      const singles = this.seenSingles(width);
+      this.marks = 0;
+      this.rows.forEach((row, index) => {
+        row.g.replaceChildren();
+        row.base.setAttribute('d', `M0 ${row.y + row.height}H${width}`);
+        row.most.setAttribute('x', width);
+        if (singles) this.single(row, index, singles, x, width);
+        else this.steps(row, x, width);
+      });
+      const [unit, name] = unitOf(until - from);
+      for (const axis of this.axes) {
+        axis.dataset.unit = unit;
+        axis.nextElementSibling.textContent = name;
+        this.ticks(axis, x, width);
+      }
+      this.oneByOne = Boolean(singles);
+      const how = singles ? 'one by one' : `in steps of ${time(this.level(this.rows[0], width).step_ps)}`;
+      this.shown.textContent = `${time(from)} to ${time(until)}: ${time(until - from)}, ${how}`;
+    }
+
+    // What is in view, where each has some pixels and all of it is listed.
+    seenSingles(width) {
+      const { from, until } = this.view;
+      if (until > this.data.listed_until_ps) return null;
+      let [low, high] = [0, this.singles.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this.singles[middle].last > from) high = middle;
+        else low = middle + 1;
+      }
+      const seen = [];
+      for (let at = low; at < this.singles.length && this.singles[at].from < until; at += 1) {
+        if (this.singles[at].until >= from) seen.push(this.singles[at]);
+        if (seen.length > width / 4) return null;
+      }
+      return seen;
+    }
+
+    // The finest level whose steps can be seen.
+    level(row, width) {
+      const px = (level) => (level.step_ps / (this.view.until - this.view.from)) * width;
+      return row.levels.find((level) => px(level) >= 3) || row.levels.at(-1);
+    }
+
+    steps(row, x, width) {
+      const level = this.level(row, width);
+      const count = level.sums[0].length;
+      const first = Math.max(0, Math.floor((this.view.from - row.origin_ps) / level.step_ps));
+      const behind = Math.min(count, Math.ceil((this.view.until - row.origin_ps) / level.step_ps));
+      const amounts = [];
+      const begins = (index) => row.origin_ps + (first + index) * level.step_ps;
+      // The last step ends with the capture.
+      const ends = (index) => Math.min(begins(index) + level.step_ps, Math.max(this.all.until, begins(index) + 1));
+      for (let index = 0; index < behind - first; index += 1) {
+        const scale = (level.scale * level.step_ps) / (ends(index) - begins(index));
+        amounts.push(level.sums.map((sums) => sums[first + index] * scale));
+      }
+      const whole = (of) => of.reduce((all, amount) => all + amount, 0);
+      const most = row.measure === 'share' ? 1 : Math.max(...amounts.map(whole), 0) || 1;
+      row.most.textContent = scaleName(row.measure, most);
+      const paths = row.kinds.map(() => '');
+      amounts.forEach((of, index) => {
+        const [left, right] = [Math.max(0, x(begins(index))), Math.min(width, x(ends(index)))];
+        let y = row.y + row.height;
+        of.forEach((amount, kind) => {
+          const top = y - (Math.min(amount, most) / most) * row.height;
+          if (amount > 0) paths[kind] += `M${left.toFixed(1)} ${y.toFixed(1)}V${top.toFixed(1)}H${right.toFixed(1)}V${y.toFixed(1)}Z`;
+          y = top;
+        });
+      });
+      row.kinds.forEach(([, cls], kind) => {
+        if (!paths[kind]) return;
+        this.put(row.g, 'path', { class: `${cls} level`, d: paths[kind] });
+        if (HATCHED.includes(cls)) this.put(row.g, 'path', { class: 'over', d: paths[kind], fill: `url(#hatch-${cls})` });
+      });
+      amounts.forEach((of, index) => {
+        const [left, right] = [Math.max(0, x(begins(index))), Math.min(width, x(ends(index)))];
+        const said = row.kinds.map(([name], kind) => [of[kind], name]).filter(([amount]) => amount > 0)
+          .map(([amount, name]) => `${name} ${figure(row.measure, amount)}`);
+        const words = said.length ? said.join(', ') : 'nothing';
+        this.mark(row.g, `${row.name}, ${time(begins(index))} to ${time(ends(index))}: ${words}`, [left, row.y, right - left, row.height]);
+      });
+    }
+
+    single(row, index, singles, x, width) {
+      const mine = singles.filter((one) => one.rows.includes(index));
+      row.most.textContent = '';
+      if (row.measure === 'rate') {
+        this.steps(row, x, width);
+        return;
+      }
+      const lanes = mine.reduce((most, one) => Math.max(most, one.lane), 0) + 1;
+      const height = row.height / lanes;
+      for (const one of mine) {
+        const y = row.y + one.lane * height;
+        const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
+        let at = one.from;
+        const said = [];
+        for (let part = 0; part < one.parts.length; part += 2) {
+          const [kind, length] = [one.parts[part], one.parts[part + 1]];
+          const [name, cls] = row.kinds[kind];
+          const [begin, end] = [Math.max(0, x(at)), Math.min(width, x(at + length))];
+          at += length;
+          said.push(`${name} ${time(length)}`);
+          if (end <= begin) continue;
+          const box = { x: begin, y: y + 0.5, width: Math.max(0.7, end - begin), height: Math.max(1, height - 1) };
+          this.put(row.g, 'rect', { class: cls, ...box });
+          if (HATCHED.includes(cls)) this.put(row.g, 'rect', { class: 'over', fill: `url(#hatch-${cls})`, ...box });
+        }
+        const name = one.word.split(',')[0];
+        if (height >= 15 && name.length * 7 + 8 < right - left) {
+          const text = this.put(row.g, 'text', { class: 'in middle', x: (left + right) / 2, y: y + height / 2 + 4.5 });
+          text.textContent = name;
+        }
+        const address = one.address === null ? '' : ` at 0x${one.address}`;
+        this.mark(row.g, `${one.word}${address}; from ${time(one.from)}, ${time(one.until - one.from)}: ${said.join(', ')}`, [left, y, Math.max(1, right - left), height]);
+      }
+    }
+
+    put(parent, name, attributes) {
+      const element = document.createElementNS(SVG, name);
+      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+      parent.append(element);
+      return element;
+    }
+
+    mark(parent, tipText, [x, y, width, height]) {
+      const g = this.put(parent, 'g', { class: 'mark slice' });
+      g.dataset.tip = tipText;
+      this.put(g, 'rect', { class: 'hit', x, y, width: Math.max(0, width), height });
+      this.marks += 1;
+    }
+
+    seen() {
+      return { marks: this.marks, oneByOne: this.oneByOne };
+    }
+  }
+
+  const HATCHED = ['waiting', 'nothing', 'width'];
+
+  // Two steps become one. Shares and rates are of the step, so that they are their mean.
+  function coarser(level) {
+    const halved = (sums) => {
+      const next = [];
+      for (let at = 0; at < sums.length; at += 2) next.push(sums[at] + (sums[at + 1] || 0));
+      return next;
+    };
+    return { step_ps: level.step_ps * 2, scale: level.scale / 2, sums: level.sums.map(halved) };
+  }
+
+  // How many picoseconds a unit has that suits a span.
+  function unitOf(span) {
+    return [[1e12, 's'], [1e9, 'ms'], [1e6, '\u00b5s'], [1e3, 'ns']].find(([unit]) => span >= 2 * unit) || [1e3, 'ns'];
+  }
+
+  function time(ps) {
+    const [unit, name] = unitOf(Math.abs(ps) / 0.5);
+    return `${digits(ps / unit)} ${name}`;
+  }
+
+  function rate(bytesPerSecond) {
+    const [unit, name] = [[1e9, 'GB/s'], [1e6, 'MB/s'], [1e3, 'kB/s']].find(([size]) => bytesPerSecond >= size) || [1, 'B/s'];
+    return `${digits(bytesPerSecond / unit)} ${name}`;
+  }
+
+  function figure(measure, amount) {
+    if (measure === 'share') return `${(100 * amount).toFixed(1)} %`;
+    return measure === 'rate' ? rate(amount) : digits(amount);
+  }
+
+  function scaleName(measure, most) {
+    if (measure === 'share') return 'up to 100 % of the time';
+    return measure === 'rate' ? `up to ${rate(most)}` : `up to ${digits(most)} at once`;
   }
 
   const timelines = [];
   for (const figure of document.querySelectorAll('figure')) {
     readable(figure);
-    if (figure.classList.contains('timeline')) timelines.push(new Timeline(figure));
+    if (figure.classList.contains('levels')) timelines.push(new Levels(figure));
+    else if (figure.classList.contains('timeline')) timelines.push(new Timeline(figure));
   }
   // A table that fits needs no stop of the tab key.
   const tables = [...document.querySelectorAll('.scroll')];
@@ -348,9 +579,7 @@
   if (location.hash === '#selftest') {
     const press = (timeline, key) => timeline.drawing.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
     const seen = (timeline) => ({
-      from_ps: timeline.view.from, until_ps: timeline.view.until,
-      widest: Math.max(...timeline.blocks.flat().filter((b) => !b.g.classList.contains('gone')).map((b) => b.rects[0].width.baseVal.value)),
-      blocks: timeline.blocks.flat().filter((b) => !b.g.classList.contains('gone')).length,
+      from_ps: timeline.view.from, until_ps: timeline.view.until, ...timeline.seen(),
       ticks: timeline.axes.map((axis) => [...axis.querySelectorAll('text')].map((text) => text.textContent)),
     });
     const outcome = { timelines: {}, marks: {} };

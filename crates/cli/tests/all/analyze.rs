@@ -94,6 +94,21 @@ fn packets_become_a_timeline_of_their_requests() {
 }
 
 #[test]
+fn packets_become_a_page() {
+    let folder = TempDir::new().unwrap();
+    let path = written(&folder, &capture());
+    let page = folder.path().join("drive.html");
+    let ran = hopscope(&["analyze", &path, "--html", page.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let html = fs::read_to_string(&page).unwrap();
+    for part in ["4 packets in", "requests of 19:00.0 (taken) that wait", "1 completed", "1 posted"] {
+        assert!(html.contains(part), "{part}");
+    }
+    let ran = hopscope(&["analyze", &path, "--html", &path]);
+    assert!(ran.code == 2 && ran.err.contains("an input of this command"), "{ran:?}");
+}
+
+#[test]
 fn a_cut_capture_is_reported_as_far_as_it_goes() {
     let folder = TempDir::new().unwrap();
     let whole = capture();

@@ -172,6 +172,31 @@ fn a_waveform_becomes_a_timeline_of_its_transactions() {
 }
 
 #[test]
+fn a_waveform_becomes_a_page() {
+    let folder = TempDir::new().unwrap();
+    let (_, path) = traced(&folder, &WRITES, "writes.vcd");
+    let page = folder.path().join("writes.html");
+    let ran = analyzed(&path, &["--json", "--html", page.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let (json, html): (Value, String) = (serde_json::from_str(&ran.out).unwrap(), fs::read_to_string(&page).unwrap());
+    let transactions = json["bus"]["transactions"].as_u64().unwrap();
+    assert!(html.contains(&format!("{transactions} transactions on PCI")), "{transactions}");
+    for part in ["id=\"capture-over-time\"", "IDE: cable", "hopscope analyze", "Delays between cause and effect"] {
+        assert!(html.contains(part), "{part}");
+    }
+    let ran = analyzed(&path, &["--html", &path]);
+    assert!(ran.code == 2 && ran.err.contains("an input of this command"), "{ran:?}");
+    // Without the bus the cable alone makes one.
+    let text = fs::read_to_string(&path).unwrap().replace("FRAME#", "other");
+    let alone = folder.path().join("alone.vcd");
+    fs::write(&alone, text).unwrap();
+    let ran = analyzed(alone.to_str().unwrap(), &["--html", page.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("id=\"capture-over-time\"") && !html.contains("PCI bus"), "{html:.500}");
+}
+
+#[test]
 fn packets_of_a_drive_are_read_again_as_a_drives() {
     let folder = TempDir::new().unwrap();
     let reads = ["trace", "nvme-desktop", "--rw=randread", "--bs=4k", "--iodepth=8", "--from=1ms", "--for=500us"];

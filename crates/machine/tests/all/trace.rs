@@ -266,8 +266,7 @@ fn the_cycle_of_the_report_comes_out_of_the_waveform_alone() {
     let window = Window { from: Time::ms(3), span: Time::us(400) };
     let (dump, _) = drawn(&blueprint("piix4e-one-disk"), "rw=write bs=64k", window);
     let pins = decoded(&dump);
-    let clock_ps = pins.period_ps.1 as f64 / pins.period_ps.2 as f64;
-    let repeats = pattern(&pins.decoder.transactions, clock_ps).expect("something repeats");
+    let repeats = pattern(&pins.decoder.transactions).expect("something repeats");
     // PIIX4E report, Table 2: 98 clocks; two fetches of 32 bytes, 13 wait clocks and 8 of data each.
     assert_eq!((repeats.clocks(), repeats.bytes()), (98, 64));
     let steps: Vec<(u64, u64)> = repeats.steps.iter().map(|step| (step.wait, step.data)).collect();

@@ -9,6 +9,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::Options;
 use hopscope_machine::trace::Window;
 use hopscope_parts::protocols::ide::{BURST_END, BURST_START, PIO, WORDS_IN, WORDS_OUT};
+use hopscope_signals::ide::over_time::USED_FOR;
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::together::{Delay, delays};
 use hopscope_signals::ide::{Protocol, register};
@@ -47,6 +48,7 @@ fn simulated(machine: &Blueprint, job: &str, cable: &'static str, window: Window
 fn decoded(dump: &[u8], cable: &str) -> Pins {
     let (reader, signals) = VcdReader::new(dump).expect("a dump");
     let mut pins = Pins::find_all(&signals).into_iter().find(|pins| pins.scope == cable).expect("the cable");
+    pins.decoder.watch();
     reader.for_each(|next| pins.follow(next.expect("a whole dump")));
     pins.finish();
     pins
@@ -119,6 +121,36 @@ fn what_is_drawn_of_a_cable_is_what_was_simulated() {
         }
     }
     assert!(all_words > 200_000 && all_accesses > 200 && all_bursts > 200, "{all_words} {all_accesses} {all_bursts}");
+}
+
+/// What a cable's steps add up to, against its bursts and accesses one by one.
+#[test]
+fn a_cable_over_time_adds_up() {
+    let window = Window { from: Time::ms(9), span: Time::ms(21) };
+    let mut all_held = 0;
+    for (system, job, cables) in RUNS {
+        let (dump, _) = drawn(&blueprint(system), job, window);
+        for cable in cables {
+            let decoder = decoded(&dump, cable).decoder;
+            let mut sums = [0; USED_FOR.len()];
+            let steps = decoder.over_time.as_ref().expect("it was asked for");
+            for step in steps.sums() {
+                // The wires do one thing at a time; DMARQ may be asserted while a register is read.
+                assert!(step.iter().sum::<u64>() <= steps.step_ps() * 2, "{system} {job} {cable}");
+                sums.iter_mut().zip(step).for_each(|(all, sum)| *all += sum);
+            }
+            let accesses: u64 = decoder.accesses.iter().map(|of| of.end_ps - of.start_ps).sum();
+            let held: u64 = decoder.bursts.iter().map(|of| of.end_ps - of.start_ps).sum();
+            let pauses: u64 = decoder.bursts.iter().map(|of| of.paused.1).sum();
+            assert_eq!(
+                (sums[0], sums[1] + sums[2] + sums[3], sums[3]),
+                (accesses, held, pauses),
+                "{system} {job} {cable}"
+            );
+            all_held += held;
+        }
+    }
+    assert!(all_held > Time::ms(50).as_ps(), "{all_held} ps");
 }
 
 /// The values of wires by their names, change by change.

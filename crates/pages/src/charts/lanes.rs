@@ -255,6 +255,7 @@ pub fn data(timeline: &Timeline) -> Value {
     json!({
         "from_ps": since(timeline, timeline.from),
         "until_ps": since(timeline, timeline.until),
+        "focus": "One cycle",
         "focus_ps": [since(timeline, timeline.focus.0), since(timeline, timeline.focus.1)],
         "clock_ps": timeline.clock.0.as_ps(),
         "lanes": timeline.lanes.iter().map(lane).collect::<Vec<_>>(),

@@ -5,6 +5,7 @@ pub mod curves;
 pub mod distributions;
 pub mod errors;
 pub mod lanes;
+pub mod levels;
 pub mod stacks;
 pub mod utilisation;
 pub mod waterfall;

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Run, report, study_page};
+use crate::fixture::{Run, Waveform, report, study_page};
 use crate::reading::data;
 use crate::skipped::skipped;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const NAMED_BY: &str = "HOPSCOPE_CHROMIUM";
 /// A browser that takes longer hangs.
@@ -117,6 +117,23 @@ fn a_timeline_zooms_by_key_button_and_wheel_and_comes_back() {
     let ticks = seen["first"]["ticks"].as_array().unwrap();
     assert_eq!(ticks.len(), 2, "nanoseconds and clocks");
     assert_eq!(ticks[0][0], "0", "{seen}");
+}
+
+#[test]
+fn a_capture_zooms_from_steps_of_all_of_it_to_what_happened_one_by_one() {
+    let waveform = Waveform::new();
+    let Some(dom) = in_browser(&waveform.page().html()) else { return };
+    let outcome = outcome(&dom);
+    let seen = &outcome["timelines"]["capture-over-time"];
+    let whole = span(&seen["first"]);
+    assert!((whole / 2e9 - 1.0).abs() < 0.01, "all of it is in view at first: {seen}");
+    assert_eq!((&seen["first"]["oneByOne"], &seen["zero"]["oneByOne"]), (&json!(false), &json!(true)), "{seen}");
+    assert!((span(&seen["plus"]) - whole / 2.0).abs() < 1.0 && (span(&seen["all"]) - whole).abs() < 1.0, "{seen}");
+    // Columns of three pixels at least, in each of four rows.
+    let marks = seen["first"]["marks"].as_u64().unwrap();
+    assert!((4 * 150..4 * 400).contains(&marks), "{seen}");
+    assert!(seen["zero"]["marks"].as_u64().is_some_and(|marks| (20..200).contains(&marks)), "{seen}");
+    assert_eq!(outcome["requests"], 0, "{outcome}");
 }
 
 #[test]

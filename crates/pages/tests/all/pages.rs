@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::fixture::{HOSTILE, Run, comparison_page, outlook_page, report, side_by_side_page, study_page};
+use crate::fixture::{
+    HOSTILE, Run, Waveform, comparison_page, outlook_page, packets_page, report, side_by_side_page, study_page,
+};
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
 use hopscope_pages::Page;
+use hopscope_pages::charts::levels::{Levels, Measure, Row, Single};
+use hopscope_signals::timeline::steps::Steps;
 use hopscope_studies::report::{CellBasis, Forecast, Summary};
 use roxmltree::{Document, Node};
 use serde_json::Value;
@@ -17,6 +21,8 @@ fn pages() -> Vec<(&'static str, Page)> {
         ("outlook", outlook_page(&[0.3, 0.1, -0.02], &[0.2, -0.05, 0.0])),
         ("comparison", comparison_page()),
         ("side by side", side_by_side_page()),
+        ("waveform", Waveform::new().page()),
+        ("packets", packets_page()),
     ]
 }
 
@@ -342,4 +348,77 @@ fn a_page_shows_forecasts_beside_what_is_simulated_now_and_says_where_a_rule_is_
     ] {
         assert!(html.contains(words), "{words}");
     }
+}
+
+/// The steps of a page as the reader sees them, against the transactions that they are made of.
+#[test]
+fn the_steps_of_a_waveform_are_its_transactions() {
+    let waveform = Waveform::new();
+    let data = data(&waveform.page().html());
+    let levels = &data["capture-over-time-data"];
+    let transactions = &waveform.pins.decoder.transactions;
+    let rows = levels["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["PCI bus", "host", "ide", "IDE: cable"]);
+    for (row, kind, expected_ps) in [
+        (
+            0,
+            1,
+            transactions
+                .iter()
+                .map(|one| one.after_ps(one.spent()[0] + one.spent()[1]) - one.after_ps(one.spent()[0]))
+                .sum::<u64>(),
+        ),
+        (3, 0, waveform.cables[0].decoder.accesses.iter().map(|one| one.end_ps - one.start_ps).sum::<u64>()),
+    ] {
+        let row = &rows[row];
+        let parts: f64 = row["sums"][kind].as_array().unwrap().iter().map(|sum| sum.as_f64().unwrap()).sum();
+        let shown_ps = parts * row["scale"].as_f64().unwrap() * row["step_ps"].as_f64().unwrap();
+        assert!((shown_ps / expected_ps as f64 - 1.0).abs() < 2e-3, "{shown_ps} of {expected_ps} ps");
+    }
+    let singles = levels["singles"].as_array().unwrap();
+    let cable = &waveform.cables[0].decoder;
+    assert_eq!(singles.len(), transactions.len() + cable.accesses.len() + cable.bursts.len());
+    let mut from_ps = 0;
+    let starts: BTreeSet<u64> = transactions.iter().map(|one| one.start_ps).collect();
+    let mut on_bus = 0;
+    for one in singles {
+        from_ps += one[0].as_u64().unwrap();
+        let parts: u64 = one.as_array().unwrap()[6..].chunks(2).map(|part| part[1].as_u64().unwrap()).sum();
+        assert_eq!(parts, one[1].as_u64().unwrap(), "{one}");
+        let of_bus = levels["row_sets"][one[3].as_u64().unwrap() as usize][0] == 0;
+        assert!(!of_bus || starts.contains(&from_ps), "{one}");
+        on_bus += usize::from(of_bus);
+    }
+    assert_eq!(on_bus, transactions.len());
+    assert_eq!(levels["listed_until_ps"], levels["until_ps"]);
+}
+
+/// As much as a page takes: every row that there can be, full, and unlike things one by one.
+#[test]
+fn the_largest_capture_makes_a_page_that_opens() {
+    let kinds = vec![("a", "payload"), ("b", "waiting"), ("c", "width"), ("d", "nothing"), ("e", "protocol")];
+    let row = |number: u64| {
+        let mut steps = Steps::new(kinds.len(), 0);
+        for at in 0..200_000 {
+            steps.spent((at % 5) as usize, at * 1_000_000, at * 1_000_000 + 1_000 * (1 + (at * 7_919 + number) % 900));
+        }
+        let name = format!("initiator {number}");
+        Row { name, kinds: kinds.clone(), measure: Measure::Share, height: 40.0, steps }
+    };
+    let single = |at: u64| Single {
+        rows: vec![0, 1 + (at % 16) as usize],
+        from_ps: at * 1_000_000,
+        until_ps: at * 1_000_000 + 600_000,
+        words: format!("memory write, {} bytes in {at} data phases, card, ended by: disconnect with data", at * 4),
+        address: Some(0xffff_0000_0000 + at * 64),
+        lane: 0,
+        parts: (0..5).map(|kind| (kind, at * 1_000_000 + 120_000 * (kind as u64 + 1))).collect(),
+    };
+    let rows = (0..17).map(row).collect();
+    let levels = Levels::new("Over time", (0, 200_000_000_000), rows, (0..1_000_000).map(single).collect(), u64::MAX);
+    assert!(levels.listed_until_ps < levels.until_ps, "not all can be there one by one");
+    let size = levels.data().to_string().len() + levels.draw().body().len();
+    assert!(levels.singles.len() > 5_000, "{} one by one", levels.singles.len());
+    assert!(size < 2_800_000, "{size} bytes");
 }

@@ -5,7 +5,8 @@
 //! multiword DMA; of an Ultra DMA burst to the drive IORDY is low (DDMARDY-) before DIOR- strobes.
 
 use super::summary::Summary;
-use super::{Access, Burst, Protocol, crc};
+use super::{Access, Burst, Protocol, crc, over_time};
+use crate::timeline::steps::Steps;
 
 /// The wires at an instant. Strobes and acknowledges are as the wires are: true is high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,9 @@ impl Default for Levels {
     }
 }
 
+/// Pauses that are listed of a burst.
+const PAUSES_MAX: usize = 1_024;
+
 /// A burst that has no end yet.
 #[derive(Clone, Debug)]
 struct Open {
@@ -62,6 +66,8 @@ struct Open {
     first: Option<(u64, u64)>,
     word_ps: Option<u64>,
     pauses: Vec<(u64, u64)>,
+    /// All of them, and how long they were together.
+    paused: (u64, u64),
     crc: u16,
     /// STOP is asserted: what the strobe does now is no word.
     stopped: bool,
@@ -79,6 +85,7 @@ impl Open {
             first: None,
             word_ps: None,
             pauses: Vec::new(),
+            paused: (0, 0),
             crc: crc::SEED,
             stopped: false,
             begun_before,
@@ -99,7 +106,14 @@ impl Open {
         let late = |(from, to): (u64, u64)| (to - from) * LATE.1 > pace * LATE.0;
         match self.words {
             2 => self.first = Some((last, at_ps)),
-            _ => self.pauses.extend(self.first.take().into_iter().chain([(last, at_ps)]).filter(|pair| late(*pair))),
+            _ => {
+                for pair in self.first.take().into_iter().chain([(last, at_ps)]).filter(|pair| late(*pair)) {
+                    self.paused = (self.paused.0 + 1, self.paused.1 + pair.1 - pair.0);
+                    if self.pauses.len() < PAUSES_MAX {
+                        self.pauses.push(pair);
+                    }
+                }
+            }
         }
     }
 
@@ -115,6 +129,7 @@ impl Open {
             strobes_ps: self.strobes_ps,
             word_ps: self.word_ps,
             pauses: self.pauses,
+            paused: self.paused,
             crc: (protocol == Protocol::Ultra && !cut).then_some((self.crc, sent)),
             cut,
         })
@@ -138,6 +153,9 @@ pub struct Decoder {
     pub listed_max: Option<usize>,
     /// What all of it adds up to, whether listed or not.
     pub(super) added_up: Summary,
+    /// The same over time; nothing where nobody asked for it.
+    pub over_time: Option<Steps>,
+    over_time_wanted: bool,
     /// When INTRQ was asserted.
     interrupted_ps: Option<u64>,
     /// When INTRQ was asserted, and negated, the first times.
@@ -151,10 +169,16 @@ pub struct Decoder {
 const LATE: (u64, u64) = (4, 3);
 
 impl Decoder {
+    /// What it adds up to is kept over time, too.
+    pub fn watch(&mut self) {
+        self.over_time_wanted = true;
+    }
+
     /// The wires are so from `at_ps` on.
     pub fn follow(&mut self, at_ps: u64, now: Levels) {
         self.last_ps = at_ps;
         let Some(before) = self.before.replace(now) else {
+            self.over_time = self.over_time_wanted.then(|| over_time::steps(at_ps));
             self.open = (!now.dmack).then(|| Open::new(at_ps, true));
             return;
         };
@@ -183,6 +207,8 @@ impl Decoder {
         if self.open.is_some() {
             self.strobe(at_ps, before, now);
             if now.dmack && !before.dmack {
+                // A request that is still there is for the next burst.
+                self.requested_ps = now.dmarq.then_some(at_ps);
                 let burst = self.open.take().and_then(|open| open.ended(at_ps, before.dd, false));
                 self.burst(burst);
             }
@@ -200,6 +226,9 @@ impl Decoder {
     fn burst(&mut self, burst: Option<Burst>) {
         let Some(burst) = burst else { return };
         self.added_up.burst(&burst);
+        if let Some(steps) = &mut self.over_time {
+            over_time::burst(steps, &burst);
+        }
         if self.lists(self.bursts.len()) {
             self.bursts.push(burst);
         }
@@ -229,6 +258,9 @@ impl Decoder {
                     let value = before.dd_low;
                     let access = Access { start_ps, end_ps: at_ps, control, da, writes, value };
                     self.added_up.access(&access);
+                    if let Some(steps) = &mut self.over_time {
+                        over_time::access(steps, &access);
+                    }
                     if self.lists(self.accesses.len()) {
                         self.accesses.push(access);
                     }

@@ -42,6 +42,14 @@ fn burst(one: &Burst) -> Value {
 
 /// A cable: what it adds up to, and all of it.
 pub fn cable(pins: &Pins, summary: &Summary, delays: &[(Delay, Measured)]) -> Value {
+    let mut all = in_short(pins, summary, delays);
+    all["accesses"] = pins.decoder.accesses.iter().map(access).collect();
+    all["bursts"] = pins.decoder.bursts.iter().map(burst).collect();
+    all
+}
+
+/// What a cable adds up to.
+pub fn in_short(pins: &Pins, summary: &Summary, delays: &[(Delay, Measured)]) -> Value {
     let registers = summary.registers.iter().map(|((name, writes), (count, spent))| {
         json!({ "register": name, "writes": writes, "count": count, "strobe_ns": ns(*spent) })
     });
@@ -78,7 +86,5 @@ pub fn cable(pins: &Pins, summary: &Summary, delays: &[(Delay, Measured)]) -> Va
             "interrupt_ns": (summary.interrupts.2 > 0).then(|| ns(summary.interrupts.1) / summary.interrupts.2 as f64),
             "delays": delays.collect::<Vec<_>>(),
         },
-        "accesses": pins.decoder.accesses.iter().map(access).collect::<Vec<_>>(),
-        "bursts": pins.decoder.bursts.iter().map(burst).collect::<Vec<_>>(),
     })
 }

@@ -21,6 +21,7 @@ pub mod cable;
 pub mod crc;
 pub mod decode;
 pub mod json;
+pub mod over_time;
 pub mod pins;
 pub mod summary;
 #[cfg(test)]
@@ -104,7 +105,10 @@ pub struct Burst {
     /// The least time between two strobes; none with fewer than two.
     pub word_ps: Option<u64>,
     /// From a strobe to the next one, where that is longer than the pace allows.
+    /// The first ones are listed.
     pub pauses: Vec<(u64, u64)>,
+    /// All of them: how many, and how long together.
+    pub paused: (u64, u64),
     /// The CRC of the words as the wires had them, and what the host sent; Ultra DMA alone.
     pub crc: Option<(u16, Option<u16>)>,
     /// Whether the capture ends in it.

@@ -71,8 +71,8 @@ impl Bursts {
         let (first, last) = burst.strobes_ps;
         self.around_ps += (first - burst.start_ps) + burst.end_ps.saturating_sub(last);
         let pace = burst.word_ps.unwrap_or(0);
-        self.pauses.0 += burst.pauses.len() as u64;
-        self.pauses.1 += burst.pauses.iter().map(|(from, to)| to - from - pace).sum::<u64>();
+        let (count, together) = burst.paused;
+        self.pauses = (self.pauses.0 + count, self.pauses.1 + together.saturating_sub(count * pace));
         self.word_ps = self.word_ps.into_iter().chain(burst.word_ps).min();
         self.wrong_crc += u64::from(burst.crc.is_some_and(|(right, sent)| sent != Some(right)));
     }

@@ -4,6 +4,7 @@ use hopscope_kernel::{Kind, Record, Time};
 use hopscope_parts::protocols::ide as says;
 
 use super::cable::Cable;
+use super::decode::{Decoder, Levels};
 use super::pins::Pins;
 use super::{Access, Protocol, crc};
 use crate::waves::changes::Changes;
@@ -56,6 +57,26 @@ fn multiword_dma_is_told_from_ultra_dma_in_both_directions() {
         assert_eq!((burst.protocol, burst.reads, burst.words), (Protocol::Multiword, reads, 32));
         assert_eq!((burst.word_ps, burst.pauses.len(), burst.crc), (Some(120_000), 1, None));
     }
+}
+
+#[test]
+fn bursts_of_a_request_that_stays_do_not_overlap() {
+    let mut decoder = Decoder::default();
+    let idle = Levels { dmarq: true, ..Levels::default() };
+    decoder.follow(0, Levels::default());
+    decoder.follow(1_000, idle);
+    for begin in [2_000, 12_000] {
+        let held = Levels { dmack: false, dd: Some(7), ..idle };
+        decoder.follow(begin, held);
+        for word in 1..4 {
+            decoder.follow(begin + word * 1_000, Levels { diow: false, ..held });
+            decoder.follow(begin + word * 1_000 + 500, held);
+        }
+        decoder.follow(begin + 5_000, idle);
+    }
+    decoder.finish();
+    let spans: Vec<(u64, u64)> = decoder.bursts.iter().map(|burst| (burst.start_ps, burst.end_ps)).collect();
+    assert_eq!(spans, [(1_000, 7_000), (7_000, 17_000)]);
 }
 
 fn ultra(reads: bool, words: u64) -> Vec<Record> {

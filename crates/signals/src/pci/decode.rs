@@ -3,6 +3,7 @@
 //! Which of the two protocols a bus speaks does not show in one transaction. On PCI-X no initiator asserts IRDY# before
 //! the second clock behind its attributes (PCI-X 1.0a, 2.6); on conventional PCI all but the slowest do.
 
+use super::over_time::OverTime;
 use super::summary::Summary;
 use super::{Attributes, Clock, CommandLines, EndedBy, Transaction, parity};
 
@@ -55,13 +56,16 @@ pub struct Decoder {
     /// What PAR has to be, where the clock before was one that has parity.
     to_check: Option<bool>,
     /// The last transaction: its parity comes a clock later.
-    last: Option<(Transaction, u64)>,
+    last: Option<Transaction>,
     /// What was decoded, the first ones.
     pub transactions: Vec<Transaction>,
     /// How many transactions are listed at most; all where nothing is said.
     pub listed_max: Option<usize>,
     /// What all of it adds up to, whether listed or not.
     pub(super) added_up: Summary,
+    /// The same over time; nothing where nobody asked for it.
+    pub over_time: Option<OverTime>,
+    over_time_wanted: bool,
     /// What broke a rule, the first ones.
     pub violations: Vec<Violation>,
     /// Clocks seen.
@@ -76,6 +80,11 @@ impl Decoder {
         Decoder { pci_x: true, ..Decoder::default() }
     }
 
+    /// What it adds up to is kept over time, too.
+    pub fn watch(&mut self) {
+        self.over_time_wanted = true;
+    }
+
     /// What the bus speaks.
     pub fn protocol(&self) -> &'static str {
         if self.pci_x { "PCI-X" } else { "PCI" }
@@ -83,6 +92,9 @@ impl Decoder {
 
     /// The next clock, from `start_ps` to `end_ps`.
     pub fn clock(&mut self, start_ps: u64, end_ps: u64, clock: &Clock) {
+        if self.over_time_wanted && self.over_time.is_none() {
+            self.over_time = Some(OverTime::new(start_ps));
+        }
         self.clocks += 1;
         let active = clock.frame || clock.irdy;
         self.busy += u64::from(active);
@@ -91,7 +103,7 @@ impl Decoder {
         {
             match &mut self.open {
                 Some(open) => open.transaction.parity_errors += 1,
-                None => self.last.iter_mut().for_each(|(last, _)| last.parity_errors += 1),
+                None => self.last.iter_mut().for_each(|last| last.parity_errors += 1),
             }
         }
         // FRAME# again after its last clock: another transaction, without an idle clock between.
@@ -138,6 +150,7 @@ impl Decoder {
         let transaction = Transaction {
             start_ps,
             end_ps: start_ps,
+            clocks: 0,
             initiator: (grants != 0).then(|| grants.trailing_zeros() as usize),
             command,
             address: clock.ad.map(|ad| ad & 0xffff_ffff),
@@ -271,18 +284,21 @@ impl Decoder {
                 _ => EndedBy::Initiator,
             };
         }
-        self.ends(transaction, age);
+        self.ends(Transaction { clocks: age, ..transaction });
     }
 
-    fn ends(&mut self, transaction: Transaction, clocks: u64) {
+    fn ends(&mut self, transaction: Transaction) {
         self.settle();
-        self.last = Some((transaction, clocks));
+        self.last = Some(transaction);
     }
 
     /// Nothing more will be known of the last transaction.
     fn settle(&mut self) {
-        let Some((last, clocks)) = self.last.take() else { return };
-        self.added_up.add(&last, clocks);
+        let Some(last) = self.last.take() else { return };
+        self.added_up.add(&last);
+        if let Some(over_time) = &mut self.over_time {
+            over_time.add(&last);
+        }
         if self.listed_max.is_none_or(|most| self.transactions.len() < most) {
             self.transactions.push(last);
         }
@@ -298,7 +314,7 @@ impl Decoder {
         if let Some(Open { mut transaction, age, last_data, .. }) = self.open.take() {
             transaction.after_clocks = if last_data == 0 { 0 } else { age - 1 - last_data };
             transaction.ended_by = EndedBy::Cut;
-            self.ends(transaction, age);
+            self.ends(Transaction { clocks: age, ..transaction });
         }
         self.settle();
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Transaction;
 use super::pattern::Pattern;
 use super::pins::Pins;
-use super::summary::Summary;
+use super::summary::{Summary, quantile};
 
 fn initiator(pins: &Pins, number: Option<usize>) -> Value {
     number.and_then(|number| pins.initiators.get(number)).map_or(Value::Null, |name| name.clone().into())
@@ -56,6 +56,13 @@ fn table(pins: &Pins, pattern: &Pattern) -> Vec<Value> {
 
 /// All of it.
 pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Option<&str>) -> Value {
+    let mut all = in_short(pins, summary, pattern, cut);
+    all["transactions"] = pins.decoder.transactions.iter().map(|one| transaction(pins, one)).collect();
+    all
+}
+
+/// All but the transactions one by one.
+pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Option<&str>) -> Value {
     let decoder = &pins.decoder;
     let counts = |of: &std::collections::BTreeMap<u64, u64>| -> Value {
         of.iter().map(|(value, count)| json!([value, count])).collect::<Vec<_>>().into()
@@ -67,6 +74,10 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
             "initiator": initiator(pins, *who), "command": command.word(), "transactions": share.transactions,
             "bytes": share.bytes, "data_phases": share.data_phases, "clocks": share.clocks,
             "wait_clocks_mean": share.waits as f64 / share.transactions as f64, "wait_clocks_max": share.wait_max,
+            "clocks_to_first_data": {
+                "least": quantile(&share.latencies, 0.0), "median": quantile(&share.latencies, 0.5),
+                "p99": quantile(&share.latencies, 0.99), "most": quantile(&share.latencies, 1.0),
+            },
             "ended_by": ended, "bursts": counts(&share.bursts),
         })
     });
@@ -87,7 +98,7 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
             "efficiency": summary.efficiency(),
             "spent_clocks": summary.spent.iter().map(|(what, clocks)| json!({ "what": what, "clocks": clocks })).collect::<Vec<_>>(),
             "idle_clocks": counts(&summary.idles),
-            "clocks_to_first_data": counts(&summary.latencies),
+            "clocks_to_first_data": counts(&summary.latencies()),
             "parity_errors": summary.parity_errors,
             "shares": shares.collect::<Vec<_>>(),
         },
@@ -97,6 +108,5 @@ pub fn report(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: Op
             "transactions": pattern.transactions,
         })),
         "violations": decoder.violations.iter().map(|of| json!({ "at_ns": of.at_ps as f64 / 1e3, "rule": of.rule })).collect::<Vec<_>>(),
-        "transactions": decoder.transactions.iter().map(|one| transaction(pins, one)).collect::<Vec<_>>(),
     })
 }

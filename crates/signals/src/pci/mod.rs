@@ -14,7 +14,7 @@
 //! - `draw`: from the phases of a simulated transaction to its clocks; `draw_x`: the same on PCI-X. `segment`: all of
 //!   a bus, as changes of wires.
 //! - `decode`: from clocks to transactions. `pins`: follows a bus among the signals of a capture, which `names` finds.
-//! - `summary`: what a list of transactions adds up to. `pattern`: what repeats in it.
+//! - `summary`: what transactions add up to; `over_time`: the same in steps of time. `pattern`: what repeats.
 //! - `json`: both for programs. `timeline`: the list for Perfetto.
 //!
 //! Not drawn: lock, interrupts, parity errors; of PCI-X, how a bus is told to speak it, and Mode 2.
@@ -24,6 +24,7 @@ pub mod draw;
 mod draw_x;
 pub mod json;
 mod names;
+pub mod over_time;
 pub mod pattern;
 pub mod pins;
 pub mod segment;
@@ -192,6 +193,8 @@ pub struct Transaction {
     pub start_ps: u64,
     /// End of its last clock.
     pub end_ps: u64,
+    /// Clocks from the one to the other.
+    pub clocks: u64,
     /// Whose GNT# it was, by its number among the grants; nothing where no grant was seen.
     pub initiator: Option<usize>,
     /// C/BE# of the address phase.
@@ -223,4 +226,25 @@ pub struct Transaction {
     pub attributes: Option<Attributes>,
     /// How it ended.
     pub ended_by: EndedBy,
+}
+
+/// What the clocks of a transaction are spent on, in this order.
+pub const SPENT_ON: [&str; 5] =
+    ["address", "wait for the first data", "data", "waits between data, retries", "after the last data"];
+
+impl Transaction {
+    /// Its clocks by [`SPENT_ON`]. They sum to `clocks`.
+    pub fn spent(&self) -> [u64; 5] {
+        let address = self.clocks.min(self.command.own_clocks());
+        let after = self.after_clocks.min(self.clocks - address);
+        let wait = self.wait_clocks.min(self.clocks - address - after);
+        let data = self.data_phases.min(self.clocks - address - after - wait);
+        [address, wait, data, self.clocks - address - after - wait - data, after]
+    }
+
+    /// When so many of its clocks were over.
+    pub fn after_ps(&self, clocks: u64) -> u64 {
+        let length = u128::from(self.end_ps - self.start_ps);
+        self.start_ps + (length * u128::from(clocks) / u128::from(self.clocks.max(1))) as u64
+    }
 }

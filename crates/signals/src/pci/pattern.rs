@@ -64,27 +64,25 @@ impl Pattern {
     }
 }
 
-fn step(one: &Transaction, clock_ps: f64) -> Step {
-    let length = ((one.end_ps - one.start_ps) as f64 / clock_ps).round() as u64;
-    let address = one.command.own_clocks();
-    let known = address + one.wait_clocks + one.data_phases + one.after_clocks;
+fn step(one: &Transaction) -> Step {
+    let [address, wait, data, between, after] = one.spent();
     Step {
         initiator: one.initiator,
         command: one.command,
         idle_before: one.idle_before_clocks,
         address,
-        wait: one.wait_clocks,
-        data: one.data_phases,
+        wait,
+        data,
         bytes: one.bytes,
-        between: length.saturating_sub(known),
-        after: one.after_clocks,
+        between,
+        after,
         ended_by: one.ended_by,
     }
 }
 
 /// The period that most transactions are in; of those with as many the shortest. Nothing where nothing repeats.
-pub fn pattern(transactions: &[Transaction], clock_ps: f64) -> Option<Pattern> {
-    let steps: Vec<Step> = transactions.iter().map(|one| step(one, clock_ps)).collect();
+pub fn pattern(transactions: &[Transaction]) -> Option<Pattern> {
+    let steps: Vec<Step> = transactions.iter().map(step).collect();
     let mut numbers: HashMap<Step, u32> = HashMap::new();
     let kinds: Vec<u32> = steps
         .iter()

@@ -176,6 +176,12 @@ impl Pins {
         }
     }
 
+    /// What transactions add up to is kept over time, too.
+    pub fn watch(&mut self) {
+        self.decoder.watch();
+        self.otherwise.iter_mut().for_each(Decoder::watch);
+    }
+
     /// The capture has ended.
     pub fn finish(&mut self) {
         self.decide();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::decode::Decoder;
-use super::{CommandLines, EndedBy, Transaction};
+use super::{CommandLines, EndedBy, SPENT_ON, Transaction};
 
 /// Transactions of one initiator with one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,14 +16,18 @@ pub struct Share {
     pub data_phases: u64,
     /// Clocks from FRAME# to the end of the last clock.
     pub clocks: u64,
-    /// Clocks until the first data, and the most of one.
+    /// The same by [`SPENT_ON`].
+    pub spent: [u64; 5],
+    /// Clocks until the first data, of all.
     pub waits: u64,
-    /// See `waits`.
+    /// The most of one.
     pub wait_max: u64,
     /// How they ended.
     pub ended_by: BTreeMap<EndedBy, u64>,
     /// Bursts by their bytes.
     pub bursts: BTreeMap<u64, u64>,
+    /// Transactions with data by the clocks from FRAME# to the first data.
+    pub latencies: BTreeMap<u64, u64>,
 }
 
 /// A capture in short.
@@ -40,58 +44,62 @@ pub struct Summary {
     pub shares: BTreeMap<(Option<usize>, CommandLines), Share>,
     /// Idle clocks between transactions, by how many.
     pub idles: BTreeMap<u64, u64>,
-    /// Clocks from FRAME# to the first data, of transactions with data, by how many.
-    pub latencies: BTreeMap<u64, u64>,
     /// Bytes moved.
     pub bytes: u64,
     /// Phases with wrong parity.
     pub parity_errors: u64,
     /// Transactions.
     pub transactions: u64,
-    /// Address, wait for the first data, data, waits between data, what follows the last data.
     busy_clocks: [u64; 5],
 }
 
-/// Unlike values that are counted each; what is beyond is counted as the largest of them that is below.
+/// Unlike values that are counted each; what is beyond is counted as the next one of them that is below, or as the
+/// least.
 const VALUES_MAX: usize = 4_096;
 
 /// One more of a value.
 fn counted(counts: &mut BTreeMap<u64, u64>, value: u64) {
     let known = counts.len() < VALUES_MAX || counts.contains_key(&value);
-    let as_value = if known { value } else { counts.range(..value).next_back().map_or(value, |(below, _)| *below) };
+    let near = || counts.range(..value).next_back().or_else(|| counts.first_key_value());
+    let as_value = if known { value } else { near().map_or(value, |(known, _)| *known) };
     *counts.entry(as_value).or_default() += 1;
+}
+
+/// Of values that were counted the least that a share of them does not exceed; nothing of nothing.
+pub fn quantile(counts: &BTreeMap<u64, u64>, share: f64) -> Option<u64> {
+    let wanted = (share * counts.values().sum::<u64>() as f64).ceil().max(1.0) as u64;
+    let mut until = 0;
+    counts.iter().find_map(|(value, count)| {
+        until += count;
+        (until >= wanted).then_some(*value)
+    })
 }
 
 impl Summary {
     /// Of what a decoder has seen.
     pub fn of(decoder: &Decoder, clock_ps: f64) -> Summary {
         let mut summary = Summary { clocks: decoder.clocks, clock_ps, ..decoder.added_up.clone() };
-        let [address, waits, data, between, after] = summary.busy_clocks;
         let busy: u64 = summary.busy_clocks.iter().sum();
-        summary.spent = [
-            ("address", address),
-            ("wait for the first data", waits),
-            ("data", data),
-            ("waits between data, retries", between),
-            ("after the last data", after),
-            ("idle", decoder.clocks.saturating_sub(busy)),
-        ];
+        let idle = ("idle", decoder.clocks.saturating_sub(busy));
+        let busy_clocks = summary.busy_clocks;
+        summary.spent = std::array::from_fn(|at| SPENT_ON.get(at).map_or(idle, |what| (*what, busy_clocks[at])));
         summary
     }
 
-    /// A transaction more, of so many clocks.
-    pub(super) fn add(&mut self, one: &Transaction, clocks: u64) {
+    /// A transaction more.
+    pub(super) fn add(&mut self, one: &Transaction) {
         let share = self.shares.entry((one.initiator, one.command)).or_default();
         share.transactions += 1;
         share.bytes += one.bytes;
         share.data_phases += one.data_phases;
-        share.clocks += clocks;
+        share.clocks += one.clocks;
+        share.spent.iter_mut().zip(one.spent()).for_each(|(all, spent)| *all += spent);
         share.waits += one.wait_clocks;
         share.wait_max = share.wait_max.max(one.wait_clocks);
         *share.ended_by.entry(one.ended_by).or_default() += 1;
         if one.data_phases > 0 {
             counted(&mut share.bursts, one.bytes);
-            counted(&mut self.latencies, one.command.own_clocks() + one.wait_clocks);
+            counted(&mut share.latencies, one.command.own_clocks() + one.wait_clocks);
         }
         if self.transactions > 0 {
             counted(&mut self.idles, one.idle_before_clocks);
@@ -99,12 +107,17 @@ impl Summary {
         self.transactions += 1;
         self.bytes += one.bytes;
         self.parity_errors += one.parity_errors;
-        let own = clocks.min(one.command.own_clocks());
-        let end = one.after_clocks.min(clocks - own);
-        let wait = one.wait_clocks.min(clocks - own - end);
-        let moved = one.data_phases.min(clocks - own - end - wait);
-        let spent = [own, wait, moved, clocks - own - end - wait - moved, end];
-        self.busy_clocks.iter_mut().zip(spent).for_each(|(all, spent)| *all += spent);
+        self.busy_clocks.iter_mut().zip(one.spent()).for_each(|(all, spent)| *all += spent);
+    }
+
+    /// Bursts by their bytes, whoever's.
+    pub fn bursts(&self) -> BTreeMap<u64, u64> {
+        together(self.shares.values().map(|share| &share.bursts))
+    }
+
+    /// Clocks from FRAME# to the first data, whoever's.
+    pub fn latencies(&self) -> BTreeMap<u64, u64> {
+        together(self.shares.values().map(|share| &share.latencies))
     }
 
     /// Bytes a second.
@@ -125,5 +138,35 @@ impl Summary {
 
     fn share(&self, index: usize) -> f64 {
         if self.clocks == 0 { 0.0 } else { self.spent[index].1 as f64 / self.clocks as f64 }
+    }
+}
+
+fn together<'a>(counts: impl Iterator<Item = &'a BTreeMap<u64, u64>>) -> BTreeMap<u64, u64> {
+    let mut all = BTreeMap::new();
+    for (value, count) in counts.flatten() {
+        *all.entry(*value).or_default() += count;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unlike_values_are_bounded_whichever_way_they_go() {
+        let many = 2 * VALUES_MAX as u64;
+        for value_of in [|number: u64, _| number, |number: u64, many: u64| many - number] {
+            let mut counts = BTreeMap::new();
+            (0..many).for_each(|number| counted(&mut counts, value_of(number, many)));
+            assert_eq!((counts.len(), counts.values().sum::<u64>()), (VALUES_MAX, many));
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_a_value_that_was_seen() {
+        let counts = BTreeMap::from([(2, 50), (3, 49), (90, 1)]);
+        assert_eq!([0.0, 0.5, 0.51, 0.99, 1.0].map(|share| quantile(&counts, share)), [2, 2, 3, 3, 90].map(Some));
+        assert_eq!(quantile(&BTreeMap::new(), 0.5), None);
     }
 }

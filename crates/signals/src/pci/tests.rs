@@ -12,8 +12,9 @@ use super::draw::Course;
 use super::pins::{Missing, Pins};
 use super::segment::Segment;
 use super::summary::Summary;
-use super::{Attributes, Clock, EndedBy, Transaction};
+use super::{Attributes, Clock, EndedBy, SPENT_ON, Transaction};
 use crate::content::word;
+use crate::timeline::steps::Steps;
 use crate::waves::changes::Changes;
 use crate::waves::vcd_in::VcdReader;
 use crate::waves::vcd_out::VcdFile;
@@ -250,6 +251,41 @@ proptest! {
             prop_assert_eq!(decoded.ended_by, one.ended_by);
             prop_assert_eq!(decoded.parity_errors, 0);
         }
+    }
+
+    /// Steps against the transactions one by one: each picosecond of a transaction is in one kind of one step.
+    #[test]
+    fn where_the_time_goes_adds_up(all in prop::collection::vec(drawn(), 1..40)) {
+        let width = all.iter().map(|one| one.course.width_bytes).max().unwrap_or(4);
+        let (dump, _) = dump(&all, width);
+        let (reader, signals) = VcdReader::new(&dump[..]).expect("a dump");
+        let mut pins = Pins::find(&signals, &[], None).expect("a bus");
+        pins.watch();
+        pins.follow_all(reader).expect("a whole dump");
+        let over_time = pins.decoder.over_time.as_ref().expect("it was asked for");
+        let sums = |steps: &Steps| {
+            let mut sums = vec![0; SPENT_ON.len()];
+            steps.sums().iter().for_each(|step| sums.iter_mut().zip(step).for_each(|(all, sum)| *all += sum));
+            sums
+        };
+        let bus = sums(&over_time.bus);
+        let whole: u64 = pins.decoder.transactions.iter().map(|one| one.end_ps - one.start_ps).sum();
+        prop_assert_eq!(bus.iter().sum::<u64>(), whole);
+        let busy = |step: &Vec<u64>| step.iter().sum::<u64>() <= over_time.bus.step_ps();
+        prop_assert!(over_time.bus.sums().iter().all(busy));
+        // The clock is 30 ns, to the picosecond.
+        let clock_ps = CLOCK.as_ps();
+        let waits: u64 = pins.decoder.transactions.iter().map(|one| one.wait_clocks).sum();
+        let data: u64 = pins.decoder.transactions.iter().map(|one| one.data_phases).sum();
+        prop_assert_eq!((bus[1], bus[2]), (waits * clock_ps, data * clock_ps));
+        let mut of_initiators = vec![0; SPENT_ON.len()];
+        for (initiator, steps) in &over_time.initiators {
+            let mine = pins.decoder.transactions.iter().filter(|one| one.initiator == *initiator);
+            let (sums, spans) = (sums(steps), mine.map(|one| one.end_ps - one.start_ps).sum::<u64>());
+            prop_assert_eq!(sums.iter().sum::<u64>(), spans);
+            of_initiators.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+        }
+        prop_assert_eq!(of_initiators, bus);
     }
 
     #[test]

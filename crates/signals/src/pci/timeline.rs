@@ -14,8 +14,6 @@ pub fn draw(pins: &Pins, out: impl Write) -> io::Result<()> {
     let name = if pins.scope.is_empty() { "bus" } else { &pins.scope };
     let bus = file.track(Place { parent: None, name, rank: 0 })?;
     let mut initiators = HashMap::new();
-    let (_, sum_ps, count) = pins.period_ps;
-    let clock_ps = sum_ps as f64 / count.max(1) as f64;
     for (number, one) in (1..).zip(&pins.decoder.transactions) {
         let initiator = match initiators.get(&one.initiator) {
             Some(track) => *track,
@@ -38,7 +36,7 @@ pub fn draw(pins: &Pins, out: impl Write) -> io::Result<()> {
         let (name, span, flow) = (one.command.word(), (one.start_ps, one.end_ps), [number]);
         file.slice(initiator, span, &Slice { name, category: "initiator", flows: &flow, flows_end: &[], notes })?;
         file.begin(bus, span.0, &Slice { name, category: "transaction", flows: &[], flows_end: &flow, notes })?;
-        for (name, from, until) in phases(one, clock_ps) {
+        for (name, from, until) in phases(one) {
             file.slice(bus, (from, until), &Slice { name, category: "phase", ..Slice::default() })?;
         }
         file.end(bus, span, &[])?;
@@ -47,18 +45,14 @@ pub fn draw(pins: &Pins, out: impl Write) -> io::Result<()> {
 }
 
 /// What a transaction's clocks were, one after the other. Waits between data phases are not told apart from data.
-fn phases(one: &Transaction, clock_ps: f64) -> Vec<(&'static str, u64, u64)> {
-    let length = one.end_ps - one.start_ps;
-    let (own, wait, after) = (one.command.own_clocks(), one.wait_clocks, one.after_clocks);
-    let all = ((length as f64 / clock_ps).round() as u64).max(own + wait + one.data_phases + after);
-    let between = all - own - wait - after;
+fn phases(one: &Transaction) -> Vec<(&'static str, u64, u64)> {
+    let [address, wait, data, between, after] = one.spent();
     let transfer = if one.data_phases > 0 { "data" } else { "end" };
-    let at = |clocks: u64| one.start_ps + (u128::from(length) * u128::from(clocks) / u128::from(all)) as u64;
     let mut begins = 0;
-    let parts = [("address", own), ("wait", wait), (transfer, between), ("after data", after)];
+    let parts = [("address", address), ("wait", wait), (transfer, data + between), ("after data", after)];
     let spans = parts.into_iter().map(|(name, clocks)| {
         begins += clocks;
-        (name, at(begins - clocks), at(begins))
+        (name, one.after_ps(begins - clocks), one.after_ps(begins))
     });
     spans.filter(|(_, from, until)| from < until).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::latencies::Latencies;
 use super::nettlp::Way;
 use super::pairs::{Cut, Ended, Transaction};
 use super::tlp::{Id, Kind};
@@ -59,7 +60,7 @@ pub struct RowKey {
 }
 
 /// What became of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// How many.
     pub count: u64,
@@ -71,6 +72,8 @@ pub struct Row {
     pub first_ns: Spread,
     /// From the request to its last completion.
     pub latency_ns: Spread,
+    /// The same, how many of them how long.
+    pub latencies: Latencies,
 }
 
 /// What one requester does, one way.
@@ -224,6 +227,7 @@ impl Row {
         *self.ended.entry(transaction.ended).or_default() += 1;
         if let Some(latency) = transaction.latency_ns() {
             self.latency_ns.add(latency);
+            self.latencies.add(latency);
             self.first_ns.add(transaction.first_ns.unwrap_or(transaction.start_ns) - transaction.start_ns);
             if self.splits.len() < SPLITS_MAX || self.splits.contains_key(&transaction.pieces) {
                 *self.splits.entry(transaction.pieces.clone()).or_default() += 1;

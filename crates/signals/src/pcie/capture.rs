@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use super::agents::Agents;
 use super::nettlp::{self, Found, Frame, Way};
 use super::nvme::{self, Drive};
+use super::over_time::OverTime;
 use super::pairs::{Pairs, Seen, Strays, Transaction};
 use super::pcap::{Captured, Pcap, PcapError};
 use super::tlp::{Kind, Tlp};
@@ -62,6 +63,8 @@ pub struct Capture {
     pub packets: Packets,
     /// Requests, added up.
     pub agents: Agents,
+    /// The same over time.
+    pub over_time: OverTime,
     /// Requests one by one, in the order in which they were captured, up to the limit.
     pub transactions: Vec<Transaction>,
     /// Requests beyond it. They are added up; drives and passages are judged without them.
@@ -101,6 +104,7 @@ struct Reading {
     packets: Packets,
     pairs: Pairs,
     agents: Agents,
+    over_time: OverTime,
     transactions: Vec<Transaction>,
     not_listed: u64,
     sequences: HashMap<Ipv4Addr, u16>,
@@ -178,6 +182,7 @@ impl Reading {
 
     fn ended(&mut self, transaction: Transaction, listed_max: usize) {
         self.agents.ended(&transaction);
+        self.over_time.add(&transaction);
         if self.transactions.len() < listed_max {
             self.transactions.push(transaction);
         } else {
@@ -195,6 +200,7 @@ impl Reading {
             passages: passages(&self.transactions),
             packets: self.packets,
             agents: self.agents,
+            over_time: self.over_time,
             transactions: self.transactions,
             not_listed: self.not_listed,
             strays: self.pairs.strays,

@@ -1,15 +1,17 @@
 //! PCI Express on the wire: transaction layer packets, and what they add up to.
 //!
 //! `tlp` reads and writes packets, `nettlp` the Ethernet frames in which captures have them, `pcap` the file around
-//! these. `pairs` finds the completions of each request, `agents` adds up what each requester does, and `nvme` finds a
-//! drive's commands. `capture` does all of it; `fields` says which numbers of a part's file are then decided, and `timeline` draws requests for
-//! Perfetto.
+//! these. `pairs` finds the completions of each request, `agents` adds up what each requester does (how long it
+//! waited in `latencies`), `over_time` the same in steps of time, and `nvme` finds a drive's commands. `capture` does all
+//! of it; `fields` says which numbers of a part's file are then decided, and `timeline` draws requests for Perfetto.
 
 pub mod agents;
 pub mod capture;
 pub mod fields;
+pub mod latencies;
 pub mod nettlp;
 pub mod nvme;
+pub mod over_time;
 pub mod pairs;
 pub mod pcap;
 pub mod pcap_out;

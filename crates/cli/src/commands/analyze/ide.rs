@@ -13,8 +13,10 @@ use hopscope_signals::pci::Transaction;
 use hopscope_signals::waves::read::{IdCode, Next, Signal};
 use serde_json::{Value, json};
 
-use super::pci::{Asked, indented, percent, unreadable, until_then, warn};
+use super::note;
+use super::pci::{Asked, indented, page_written, percent};
 use super::source::{Reading, follow_all};
+use super::unreadable::{unreadable, until_then, warn};
 use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate};
 
@@ -33,6 +35,16 @@ impl Cables {
     /// So many of each kind are listed at most.
     pub fn list(&mut self, limit: usize) {
         self.0.iter_mut().for_each(|pins| pins.decoder.listed_max = Some(limit));
+    }
+
+    /// What it adds up to is kept over time, too.
+    pub fn watch(&mut self) {
+        self.0.iter_mut().for_each(|pins| pins.decoder.watch());
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Pins] {
+        &self.0
     }
 
     /// Whether there is one.
@@ -86,6 +98,9 @@ pub fn analyze_alone(
     }
     reader.only(&cables.codes().collect());
     cables.list(asked.limit);
+    if asked.html.is_some() {
+        cables.watch();
+    }
     let (seen, cut) = follow_all(reader, (&read, length), &mut cables, Cables::follow, |_| String::new());
     if let Some(broken) = cut.as_ref().filter(|_| seen == 0) {
         return Err(unreadable(name, broken).into());
@@ -95,10 +110,12 @@ pub fn analyze_alone(
         true => Answer::json(&json!({ "cables": cables.json((&[], 0)) })),
         false => Answer::text(cables.report((&[], 0)).trim_start().to_string()),
     };
-    if let Some(broken) = cut {
-        warn(&mut answer, name, &until_then(&broken));
-        answer.complaints = harmless(&answer.complaints);
+    let cut = cut.map(|broken| until_then(&broken));
+    if let Some(cut) = &cut {
+        warn(&mut answer, name, cut);
     }
+    note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), None, &cables, asked)));
+    answer.complaints = harmless(&answer.complaints);
     Ok(answer)
 }
 

@@ -1,10 +1,12 @@
 //! `hopscope analyze`: what happens in this capture?
 
+mod histogram;
 mod ide;
 mod packets;
 mod packets_listed;
 mod pci;
 mod source;
+mod unreadable;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read};
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
+use hopscope_pages::packets::{self as packets_page, Subject};
 use hopscope_signals::pcie::capture::{self, LISTED};
 use hopscope_signals::pcie::pcap::is_pcap;
 use hopscope_signals::pcie::timeline;
@@ -29,6 +32,7 @@ Examples:
   hopscope analyze writes.vcd
   hopscope analyze board.vcd --map frame=top.u1.FRAMEn --map clk=top.clk33 --json
   hopscope analyze drive.pcap --csv transactions.csv
+  hopscope analyze drive.pcap --html drive.html
   hopscope analyze drive.pcap --pftrace requests.pftrace
 
 A waveform (a value change dump, or an FST file) of a bus of PCI or PCI-X: FRAME#, IRDY#, TRDY#,
@@ -61,6 +65,9 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
+    /// One page: all of it over time to zoom in, with figures and tables; one file, for any browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// The transactions, as a CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -76,7 +83,7 @@ impl Args {
     /// Reads, adds up, reports.
     pub fn run(self) -> Result<Answer, Refusal> {
         let inputs = Inputs::of([&self.capture]);
-        for path in self.csv.iter().chain(&self.pftrace) {
+        for path in self.html.iter().chain(&self.csv).chain(&self.pftrace) {
             inputs.refuses(path).map_err(Problem::nowhere)?;
         }
         let name = if self.capture == "-" { "standard input" } else { &self.capture };
@@ -103,7 +110,9 @@ impl Args {
                 limit: self.limit,
                 scope: self.scope.as_deref(),
                 maps: &self.map,
+                command: &self.command(),
                 as_json: self.json,
+                html: self.html.as_deref(),
                 csv: self.csv.as_deref(),
                 pftrace: self.pftrace.as_deref(),
                 inputs: &inputs,
@@ -124,25 +133,39 @@ impl Args {
             answer.complaints += &format!("warning: `{name}`: {stopped}; {read} frames before that were read\n");
             answer.code = BAD_INPUT;
         }
-        if let Some(path) = &self.csv
-            && let Err(why) = written::file(path, &packets_listed::csv(&found), &inputs)
-        {
-            answer.complaints += &format!("error: {why}\n");
-            answer.code = BAD_INPUT;
-        }
-        if let Some(path) = &self.pftrace
-            && let Err(why) = drawn(path, &inputs, |out| timeline::draw(&found, out))
-        {
-            answer.complaints += &format!("error: {why}\n");
-            answer.code = BAD_INPUT;
-        }
+        let page = || {
+            let data = packets_listed::in_short(&found);
+            packets_page::page(Subject { name, found: &found, data }, &self.command()).html()
+        };
+        note(&mut answer, self.html.as_ref().map(|path| written::file(path, &page(), &inputs)));
+        note(&mut answer, self.csv.as_ref().map(|path| written::file(path, &packets_listed::csv(&found), &inputs)));
+        let draw = |path: &PathBuf| drawn(path, &inputs, |out| timeline::draw(&found, out));
+        note(&mut answer, self.pftrace.as_ref().map(draw));
         answer.complaints = harmless(&answer.complaints);
         Ok(answer)
     }
 }
 
+impl Args {
+    /// How the page can be made again.
+    fn command(&self) -> String {
+        let mut command = format!("hopscope analyze {}", self.capture);
+        self.map.iter().for_each(|(pin, signal)| command += &format!(" --map {pin}={signal}"));
+        self.scope.iter().for_each(|scope| command += &format!(" --scope {scope}"));
+        command
+    }
+}
+
 const MAGIC_BYTES: u64 = TELLING_BYTES;
 const NOT_FROM_A_PIPE: &str = "an FST file is read here and there, so it cannot come from a pipe: name the file";
+
+/// Says what became of a file: nothing where it was written, or not asked for.
+fn note(answer: &mut Answer, written: Option<Result<(), String>>) {
+    if let Some(Err(why)) = written {
+        answer.complaints += &format!("error: {why}\n");
+        answer.code = BAD_INPUT;
+    }
+}
 
 /// Writes a timeline; why, where it cannot be written.
 fn drawn(path: &Path, inputs: &Inputs, draw: impl FnOnce(BufWriter<File>) -> io::Result<()>) -> Result<(), String> {

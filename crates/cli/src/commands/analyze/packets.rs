@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hopscope_signals::pcie::agents::{Agent, Spread, Traffic};
 use hopscope_signals::pcie::capture::Capture;
 use hopscope_signals::pcie::fields;
+use hopscope_signals::pcie::latencies::Latencies;
 use hopscope_signals::pcie::nvme::{Drive, PHASES};
 
 use crate::tables::{bold, close_table, size, span, wrapped};
@@ -92,15 +93,21 @@ fn requests(found: &Capture) -> String {
         let mut cells = vec![key.requester.to_string(), key.way.word().to_string(), key.kind.word().to_string()];
         cells.extend([size(key.bytes.into()), row.count.to_string(), ended.join(", "), split]);
         cells.push(latency(&row.latency_ns));
+        cells.push(quantiles(&row.latencies));
         cells
     });
-    let header = ["who", "way", "what", "size", "count", "ended", "answered by", "latency min/mean/max"];
+    let header = ["who", "way", "what", "size", "count", "ended", "answered by", "latency min/mean/max", "half/99 %"];
     limited("\n", &header, rows.collect())
 }
 
 fn latency(spread: &Spread) -> String {
     let Some(mean) = spread.mean() else { return String::new() };
     [spread.min as f64, mean, spread.max as f64].map(span).join(" / ")
+}
+
+fn quantiles(latencies: &Latencies) -> String {
+    let times = [0.5, 0.99].iter().filter_map(|share| latencies.at_ns(*share));
+    times.map(|ns| span(ns as f64)).collect::<Vec<_>>().join(" / ")
 }
 
 /// A table of so many rows at most.

@@ -9,6 +9,13 @@ use serde_json::{Map, Value, json};
 
 /// One object.
 pub fn json(found: &Capture) -> Value {
+    let mut all = in_short(found);
+    all["transactions"] = found.transactions.iter().map(transaction).collect();
+    all
+}
+
+/// All but the transactions one by one.
+pub fn in_short(found: &Capture) -> Value {
     let table: Vec<Value> = found.agents.rows.iter().map(|(key, row)| row_json(key, row)).collect();
     let agents = found.agents.agents.iter().map(|((way, id), agent)| {
         json!({
@@ -36,7 +43,6 @@ pub fn json(found: &Capture) -> Value {
     });
     json!({
         "packets": packets(found, &found.packets),
-        "transactions": found.transactions.iter().map(transaction).collect::<Vec<_>>(),
         "transactions_not_listed": found.not_listed,
         "table": table,
         "requesters": agents.collect::<Vec<_>>(),
@@ -84,6 +90,7 @@ fn row_json(key: &RowKey, row: &Row) -> Value {
         "way": key.way.word(), "initiator": key.requester.to_string(), "command": key.kind.word(), "bytes": key.bytes,
         "count": row.count, "ended": ended, "completions": splits.collect::<Vec<_>>(),
         "first_completion_ns": spread(&row.first_ns), "latency_ns": spread(&row.latency_ns),
+        "latency_median_ns": row.latencies.at_ns(0.5), "latency_p99_ns": row.latencies.at_ns(0.99),
     })
 }
 

@@ -1,29 +1,25 @@
 //! A waveform of a PCI bus, as a report.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
 use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
+use hopscope_pages::waveform::{self, Bus, Subject};
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
-use hopscope_signals::pci::pins::{Missing, Pins};
-use hopscope_signals::pci::summary::{Share, Summary};
+use hopscope_signals::pci::pins::Pins;
+use hopscope_signals::pci::summary::{Share, Summary, quantile};
 use hopscope_signals::pci::{EndedBy, json, timeline};
-use hopscope_signals::waves::read::{Broken, Place, Signal};
 
+use super::histogram::{commonest, histogram};
 use super::source::{Source, follow_all};
-use super::{drawn, ide};
-use crate::answer::{Answer, BAD_INPUT, Refusal};
+use super::unreadable::{incomplete, listed, unreadable, until_then, warn};
+use super::{drawn, ide, note};
+use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate, wrapped};
 use crate::written::{self, Inputs};
 
-/// Signals that an error lists.
-const LISTED: usize = 12;
-/// Values that have a line each in a histogram, and the characters of its longest bar.
-const VALUES: usize = 8;
-const BAR: usize = 36;
 /// Lines of a table.
 const LINES: usize = 16;
 
@@ -35,8 +31,12 @@ pub struct Asked<'a> {
     pub scope: Option<&'a str>,
     /// So many transactions are listed at most.
     pub limit: usize,
+    /// How this can be asked for again.
+    pub command: &'a str,
     /// One JSON object.
     pub as_json: bool,
+    /// All of it, as a page.
+    pub html: Option<&'a Path>,
     /// The transactions, as a file.
     pub csv: Option<&'a Path>,
     /// The same, as a timeline.
@@ -60,6 +60,10 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     reader.only(&pins.codes().chain(cables.codes()).collect());
     pins.list(asked.limit);
     cables.list(asked.limit);
+    if asked.html.is_some() {
+        pins.watch();
+        cables.watch();
+    }
     let follow = |(pins, cables): &mut (&mut Pins, &mut ide::Cables), next| {
         pins.follow(next);
         cables.follow(next);
@@ -78,7 +82,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     }
     let clock_ps = sum as f64 / count as f64;
     let summary = Summary::of(&pins.decoder, clock_ps);
-    let repeats = pattern(&pins.decoder.transactions, clock_ps);
+    let repeats = pattern(&pins.decoder.transactions);
     let cut = cut.map(|broken| until_then(&broken));
     let transactions = (&pins.decoder.transactions[..], clock_ps.round() as u64);
     let mut answer = match asked.as_json {
@@ -95,20 +99,25 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     if let Some(cut) = &cut {
         warn(&mut answer, name, cut);
     }
-    if let Some(path) = asked.csv
-        && let Err(why) = written::file(path, &csv(&pins), asked.inputs)
-    {
-        answer.complaints += &format!("error: {why}\n");
-        answer.code = BAD_INPUT;
-    }
-    if let Some(path) = asked.pftrace
-        && let Err(why) = drawn(path, asked.inputs, |out| timeline::draw(&pins, out))
-    {
-        answer.complaints += &format!("error: {why}\n");
-        answer.code = BAD_INPUT;
-    }
+    let bus = || Bus { pins: &pins, summary: &summary, repeats: repeats.as_ref() };
+    note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), Some(bus()), &cables, asked)));
+    note(&mut answer, asked.csv.map(|path| written::file(path, &csv(&pins), asked.inputs)));
+    let draw = |path| drawn(path, asked.inputs, |out| timeline::draw(&pins, out));
+    note(&mut answer, asked.pftrace.map(draw));
     answer.complaints = harmless(&answer.complaints);
     Ok(answer)
+}
+
+/// Writes the page of a waveform.
+pub(super) fn page_written(
+    path: &Path,
+    (name, cut): (&str, Option<&str>),
+    bus: Option<Bus<'_>>,
+    cables: &ide::Cables,
+    asked: &Asked<'_>,
+) -> Result<(), String> {
+    let subject = Subject { name, bus, cables: cables.all(), cut };
+    written::file(path, &waveform::page(&subject, asked.command).html(), asked.inputs)
 }
 
 /// The transactions, a line each.
@@ -125,56 +134,6 @@ fn csv(pins: &Pins) -> String {
         );
     }
     out
-}
-
-/// Where a waveform is broken that was read so far.
-pub(super) fn until_then(broken: &Broken) -> String {
-    format!("{}: {}; what was read until then follows", broken.at, broken.what)
-}
-
-/// Says that an answer is of a part of its capture.
-pub(super) fn warn(answer: &mut Answer, name: &str, cut: &str) {
-    answer.complaints += &format!("warning: `{name}`: {cut}\n");
-    answer.code = BAD_INPUT;
-}
-
-pub(super) fn unreadable(name: &str, broken: &Broken) -> Problem {
-    let (at, expected) = match broken.at {
-        Place::Line(line) => {
-            (format!("{name}:{line}"), "a value change dump, as logic analyzers and simulators write it")
-        }
-        Place::Byte(_) => (format!("{name}: {}", broken.at), "an FST file, as GTKWave and simulators write it"),
-    };
-    Problem::nowhere(format!("{at}: {}", broken.what)).help(format!("expected {expected}"))
-}
-
-fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {
-    let mut title = format!("{name}: ");
-    if missing.no_scope {
-        let there = if missing.buses.is_empty() { "none".to_string() } else { missing.buses.join(", ") };
-        return Problem::nowhere(title + "--scope names no bus of this capture").help(format!("buses: {there}"));
-    }
-    if let [first, ..] = &missing.wrong[..] {
-        title += &format!("--map {first} names no pin or no signal");
-    } else {
-        title += &format!("no {} among the {} signals", missing.pins.join(", "), signals.len());
-    }
-    let found: Vec<String> = missing.found.iter().map(|(pin, path)| format!("{pin}={path}")).collect();
-    let mut others: Vec<String> = signals.iter().take(LISTED).map(Signal::path).collect();
-    if signals.len() > LISTED {
-        others.push(format!("and {} more", signals.len() - LISTED));
-    }
-    let found = if found.is_empty() { "nothing".to_string() } else { found.join(", ") };
-    Problem::nowhere(title)
-        .help(format!("found: {found}\nsignals: {}\n--map PIN=SIGNAL says where a pin is", others.join(", ")))
-}
-
-/// The first ones of many.
-fn listed(names: &[String]) -> String {
-    let more = names.len().saturating_sub(LISTED);
-    let mut shown: Vec<String> = names.iter().take(LISTED).cloned().collect();
-    shown.extend((more > 0).then(|| format!("and {more} more")));
-    shown.join(", ")
 }
 
 fn who(pins: &Pins, number: Option<usize>) -> String {
@@ -226,8 +185,8 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
         lines.extend(period(pins, summary, repeats));
     }
     for (title, counts) in [
-        ("Bursts, bytes", &bursts(summary)),
-        ("Clocks from FRAME# to the first data", &summary.latencies),
+        ("Bursts, bytes", &summary.bursts()),
+        ("Clocks from FRAME# to the first data", &summary.latencies()),
         ("Idle clocks between transactions", &summary.idles),
     ] {
         lines.push(String::new());
@@ -243,44 +202,8 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
     lines.join("\n") + "\n"
 }
 
-fn bursts(summary: &Summary) -> BTreeMap<u64, u64> {
-    let mut all = BTreeMap::new();
-    for (bytes, count) in summary.shares.values().flat_map(|share| &share.bursts) {
-        *all.entry(*bytes).or_default() += count;
-    }
-    all
-}
-
-/// The two commonest of many values.
-fn commonest(counts: &BTreeMap<u64, u64>) -> String {
-    let mut sorted: Vec<(u64, u64)> = counts.iter().map(|(value, count)| (*value, *count)).collect();
-    sorted.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
-    match sorted[..] {
-        [(first, _), (second, _), ..] if sorted.len() > VALUES => format!(", most often {first} and {second}"),
-        _ => String::new(),
-    }
-}
-
-/// A line a value, or a power of two where there are many.
-fn histogram(counts: &BTreeMap<u64, u64>) -> Vec<String> {
-    let few = counts.len() <= VALUES;
-    let mut rows: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for (value, count) in counts {
-        let low = if few || *value == 0 { *value } else { 1 << value.ilog2() };
-        *rows.entry((low, if few || low == 0 { low } else { low + (low - 1) })).or_default() += count;
-    }
-    let all: u64 = rows.values().sum();
-    let most = rows.values().copied().max().unwrap_or(1).max(1);
-    let line = |((low, high), count): (&(u64, u64), &u64)| {
-        let value = if low == high { low.to_string() } else { format!("{low} to {high}") };
-        let bar = "█".repeat((count * BAR as u64).div_ceil(most) as usize);
-        format!("  {value:<18}{count:>10}  {:>7}  {bar}", percent(*count, all))
-    };
-    if rows.is_empty() { vec!["  none".to_string()] } else { rows.iter().map(line).collect() }
-}
-
 fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {
-    let header = ["initiator", "command", "count", "bytes", "data", "wait", "most", "ended by others"];
+    let header = ["initiator", "command", "count", "bytes", "data", "to data, min/half/99 %/max", "ended by others"];
     let rows = summary.shares.iter().take(LINES).map(|((initiator, command), share)| {
         vec![
             who(pins, *initiator),
@@ -288,12 +211,21 @@ fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {
             share.transactions.to_string(),
             share.bytes.to_string(),
             share.data_phases.to_string(),
-            digits(share.waits as f64 / share.transactions as f64),
-            share.wait_max.to_string(),
+            to_data(share),
             ended(share),
         ]
     });
     indented(&close_table(&header, rows))
+}
+
+/// Clocks from FRAME# to the first data.
+fn to_data(share: &Share) -> String {
+    let clocks: Vec<String> = [0.0, 0.5, 0.99, 1.0]
+        .iter()
+        .filter_map(|at| quantile(&share.latencies, *at))
+        .map(|of| of.to_string())
+        .collect();
+    if clocks.is_empty() { "-".to_string() } else { clocks.join(" / ") }
 }
 
 pub(super) fn indented(table: &str) -> Vec<String> {

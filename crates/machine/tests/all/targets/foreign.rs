@@ -62,7 +62,7 @@ pub fn waveform(data: &[u8]) -> bool {
     let clock_ps = pins.period_ps.1 as f64 / pins.period_ps.2.max(1) as f64;
     if clock_ps > 0.0 {
         let summary = Summary::of(&pins.decoder, clock_ps);
-        let repeats = pattern(&pins.decoder.transactions, clock_ps);
+        let repeats = pattern(&pins.decoder.transactions);
         let report = json::report(&pins, &summary, repeats.as_ref(), None).to_string();
         assert!(!report.contains("NaN") && !report.contains("inf"));
     }
