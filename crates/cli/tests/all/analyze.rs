@@ -152,4 +152,14 @@ fn a_p4600_that_writes_has_sixteen_reads_of_512_bytes_in_flight() {
     for line in ["read_request_max = { value = \"512 B\"", "tags             = { value = \"16 tags\"", "[pcie]"] {
         assert!(ran.out.contains(line), "no `{line}` in\n{}", ran.out);
     }
+    // Two reads of one tag overlap in it: completions go to the one that the usual latency fits.
+    let ran = hopscope(&["analyze", path.to_str().unwrap(), "--json"]);
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let all = json["transactions"].as_array().unwrap();
+    let took = |frame: u64| {
+        let one = all.iter().find(|one| one["frame"] == frame).unwrap_or_else(|| panic!("frame {frame}"));
+        one["end_ns"].as_i64().unwrap() - one["start_ns"].as_i64().unwrap()
+    };
+    assert_eq!((took(80), took(124)), (178_902, 188_911));
+    assert_eq!(json["table"][0]["latency_ns"]["max"], 325_947);
 }

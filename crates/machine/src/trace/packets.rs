@@ -15,7 +15,7 @@ use hopscope_parts::protocols::pcie::{
 use hopscope_signals::content::mixed;
 use hopscope_signals::pcie::nettlp::Way;
 use hopscope_signals::pcie::pcap_out::PcapFile;
-use hopscope_signals::pcie::tlp::{Access, Body, Enables, Id, Requester, Tlp};
+use hopscope_signals::pcie::tlp::{Access, Attributes, Body, Enables, Id, Requester, Tlp};
 
 use super::{Drawing, Drawn, Traced, Window, part_of};
 use crate::blueprint::Blueprint;
@@ -165,7 +165,8 @@ impl Packets {
             Flow::NonPosted => Vec::new(),
             _ => self.bytes(device, address & !3, u64::from(length) * 4),
         };
-        let tlp = Tlp::plain(body, length, &payload);
+        let attributes = Attributes { relaxed_ordering: packet.relaxed, ..Attributes::default() };
+        let tlp = Tlp { attributes, ..Tlp::plain(body, length, &payload) };
         match &mut self.file {
             Some(file) => file.packet(record.at.as_ps() / 1_000, way, &tlp),
             None => Ok(()),

@@ -7,6 +7,7 @@ use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
 use hopscope_machine::trace::{self, Format, Out, Traced, Window};
 use hopscope_parts::protocols::pcie::{DATA, DESCRIPTOR, HEADER, INTERRUPT, REGISTER};
 use hopscope_signals::pcie::capture::{self, Capture};
+use hopscope_signals::pcie::fields;
 use hopscope_signals::pcie::nettlp::{self, Found, Way};
 use hopscope_signals::pcie::pcap::Pcap;
 use hopscope_signals::pcie::tlp::Tlp;
@@ -120,7 +121,7 @@ const TWO_DRIVES: &str =
 #[test]
 fn every_packet_that_was_simulated_is_in_the_file() {
     let window = Window { from: Time::us(700), span: Time::us(300) };
-    let mut all = 0;
+    let (mut all, mut compared) = (0, 0);
     for (system, job) in RUNS {
         let (bytes, traced) = written(system, job, window);
         let (mut read, simulated) = (packets(&bytes), simulated(system, job, window));
@@ -140,8 +141,53 @@ fn every_packet_that_was_simulated_is_in_the_file() {
         }
         assert_eq!(found, expected, "{context}");
         all += read.len();
+        if traced.drawn.len() == 1 {
+            compared += sizes_are_those_of(&read, &simulated.packets, &context);
+        }
     }
-    assert!(all > 20_000, "{all} packets");
+    assert!(all > 20_000 && compared > 5_000, "{all} packets, {compared} sizes");
+}
+
+/// A link takes as long for each word: what packets carry against how long their data were on it.
+fn sizes_are_those_of(read: &[Seen], simulated: &[(Time, bool, Time, Time)], context: &str) -> usize {
+    let mut compared = 0;
+    for up in [false, true] {
+        let words = read.iter().filter(|one| one.1 == up && one.2 > 0).map(|one| one.2);
+        let spans = simulated.iter().filter(|one| one.1 == up && one.3 > Time::ZERO).map(|one| one.3.as_ps());
+        let pairs: Vec<(u64, u64)> = words.zip(spans).collect();
+        // The last ones are cut by the end of the window.
+        let pairs = &pairs[..pairs.len().saturating_sub(8)];
+        let Some((most, span)) = pairs.iter().max() else { continue };
+        compared += pairs.len();
+        for (words, ps) in pairs {
+            let expected = span * words / most;
+            assert!(
+                ps.abs_diff(expected) <= 300 + expected / 100,
+                "{context}: {words} words in {ps} ps, not {expected}"
+            );
+        }
+    }
+    compared
+}
+
+#[test]
+fn how_a_device_orders_is_read_off_its_packets() {
+    let window = Window { from: Time::us(700), span: Time::us(300) };
+    for (system, job, ordering) in [
+        ("nvme-desktop", "rw=randread bs=4k iodepth=32", "strict"),
+        ("nvme-server", "filename=drive0 rw=read bs=128k iodepth=4", "relaxed"),
+        ("nvme-server", "filename=drive3 rw=write bs=128k iodepth=8", "relaxed"),
+    ] {
+        let capture = analysed(&written(system, job, window).0);
+        let decided = fields::decided(&capture);
+        let said: Vec<&str> = decided
+            .iter()
+            .flat_map(|of| &of.fields)
+            .filter(|of| of.key == "ordering")
+            .map(|of| &of.value[..])
+            .collect();
+        assert_eq!(said, [ordering], "{system} {job}");
+    }
 }
 
 fn analysed(bytes: &[u8]) -> Capture {

@@ -68,6 +68,8 @@ pub struct Packet {
     pub bytes: u32,
     /// By which a completion is known.
     pub tag: u16,
+    /// Whether it may pass others (2.4.1).
+    pub relaxed: bool,
 }
 
 /// Bits of a size: up to a page.
@@ -82,7 +84,8 @@ impl Packet {
             Flow::NonPosted => 1,
             Flow::Completion => 2,
         };
-        (u64::from(self.tag) << SIZE_BITS | size(self.bytes)) << (SIZE_BITS + 2) | size(self.payload) << 2 | flow
+        let sizes = size(self.bytes) << SIZE_BITS | size(self.payload);
+        (u64::from(self.relaxed) << 16 | u64::from(self.tag)) << (2 * SIZE_BITS + 2) | sizes << 2 | flow
     }
 
     /// The same, the other way.
@@ -93,8 +96,8 @@ impl Packet {
             1 => Flow::NonPosted,
             _ => Flow::Completion,
         };
-        let (payload, rest) = (size(value >> 2), value >> (SIZE_BITS + 2));
-        Packet { flow, payload, bytes: size(rest), tag: (rest >> SIZE_BITS) as u16 }
+        let (payload, bytes, rest) = (size(value >> 2), size(value >> (SIZE_BITS + 2)), value >> (2 * SIZE_BITS + 2));
+        Packet { flow, payload, bytes, tag: rest as u16, relaxed: rest >> 16 != 0 }
     }
 }
 
@@ -128,6 +131,7 @@ pub struct Packets {
     address: u64,
     bytes: u32,
     tag: u16,
+    relaxed: bool,
 }
 
 impl Packets {
@@ -156,6 +160,7 @@ impl Packets {
             address,
             bytes,
             tag: 0,
+            relaxed: false,
         }
     }
 
@@ -187,6 +192,7 @@ impl Packets {
             address,
             bytes,
             tag: 0,
+            relaxed: false,
         }
     }
 
@@ -195,14 +201,19 @@ impl Packets {
         Packets { tag, ..self }
     }
 
+    /// The same; whether they may pass others.
+    pub fn relaxed(self, relaxed: bool) -> Packets {
+        Packets { relaxed, ..self }
+    }
+
     /// Packet `index` begins on a link, for those who draw it.
     pub fn begins(&self, lane: &Lane, index: u32) {
         if lane.is_drawn() {
             let before: u32 = (0..index).map(|index| self.payload(index)).sum();
-            let Packets { flow, tag, .. } = *self;
+            let Packets { flow, tag, relaxed, .. } = *self;
             lane.carried(&PACKET_AT, self.address + u64::from(before));
             let payload = if flow == Flow::NonPosted { 0 } else { self.payload(index) };
-            lane.carried(&PACKET, Packet { flow, payload, bytes: self.bytes - before, tag }.packed());
+            lane.carried(&PACKET, Packet { flow, payload, bytes: self.bytes - before, tag, relaxed }.packed());
         }
     }
 

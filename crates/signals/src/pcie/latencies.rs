@@ -7,24 +7,28 @@ const DIGITS: u8 = 2;
 
 /// Times in nanoseconds, to a hundredth.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latencies(Option<Histogram<u32>>);
+pub struct Latencies {
+    times: Option<Histogram<u32>>,
+    most_ns: u64,
+}
 
 impl Latencies {
     /// One more.
     pub fn add(&mut self, ns: i64) {
         let empty = || Histogram::new(DIGITS).expect("these digits are offered");
-        let times = self.0.get_or_insert_with(empty);
-        times.record(ns.max(0) as u64).expect("it grows with what is recorded");
+        let ns = ns.max(0) as u64;
+        self.most_ns = self.most_ns.max(ns);
+        self.times.get_or_insert_with(empty).record(ns).expect("it grows with what is recorded");
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.0.as_ref().map_or(0, Histogram::len)
+        self.times.as_ref().map_or(0, Histogram::len)
     }
 
     /// What so large a share of them did not exceed; nothing of nothing.
     pub fn at_ns(&self, share: f64) -> Option<u64> {
-        self.0.as_ref().map(|times| times.value_at_quantile(share).min(times.max()))
+        self.times.as_ref().map(|times| times.value_at_quantile(share).min(self.most_ns))
     }
 }
 

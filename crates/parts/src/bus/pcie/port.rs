@@ -219,6 +219,7 @@ impl Port {
             let part = left.min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
             let payload_max = payload_max.min(self.payload_max);
             let packets = Packets::cut(Flow::Posted, self.header_bytes, data, address, part, payload_max);
+            let packets = packets.relaxed(self.is_relaxed(data));
             let arrival = self.up.carry(&packets).await;
             let (stored, visible) = self.root.accept(arrival, address, part, home).await;
             self.sim.wait_until(stored).await;
@@ -232,6 +233,7 @@ impl Port {
     /// one has left and before memory has taken it; returns when it will be visible to the processor.
     pub async fn post(&self, address: u64, bytes: u32, data: &'static Label, home: Home) -> Time {
         let packets = Packets::cut(Flow::Posted, self.header_bytes, data, address, bytes, self.payload_max);
+        let packets = packets.relaxed(self.is_relaxed(data));
         let arrival = self.up.launch(&packets).await + self.up.flight();
         let (_, visible) = self.root.accept(arrival, address, bytes, home).await;
         self.visible.set(self.visible.get().max(visible));
@@ -253,7 +255,7 @@ impl Port {
         if first == bytes {
             let tag = self.take_tag().await;
             let after = self.writes_before();
-            let request = Packets::request(self.header_bytes, address, bytes).tagged(tag);
+            let request = self.read_request(address, bytes, tag);
             let arrival = self.up.launch_one(&request).await + self.up.flight();
             let packets = self.read_memory(Sent { arrival, bytes, tag, after }, address, data, home).await;
             let left = self.down.launch(&packets).await;
@@ -329,10 +331,19 @@ impl Port {
         if self.relaxed { Time::ZERO } else { self.visible.get() }
     }
 
+    /// Whether writes of this may pass others: data of the user, never what says that they are there.
+    fn is_relaxed(&self, data: &'static Label) -> bool {
+        self.relaxed && std::ptr::eq(data, &DATA)
+    }
+
+    fn read_request(&self, address: u64, bytes: u32, tag: u16) -> Packets {
+        Packets::request(self.header_bytes, address, bytes).tagged(tag).relaxed(self.relaxed)
+    }
+
     /// Sends a read request.
     async fn request(&self, address: u64, bytes: u32, tag: u16) -> Sent {
         let after = self.writes_before();
-        let left = self.up.launch_one(&Packets::request(self.header_bytes, address, bytes).tagged(tag)).await;
+        let left = self.up.launch_one(&self.read_request(address, bytes, tag)).await;
         self.sim.wait_until(left).await;
         Sent { arrival: left + self.up.flight(), bytes, tag, after }
     }
@@ -356,7 +367,7 @@ impl Port {
             self.up.flew(flew, arrival);
         }
         let cut = if self.root.tail_apart() { Packets::cut_apart } else { Packets::cut };
-        cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max).tagged(tag)
+        cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max).tagged(tag).relaxed(self.relaxed)
     }
 
     /// What lies from `address` on, a multiple of 8, for those who draw packets.
