@@ -40,6 +40,8 @@ pub struct Packets {
     pub cut: u64,
     /// Packets with poisoned data.
     pub poisoned: u64,
+    /// Packets with prefixes.
+    pub prefixed: u64,
     /// Packets with a digest.
     pub digests: u64,
     /// Sequence numbers of an adapter that are missing.
@@ -157,6 +159,7 @@ impl Reading {
         packets.packets += 1;
         packets.cut += u64::from(tlp.missing_bytes() > 0);
         packets.poisoned += u64::from(tlp.poisoned);
+        packets.prefixed += u64::from(!tlp.prefixes.is_empty());
         packets.digests += u64::from(tlp.digest.is_some());
         let key = (frame.way(), tlp.body.kind(), u32::from(tlp.length) * 4);
         *packets.kinds.entry(key).or_default() += 1;

@@ -63,6 +63,7 @@ fn packets(found: &Capture, packets: &Packets) -> Value {
         "kinds": kinds.collect::<Vec<_>>(), "others": packets.others,
         "unreadable": packets.unreadable, "unreadable_first": quoted.collect::<Vec<_>>(),
         "data_cut": packets.cut, "poisoned": packets.poisoned, "digests": packets.digests,
+        "prefixed": packets.prefixed,
         "missing": packets.missing, "late": packets.late,
         "completions_without_request": found.strays.completions, "tags_used_again": found.strays.tags_used_again,
         "stopped": found.stopped.as_ref().map(|why| why.to_string()),

@@ -19,9 +19,14 @@ impl fmt::Display for Id {
     }
 }
 
-/// One packet. Its payload is borrowed from where it was read.
+/// Prefixes before a header, at most: four from end to end (2.2.10.2), and as many local ones.
+pub const PREFIXES_MAX: usize = 8;
+
+/// One packet. Its payload and its prefixes are borrowed from where they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tlp<'a> {
+    /// Prefixes, a double word each (2.2.10).
+    pub prefixes: &'a [u8],
     /// Traffic class, 0 to 7.
     pub traffic_class: u8,
     /// Attributes.
@@ -48,6 +53,7 @@ impl<'a> Tlp<'a> {
     /// One of `length` double words with nothing set that need not be.
     pub fn plain(body: Body, length: u16, payload: &'a [u8]) -> Tlp<'a> {
         Tlp {
+            prefixes: &[],
             traffic_class: 0,
             attributes: Attributes::default(),
             lightweight_notification: false,
@@ -317,9 +323,12 @@ impl Tlp<'_> {
         if self.body.has_data() { usize::from(self.length) * DOUBLE_WORD_BYTES } else { 0 }
     }
 
-    /// Bytes of the packet as the header says: header, payload, digest.
+    /// Bytes of the packet as the header says: prefixes, header, payload, digest.
     pub fn whole_bytes(&self) -> usize {
-        self.body.header_bytes() + self.payload_bytes() + if self.digest.is_some() { 4 } else { 0 }
+        self.prefixes.len()
+            + self.body.header_bytes()
+            + self.payload_bytes()
+            + if self.digest.is_some() { 4 } else { 0 }
     }
 
     /// Bytes of the payload that a capture has cut away.

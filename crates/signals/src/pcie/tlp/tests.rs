@@ -85,7 +85,11 @@ fn what_no_packet_has_is_said_with_its_byte() {
     let what = |bytes: &[u8]| Tlp::decode(bytes).unwrap_err().to_string();
     assert_eq!(what(&[]), "byte 0 of the packet: the header is cut");
     assert_eq!(what(&[0x20; 12]), "byte 12 of the packet: the header is cut");
-    assert_eq!(what(&[0x80; 16]), "byte 0 of the packet: a prefix, which is not read");
+    assert_eq!(what(&[0x80; 16]), "byte 16 of the packet: the header is cut");
+    assert_eq!(what(&[0x80; 64]), "byte 32 of the packet: more than 8 prefixes");
+    assert_eq!(what(&[0xa0; 16]), "byte 0 of the packet: no packet has Fmt 101 and Type 00000");
+    let behind_one = [[0x91, 0, 0, 7], [0x1f; 4], [0; 4], [0; 4]].concat();
+    assert_eq!(what(&behind_one), "byte 4 of the packet: no packet has Fmt 000 and Type 11111");
     assert_eq!(what(&[0x1f; 16]), "byte 0 of the packet: no packet has Fmt 000 and Type 11111");
 }
 
@@ -149,13 +153,15 @@ proptest! {
         [ordering, relaxed, snoop, ln, hints, poisoned] in any::<[bool; 6]>(),
         (traffic_class, address_type, length) in (0u8..8, 0u8..4, 1u16..=1024),
         digest in any::<Option<u32>>(),
+        prefixes in prop::collection::vec((0x80u8..0xa0, any::<[u8; 3]>()), 0..=8),
         data in prop::collection::vec(any::<u8>(), 4096),
     ) {
         let attributes = Attributes { id_based_ordering: ordering, relaxed_ordering: relaxed, no_snoop: snoop };
         let length = if body.has_length() { length } else { 0 };
         let payload = &data[..if body.has_data() { usize::from(length) * 4 } else { 0 }];
+        let prefixes: Vec<u8> = prefixes.into_iter().flat_map(|(first, rest)| [&[first], &rest[..]].concat()).collect();
         let tlp = Tlp {
-            traffic_class, attributes, lightweight_notification: ln, hints, poisoned, address_type, length, body, payload,
+            prefixes: &prefixes, traffic_class, attributes, lightweight_notification: ln, hints, poisoned, address_type, length, body, payload,
             digest: digest.map(Some),
         };
         let bytes = tlp.encode().unwrap();

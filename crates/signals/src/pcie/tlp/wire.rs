@@ -1,8 +1,10 @@
 //! Packets to bytes and back.
 
-use super::{Access, Attributes, Body, Enables, Id, LENGTH_MAX, Requester, Tlp, TlpError};
+use super::{
+    Access, Attributes, Body, DOUBLE_WORD_BYTES, Enables, Id, LENGTH_MAX, PREFIXES_MAX, Requester, Tlp, TlpError,
+};
 
-/// Fmt (2.2.1.1): bit 0 is the longer header, bit 1 data, bit 2 a prefix.
+/// Fmt (2.2.1.1): bit 0 is the longer header, bit 1 data; a prefix has bit 2 alone.
 const LONG: u8 = 0b001;
 const DATA: u8 = 0b010;
 const PREFIX: u8 = 0b100;
@@ -23,26 +25,30 @@ impl<'a> Tlp<'a> {
     /// Reads a packet from its first bytes. What follows its end is left alone; a payload that is cut is what there is.
     ///
     /// # Errors
-    /// Where the header is cut, or is none that the specification has. Prefixes are not read.
+    /// Where the header is cut, or is none that the specification has.
     pub fn decode(bytes: &'a [u8]) -> Result<Tlp<'a>, TlpError> {
+        let before = prefixes(bytes);
+        if before.len() > PREFIXES_MAX * DOUBLE_WORD_BYTES {
+            return wrong(PREFIXES_MAX * DOUBLE_WORD_BYTES, format!("more than {PREFIXES_MAX} prefixes"));
+        }
+        let cut = || wrong(bytes.len(), "the header is cut");
+        let (prefixes, bytes) = bytes.split_at(before.len());
         if bytes.len() < 4 {
-            return wrong(bytes.len(), "the header is cut");
+            return cut();
         }
         let (format, kind) = (bytes[0] >> 5, bytes[0] & 0x1f);
-        if format & PREFIX != 0 {
-            return wrong(0, "a prefix, which is not read");
-        }
         let header_bytes = if format & LONG != 0 { 16 } else { 12 };
         if bytes.len() < header_bytes {
-            return wrong(bytes.len(), "the header is cut");
+            return cut();
         }
-        let body = body(format, kind, bytes)?;
+        let body = body(format, kind, bytes).map_err(|error| TlpError { offset: prefixes.len(), ..error })?;
         let length = match u16::from(bytes[2] & 3) << 8 | u16::from(bytes[3]) {
             _ if !body.has_length() => 0,
             0 => LENGTH_MAX,
             length => length,
         };
         let mut tlp = Tlp {
+            prefixes,
             traffic_class: bytes[1] >> 4 & 7,
             attributes: Attributes {
                 id_based_ordering: bytes[1] & 4 != 0,
@@ -76,6 +82,7 @@ impl<'a> Tlp<'a> {
         let bit = |set: bool, place: u8| u8::from(set) << place;
         let (tag, length) = (self.body.tag(), if self.length == LENGTH_MAX { 0 } else { self.length });
         let mut out = Vec::with_capacity(self.whole_bytes());
+        out.extend_from_slice(self.prefixes);
         out.push(format << 5 | kind);
         out.push(
             // 2.2.6.2: T9 and T8 are bits 7 and 3.
@@ -103,6 +110,10 @@ impl<'a> Tlp<'a> {
 
     /// What cannot be written.
     fn check(&self) -> Result<(), TlpError> {
+        let fit = self.prefixes.len() <= PREFIXES_MAX * DOUBLE_WORD_BYTES;
+        if !fit || prefixes(self.prefixes).len() != self.prefixes.len() {
+            return wrong(0, "what stands before the header are no prefixes");
+        }
         let least = u16::from(self.body.has_length());
         let most = if least == 0 { 0 } else { LENGTH_MAX };
         if !(least..=most).contains(&self.length) {
@@ -129,6 +140,12 @@ impl<'a> Tlp<'a> {
     }
 }
 
+/// The prefixes that a packet begins with: whole double words whose Fmt is that of one.
+fn prefixes(bytes: &[u8]) -> &[u8] {
+    let count = bytes.chunks_exact(DOUBLE_WORD_BYTES).take_while(|word| word[0] >> 5 == PREFIX).count();
+    &bytes[..count * DOUBLE_WORD_BYTES]
+}
+
 impl Enables {
     fn fit(self) -> bool {
         self.first < 16 && self.last < 16
@@ -145,6 +162,10 @@ impl Enables {
 
 /// Everything behind the first four bytes, of which there are as many as Fmt says.
 fn body(format: u8, kind: u8, bytes: &[u8]) -> Result<Body, TlpError> {
+    let unknown = || wrong(0, format!("no packet has Fmt {format:03b} and Type {kind:05b}"));
+    if format & PREFIX != 0 {
+        return unknown();
+    }
     let (long, data) = (format & LONG != 0, format & DATA != 0);
     let upper = u16::from(bytes[1] & 0x80) << 2 | u16::from(bytes[1] & 8) << 5;
     let requester = Requester { id: Id(two(bytes, 4)), tag: upper | u16::from(bytes[6]) };
@@ -190,7 +211,7 @@ fn body(format: u8, kind: u8, bytes: &[u8]) -> Result<Body, TlpError> {
             requester: Requester { id: Id(two(bytes, 8)), tag: upper | u16::from(bytes[10]) },
             lower_address: bytes[11] & 0x7f,
         }),
-        _ => wrong(0, format!("no packet has Fmt {format:03b} and Type {kind:05b}")),
+        _ => unknown(),
     }
 }
 
