@@ -16,7 +16,7 @@ use hopscope_signals::pci::EndedBy;
 use hopscope_signals::pci::pattern::pattern;
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::waves::fst_in::FstReader;
-use hopscope_signals::waves::read::Signal;
+use hopscope_signals::waves::read::{Next, Signal};
 use hopscope_signals::waves::vcd_in::VcdReader;
 
 #[derive(Clone, Default)]
@@ -233,6 +233,53 @@ fn paths_of_words(dump: &[u8]) -> Vec<String> {
         }
     }
     paths
+}
+
+/// Interrupts on their way to the host's handler.
+#[derive(Clone, Default)]
+struct OnTheirWay(Rc<RefCell<Vec<(u64, u64)>>>);
+
+impl Observer for OnTheirWay {
+    fn records(&mut self, batch: &[Record]) {
+        let delays = batch.iter().filter(|record| record.kind == Kind::Delay && record.label.name == "INTx to handler");
+        self.0.borrow_mut().extend(delays.map(|record| (record.at.as_ps(), (record.at + record.span).as_ps())));
+    }
+}
+
+#[test]
+fn a_card_asserts_its_interrupt_until_the_handler_has_it() {
+    let window = Window { from: Time::ms(9), span: Time::ms(20) };
+    for (system, job) in [
+        ("raid-megaraid-32-33", "rw=randread bs=4k iodepth=4"),
+        ("raid-acceleraid-pci-x-100", "rw=write bs=64k iodepth=4"),
+        ("scsi-ultra160", "rw=read bs=4k iodepth=2"),
+    ] {
+        let machine = blueprint(system);
+        let (dump, _) = drawn(&machine, job, window);
+        let (reader, signals) = VcdReader::new(&dump[..]).expect("a dump");
+        let wires: Vec<_> = signals.iter().filter(|of| of.name.starts_with("INTA#")).map(|of| of.code).collect();
+        let (mut now, mut asserted, mut edges) = (0, None, Vec::new());
+        for next in reader {
+            match next.expect("a whole dump") {
+                Next::Time(at_ps) => now = at_ps,
+                Next::Change(code, bits) if wires.contains(&code) => match (bits.value, asserted.take()) {
+                    (0, _) => asserted = Some(now),
+                    (_, Some(since)) => edges.push((since, now)),
+                    _ => {}
+                },
+                Next::Change(..) => {}
+            }
+        }
+        let seen = OnTheirWay::default();
+        observed(&machine, job, (window, Options::default().trains), |_| seen.clone());
+        let mut expected = seen.0.take();
+        expected.retain(|(from, until)| *from >= window.from.as_ps() && *until < window.end().as_ps());
+        expected.sort_unstable();
+        edges.retain(|(from, _)| *from > window.from.as_ps());
+        assert!(!expected.is_empty(), "{system}: no interrupt");
+        assert_eq!(edges[..], expected[expected.len() - edges.len()..], "{system}");
+        assert!(expected.len() - edges.len() <= 1, "{system}: {edges:?} {expected:?}");
+    }
 }
 
 #[test]

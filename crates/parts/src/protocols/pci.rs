@@ -111,6 +111,11 @@ impl Command {
 /// What the I/O write before has carried, for those who draw the wires.
 pub static WRITTEN: Label = Label::mark("written");
 
+/// A card asserts its interrupt wire, for those who draw the wires.
+pub static INTX_ASSERTED: Label = Label::mark("INTA# asserted");
+/// The host's handler has it.
+pub static INTX_NEGATED: Label = Label::mark("INTA# negated");
+
 /// Bits of a size.
 const SIZE_BITS: u32 = 24;
 

@@ -14,10 +14,11 @@ fn low(asserted: bool) -> Level {
 
 const RELEASED: Level = Level::Driven(1);
 
-/// REQ# and GNT# of an initiator.
-struct Pair {
+/// REQ# and GNT# of an initiator, and INTA# of one that is no bridge above.
+struct Agent {
     request: Wire,
     grant: Wire,
+    interrupt: Option<Wire>,
 }
 
 struct Wires {
@@ -39,7 +40,7 @@ pub struct Segment {
     clock: Time,
     seed: u64,
     wires: Wires,
-    pairs: Vec<Pair>,
+    agents: Vec<Agent>,
     /// CLK has been drawn until then.
     clocked_until: Time,
     open: Option<(Course, usize)>,
@@ -49,7 +50,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment in the scope `name`, whose initiators have these names. CLK begins with the first edge at or after
+    /// A segment in the scope `name`, whose initiators have these names, the bridge above first. CLK begins with the first edge at or after
     /// `from`.
     pub fn new(
         changes: &mut Changes,
@@ -74,20 +75,28 @@ impl Segment {
             par: wire("PAR", 1, Level::Floating),
             req64: (width_bytes > 4).then(|| (wire("REQ64#", 1, RELEASED), wire("ACK64#", 1, RELEASED))),
         };
-        let pairs = initiators.iter().map(|of| Pair {
+        let agents = initiators.iter().enumerate().map(|(place, of)| Agent {
             request: wire(&format!("REQ#_{of}"), 1, RELEASED),
             grant: wire(&format!("GNT#_{of}"), 1, RELEASED),
+            interrupt: (place > 0).then(|| wire(&format!("INTA#_{of}"), 1, RELEASED)),
         });
-        let pairs: Vec<Pair> = pairs.collect();
-        let asked = pairs.iter().map(|_| None).collect();
+        let agents: Vec<Agent> = agents.collect();
+        let asked = agents.iter().map(|_| None).collect();
         let first = from.edge(clock);
         changes.set(first.as_ps(), wires.rst, RELEASED);
-        Segment { clock, seed, wires, pairs, clocked_until: first, open: None, asked, from: first }
+        Segment { clock, seed, wires, agents, clocked_until: first, open: None, asked, from: first }
     }
 
     /// An initiator asked for the bus at `since`, and has it now.
     pub fn granted(&mut self, initiator: usize, since: Time) {
         self.asked[initiator] = Some(since);
+    }
+
+    /// INTA# of an initiator is asserted or negated; it follows no clock (2.2.6).
+    pub fn interrupts(&self, changes: &mut Changes, initiator: usize, at: Time, asserted: bool) {
+        if let Some(wire) = self.agents[initiator].interrupt {
+            changes.set(at.max(self.from).as_ps(), wire, low(asserted));
+        }
     }
 
     /// FRAME# is asserted.
@@ -160,7 +169,7 @@ impl Segment {
         let start = course.start;
         let period = self.clock.as_ps();
         // GNT# holds at the edge with which FRAME# is asserted; who is parked has it without asking.
-        let Pair { request, grant } = &self.pairs[initiator];
+        let Agent { request, grant, .. } = &self.agents[initiator];
         let granted = start.saturating_sub(self.clock).as_ps();
         if let Some(since) = self.asked[initiator].take() {
             let asked = since.edge(self.clock).as_ps().min(granted);

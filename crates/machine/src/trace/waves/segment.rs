@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hopscope_kernel::{Kind, Record, Time};
-use hopscope_parts::protocols::pci::{Command, WRITTEN};
+use hopscope_parts::protocols::pci::{Command, INTX_ASSERTED, INTX_NEGATED, WRITTEN};
 use hopscope_signals::pci::segment::Segment;
 use hopscope_signals::waves::changes::Changes;
 
@@ -52,13 +52,18 @@ impl DrawnSegment {
 
 impl Wired for DrawnSegment {
     fn record(&mut self, changes: &mut Changes, record: &Record, processes: &[String]) {
+        let is = |known| std::ptr::eq(record.label, known);
         match record.kind {
             Kind::Wait if record.at + record.span >= self.from => {
                 let initiator = self.initiator(record.who, processes);
                 self.segment.granted(initiator, record.at.max(self.from));
             }
+            Kind::Mark if is(&INTX_ASSERTED) || is(&INTX_NEGATED) => {
+                let initiator = self.initiator(record.who, processes);
+                self.segment.interrupts(changes, initiator, record.at, is(&INTX_ASSERTED));
+            }
             _ if record.at < self.from => {}
-            Kind::Mark if std::ptr::eq(record.label, &WRITTEN) => self.segment.written(record.span.as_ps() as u32),
+            Kind::Mark if is(&WRITTEN) => self.segment.written(record.span.as_ps() as u32),
             Kind::Mark => {
                 let Some(command) = Command::of_label(record.label) else { return };
                 let initiator = self.initiator(record.who, processes);

@@ -15,6 +15,7 @@ use crate::bridge::host::HostBridge;
 use crate::bridge::pci_x::port::Port;
 use crate::bridge::pci_x::registers::Way;
 use crate::cpu::Work;
+use crate::protocols::pci::{INTX_ASSERTED, INTX_NEGATED};
 
 static NOT_ASSERTED: Label = Label::reason("INTx not asserted");
 static NOTHING_WRITTEN: Label = Label::reason("no register written");
@@ -118,7 +119,9 @@ impl Slot {
                 slot.0.asserted.take(&NOT_ASSERTED).await;
                 std::mem::swap(&mut told, &mut slot.0.told_by_card.borrow_mut());
                 sim.take_up_all(told.iter().copied());
+                slot.0.bus.lane().carried(&INTX_ASSERTED, 1);
                 memory.interrupt().await;
+                slot.0.bus.lane().carried(&INTX_NEGATED, 0);
                 slot.0.told_to_host.borrow_mut().extend(told.drain(..).map(|errand| sim.pass_on(errand)));
                 let _ = slot.0.interrupts.try_put(());
             }
