@@ -99,6 +99,9 @@ fn answer(bus: &Bus) -> Vec<String> {
     if !pins.without.is_empty() {
         lines.push(format!("Not in the capture: {}.", pins.without.join(", ")));
     }
+    for (pin, clocks) in pins.unknown_clocks() {
+        lines.push(format!("{pin} is neither 0 nor 1 in {clocks} clocks: it is read as not asserted there."));
+    }
     if !pins.others.is_empty() {
         lines.push(format!("This is {}; other buses in the capture: {}.", pins.scope, pins.others.join(", ")));
     }

@@ -167,6 +167,19 @@ fn a_waveform_becomes_a_timeline_of_its_transactions() {
         }
     }
     assert!(whole > 100, "{whole} transactions");
+    let of_cable = json["cables"][0]["bursts"].as_array().unwrap();
+    let bursts = of("burst");
+    assert_eq!(
+        (bursts.len(), of("register").len()),
+        (of_cable.len(), json["cables"][0]["accesses"].as_array().unwrap().len())
+    );
+    for (slice, one) in bursts.iter().zip(of_cable) {
+        let bytes = one["bytes"].as_u64().unwrap();
+        assert_eq!((slice.from_ns, slice.number("words")), (one["start_ns"].as_f64().unwrap() as u64, Some(bytes / 2)));
+        let number = timeline.slices.iter().position(|other| std::ptr::eq(other, *slice));
+        let within = timeline.slices.iter().filter(|other| other.within == number).map(|part| part.ps).sum::<u64>();
+        assert_eq!(within, slice.ps, "{slice:?}");
+    }
     let ran = analyzed(&path, &["--pftrace", &path]);
     assert!(ran.code == 2 && ran.err.contains("an input of this command"), "{ran:?}");
 }
@@ -252,6 +265,11 @@ fn what_cannot_be_drawn_or_read_says_why() {
     read("", &["the file is empty"]);
     read("hello", &["neither as a waveform does nor as a pcap file"]);
     read("\n\n\n\n$scope hello", &["mine.vcd:5: ", "expected a value change dump"]);
+    let unit = fs::read_to_string(traced(&folder, &WRITES, "unit.vcd").1).unwrap().replace("$timescale 1 ps $end", "");
+    let path = folder.path().join("no-unit.vcd");
+    fs::write(&path, unit).unwrap();
+    let ran = analyzed(path.to_str().unwrap(), &[]);
+    assert!(ran.code == 0 && ran.err.contains("no $timescale says"), "{ran:.600?}");
     let two = "$scope module top $end\n$var wire 1 ! FRAMEn $end\n$var wire 1 \" led $end\n$upscope $end\n";
     let two = format!("{two}$enddefinitions $end\n");
     read(&two, &["no clk, irdy, trdy", "found: frame=top.FRAMEn", "signals: top.FRAMEn, top.led"]);

@@ -12,7 +12,7 @@
 //! - `cable`: from what a simulated cable says to changes of its wires. `crc`: what ends an Ultra DMA burst.
 //! - `decode`: from edges to register accesses and bursts. `pins`: finds cables among the signals of a capture.
 //! - `summary`: what they add up to. `together`: a cable and a PCI bus in one capture, cause and effect between them.
-//! - `json`: all of it for programs.
+//! - `over_time`: the same in steps of time. `json`: all of it for programs; `timeline`: for Perfetto.
 //!
 //! Not drawn: DASP-, PDIAG-, IOCS16-, CSEL; how wide a strobe of a register access or of multiword DMA is (half of its
 //! cycle); IORDY as the wait of an access.
@@ -26,6 +26,7 @@ pub mod pins;
 pub mod summary;
 #[cfg(test)]
 mod tests;
+pub mod timeline;
 pub mod together;
 
 /// A register by its name, of the command block or of the control block. ATA/ATAPI-4, 7.2.

@@ -81,6 +81,7 @@ pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: 
             "ended_by": ended, "bursts": counts(&share.bursts),
         })
     });
+    let unknown = pins.unknown_clocks().map(|(pin, clocks)| (pin.to_string(), clocks.into()));
     json!({
         "kind": "pci",
         "scope": pins.scope,
@@ -88,6 +89,7 @@ pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: 
         "initiators": pins.initiators,
         "without": pins.without,
         "cut": cut,
+        "unknown_clocks": unknown.collect::<Map<String, Value>>(),
         "bus": {
             "protocol": decoder.protocol(),
             "clock_ns": summary.clock_ps / 1e3,

@@ -12,6 +12,15 @@ const HEARD: u64 = 64;
 
 const GRANTS_MAX: usize = 64;
 
+/// Pins without which it is not known what goes on, and their names.
+const CONTROLS: [(Pin, &str); 5] = [
+    (Pin::Frame, "FRAME#"),
+    (Pin::Irdy, "IRDY#"),
+    (Pin::Trdy, "TRDY#"),
+    (Pin::Devsel, "DEVSEL#"),
+    (Pin::Stop, "STOP#"),
+];
+
 /// What is missing to decode a bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
@@ -35,6 +44,11 @@ pub struct Pins {
     settled: Clock,
     current: Clock,
     changed: bool,
+    /// Those of [`CONTROLS`] that are neither 0 nor 1, a bit each, as they are and as they were.
+    unknown: (u8, u8),
+    /// In how many clocks each of [`CONTROLS`] was neither, since it was the one or the other first.
+    unknown_clocks: [u64; CONTROLS.len()],
+    heard: u8,
     clk: bool,
     edge_ps: Option<u64>,
     now_ps: u64,
@@ -134,6 +148,9 @@ impl Pins {
             settled: Clock::default(),
             current: Clock::default(),
             changed: false,
+            unknown: (0, 0),
+            unknown_clocks: [0; CONTROLS.len()],
+            heard: 0,
             clk: false,
             edge_ps: None,
             now_ps: 0,
@@ -150,6 +167,11 @@ impl Pins {
     /// The signals that it looks at.
     pub fn codes(&self) -> impl Iterator<Item = IdCode> {
         self.goes.keys().copied()
+    }
+
+    /// Pins that were neither 0 nor 1 after they had been, and in how many clocks: they are read as not asserted there.
+    pub fn unknown_clocks(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        CONTROLS.iter().map(|(_, name)| *name).zip(self.unknown_clocks).filter(|(_, clocks)| *clocks > 0)
     }
 
     /// What comes next in the capture.
@@ -199,11 +221,13 @@ impl Pins {
     fn time(&mut self, at_ps: u64) {
         if std::mem::take(&mut self.changed) {
             self.current = self.sampled();
+            self.unknown.0 = self.now_unknown();
         }
         if self.otherwise.is_some() && self.decoder.begun.0 >= HEARD {
             self.decide();
         }
         self.settled = self.current;
+        self.unknown.1 = self.unknown.0;
         self.now_ps = at_ps;
     }
 
@@ -219,6 +243,10 @@ impl Pins {
                         let span = now - before;
                         let (shortest, sum, count) = self.period_ps;
                         self.period_ps = (shortest.min(span), sum + span, count + 1);
+                        if self.unknown.1 != 0 {
+                            let counts = self.unknown_clocks.iter_mut().enumerate();
+                            counts.for_each(|(place, count)| *count += u64::from(self.unknown.1 >> place & 1));
+                        }
                         self.decoder.clock(before, now, &self.settled);
                         if let Some(otherwise) = &mut self.otherwise {
                             otherwise.clock(before, now, &self.settled);
@@ -231,6 +259,14 @@ impl Pins {
             self.changed = true;
             self.levels.entry(of.pin).or_default().take_over(bits, of);
         }
+    }
+
+    /// Which of [`CONTROLS`] are neither 0 nor 1, of those that have been.
+    fn now_unknown(&mut self) -> u8 {
+        let known = |(pin, _): &(Pin, &str)| self.levels.get(pin).is_some_and(|bits| bits.known & 1 == 1);
+        let known = CONTROLS.iter().enumerate().fold(0, |all, (place, pin)| all | u8::from(known(pin)) << place);
+        self.heard |= known;
+        self.heard & !known
     }
 
     fn sampled(&self) -> Clock {

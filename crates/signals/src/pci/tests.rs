@@ -333,6 +333,20 @@ fn foreign(declared: &[(&str, &str, u32)], ad: impl Fn(u32) -> String) -> String
 }
 
 #[test]
+fn clocks_in_which_a_pin_has_no_level_are_counted() {
+    let declared = [("clk", "c", 1), ("FRAMEn", "f", 1), ("IRDYn", "i", 1), ("TRDYn", "t", 1)];
+    let declared =
+        [&declared[..], &[("DEVSELn", "d", 1), ("STOPn", "s", 1), ("AD", "a", 32), ("CBE", "b", 4)]].concat();
+    let text = foreign(&declared, |value| format!("b{value:b} a\n"));
+    let counted = |text: &str| read(text.as_bytes()).unknown_clocks().collect::<Vec<_>>();
+    assert_eq!(counted(&text), []);
+    // IRDY# of the whole read; before its first level nothing is expected of a pin.
+    let lost = text.replace("1f\n0i\n", "1f\nxi\n");
+    assert_eq!(counted(&lost), [("IRDY#", 2)]);
+    assert_eq!(counted(&text.replace("\n1s\n", "\nxs\n")), []);
+}
+
+#[test]
 fn a_bus_is_found_by_whatever_names_its_pins_have() {
     let vector = |ad: u32| format!("b{ad:b} a\n");
     let each = |ad: u32| (0..32).map(|bit| format!("{}a{bit}\n", ad >> bit & 1)).collect::<String>();

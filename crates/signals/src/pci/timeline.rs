@@ -8,9 +8,8 @@ use super::Transaction;
 use super::pins::Pins;
 use crate::timeline::pftrace::{Note, Place, Slice, TimelineFile};
 
-/// Writes them.
-pub fn draw(pins: &Pins, out: impl Write) -> io::Result<()> {
-    let mut file = TimelineFile::new(out)?;
+/// Draws those that are listed.
+pub fn draw(pins: &Pins, file: &mut TimelineFile<impl Write>) -> io::Result<()> {
     let name = if pins.scope.is_empty() { "bus" } else { &pins.scope };
     let bus = file.track(Place { parent: None, name, rank: 0 })?;
     let mut initiators = HashMap::new();
@@ -41,7 +40,7 @@ pub fn draw(pins: &Pins, out: impl Write) -> io::Result<()> {
         }
         file.end(bus, span, &[])?;
     }
-    file.finish()
+    Ok(())
 }
 
 /// What a transaction's clocks were, one after the other. Waits between data phases are not told apart from data.

@@ -53,6 +53,14 @@ impl<T: BufRead, F: Read + Seek> Capture<T, F> {
         FstReader::new(file).map(|(reader, signals)| (Capture::Fst(Box::new(reader)), signals))
     }
 
+    /// Whether the file says what its unit of time is; otherwise a nanosecond is taken.
+    pub fn has_unit(&self) -> bool {
+        match self {
+            Capture::Vcd(reader) => reader.has_unit(),
+            Capture::Fst(_) => true,
+        }
+    }
+
     /// Changes of other signals need not be said.
     pub fn only(&mut self, codes: &HashSet<IdCode>) {
         match self {

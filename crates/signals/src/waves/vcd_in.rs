@@ -16,6 +16,8 @@ pub struct VcdReader<R> {
     words: Words<R>,
     /// Femtoseconds of a unit of time.
     unit_fs: u64,
+    /// Whether the file says it.
+    has_unit: bool,
     now: Option<u64>,
 }
 
@@ -25,7 +27,7 @@ const ASSUMED_FS: u64 = 1_000_000;
 impl<R: BufRead> VcdReader<R> {
     /// Reads what a file declares: its signals.
     pub fn new(text: R) -> Result<(VcdReader<R>, Vec<Signal>), Broken> {
-        let mut this = VcdReader { words: Words::new(text), unit_fs: ASSUMED_FS, now: None };
+        let mut this = VcdReader { words: Words::new(text), unit_fs: ASSUMED_FS, has_unit: false, now: None };
         let (mut signals, mut scopes) = (Vec::new(), Scopes::default());
         loop {
             if !this.words.next()? {
@@ -41,7 +43,7 @@ impl<R: BufRead> VcdReader<R> {
             let said = this.said(&keyword)?;
             match &keyword[..] {
                 "$enddefinitions" => return Ok((this, signals)),
-                "$timescale" => this.unit_fs = this.timescale(&said)?,
+                "$timescale" => (this.unit_fs, this.has_unit) = (this.timescale(&said)?, true),
                 "$scope" => {
                     // The kind, and a name.
                     let name = said.split_once(' ').map_or(&said[..], |(_, name)| name);
@@ -58,6 +60,11 @@ impl<R: BufRead> VcdReader<R> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether the file says what its unit of time is; otherwise a nanosecond is taken.
+    pub fn has_unit(&self) -> bool {
+        self.has_unit
     }
 
     /// What stands between a keyword and its $end, with one blank between words.

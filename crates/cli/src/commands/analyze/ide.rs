@@ -1,27 +1,32 @@
 //! IDE cables in a waveform, as a report: beside a PCI bus or alone.
 
 use std::cell::Cell;
+use std::io::{self, Write};
 use std::rc::Rc;
 
 use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
-use hopscope_signals::ide::json;
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::Summary;
 use hopscope_signals::ide::together::{Delay, Measured, delays};
+use hopscope_signals::ide::{json, timeline};
 use hopscope_signals::pci::Transaction;
+use hopscope_signals::timeline::pftrace::TimelineFile;
 use hopscope_signals::waves::read::{IdCode, Next, Signal};
 use serde_json::{Value, json};
 
-use super::note;
 use super::pci::{Asked, indented, page_written, percent};
 use super::source::{Reading, follow_all};
-use super::unreadable::{unreadable, until_then, warn};
+use super::unreadable::{NO_UNIT, unreadable, until_then, warn};
+use super::{drawn, note};
 use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate};
 
 /// All cables of a capture.
 pub struct Cables(Vec<Pins>);
+
+/// Tracks before those of cables: a bus, and initiators.
+const RANK: u32 = 1_000;
 
 /// Transactions on PCI in the same capture, and its clock, picoseconds.
 type Beside<'a> = (&'a [Transaction], u64);
@@ -40,6 +45,11 @@ impl Cables {
     /// What it adds up to is kept over time, too.
     pub fn watch(&mut self) {
         self.0.iter_mut().for_each(|pins| pins.decoder.watch());
+    }
+
+    /// Draws them, behind a bus and its initiators.
+    pub fn draw(&self, file: &mut TimelineFile<impl Write>) -> io::Result<()> {
+        (0..).zip(&self.0).try_for_each(|(number, pins)| timeline::draw(pins, file, RANK + number))
     }
 
     /// All of them.
@@ -91,11 +101,11 @@ pub fn analyze_alone(
     mut cables: Cables,
     asked: &Asked<'_>,
 ) -> Result<Answer, Refusal> {
-    if asked.csv.is_some() || asked.pftrace.is_some() {
-        let option = if asked.csv.is_some() { "--csv lists" } else { "--pftrace draws" };
-        let problem = Problem::nowhere(format!("{name}: {option} transactions, and there is no PCI bus in it"));
+    if asked.csv.is_some() {
+        let problem = Problem::nowhere(format!("{name}: --csv lists transactions, and there is no PCI bus in it"));
         return Err(problem.help("--json has every register access and every burst").into());
     }
+    let has_unit = reader.has_unit();
     reader.only(&cables.codes().collect());
     cables.list(asked.limit);
     if asked.html.is_some() {
@@ -114,7 +124,18 @@ pub fn analyze_alone(
     if let Some(cut) = &cut {
         warn(&mut answer, name, cut);
     }
+    if !has_unit {
+        answer.complaints += &format!("warning: `{name}`: {NO_UNIT}\n");
+    }
     note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), None, &cables, asked)));
+    let draw = |path| {
+        drawn(path, asked.inputs, |out| {
+            let mut file = TimelineFile::new(out)?;
+            cables.draw(&mut file)?;
+            file.finish()
+        })
+    };
+    note(&mut answer, asked.pftrace.map(draw));
     answer.complaints = harmless(&answer.complaints);
     Ok(answer)
 }

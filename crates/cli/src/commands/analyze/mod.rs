@@ -71,7 +71,7 @@ pub struct Args {
     /// The transactions, as a CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// The transactions, as a timeline that ui.perfetto.dev opens
+    /// What happened, as a timeline that ui.perfetto.dev opens
     #[arg(long, value_name = "FILE")]
     pftrace: Option<PathBuf>,
     /// So many transactions at most are listed, and judged for drives and for what repeats; all are added up

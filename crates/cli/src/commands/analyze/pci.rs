@@ -11,10 +11,11 @@ use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
 use hopscope_signals::pci::{EndedBy, json, timeline};
+use hopscope_signals::timeline::pftrace::TimelineFile;
 
 use super::histogram::{commonest, histogram};
 use super::source::{Source, follow_all};
-use super::unreadable::{incomplete, listed, unreadable, until_then, warn};
+use super::unreadable::{NO_UNIT, incomplete, listed, unreadable, until_then, warn};
 use super::{drawn, ide, note};
 use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate, wrapped};
@@ -49,6 +50,7 @@ pub struct Asked<'a> {
 pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Asked<'_>) -> Result<Answer, Refusal> {
     let read = Rc::new(Cell::new(0));
     let (mut reader, signals) = source.open(&read).map_err(|broken| unreadable(name, &broken))?;
+    let has_unit = reader.has_unit();
     let mut cables = ide::Cables::find(&signals);
     let mut pins = match Pins::find(&signals, asked.maps, asked.scope) {
         Ok(pins) => pins,
@@ -99,10 +101,20 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     if let Some(cut) = &cut {
         warn(&mut answer, name, cut);
     }
+    if !has_unit {
+        answer.complaints += &format!("warning: `{name}`: {NO_UNIT}\n");
+    }
     let bus = || Bus { pins: &pins, summary: &summary, repeats: repeats.as_ref() };
     note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), Some(bus()), &cables, asked)));
     note(&mut answer, asked.csv.map(|path| written::file(path, &csv(&pins), asked.inputs)));
-    let draw = |path| drawn(path, asked.inputs, |out| timeline::draw(&pins, out));
+    let draw = |path| {
+        drawn(path, asked.inputs, |out| {
+            let mut file = TimelineFile::new(out)?;
+            timeline::draw(&pins, &mut file)?;
+            cables.draw(&mut file)?;
+            file.finish()
+        })
+    };
     note(&mut answer, asked.pftrace.map(draw));
     answer.complaints = harmless(&answer.complaints);
     Ok(answer)
@@ -172,6 +184,10 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
     }
     if !pins.without.is_empty() {
         lines.push(format!("Not in the capture: {}.", pins.without.join(", ")));
+    }
+    for (pin, clocks) in pins.unknown_clocks() {
+        let said = format!("{pin} is neither 0 nor 1 in {clocks} clocks: it is read as not asserted there.");
+        lines.push(wrapped(&said, "").trim_end().to_string());
     }
     lines.push(String::new());
     lines.push("Where the clocks went".to_string());

@@ -9,6 +9,9 @@ use crate::answer::{Answer, BAD_INPUT};
 /// Signals and buses that are listed.
 const LISTED: usize = 12;
 
+/// A file of no unit of time.
+pub const NO_UNIT: &str = "no $timescale says what its unit of time is: times are as if it were 1 ns";
+
 /// Where a waveform is broken that was read so far.
 pub fn until_then(broken: &Broken) -> String {
     format!("{}: {}; what was read until then follows", broken.at, broken.what)
