@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Span, Time, expand};
 use hopscope_machine::trace::{self, Format, Window};
+use hopscope_signals::pcie::capture;
 
 use crate::perfetto::{Seen, Timeline};
 use crate::trace::{Buffer, blueprint, jobs, observed};
@@ -294,4 +295,26 @@ fn a_flow_goes_from_its_request_by_what_was_done_for_it_to_its_end() {
 fn the_same_seed_has_the_same_bytes() {
     let (system, job) = RUNS[5];
     assert!(drawn(system, job, window(system)) == drawn(system, job, window(system)));
+}
+
+/// Packets of the timeline against those of the packet file, which is made of the same run by other code.
+#[test]
+fn packets_are_named_as_the_packet_file_has_them() {
+    let (system, job) = ("nvme-desktop", "rw=randread bs=4k iodepth=4");
+    let window = Window { from: Time::us(700), span: Time::us(300) };
+    let written = |format: Format| {
+        let out = Buffer::default();
+        trace::trace(&blueprint(system), &jobs(job), (window, 1), (format, Box::new(out.clone()))).expect("a trace");
+        out.written()
+    };
+    let capture = capture::analyze(&written(Format::Pcap)[..], usize::MAX).expect("a capture");
+    let mut expected: BTreeMap<(String, u64), u64> = BTreeMap::new();
+    for ((_, kind, bytes), count) in &capture.packets.kinds {
+        *expected.entry((kind.word().to_string(), u64::from(*bytes))).or_default() += count;
+    }
+    let mut found: BTreeMap<(String, u64), u64> = BTreeMap::new();
+    for one in Timeline::read(&written(Format::Timeline)).instants.iter().filter(|one| one.category == "wires") {
+        *found.entry((one.name.clone(), one.number("bytes").expect("bytes"))).or_default() += 1;
+    }
+    assert_eq!(found, expected);
 }

@@ -11,6 +11,7 @@
 //!   levels ── what waits and what parts hold
 //! ```
 
+mod carried;
 mod requests;
 mod tracks;
 mod used;
@@ -20,9 +21,9 @@ use std::io::{self, Write};
 
 use hopscope_kernel::{Class, Holder, Kind, Record, Sim, Span, Time, Unit};
 use hopscope_observe::lives::ways::{Said, Ways};
-use hopscope_parts::protocols::pci::{Command, unpacked};
 use hopscope_signals::timeline::pftrace::{self, Note, Place, Slice, TimelineFile, Track};
 
+use self::carried::Carried;
 use self::requests::Requests;
 use self::tracks::{Rows, Tracks};
 use self::used::Used;
@@ -67,6 +68,7 @@ struct Lane {
     phases: Rows,
     waiting: Rows,
     owed: Rows,
+    carried: Carried,
     used: Used,
     counter: Option<Track>,
     /// When its last phase ended, whose that was, and for which request.
@@ -236,14 +238,13 @@ impl Board {
 
     /// What wires carry.
     fn mark(&mut self, mark: &Span) -> io::Result<()> {
-        let drawn = mark.at >= self.window.from && mark.at < self.window.end();
-        let Some(lane) = self.lanes.get_mut(usize::from(mark.lane)).filter(|_| drawn) else { return Ok(()) };
+        let Some(lane) = self.lanes.get_mut(usize::from(mark.lane)) else { return Ok(()) };
+        let Some((name, notes)) = lane.carried.said(mark) else { return Ok(()) };
+        if mark.at < self.window.from || mark.at >= self.window.end() {
+            return Ok(());
+        }
         let track = self.tracks.lane_row(&mut lane.phases, mark.lane, None)?;
-        let (address, bytes, _) = unpacked(mark.span.as_ps());
-        let command = [("address", Note::Address(u64::from(address))), ("bytes", Note::Number(u64::from(bytes)))];
-        let value = [("value", Note::Number(mark.span.as_ps()))];
-        let notes = if Command::of_label(mark.label).is_some() { &command[..] } else { &value[..] };
-        let slice = Slice { name: mark.label.name, category: "wires", notes, ..Slice::default() };
+        let slice = Slice { name, category: "wires", notes: &notes, ..Slice::default() };
         self.tracks.file.instant(track, mark.at.as_ps(), &slice)
     }
 

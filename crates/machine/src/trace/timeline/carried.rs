@@ -1,0 +1,60 @@
+//! What wires and links carry, in words: the marks of a lane.
+
+use hopscope_kernel::{Label, Span};
+use hopscope_parts::protocols::ide::{ACCESSED, Access};
+use hopscope_parts::protocols::pci::{Command, WRITTEN, unpacked};
+use hopscope_parts::protocols::pcie::{CONTENT, CONTENT_AT, Flow, PACKET, PACKET_AT, Packet};
+use hopscope_signals::ide::register;
+use hopscope_signals::timeline::pftrace::Note;
+
+/// Notes of an instant: as many as any has.
+type Notes = [(&'static str, Note<'static>); 3];
+
+/// What the marks of a lane said that belongs to one that follows.
+#[derive(Default)]
+pub struct Carried {
+    packet_at: u64,
+}
+
+impl Carried {
+    /// What a mark is called, and its notes; nothing where it only belongs to another.
+    pub fn said(&mut self, mark: &Span) -> Option<(&'static str, Vec<(&'static str, Note<'static>)>)> {
+        let (is, value) = (|known: &Label| std::ptr::eq(mark.label, known), mark.span.as_ps());
+        if is(&PACKET_AT) {
+            self.packet_at = value;
+            return None;
+        }
+        if is(&CONTENT_AT) || is(&CONTENT) {
+            return None;
+        }
+        let name = mark.label.name;
+        if is(&PACKET) {
+            let Packet { flow, payload, bytes, tag, .. } = Packet::unpacked(value);
+            let (name, bytes) = match flow {
+                Flow::Posted => ("MWr", payload),
+                Flow::NonPosted => ("MRd", bytes),
+                Flow::Completion => ("CplD", payload),
+            };
+            let notes: Notes = [
+                ("address", Note::Address(self.packet_at)),
+                ("bytes", Note::Number(bytes.into())),
+                ("tag", Note::Number(tag.into())),
+            ];
+            // A posted packet is not answered: its tag says nothing.
+            let count = if flow == Flow::Posted { 2 } else { 3 };
+            return Some((name, notes[..count].to_vec()));
+        }
+        if is(&ACCESSED) {
+            let Access { control, da, writes, .. } = Access::unpacked(value);
+            let way = ("way", Note::Text(if writes { "written" } else { "read" }));
+            return Some((register(control, da, writes), vec![way]));
+        }
+        if Command::of_label(mark.label).is_some() {
+            let (address, bytes, _) = unpacked(value);
+            let notes = vec![("address", Note::Address(address.into())), ("bytes", Note::Number(bytes.into()))];
+            return Some((name, notes));
+        }
+        let notes = if is(&WRITTEN) { vec![("value", Note::Address(value))] } else { Vec::new() };
+        Some((name, notes))
+    }
+}
