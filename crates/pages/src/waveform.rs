@@ -4,6 +4,7 @@ use hopscope_signals::ide::over_time::{self as cable_over_time, USED_FOR};
 use hopscope_signals::ide::pins::Pins as Cable;
 use hopscope_signals::ide::register;
 use hopscope_signals::pci::json;
+use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
@@ -95,6 +96,10 @@ fn answer(bus: &Bus) -> Vec<String> {
     if let Some((what, clocks)) = spent.max_by_key(|(_, clocks)| *clocks).filter(|(_, clocks)| *clocks > 0) {
         let share = *clocks as f64 / summary.clocks.max(1) as f64;
         lines.push(format!("Most of the other clocks: {what} ({}).", percent(share)));
+    }
+    for LatencyTimer { initiator, clocks, bursts } in summary.timers.found() {
+        let who = who(pins, Some(initiator));
+        lines.push(format!("Latency timer of {who}: {bursts} bursts were given up after {clocks} clocks."));
     }
     if !pins.without.is_empty() {
         lines.push(format!("Not in the capture: {}.", pins.without.join(", ")));

@@ -161,6 +161,8 @@ impl Decoder {
             target_waits: 0,
             after_clocks: 0,
             devsel_clocks: None,
+            frame_clocks: 1,
+            grant_lost: false,
             idle_before_clocks: self.idle,
             wide: (clock.req64, false),
             parity_errors: 0,
@@ -188,6 +190,11 @@ impl Decoder {
         let transaction = &mut open.transaction;
         let mut broken = Vec::new();
         self.begun.1 += u64::from(clock.irdy && !open.last.irdy && open.age < 3);
+        if clock.frame {
+            transaction.frame_clocks += 1;
+            let has_grant = |initiator: usize| clock.grants >> initiator & 1 == 1;
+            transaction.grant_lost |= !transaction.initiator.is_none_or(has_grant);
+        }
         if open.second_address {
             open.second_address = false;
             open.age += 1;

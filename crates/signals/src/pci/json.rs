@@ -82,6 +82,9 @@ pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: 
         })
     });
     let unknown = pins.unknown_clocks().map(|(pin, clocks)| (pin.to_string(), clocks.into()));
+    let timers = summary.timers.found().into_iter().map(
+        |of| json!({ "initiator": initiator(pins, Some(of.initiator)), "clocks": of.clocks, "bursts": of.bursts }),
+    );
     json!({
         "kind": "pci",
         "scope": pins.scope,
@@ -102,6 +105,7 @@ pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: 
             "idle_clocks": counts(&summary.idles),
             "clocks_to_first_data": counts(&summary.latencies()),
             "parity_errors": summary.parity_errors,
+            "latency_timers": timers.collect::<Vec<_>>(),
             "shares": shares.collect::<Vec<_>>(),
         },
         "table": pattern.map_or(Vec::new(), |pattern| table(pins, pattern)),

@@ -14,7 +14,8 @@
 //! - `draw`: from the phases of a simulated transaction to its clocks; `draw_x`: the same on PCI-X. `segment`: all of
 //!   a bus, as changes of wires.
 //! - `decode`: from clocks to transactions. `pins`: follows a bus among the signals of a capture, which `names` finds.
-//! - `summary`: what transactions add up to; `over_time`: the same in steps of time. `pattern`: what repeats.
+//! - `summary`: what transactions add up to; `over_time`: the same in steps of time. `pattern`: what
+//!   repeats; `latency_timer`: what a timer has ended.
 //! - `json`: both for programs. `timeline`: the list for Perfetto.
 //!
 //! Not drawn: lock, interrupts, parity errors; of PCI-X, how a bus is told to speak it, and Mode 2.
@@ -23,6 +24,7 @@ pub mod decode;
 pub mod draw;
 mod draw_x;
 pub mod json;
+pub mod latency_timer;
 mod names;
 pub mod over_time;
 pub mod pattern;
@@ -216,6 +218,10 @@ pub struct Transaction {
     pub after_clocks: u64,
     /// Clocks from FRAME# to DEVSEL#: 1 is fast, 2 medium, 3 slow.
     pub devsel_clocks: Option<u64>,
+    /// Clocks in which FRAME# was asserted.
+    pub frame_clocks: u64,
+    /// Whether GNT# of its initiator was gone before FRAME# was.
+    pub grant_lost: bool,
     /// Clocks since the transaction before had ended.
     pub idle_before_clocks: u64,
     /// Whether 64 bits were asked for, and given.

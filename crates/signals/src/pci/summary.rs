@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::decode::Decoder;
+use super::latency_timer::LatencyTimers;
 use super::{CommandLines, EndedBy, SPENT_ON, Transaction};
 
 /// Transactions of one initiator with one command.
@@ -44,6 +45,8 @@ pub struct Summary {
     pub shares: BTreeMap<(Option<usize>, CommandLines), Share>,
     /// Idle clocks between transactions, by how many.
     pub idles: BTreeMap<u64, u64>,
+    /// Latency timers, as far as they show.
+    pub timers: LatencyTimers,
     /// Bytes moved.
     pub bytes: u64,
     /// Phases with wrong parity.
@@ -104,6 +107,7 @@ impl Summary {
         if self.transactions > 0 {
             counted(&mut self.idles, one.idle_before_clocks);
         }
+        self.timers.add(one);
         self.transactions += 1;
         self.bytes += one.bytes;
         self.parity_errors += one.parity_errors;

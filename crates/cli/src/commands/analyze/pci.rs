@@ -7,6 +7,7 @@ use std::rc::Rc;
 use hopscope_machine::harmless::harmless;
 use hopscope_machine::problem::Problem;
 use hopscope_pages::waveform::{self, Bus, Subject};
+use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
@@ -208,6 +209,17 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
         lines.push(String::new());
         lines.push(format!("{title}{}", commonest(counts)));
         lines.extend(histogram(counts));
+    }
+    let timers = summary.timers.found();
+    if !timers.is_empty() {
+        lines.push(String::new());
+    }
+    for LatencyTimer { initiator, clocks, bursts } in timers {
+        let said = format!(
+            "Latency timer of {}: it gave up {bursts} bursts after {clocks} clocks, whatever they had moved, and went on later.",
+            who(pins, Some(initiator))
+        );
+        lines.push(wrapped(&said, "").trim_end().to_string());
     }
     let wrong = &pins.decoder.violations;
     if summary.parity_errors > 0 || !wrong.is_empty() {
