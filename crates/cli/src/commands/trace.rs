@@ -24,6 +24,7 @@ Examples:
   hopscope trace raid-megaraid-64-66 --rw=read --bs=64k --from 9ms --for 100ms -o long.fst
   hopscope trace nvme-server --rw=randread --bs=4k --iodepth=32 --from 1ms --for 1ms -o reads.pftrace
   hopscope trace nvme-desktop --rw=randread --bs=4k --iodepth=8 --from 1ms --for 1ms -o reads.pcap
+  hopscope trace nvme-server --rw=read --bs=128k --link uplink -o uplink.pcap
   hopscope trace piix4e-one-disk --rw=write --bs=64k --request 3 -o third.pftrace
   hopscope trace piix4e-one-disk --rw=read --bs=64k --around cable.pause --for 50us -o pause.vcd
 
@@ -64,6 +65,9 @@ pub struct Args {
     /// phase, a wait, a delay or a mark, as in cable.pause
     #[arg(long, value_name = "HOP.EVENT")]
     around: Option<String>,
+    /// Packets of this link alone, whatever it ends in; of a switch's uplink, for one
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -105,6 +109,17 @@ impl Args {
         }
         let inputs = self.work.inputs(None);
         let (read, sources) = self.work.read()?;
+        if let Some(link) = &self.link {
+            let links = trace::links(&read.blueprint);
+            if format != Format::Pcap {
+                return Err(Problem::nowhere("--link is of packets").help("name the file FILE.pcap").into());
+            }
+            if !links.contains(&&link[..]) {
+                let there = if links.is_empty() { "none".to_string() } else { links.join(", ") };
+                let problem = Problem::nowhere(format!("no link is called `{link}`"));
+                return Err(problem.help(format!("links of PCI Express: {there}")).into());
+            }
+        }
         doing(format!("tracing {} with seed {}", self.work.system(), self.seed));
         let sought = match (self.request, &self.around) {
             (Some(number), _) => Some(Sought::Request(number)),
@@ -122,7 +137,8 @@ impl Args {
         let written = written::streamed(&self.output, &inputs, |file| {
             let out = BufWriter::with_capacity(1 << 20, file);
             let drawing = (format, Box::new(out) as Box<dyn Out>);
-            let traced = trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), drawing);
+            let traced =
+                trace::trace(&read.blueprint, &read.jobs.jobs, (window, self.seed), drawing, self.link.as_deref());
             let traced = traced.map_err(Failed::Run)?;
             if traced.drawn.is_empty() {
                 let what = if format == Format::Pcap { "no packets" } else { "nothing" };

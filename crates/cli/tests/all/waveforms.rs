@@ -252,6 +252,9 @@ fn what_cannot_be_drawn_or_read_says_why() {
         assert!(!fs::exists(path).unwrap());
     };
     refused(&WRITES, "a.png", "says no format");
+    refused(&[&WRITES[..], &["--link=pci"]].concat(), "a.vcd", "--link is of packets");
+    let reads = ["trace", "nvme-chipset", "--rw=read", "--bs=4k", "--link=nowhere"];
+    refused(&reads, "a.pcap", "no link is called `nowhere`");
     refused(&[&WRITES[..5], &["--for=0ms"]].concat(), "a.vcd", "a window of no time");
     refused(&[&WRITES[..5], &["--for=20s"]].concat(), "a.vcd", "expected 10 s at most");
 

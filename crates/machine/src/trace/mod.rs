@@ -69,11 +69,17 @@ impl Format {
         Format::ENDINGS.iter().find(|(of, _)| ending == *of).map(|(_, format)| *format)
     }
 
-    fn drawing(self, blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Out>) -> Box<dyn Drawing> {
+    fn drawing(
+        self,
+        blueprint: &Blueprint,
+        link: Option<&str>,
+        (window, seed): (Window, u64),
+        out: Box<dyn Out>,
+    ) -> Box<dyn Drawing> {
         match self {
             Format::Vcd => Box::new(waves::Waves::new(blueprint, window, seed, waves::vcd(out))),
             Format::Fst => Box::new(waves::Waves::new(blueprint, window, seed, waves::fst(out))),
-            Format::Pcap => Box::new(packets::Packets::new(blueprint, window, seed, out)),
+            Format::Pcap => Box::new(packets::Packets::new(blueprint, link, (window, seed), out)),
             Format::Timeline => Box::new(timeline::Timeline::new(blueprint, window, out)),
         }
     }
@@ -165,15 +171,22 @@ fn until(jobs: &[Job], end: Time) -> Vec<Job> {
     jobs.iter().map(to_the_end).collect()
 }
 
-/// Runs `jobs` until the window ends, and writes what happened in it.
+/// Links of PCI Express, by name: what packets can be drawn of.
+pub fn links(blueprint: &Blueprint) -> Vec<&str> {
+    let links = blueprint.parts().iter().filter(|part| part.kind.model == "pcie-link");
+    links.map(|part| &part.name[..]).collect()
+}
+
+/// Runs `jobs` until the window ends, and writes what happened in it; of packets those of one link, where one is named.
 pub fn trace(
     blueprint: &Blueprint,
     jobs: &[Job],
     (window, seed): (Window, u64),
     (format, out): (Format, Box<dyn Out>),
+    link: Option<&str>,
 ) -> Result<Traced, Untraced> {
     let sim = Sim::new();
-    let drawing = format.drawing(blueprint, window, seed, out);
+    let drawing = format.drawing(blueprint, link, (window, seed), out);
     let every = drawing.samples_every();
     let drawing = Rc::new(RefCell::new((drawing, Ok(()))));
     let jobs = until(jobs, window.end());

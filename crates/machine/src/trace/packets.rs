@@ -32,8 +32,8 @@ struct Direction {
     link: String,
     /// Up to the host.
     way: Way,
-    /// The device at its lower end, by number from 1 on.
-    device: u16,
+    /// The device at its lower end, by number from 1 on; nothing where that is a switch, or the other side of a chip set.
+    device: Option<u16>,
     /// Address of the packet that begins.
     at: u64,
     /// Address of the content that follows.
@@ -45,10 +45,12 @@ struct Direction {
 pub struct Packets {
     window: Window,
     seed: u64,
-    /// Devices, by the name of the link above.
-    below: HashMap<String, u16>,
+    /// Links that are followed: the device below each, where there is one.
+    below: HashMap<String, Option<u16>>,
     /// Devices, by their own name.
     devices: HashMap<String, u16>,
+    /// The only link that is drawn; all that end in a device where none is named.
+    link: Option<String>,
     out: Option<Box<dyn Write>>,
     file: Option<PcapFile<Box<dyn Write>>>,
     lanes: HashMap<u16, Direction>,
@@ -58,7 +60,7 @@ pub struct Packets {
 }
 
 /// The device below each link that ends in one, by the name of the link; and each device by its own name.
-fn devices(blueprint: &Blueprint) -> [HashMap<String, u16>; 2] {
+fn devices(blueprint: &Blueprint) -> (HashMap<String, Option<u16>>, HashMap<String, u16>) {
     let model = |name: &str| blueprint.parts().iter().find(|part| part.name == name).map(|part| part.kind.model);
     let (mut below, mut devices) = (HashMap::new(), HashMap::new());
     for part in blueprint.parts().iter().filter(|part| part.kind.model != "pcie-switch") {
@@ -66,12 +68,12 @@ fn devices(blueprint: &Blueprint) -> [HashMap<String, u16>; 2] {
             let link = part_of(&port);
             if model(link) == Some("pcie-link") {
                 let number = devices.len() as u16 + 1;
-                below.insert(link.to_string(), number);
+                below.insert(link.to_string(), Some(number));
                 devices.insert(part.name.clone(), number);
             }
         }
     }
-    [below, devices]
+    (below, devices)
 }
 
 /// Bus, device and function of a device; 0 is the host.
@@ -80,14 +82,18 @@ fn id(device: u16) -> Id {
 }
 
 impl Packets {
-    /// Nothing drawn yet.
-    pub fn new(blueprint: &Blueprint, window: Window, seed: u64, out: Box<dyn Write>) -> Packets {
-        let [below, devices] = devices(blueprint);
+    /// Nothing drawn yet. Those of every link that ends in a device, or of one link, whatever it ends in.
+    pub fn new(blueprint: &Blueprint, link: Option<&str>, pattern: (Window, u64), out: Box<dyn Write>) -> Packets {
+        let ((mut below, devices), (window, seed)) = (devices(blueprint), pattern);
+        if let Some(link) = link {
+            below.entry(link.to_string()).or_default();
+        }
         Packets {
             window,
             seed,
             below,
             devices,
+            link: link.map(String::from),
             out: Some(out),
             file: None,
             lanes: HashMap::new(),
@@ -121,11 +127,13 @@ impl Packets {
 
     fn packet(&mut self, record: &Record, packet: Packet) -> io::Result<()> {
         let Some(direction) = self.lanes.get_mut(&record.lane) else { return Ok(()) };
-        let (way, device, address) = (direction.way, direction.device, direction.at);
+        let (way, below, address) = (direction.way, direction.device, direction.at);
         direction.packets += 1;
         // Another device's writes come down this one's link.
         let part = self.processes.get(usize::from(record.who)).map(|name| part_of(name));
-        let sender = part.and_then(|part| self.devices.get(part)).copied().unwrap_or(device);
+        let carrier = part.and_then(|part| self.devices.get(part)).copied();
+        let device = below.or(carrier).unwrap_or(0);
+        let sender = carrier.unwrap_or(device);
         let asks = match (way, packet.flow) {
             (Way::Taken, Flow::Completion) => HOST,
             (Way::Given, Flow::Completion) | (Way::Taken, _) => id(device),
@@ -184,7 +192,7 @@ fn enables(offset: u32, bytes: u32, words: u16) -> Enables {
 /// An address of the model as packets have it.
 fn on_wire(device: u16, address: u64) -> u64 {
     match address {
-        REGISTERS_AT.. => REGISTERS + (u64::from(device) - 1) * REGISTERS_BYTES + (address - REGISTERS_AT),
+        REGISTERS_AT.. => REGISTERS + u64::from(device.saturating_sub(1)) * REGISTERS_BYTES + (address - REGISTERS_AT),
         INTERRUPTS_AT.. => INTERRUPTS + (u64::from(device) << 12) + (address - INTERRUPTS_AT),
         _ => address,
     }
@@ -200,11 +208,13 @@ impl Drawing for Packets {
             if is(&CONTENT_AT) {
                 direction.content_at = value;
             } else if is(&CONTENT) {
-                self.content.insert((direction.device, direction.content_at), value);
+                // What lies in memory is said on the link above the device that will read it.
+                self.content.insert((direction.device.unwrap_or(0), direction.content_at), value);
                 direction.content_at += 8;
             } else if is(&PACKET_AT) {
                 direction.at = value;
-            } else if is(&PACKET) && record.at >= from {
+            } else if is(&PACKET) && record.at >= from && self.link.as_ref().is_none_or(|link| *link == direction.link)
+            {
                 self.packet(record, Packet::unpacked(value))?;
             }
         }

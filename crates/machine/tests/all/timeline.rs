@@ -34,7 +34,7 @@ fn window(system: &str) -> Window {
 pub fn drawn(system: &str, job: &str, window: Window) -> Vec<u8> {
     let out = Buffer::default();
     let (machine, to) = (blueprint(system), (Format::Timeline, Box::new(out.clone()) as _));
-    trace::trace(&machine, &jobs(job), (window, 1), to).expect("a timeline");
+    trace::trace(&machine, &jobs(job), (window, 1), to, None).expect("a timeline");
     out.written()
 }
 
@@ -304,7 +304,8 @@ fn packets_are_named_as_the_packet_file_has_them() {
     let window = Window { from: Time::us(700), span: Time::us(300) };
     let written = |format: Format| {
         let out = Buffer::default();
-        trace::trace(&blueprint(system), &jobs(job), (window, 1), (format, Box::new(out.clone()))).expect("a trace");
+        trace::trace(&blueprint(system), &jobs(job), (window, 1), (format, Box::new(out.clone())), None)
+            .expect("a trace");
         out.written()
     };
     let capture = capture::analyze(&written(Format::Pcap)[..], usize::MAX).expect("a capture");

@@ -67,7 +67,7 @@ pub(super) fn drawn(machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>,
 fn drawn_as(format: Format, machine: &Blueprint, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
     let drawing = (format, Box::new(out.clone()) as Box<dyn Out>);
-    let traced = trace::trace(machine, &jobs(job), (window, 1), drawing).expect("a trace");
+    let traced = trace::trace(machine, &jobs(job), (window, 1), drawing, None).expect("a trace");
     (out.written(), traced)
 }
 

@@ -15,9 +15,13 @@ use hopscope_signals::pcie::tlp::Tlp;
 use super::trace::{Buffer, blueprint, jobs, observed};
 
 fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
+    written_of(None, system, job, window)
+}
+
+fn written_of(link: Option<&str>, system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
     let out = Buffer::default();
     let drawing = (Format::Pcap, Box::new(out.clone()) as Box<dyn Out>);
-    let traced = trace::trace(&blueprint(system), &jobs(job), (window, 1), drawing).expect("a trace");
+    let traced = trace::trace(&blueprint(system), &jobs(job), (window, 1), drawing, link).expect("a trace");
     (out.written(), traced)
 }
 
@@ -239,4 +243,33 @@ fn two_drives_behind_a_switch_are_told_apart() {
     };
     assert!(whole(reads, 4_096) && whole(writes, 131_072));
     assert_eq!([reads.registers, writes.registers], [Some(0xe100_0000), Some(0xe600_0000)]);
+}
+
+/// Above a switch both drives are in one capture, each still known by what it does, and every packet of either comes by.
+#[test]
+fn the_uplink_of_a_switch_carries_what_is_below_it() {
+    let window = Window { from: Time::us(700), span: Time::us(600) };
+    let below = analysed(&written("nvme-server", TWO_DRIVES, window).0);
+    let (bytes, traced) = written_of(Some("uplink"), "nvme-server", TWO_DRIVES, window);
+    assert_eq!(traced.drawn.iter().map(|of| &of.name[..]).collect::<Vec<_>>(), ["uplink"]);
+    let above = analysed(&bytes);
+    // What is between the two when the window begins or ends is in one of them alone: completions wait in the switch
+    // for the slower link below.
+    for way in [Way::Taken, Way::Given] {
+        let count = |capture: &Capture| -> u64 {
+            capture.packets.kinds.iter().filter(|((of, ..), _)| *of == way).map(|(_, count)| count).sum()
+        };
+        let (here, there) = (count(&above), count(&below));
+        let between = if way == Way::Taken { 20 } else { there / 25 };
+        assert!(there > 2_000 && here.abs_diff(there) <= between, "{way:?}: {here} above, {there} below");
+    }
+    let commands = |capture: &Capture| -> Vec<(String, &'static str, usize)> {
+        capture.drives.iter().map(|of| (of.id.to_string(), of.commands[0].word(), of.commands.len())).collect()
+    };
+    let (above, below) = (commands(&above), commands(&below));
+    assert_eq!(above.len(), 2, "{above:?}");
+    for (above, below) in above.iter().zip(&below) {
+        assert_eq!((&above.0, above.1), (&below.0, below.1));
+        assert!(above.2.abs_diff(below.2) <= 2, "{above:?} {below:?}");
+    }
 }

@@ -293,10 +293,13 @@ mod tests {
 
     #[test]
     fn a_packet_is_one_value_and_back() {
-        for (flow, payload, bytes, tag) in
-            [(Flow::Posted, 4_096, 4_096, 0), (Flow::NonPosted, 0, 4_096, 16_383), (Flow::Completion, 3, 129, 7)]
-        {
-            let packet = Packet { flow, payload, bytes, tag };
+        for (flow, payload, bytes, tag, relaxed) in [
+            (Flow::Posted, 4_096, 4_096, 0, true),
+            (Flow::NonPosted, 0, 4_096, 16_383, false),
+            (Flow::NonPosted, 0, 4_096, u16::MAX, true),
+            (Flow::Completion, 3, 129, 7, false),
+        ] {
+            let packet = Packet { flow, payload, bytes, tag, relaxed };
             assert_eq!(Packet::unpacked(packet.packed()), packet);
         }
     }
