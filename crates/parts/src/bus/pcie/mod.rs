@@ -19,6 +19,7 @@ mod credits;
 mod direction;
 mod path;
 mod port;
+mod sent;
 #[cfg(test)]
 mod tests;
 

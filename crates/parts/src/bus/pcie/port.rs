@@ -11,14 +11,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time, join};
 
 use super::path::{LINKS_MAX, Path};
+use super::sent::{Sent, Steps};
 use super::{Buffers, Link, UpstreamPort, payload, rate, width};
 use crate::bridge::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};
@@ -27,8 +26,6 @@ use crate::protocols::pcie::{
     Packets, REGISTER, REGISTERS_AT, TAKEN_IN, incomplete,
 };
 
-/// Requests of one read, at most: a page's worth in requests of 128 bytes, and a partial one.
-const REQUESTS_MAX: usize = 33;
 /// 10-bit tags; flit mode has 14 bits, of which so many are enough here.
 const TAGS_MAX: u64 = 16_384;
 
@@ -89,41 +86,6 @@ impl PortSpec {
             header_bytes,
             relaxed,
         })
-    }
-}
-
-/// A request or its answer on the way.
-#[derive(Clone, Copy, Default)]
-struct Sent {
-    arrival: Time,
-    bytes: u32,
-    tag: u16,
-    /// The writes that it does not pass are visible then.
-    after: Time,
-}
-
-/// The requests of a read that have come so far.
-struct Steps {
-    arrivals: RefCell<[Sent; REQUESTS_MAX]>,
-    count: Cell<usize>,
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Steps { arrivals: RefCell::new([Sent::default(); REQUESTS_MAX]), count: Cell::new(0) }
-    }
-}
-
-impl Steps {
-    fn push(&self, sent: Sent) {
-        self.arrivals.borrow_mut()[self.count.get()] = sent;
-        self.count.set(self.count.get() + 1);
-    }
-
-    /// Waits until request `index` has come so far.
-    async fn get(&self, index: usize) -> Sent {
-        poll_fn(|_| if self.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
-        self.arrivals.borrow()[index]
     }
 }
 
