@@ -273,3 +273,28 @@ fn the_uplink_of_a_switch_carries_what_is_below_it() {
         assert!(above.2.abs_diff(below.2) <= 2, "{above:?} {below:?}");
     }
 }
+
+/// What captures of the real drive decide (a P4600: payloads of 256 bytes, 16 reads of 512 bytes at once, relaxed), from
+/// packets of the simulated one of its family.
+#[test]
+fn a_simulated_drive_is_seen_doing_what_the_real_one_was_seen_doing() {
+    let window = Window { from: Time::us(700), span: Time::ms(2) };
+    let decided = |job: &str| -> Vec<(&'static str, String)> {
+        let capture = analysed(&written("nvme-xeon", job, window).0);
+        let all = fields::decided(&capture).into_iter().flat_map(|of| of.fields);
+        all.filter(|of| of.table == "pcie").map(|of| (of.key, of.value)).collect()
+    };
+    let expected = |fields: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
+        fields.iter().map(|(key, value)| (*key, value.to_string())).collect()
+    };
+    let write = decided("rw=write bs=32k");
+    let of_real =
+        [("payload_max", "256 B"), ("read_request_max", "512 B"), ("tags", "16 tags"), ("ordering", "relaxed")];
+    for field in expected(&of_real) {
+        assert!(write.contains(&field), "{field:?}: {write:?}");
+    }
+    let read = decided("rw=read bs=32k");
+    for field in expected(&[("payload_max", "256 B"), ("ordering", "relaxed")]) {
+        assert!(read.contains(&field), "{field:?}: {read:?}");
+    }
+}
