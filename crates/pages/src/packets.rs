@@ -109,11 +109,12 @@ fn over_time(found: &Capture) -> Option<Section> {
         if of.waited.until_ps() > 0 {
             let name = format!("requests of {who} that wait");
             let kinds = told(&WAITED_FOR, &WAITED);
-            rows.push(Row { name, kinds, measure: Measure::AtOnce, height: 84.0, steps: of.waited.clone() });
             let mine = |one: &&Transaction| (one.way, one.requester.id) == (of.way, of.id);
             let mut slots = Slots::default();
             let waiting = found.transactions.iter().filter(mine).filter_map(|one| request(one, place, &mut slots));
             singles.extend(waiting);
+            let height = height(slots.rows());
+            rows.push(Row { name, kinds, measure: Measure::AtOnce, height, steps: of.waited.clone() });
         }
         let kinds = told(&MOVED, &MOVED_CLASSES);
         rows.push(Row { name: who, kinds, measure: Measure::Rate, height: 48.0, steps: of.moved.clone() });
@@ -142,7 +143,7 @@ fn over_time(found: &Capture) -> Option<Section> {
         }));
         let name = format!("commands of {}", drive.id);
         let kinds = told(&PHASES[..PHASES.len() - 1], &PHASE_CLASSES);
-        rows.push(Row { name, kinds, measure: Measure::AtOnce, height: 84.0, steps });
+        rows.push(Row { name, kinds, measure: Measure::AtOnce, height: height(slots.rows()), steps });
     }
     let until_ps = rows.iter().map(|row| row.steps.until_ps()).max()?;
     let all = found.not_listed == 0;
@@ -150,6 +151,11 @@ fn over_time(found: &Capture) -> Option<Section> {
     let levels = Levels::new("Over time", (0, until_ps), rows, singles, if all { u64::MAX } else { listed });
     let figure = levels.figure("What waits, and what moves.");
     Some(Section::new("timeline", "Over time").block(Block::Figures(vec![figure], 1)))
+}
+
+/// Of a row with so many of something at once.
+fn height(lanes: usize) -> f64 {
+    (8.0 * lanes as f64).clamp(40.0, 168.0)
 }
 
 /// A request that was answered.

@@ -475,6 +475,7 @@
       }
       const lanes = mine.reduce((most, one) => Math.max(most, one.lane), 0) + 1;
       const height = row.height / lanes;
+      const thin = height < 7 ? ' thin' : '';
       for (const one of mine) {
         const y = row.y + one.lane * height;
         const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
@@ -488,7 +489,7 @@
           said.push(`${name} ${time(length)}`);
           if (end <= begin) continue;
           const box = { x: begin, y: y + 0.5, width: Math.max(0.7, end - begin), height: Math.max(1, height - 1) };
-          this.put(row.g, 'rect', { class: cls, ...box });
+          this.put(row.g, 'rect', { class: cls + thin, ...box });
           if (HATCHED.includes(cls)) this.put(row.g, 'rect', { class: 'over', fill: `url(#hatch-${cls})`, ...box });
         }
         const name = one.word.split(',')[0];

@@ -8,6 +8,11 @@ pub struct Slots {
 }
 
 impl Slots {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.ends_ps.len()
+    }
+
     /// The row of a span: of those that are free the one that was in use last, or a new one.
     pub fn row(&mut self, from_ps: u64, until_ps: u64) -> usize {
         let free = self.ends_ps.iter().enumerate().filter(|(_, end)| **end <= from_ps);
