@@ -36,8 +36,8 @@ pub fn in_a_sentence(cable: &Pins) -> String {
     )
 }
 
-/// Its tables.
-pub fn section(number: usize, cable: &Pins, beside: Beside) -> Section {
+/// Its tables, where there was anything.
+pub fn section(number: usize, cable: &Pins, beside: Beside) -> Option<Section> {
     let summary = Summary::of(&cable.decoder);
     let id = |what: &str| format!("cable-{number}-{what}");
     let mut section = Section::new(&format!("cable-{number}"), &format!("IDE: {}", cable.scope));
@@ -88,7 +88,7 @@ pub fn section(number: usize, cable: &Pins, beside: Beside) -> Section {
         let table = Table::new(&id("delays"), "Delays between cause and effect", &columns, rows.collect());
         section.blocks.push(Block::Table(table));
     }
-    section
+    (!section.blocks.is_empty()).then_some(section)
 }
 
 fn burst(protocol: Protocol, reads: bool, of: &Bursts) -> Vec<Cell> {

@@ -1,17 +1,16 @@
 //! The page of a waveform: what happened on a bus and on cables, where the time went, and all of it over time.
 
-use hopscope_signals::ide::over_time::{self as cable_over_time, USED_FOR};
+mod over_time;
+
 use hopscope_signals::ide::pins::Pins as Cable;
-use hopscope_signals::ide::register;
 use hopscope_signals::pci::json;
 use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
-use hopscope_signals::pci::{EndedBy, SPENT_ON, Transaction};
+use hopscope_signals::pci::{EndedBy, SPENT_ON};
 
 use crate::cable;
-use crate::charts::levels::{Kind as Told, Levels, Measure, Row, Single};
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
 use crate::drawing::Key;
 use crate::histogram;
@@ -25,9 +24,6 @@ const BARS_MAX: usize = 24;
 const ROWS_MAX: usize = 400;
 /// How each of [`SPENT_ON`] is drawn, and idle clocks.
 const CLASSES: [&str; 6] = ["protocol", "waiting", "payload", "width", "nothing", "idle"];
-/// The same of [`USED_FOR`].
-const CABLE_CLASSES: [&str; 4] = ["protocol", "protocol", "payload", "waiting"];
-
 /// A bus in a capture.
 pub struct Bus<'a> {
     /// Its pins, followed to the end.
@@ -59,10 +55,10 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     answer.extend(cut.map(|cut| format!("The capture is broken at {cut}.")));
     let transactions =
         bus.as_ref().map(|bus| (&bus.pins.decoder.transactions[..], bus.summary.clock_ps.round() as u64));
-    let mut sections: Vec<Section> = over_time(bus.as_ref(), cables).into_iter().collect();
+    let mut sections: Vec<Section> = over_time::section(bus.as_ref(), cables).into_iter().collect();
     sections.extend(bus.iter().flat_map(of_bus));
     sections.extend(
-        cables.iter().enumerate().map(|(number, of)| cable::section(number, of, transactions.unwrap_or((&[], 0)))),
+        cables.iter().enumerate().flat_map(|(number, of)| cable::section(number, of, transactions.unwrap_or((&[], 0)))),
     );
     let mut data = bus
         .as_ref()
@@ -131,95 +127,10 @@ fn who(pins: &Pins, number: Option<usize>) -> String {
     known.map_or_else(|| "nobody's grant".to_string(), String::clone)
 }
 
-fn told(names: &[&'static str], classes: &[&'static str]) -> Vec<Told> {
-    names.iter().copied().zip(classes.iter().copied()).collect()
-}
-
-/// All of it over time.
-fn over_time(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
-    let mut rows = Vec::new();
-    let mut singles = Vec::new();
-    let mut listed_until_ps = u64::MAX;
-    let row = |name: String, kinds: Vec<Told>, height: f64, steps: &hopscope_signals::timeline::steps::Steps| Row {
-        name,
-        kinds,
-        measure: Measure::Share,
-        height,
-        steps: steps.clone(),
-    };
-    if let Some((Bus { pins, summary, .. }, steps)) =
-        bus.and_then(|bus| Some((bus, bus.pins.decoder.over_time.as_ref()?)))
-    {
-        rows.push(row(pins.decoder.protocol().to_string() + " bus", told(&SPENT_ON, &CLASSES), 72.0, &steps.bus));
-        for (initiator, steps) in &steps.initiators {
-            rows.push(row(who(pins, *initiator), told(&SPENT_ON, &CLASSES), 40.0, steps));
-        }
-        let place = |one: &Transaction| steps.initiators.iter().position(|(known, _)| *known == one.initiator);
-        let transactions = &pins.decoder.transactions;
-        singles.extend(transactions.iter().map(|one| transaction(pins, one, place(one).map(|place| place + 1))));
-        if (transactions.len() as u64) < summary.transactions {
-            listed_until_ps = transactions.last().map_or(0, |one| one.end_ps);
-        }
-    }
-    for of in cables {
-        let Some(steps) = &of.decoder.over_time else { continue };
-        let place = rows.len();
-        rows.push(row(format!("IDE: {}", of.scope), told(&USED_FOR, &CABLE_CLASSES), 48.0, steps));
-        let listed = of.decoder.accesses.iter().map(|access| {
-            let way = if access.writes { "written" } else { "read" };
-            let value = access.value.map_or(String::new(), |value| format!(": {value:#04x}"));
-            let words = format!("{}, {way}{value}", register(access.control, access.da, access.writes));
-            single(place, (access.start_ps, access.end_ps), words, vec![(0, access.end_ps)])
-        });
-        singles.extend(listed.chain(of.decoder.bursts.iter().map(|burst| {
-            let parts = cable_over_time::parts(burst).into_iter().map(|(kind, _, until)| (kind, until)).collect();
-            let way = if burst.reads { "from the drive" } else { "to the drive" };
-            let words = format!("{}, {} words {way}", burst.protocol.word(), burst.words);
-            single(place, (burst.start_ps, burst.end_ps), words, parts)
-        })));
-        let limit = of.decoder.listed_max.unwrap_or(usize::MAX);
-        if of.decoder.accesses.len().max(of.decoder.bursts.len()) >= limit {
-            let ends = [of.decoder.accesses.last().map(|of| of.end_ps), of.decoder.bursts.last().map(|of| of.end_ps)];
-            listed_until_ps = listed_until_ps.min(ends.into_iter().flatten().min().unwrap_or(0));
-        }
-    }
-    let (from_ps, until_ps) =
-        (rows.iter().map(|row| row.steps.origin_ps()).min()?, rows.iter().map(|row| row.steps.until_ps()).max()?);
-    let until_ps =
-        bus.map_or(until_ps, |bus| until_ps.max(from_ps + (bus.summary.clocks as f64 * bus.summary.clock_ps) as u64));
-    let levels = Levels::new("Over time", (from_ps, until_ps), rows, singles, listed_until_ps);
-    Some(Section::new("timeline", "Over time").block(Block::Figures(vec![levels.figure("Where the time went.")], 1)))
-}
-
-/// Something of one row.
-fn single(row: usize, (from_ps, until_ps): (u64, u64), words: String, parts: Vec<(usize, u64)>) -> Single {
-    Single { rows: vec![row], from_ps, until_ps, words, address: None, lane: 0, parts }
-}
-
-fn transaction(pins: &Pins, one: &Transaction, initiator: Option<usize>) -> Single {
-    let phases =
-        if one.data_phases == 1 { "1 data phase".to_string() } else { format!("{} data phases", one.data_phases) };
-    let words = format!(
-        "{}, {} bytes in {phases}, {}, ended by: {}",
-        one.command.word(),
-        one.bytes,
-        who(pins, one.initiator),
-        one.ended_by.word()
-    );
-    let mut begins = 0;
-    let parts = one.spent().into_iter().enumerate().map(|(kind, clocks)| {
-        begins += clocks;
-        (kind, one.after_ps(begins), clocks)
-    });
-    let parts = parts.filter(|(_, _, clocks)| *clocks > 0).map(|(kind, until_ps, _)| (kind, until_ps)).collect();
-    let rows = [Some(0), initiator].into_iter().flatten().collect();
-    Single { rows, from_ps: one.start_ps, until_ps: one.end_ps, words, address: one.address, lane: 0, parts }
-}
-
 fn of_bus(bus: &Bus) -> Vec<Section> {
     let mut sections = vec![spent(bus)];
     sections.extend(bus.repeats.map(|repeats| period(bus, repeats)));
-    sections.push(histograms(bus.summary));
+    sections.extend(histograms(bus.summary));
     sections.extend(violations(bus.pins));
     sections
 }
@@ -280,10 +191,11 @@ fn spent(bus: &Bus) -> Section {
         behind: Behind::Elsewhere("shares".to_string()),
         width_min: 760,
     };
-    let figures = vec![
-        figure("spent", stack("Where the clocks went", vec![whole], legend)),
-        figure("spent-by", stack("Those in use, by initiator and command", bars.collect(), clocks_legend())),
-    ];
+    let mut figures = vec![figure("spent", stack("Where the clocks went", vec![whole], legend))];
+    if busy > 0 {
+        let title = "Those in use, by initiator and command";
+        figures.push(figure("spent-by", stack(title, bars.collect(), clocks_legend())));
+    }
     let section = Section::new("clocks", "Where the clocks went");
     section.block(Block::Figures(figures, 1)).block(Block::Table(shares(pins, summary)))
 }
@@ -390,7 +302,7 @@ fn period(bus: &Bus, repeats: &Pattern) -> Section {
     Section::new("repeats", "What repeats").words(words).block(Block::Figures(vec![figure], 1))
 }
 
-fn histograms(summary: &Summary) -> Section {
+fn histograms(summary: &Summary) -> Option<Section> {
     let figures = [
         ("bursts", "Bursts by their length", "bytes", summary.bursts()),
         ("to-data", "From FRAME# to the first data", "clocks", summary.latencies()),
@@ -398,7 +310,8 @@ fn histograms(summary: &Summary) -> Section {
     ];
     let figures = figures.iter().filter(|(.., counts)| !counts.is_empty());
     let figures = figures.map(|(id, title, unit, counts)| histogram::figure(id, title, unit, "transactions", counts));
-    Section::new("histograms", "How often").block(Block::Figures(figures.collect(), 1))
+    let figures: Vec<Figure> = figures.collect();
+    (!figures.is_empty()).then(|| Section::new("histograms", "How often").block(Block::Figures(figures, 1)))
 }
 
 fn violations(pins: &Pins) -> Option<Section> {
