@@ -173,12 +173,17 @@ pub fn overview(account: &Account) -> Figure {
 pub fn lane(account: &Account, lane: &LaneAccount) -> Figure {
     let all = account.span();
     let capacity = lane.capacity.as_ref();
-    // Amounts in MB/s where the lane has a capacity, else in percent of the time.
-    let scale = capacity.map_or(100.0, |capacity| capacity.bytes_per_second / 1e6);
+    // Amounts in MB/s or GB/s where the lane has a capacity, else in percent of the time.
+    let (of_unit, unit) = match capacity.map(|capacity| capacity.bytes_per_second) {
+        Some(rate) if rate >= 1e10 => (1e9, "GB/s"),
+        Some(_) => (1e6, "MB/s"),
+        None => (1.0, "% of time"),
+    };
+    let scale = capacity.map_or(100.0, |capacity| capacity.bytes_per_second / of_unit);
     let figures = |sign: &str, time: Time| {
         let of = share(time, all);
         match capacity {
-            Some(_) => (format!("{sign}{} MB/s", digits(scale * of)), format!("{:.2} %", 100.0 * of)),
+            Some(_) => (format!("{sign}{} {unit}", digits(scale * of)), format!("{:.2} %", 100.0 * of)),
             None => (format!("{:.2} %", 100.0 * of), span(time)),
         }
     };
@@ -224,7 +229,6 @@ pub fn lane(account: &Account, lane: &LaneAccount) -> Figure {
     let named: Vec<String> =
         largest.iter().take(3).map(|s| format!("{} ({}): {}, {}", s.name, s.about, s.figure, s.share)).collect();
     let description = format!("{title}. The largest losses: {}.", named.join("; "));
-    let unit = if capacity.is_some() { "MB/s" } else { "% of time" };
     let drawing = waterfall::draw(&Waterfall { title, description, whole: first, steps, left, unit });
     let id = format!("hop-{}", slug(&lane.lane));
     let caption = format!("{}: everything it did", lane.lane);

@@ -94,22 +94,67 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_string()
 }
 
-/// Width of a letter on average, over the size of its font; of a sans serif, somewhat generously.
-const LETTER: f64 = 0.54;
+/// How much wider a bold letter is.
+const BOLD: f64 = 1.12;
+
+/// Width of a letter in parts of 2048 of its font's size, as DejaVu Sans has it: the widest of the fonts that pages ask
+/// for.
+fn letter(letter: char) -> u32 {
+    match letter {
+        'i' | 'j' | 'l' => 569,
+        'I' | 'J' => 604,
+        ' ' | '.' | ',' | '\'' => 651,
+        '/' | ':' | ';' | '|' => 690,
+        'f' | '-' => 730,
+        't' | '(' | ')' | '[' | ']' => 803,
+        'r' => 842,
+        '*' | '_' => 1024,
+        's' | 'z' => 1075,
+        'c' | 'L' => 1140,
+        'k' | 'F' => 1186,
+        'v' | 'x' | 'y' => 1212,
+        'a' | 'e' | 'o' | 'T' | 'Y' | 'P' => 1260,
+        'b' | 'd' | 'g' | 'h' | 'n' | 'p' | 'q' | 'u' | 'µ' | 'E' | 'S' | '0'..='9' => 1303,
+        'A' | 'B' | 'C' | 'K' | 'R' | 'V' | 'X' | 'Z' => 1430,
+        'D' | 'G' | 'H' | 'N' | 'O' | 'Q' | 'U' => 1612,
+        'w' | '+' | '=' | '\u{2212}' | '×' | '~' => 1716,
+        'm' | 'M' | 'W' | '%' | '…' => 2048,
+        _ => 1303,
+    }
+}
 
 /// Room for this text in a figure, in pixels.
 pub fn width_px(text: &str, font_px: f64) -> f64 {
-    LETTER * font_px * text.chars().count() as f64
+    font_px * text.chars().map(letter).sum::<u32>() as f64 / 2048.0
+}
+
+/// The same in bold letters.
+pub fn bold_px(text: &str, font_px: f64) -> f64 {
+    BOLD * width_px(text, font_px)
 }
 
 /// The text, or as much of it as there is room for.
 pub fn fitting(text: &str, font_px: f64, room_px: f64) -> String {
-    let letters_max = (room_px / (LETTER * font_px)) as usize;
-    if text.chars().count() <= letters_max {
+    if width_px(text, font_px) <= room_px {
         return text.to_string();
     }
-    let kept: String = text.chars().take(letters_max.saturating_sub(1)).collect();
+    let mut kept = text.to_string();
+    while kept.pop().is_some() && width_px(kept.trim_end(), font_px) + width_px("…", font_px) > room_px {}
     format!("{}…", kept.trim_end())
+}
+
+/// The text in so many lines at most, broken behind blanks, dots and hyphens where there are any; what there is no room
+/// for is cut at the end of the last line.
+pub fn lines(text: &str, font_px: f64, room_px: f64, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in text.split_inclusive([' ', '.', '-']) {
+        let is_full = |line: &String| width_px(line, font_px) + width_px(piece.trim_end(), font_px) > room_px;
+        if lines.is_empty() || lines.len() < most && lines.last().is_some_and(is_full) {
+            lines.push(String::new());
+        }
+        lines.iter_mut().last().into_iter().for_each(|line| line.push_str(piece));
+    }
+    lines.iter().map(|line| fitting(line.trim_end(), font_px, room_px)).collect()
 }
 
 #[cfg(test)]
@@ -128,7 +173,18 @@ mod tests {
     fn a_slug_is_an_identifier_and_a_long_text_is_cut_where_its_room_ends() {
         assert_eq!(slug("PCI <script> (32 bits)"), "pci-script-32-bits");
         assert_eq!(slug("--"), "");
-        assert_eq!(fitting("memory latency", 10.0, 60.0), "memory lat…");
+        assert_eq!(fitting("memory latency", 10.0, 60.0), "memory l…");
+        assert!(width_px("memory l…", 10.0) <= 60.0 && width_px("memory la…", 10.0) > 60.0);
         assert_eq!(fitting("memory", 10.0, 60.0), "memory");
+    }
+
+    #[test]
+    fn a_text_goes_on_in_the_next_line_and_loses_nothing_while_there_is_room() {
+        let broken = |text: &str, most: usize| lines(text, 10.0, 100.0, most).join("|");
+        assert_eq!(broken("no command; meanwhile client", 3), "no command;|meanwhile client");
+        assert_eq!(broken("drive0.channel3.die2", 3), "drive0.channel3.|die2");
+        assert_eq!(broken("short", 2), "short");
+        assert!(broken("a text of many words that goes on for long", 2).ends_with('…'));
+        assert_eq!(lines("", 10.0, 80.0, 2), Vec::<String>::new());
     }
 }

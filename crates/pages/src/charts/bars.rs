@@ -1,8 +1,8 @@
 //! Bars to the left and the right of where things are now: what a change does.
 
 use crate::axis::Scale;
+use crate::charts::label::Label;
 use crate::drawing::{Drawing, Key};
-use crate::wording::fitting;
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 400.0;
@@ -57,7 +57,10 @@ pub struct Changes {
 
 /// The drawing.
 pub fn draw(changes: &Changes) -> Drawing {
-    let height = TOP + ROW * changes.changes.len() as f64 + BOTTOM;
+    let labels: Vec<Label> =
+        changes.changes.iter().map(|of| Label::new(&of.name, &of.about, false, LEFT - 16.0)).collect();
+    let heights: Vec<f64> = labels.iter().map(|label| ROW.max(label.height() + 4.0)).collect();
+    let height = TOP + heights.iter().sum::<f64>() + BOTTOM;
     let mut drawing = Drawing::new(WIDTH, height, &changes.title, &changes.description);
     let [better, worse] = &changes.meaning;
     drawing.legend = vec![Key::of_class("better", better), Key::of_class("worse", worse)];
@@ -73,10 +76,8 @@ pub fn draw(changes: &Changes) -> Drawing {
     }
     drawing.text("small middle", ((LEFT + WIDTH - RIGHT) / 2.0, height - 8.0), &changes.unit);
     for (row, change) in changes.changes.iter().enumerate() {
-        let middle = TOP + ROW * (row as f64 + 0.5);
-        let name_y = if change.about.is_empty() { middle + 5.0 } else { middle - 2.0 };
-        drawing.text("end", (LEFT - 14.0, name_y), &fitting(&change.name, 13.0, LEFT - 16.0));
-        drawing.text("end small", (LEFT - 14.0, middle + 13.0), &fitting(&change.about, 12.0, LEFT - 16.0));
+        let middle = TOP + heights[..row].iter().sum::<f64>() + heights[row] / 2.0;
+        labels[row].draw(&mut drawing, LEFT - 14.0, middle);
         let (two, thin) = (change.effects.len() > 1, BAR - 3.0);
         for (index, effect) in change.effects.iter().enumerate() {
             let Effect { amount, half_width, tip } = effect;

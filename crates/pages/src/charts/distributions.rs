@@ -8,7 +8,7 @@ use crate::wording::{percent, span_ps};
 const WIDTH: f64 = 1080.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 24.0;
+const RIGHT: f64 = 40.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 

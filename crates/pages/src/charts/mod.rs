@@ -4,6 +4,7 @@ pub mod bars;
 pub mod curves;
 pub mod distributions;
 pub mod errors;
+pub mod label;
 pub mod lanes;
 pub mod levels;
 pub mod stacks;

@@ -1,8 +1,9 @@
 //! Bars that are divided: where each of several times went.
 
 use crate::axis::Scale;
+use crate::charts::label::Label;
 use crate::drawing::{Drawing, Key};
-use crate::wording::{fitting, width_px};
+use crate::wording::{tick, width_px};
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 190.0;
@@ -58,11 +59,15 @@ pub struct Stacks {
 /// The drawing.
 pub fn draw(stacks: &Stacks) -> Drawing {
     let (row, bar_height) = stacks.row;
-    let height = TOP + row * stacks.bars.len() as f64 + BOTTOM;
+    let labels: Vec<Label> =
+        stacks.bars.iter().map(|bar| Label::new(&bar.name, &bar.about, true, LEFT - 14.0)).collect();
+    let heights: Vec<f64> = labels.iter().map(|label| row.max(label.height() + 6.0)).collect();
+    let height = TOP + heights.iter().sum::<f64>() + BOTTOM;
+    let right = stacks.bars.iter().map(|bar| width_px(&bar.figure, 13.0) + 12.0).fold(RIGHT, f64::max);
     let mut drawing = Drawing::new(WIDTH, height, &stacks.title, &stacks.description);
     drawing.legend = stacks.legend.clone();
     let longest = stacks.bars.iter().map(|bar| bar.segments.iter().map(|s| s.amount).sum::<f64>()).fold(0.0, f64::max);
-    let pixels = (LEFT, WIDTH - RIGHT);
+    let pixels = (LEFT, WIDTH - right);
     let x = match stacks.most {
         Some(most) => Scale::new((0.0, most), pixels),
         None => Scale::from_zero(longest, 6, pixels),
@@ -70,15 +75,14 @@ pub fn draw(stacks: &Stacks) -> Drawing {
     let bottom = height - BOTTOM;
     for value in x.ticks(6) {
         drawing.line("grid", (x.at(value), TOP), (x.at(value), bottom));
-        drawing.text("tick middle", (x.at(value), bottom + 17.0), &crate::wording::tick(value));
+        drawing.text("tick middle", (x.at(value), bottom + 17.0), &tick(value));
     }
     drawing.text("small middle", ((pixels.0 + pixels.1) / 2.0, height - 8.0), &stacks.unit);
-    for (index, bar) in stacks.bars.iter().enumerate() {
-        let top = TOP + row * index as f64;
-        let middle = top + row / 2.0;
-        let name_y = if bar.about.is_empty() { middle + 5.0 } else { middle - 2.0 };
-        drawing.text("end strong", (LEFT - 12.0, name_y), &fitting(&bar.name, 13.0, LEFT - 14.0));
-        drawing.text("end small", (LEFT - 12.0, middle + 14.0), &fitting(&bar.about, 12.0, LEFT - 14.0));
+    let mut top = TOP;
+    for ((bar, label), height) in stacks.bars.iter().zip(&labels).zip(&heights) {
+        let middle = top + height / 2.0;
+        top += height;
+        label.draw(&mut drawing, LEFT - 12.0, middle);
         let y = middle - bar_height / 2.0;
         let mut at = 0.0;
         for segment in &bar.segments {

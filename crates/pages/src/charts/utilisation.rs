@@ -1,8 +1,9 @@
 //! How busy each lane was over time: one strip a lane.
 
 use crate::axis::Scale;
+use crate::charts::label::Label;
 use crate::drawing::Drawing;
-use crate::wording::{fitting, percent, span_ps};
+use crate::wording::{percent, span_ps};
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 190.0;
@@ -47,8 +48,8 @@ pub fn draw(strips: &[Strip], (from_ps, until_ps): (f64, f64), title: &str) -> D
     for (row, strip) in strips.iter().enumerate() {
         let base = TOP + ROW * row as f64 + (ROW + STRIP) / 2.0;
         let y = Scale::new((0.0, 1.0), (base, base - STRIP));
-        drawing.text("end strong", (LEFT - 12.0, base - 22.0), &fitting(&strip.name, 13.0, LEFT - 14.0));
-        drawing.text("end small", (LEFT - 12.0, base - 6.0), &fitting(&strip.about, 12.0, LEFT - 14.0));
+        let label = Label::new(&strip.name, &strip.about, true, LEFT - 14.0);
+        label.draw(&mut drawing, LEFT - 12.0, base - STRIP / 2.0);
         drawing.rect("frame", [LEFT, base - STRIP, WIDTH - RIGHT - LEFT, STRIP]);
         let count = strip.shares.len().max(1) as f64;
         let edge = |slice: f64| LEFT + slice / count * (WIDTH - RIGHT - LEFT);

@@ -1,8 +1,9 @@
 //! From what a lane can carry to what arrived: a bar for each loss, each beginning where the one before ended.
 
 use crate::axis::Scale;
+use crate::charts::label::Label;
 use crate::drawing::{Drawing, Key};
-use crate::wording::fitting;
+use crate::wording::{bold_px, width_px};
 
 const WIDTH: f64 = 560.0;
 const LEFT: f64 = 236.0;
@@ -61,36 +62,49 @@ pub fn legend(is_there: impl Fn(&str) -> bool) -> Vec<Key> {
 
 /// The drawing.
 pub fn draw(waterfall: &Waterfall) -> Drawing {
-    let rows = 1 + waterfall.steps.len() + usize::from(waterfall.left.is_some());
-    let height = TOP + ROW * rows as f64 + BOTTOM;
-    let x = Scale::new((0.0, waterfall.whole.amount), (LEFT, WIDTH - RIGHT));
+    let all = || std::iter::once(&waterfall.whole).chain(&waterfall.steps).chain(&waterfall.left);
+    let is_strong = |step: &Step| {
+        std::ptr::eq(step, &waterfall.whole) || waterfall.left.as_ref().is_some_and(|left| std::ptr::eq(step, left))
+    };
+    let labels: Vec<Label> =
+        all().map(|step| Label::new(&step.name, &step.about, is_strong(step), LEFT - 14.0)).collect();
+    let row_height = |row: usize| ROW.max(labels[row].height() + 8.0);
+    let rows_height: f64 = (0..labels.len()).map(row_height).sum();
+    let height = TOP + rows_height + BOTTOM;
+    let figures = all().map(|step| bold_px(&step.figure, 13.0).max(width_px(&step.share, 12.0)) + 14.0);
+    let right_margin = figures.fold(RIGHT, f64::max);
+    let x = Scale::new((0.0, waterfall.whole.amount), (LEFT, WIDTH - right_margin));
     let mut drawing = Drawing::new(WIDTH, height, &waterfall.title, &waterfall.description);
     let bars = || waterfall.steps.iter().chain(&waterfall.left);
     drawing.legend = legend(|class| bars().any(|step| step.class == class));
     let bottom = height - BOTTOM;
-    let ticks = x.ticks(4);
-    for value in &ticks {
-        drawing.line("grid", (x.at(*value), TOP), (x.at(*value), bottom));
-        drawing.text("tick middle", (x.at(*value), bottom + 17.0), &crate::wording::tick(*value));
+    // The unit stands at the end of the axis: a tick that would meet it has no figure.
+    let unit_from = WIDTH - 8.0 - width_px(waterfall.unit, 12.0);
+    for value in x.ticks(4) {
+        let (at, figure) = (x.at(value), crate::wording::tick(value));
+        drawing.line("grid", (at, TOP), (at, bottom));
+        if at + width_px(&figure, 12.0) / 2.0 < unit_from {
+            drawing.text("tick middle", (at, bottom + 17.0), &figure);
+        }
     }
     drawing.text("small end", (WIDTH - 2.0, bottom + 17.0), waterfall.unit);
-    let mut row = 0;
+    let (mut row, mut y) = (0, TOP);
     let mut draw = |drawing: &mut Drawing, step: &Step, from: f64, strong: bool| {
-        let y = TOP + ROW * row as f64;
+        let middle = y + row_height(row) / 2.0;
         let tip = format!("{} ({}): {}, {}", step.name, step.about, step.figure, step.share);
         drawing.mark("", &[("amount", step.amount.to_string())], &tip, |drawing| {
-            let name = if strong { "end strong" } else { "end" };
-            drawing.text(name, (LEFT - 12.0, y + 15.0), &fitting(&step.name, 13.0, LEFT - 14.0));
-            drawing.text("end small", (LEFT - 12.0, y + 31.0), &fitting(&step.about, 12.0, LEFT - 14.0));
+            labels[row].draw(drawing, LEFT - 12.0, middle);
             // A loss that is there is seen, be it ever so small.
             let width = x.length(step.amount).max(1.5);
-            drawing.class_rect(step.class, [x.at(from), y + (ROW - BAR) / 2.0, width, BAR]);
+            drawing.class_rect(step.class, [x.at(from), middle - BAR / 2.0, width, BAR]);
             let figure = if strong { "strong" } else { "" };
-            drawing.text(figure, (WIDTH - RIGHT + 10.0, y + 15.0), &step.figure);
-            drawing.text("small", (WIDTH - RIGHT + 10.0, y + 31.0), &step.share);
+            drawing.text(figure, (WIDTH - right_margin + 10.0, middle - 4.0), &step.figure);
+            drawing.text("small", (WIDTH - right_margin + 10.0, middle + 12.0), &step.share);
         });
+        y += row_height(row);
         row += 1;
-        (y + ROW / 2.0 + BAR / 2.0, y + ROW + (ROW - BAR) / 2.0)
+        // From the end of this bar to the next one.
+        (middle + BAR / 2.0, y + (labels.get(row).map_or(ROW, |_| row_height(row)) - BAR) / 2.0)
     };
     let mut at = waterfall.whole.amount;
     let mut below = draw(&mut drawing, &waterfall.whole, 0.0, true);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Run, Waveform, report, study_page};
+use crate::fixture::{Run, Waveform, packets_page, report, study_page};
 use crate::reading::data;
 use crate::skipped::skipped;
 use serde_json::{Value, json};
@@ -60,6 +60,47 @@ fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
         sleep(Duration::from_millis(50));
     }
     std::fs::read_to_string(dumped).unwrap()
+}
+
+/// Says of a page that is open what of its text cannot be read: what is cut by its drawing, lies on other text, or is
+/// wider than its box or than the window. Measured from what was rendered.
+const UNREADABLE: &str = "<script>window.addEventListener('load', () => setTimeout(() => {
+  const found = [];
+  const words = (e) => e.textContent.trim().replace(/\\s+/g, ' ').slice(0, 60);
+  const root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth) found.push('the page is wider than its window');
+  for (const svg of document.querySelectorAll('.drawing svg')) {
+    const box = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll('text')].filter((t) => t.textContent.trim() && t.getBoundingClientRect().width > 0);
+    const rects = texts.map((t) => t.getBoundingClientRect());
+    const id = svg.closest('figure').id;
+    rects.forEach((r, i) => {
+      if (r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 2 || r.bottom > box.bottom + 2) found.push(`${id} cuts: ${words(texts[i])}`);
+      rects.slice(i + 1).forEach((o, j) => {
+        const x = Math.min(r.right, o.right) - Math.max(r.left, o.left);
+        const y = Math.min(r.bottom, o.bottom) - Math.max(r.top, o.top);
+        if (x > 1 && y > 3) found.push(`${id}: ${words(texts[i])} lies on ${words(texts[i + 1 + j])}`);
+      });
+    });
+  }
+  for (const e of document.querySelectorAll('.tile, .tile *, h1, h2, h3, h4, p, li, figcaption, nav a')) {
+    if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) found.push(`wider than its box: ${words(e)}`);
+  }
+  root.dataset.unreadable = JSON.stringify(found);
+}, 300));</script></body>";
+
+#[test]
+fn no_text_is_cut_lies_on_other_text_or_is_wider_than_its_box() {
+    for (name, html) in [
+        ("study", study_page(&report()).html()),
+        ("explain", Run::new().page().html()),
+        ("waveform", Waveform::new().page().html()),
+        ("packets", packets_page().html()),
+    ] {
+        let Some(dom) = in_browser(&html.replace("</body>", UNREADABLE)) else { return };
+        let found = dom.split("data-unreadable=\"").nth(1).unwrap_or_else(|| panic!("{name}: the script did not end"));
+        assert_eq!(found.split('"').next().unwrap(), "[]", "{name}");
+    }
 }
 
 /// What the page says of its own test.

@@ -1,0 +1,46 @@
+//! What stands beside a bar: a name, and smaller lines under it, in as many lines as they need.
+
+use crate::drawing::Drawing;
+use crate::wording::lines;
+
+const NAME: f64 = 13.0;
+const SMALL: f64 = 12.0;
+/// From line to line.
+const LINE: f64 = 16.0;
+/// A name in bold takes more room.
+const BOLD: f64 = 1.12;
+/// Lines of the name, and of what is under it, at most.
+const NAME_LINES: usize = 2;
+const ABOUT_LINES: usize = 2;
+
+/// A label.
+#[derive(Clone, Debug)]
+pub struct Label {
+    name: Vec<String>,
+    about: Vec<String>,
+    strong: bool,
+}
+
+impl Label {
+    /// Of a name and what is under it, which may be empty, in so much room.
+    pub fn new(name: &str, about: &str, strong: bool, room_px: f64) -> Label {
+        let font = if strong { NAME * BOLD } else { NAME };
+        Label { name: lines(name, font, room_px, NAME_LINES), about: lines(about, SMALL, room_px, ABOUT_LINES), strong }
+    }
+
+    /// How high it is.
+    pub fn height(&self) -> f64 {
+        LINE * (self.name.len() + self.about.len()) as f64
+    }
+
+    /// Draws it, its right end there and its middle at that height.
+    pub fn draw(&self, drawing: &mut Drawing, right: f64, middle: f64) {
+        let mut y = middle - self.height() / 2.0 + LINE - 4.0;
+        let name = if self.strong { "end strong" } else { "end" };
+        let all = self.name.iter().map(|line| (name, line)).chain(self.about.iter().map(|line| ("end small", line)));
+        for (class, line) in all {
+            drawing.text(class, (right, y), line);
+            y += LINE;
+        }
+    }
+}
