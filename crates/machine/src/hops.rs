@@ -104,7 +104,7 @@ pub fn starred(name: &str) -> String {
 }
 
 /// What several names that differ only in numbers have in common, with a star for each number that differs.
-fn common(names: &[&str]) -> String {
+pub(crate) fn common(names: &[&str]) -> String {
     let pieces: Vec<Vec<&str>> = names.iter().map(|name| pieces(name)).collect();
     (0..pieces[0].len())
         .map(|at| {

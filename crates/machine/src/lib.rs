@@ -1,6 +1,7 @@
 //! Reads system and job files, checks them, wires the parts and runs them.
 
 mod asked;
+pub mod block_diagram;
 pub mod blueprint;
 pub mod check;
 pub mod compare;

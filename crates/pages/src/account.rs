@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
 use crate::charts::utilisation::{self, Strip};
 use crate::charts::waterfall::{self, Step, Waterfall};
+use crate::drawing::Key;
 use crate::page::{Behind, Figure, Kind};
 use crate::table::{Cell, Table};
 use crate::wording::{digits, percent, rate, share, slug, span, span_ps};
@@ -92,23 +93,12 @@ fn entry_table(id: &str, caption: &str, entries: &[Entry], capacity: Option<f64>
 /// A bar for each lane: what it was at.
 pub fn overview(account: &Account) -> Figure {
     let bar = |lane: &LaneAccount| {
-        let all = whole(&lane.entries);
-        let segment = |class: Use| {
-            let time = lane.time_in(class);
-            let of = share(time, all);
-            (time > Time::ZERO).then(|| Segment {
-                names: vec![format!("{} {}", class.word(), percent(of)), percent(of)],
-                class: style(class).to_string(),
-                amount: 100.0 * of,
-                tip: format!("{}, {} of the time", class.word(), percent(of)),
-            })
-        };
         let capacity = lane.capacity.as_ref();
         Bar {
             name: lane.lane.clone(),
             about: capacity.map_or(String::new(), |c| format!("can carry {}", rate(c.bytes_per_second))),
             figure: lane.delivered().map_or_else(|| format!("busy {}", percent(lane.busy_share())), rate),
-            segments: CLASSES.into_iter().filter_map(segment).collect(),
+            segments: shares(lane),
         }
     };
     let busiest = account.lanes.iter().max_by(|a, b| a.busy_share().total_cmp(&b.busy_share()));
@@ -122,13 +112,52 @@ pub fn overview(account: &Account) -> Figure {
         bars: account.lanes.iter().map(bar).collect(),
         most: Some(100.0),
         unit: "share of the time, %".into(),
-        legend: waterfall::legend(|class| {
-            CLASSES
-                .into_iter()
-                .any(|of| style(of) == class && account.lanes.iter().any(|lane| lane.time_in(of) > Time::ZERO))
-        }),
+        legend: legend(account),
         row: (46.0, 28.0),
     });
+    Figure {
+        id: "hops".into(),
+        data: account.lanes.iter().map(|lane| json!({ "lane": lane.lane, "time_ps": times(lane) })).collect(),
+        drawing,
+        caption: "From the processor to the device. At the right: what arrived, or how busy the hop was.".into(),
+        kind: Kind::Marks,
+        behind: Behind::Table(hops_table(account)),
+        width_min: 760,
+    }
+}
+
+/// Time of each class, for programs.
+pub fn times(lane: &LaneAccount) -> Value {
+    CLASSES.into_iter().map(|class| (class.word().to_string(), json!(lane.time_in(class).as_ps()))).collect()
+}
+
+/// What a lane was at, of a hundred parts.
+pub fn shares(lane: &LaneAccount) -> Vec<Segment> {
+    let all = whole(&lane.entries);
+    let segment = |class: Use| {
+        let time = lane.time_in(class);
+        let of = share(time, all);
+        (time > Time::ZERO).then(|| Segment {
+            names: vec![format!("{} {}", class.word(), percent(of)), percent(of)],
+            class: style(class).to_string(),
+            amount: 100.0 * of,
+            tip: format!("{}, {} of the time", class.word(), percent(of)),
+        })
+    };
+    CLASSES.into_iter().filter_map(segment).collect()
+}
+
+/// What the classes are called that there are.
+pub fn legend(account: &Account) -> Vec<Key> {
+    waterfall::legend(|class| {
+        CLASSES
+            .into_iter()
+            .any(|of| style(of) == class && account.lanes.iter().any(|lane| lane.time_in(of) > Time::ZERO))
+    })
+}
+
+/// Every hop in a row.
+pub fn hops_table(account: &Account) -> Table {
     let rows = account.lanes.iter().map(|lane| {
         let all = whole(&lane.entries);
         let mut row = vec![Cell::words(lane.lane.clone())];
@@ -154,19 +183,7 @@ pub fn overview(account: &Account) -> Figure {
         ("can carry, MB/s", "capacity_bytes_per_s"),
         ("delivered, MB/s", "delivered_bytes_per_s"),
     ];
-    let times = |lane: &LaneAccount| -> Value {
-        CLASSES.into_iter().map(|class| (class.word().to_string(), json!(lane.time_in(class).as_ps()))).collect()
-    };
-    let data = account.lanes.iter().map(|lane| json!({ "lane": lane.lane, "time_ps": times(lane) })).collect();
-    Figure {
-        id: "hops".into(),
-        drawing,
-        caption: "From the processor to the device. At the right: what arrived, or how busy the hop was.".into(),
-        kind: Kind::Marks,
-        data,
-        behind: Behind::Table(Table::new("hops-table", "Every hop", &columns, rows.collect())),
-        width_min: 760,
-    }
+    Table::new("hops-table", "Every hop", &columns, rows.collect())
 }
 
 /// One lane, from what it can carry to what arrived.

@@ -12,6 +12,7 @@ use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_studies::report::Parameter;
 
 use crate::account;
+use crate::map;
 use crate::measured;
 use crate::page::{Block, Chapter, Page, Section, Tile};
 use crate::study::parameter_table;
@@ -45,8 +46,12 @@ pub fn page(subject: &Subject, command: &str) -> Page {
         span(account.span()),
         span(account.from)
     );
-    let mut first = Section::new("glance", "Every hop at a glance").words(window);
-    first.blocks.push(Block::Figures(vec![account::overview(account)], 1));
+    let leading = diagnosis.and_then(Diagnosis::leading);
+    let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
+    let map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]));
+    let beside = limiting.map(|lane| account::lane(account, lane));
+    let mut first = Section::new("glance", "The machine at a glance").words(window);
+    first.blocks.push(Block::Figures(std::iter::once(map).chain(beside).collect(), 2));
     sections.push(first);
     sections.extend(measured.map(measured::section));
     let mut data = explain_json::report(blueprint, explained, *diagnosis);
@@ -55,10 +60,7 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     if let Some(comparison) = measured {
         data["measured"] = measured_json::report(comparison);
     }
-    let leading = diagnosis.and_then(Diagnosis::leading);
-    let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
     sections.extend(diagnosis.map(profile));
-    sections.extend(limiting_section(account, limiting));
     sections.push(losses(account, limiting));
     if let Some(latency) = &explained.latency_alike() {
         let figure = account::latency(latency);
@@ -144,13 +146,6 @@ fn profile(diagnosis: &Diagnosis) -> Section {
                  Beside it, its share in a small change: the gain at a twentieth more, over that twentieth.";
     let table = Table::new("profile-table", "What each hop would gain", &columns, rows.collect());
     Section::new("profile", "What limits, as trials confirm it").words(words).block(Block::Table(table))
-}
-
-/// The account of the hop that gains most.
-fn limiting_section(account: &Account, limiting: Option<&LaneAccount>) -> Option<Section> {
-    let words = "What it did, and what it waited for. What it would gain is in the table above.";
-    let figure = account::lane(account, limiting?);
-    Some(Section::new("limiting", "The hop that limits most").words(words).block(Block::Figures(vec![figure], 2)))
 }
 
 /// A waterfall for each hop, those that carry bytes at a rate of their own first.

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod drawing;
 pub mod explain;
 mod histogram;
+mod map;
 mod measured;
 pub mod packets;
 pub mod page;

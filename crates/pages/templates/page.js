@@ -50,6 +50,11 @@
     select(marks[next]);
   }
 
+  function leadTo(mark) {
+    const goal = mark && document.getElementById(`${mark.closest('article').id}-hop-${mark.dataset.hop}`);
+    if (goal) goal.scrollIntoView({ block: 'start' });
+  }
+
   function readable(figure) {
     prepare(figure);
     const drawing = figure.querySelector('.drawing');
@@ -63,6 +68,8 @@
       if (mark && !drawing.classList.contains('held')) show(mark, event.clientX, event.clientY);
       else hide();
     });
+    // A hop of the map leads to its account.
+    drawing.addEventListener('click', (event) => leadTo(event.target.closest('.mark[data-hop]')));
     drawing.addEventListener('pointerleave', hide);
     drawing.addEventListener('blur', hide);
     drawing.addEventListener('keydown', (event) => {
@@ -71,6 +78,7 @@
       const by = { n: 1, p: -1, ...(timeline ? {} : { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }) };
       if (event.key in by) step(figure, by[event.key]);
       else if (event.key === 'Escape') hide();
+      else if (event.key === 'Enter') leadTo(figure.querySelector('.mark.at[data-hop]'));
       else return;
       event.preventDefault();
     });

@@ -2,6 +2,7 @@
 
 mod account;
 mod ata_raid;
+mod block_diagram;
 mod cifs;
 mod compare;
 mod convergence;

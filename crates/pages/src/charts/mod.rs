@@ -7,6 +7,7 @@ pub mod errors;
 pub mod label;
 pub mod lanes;
 pub mod levels;
+pub mod map;
 pub mod stacks;
 pub mod utilisation;
 pub mod waterfall;

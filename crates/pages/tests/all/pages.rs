@@ -241,6 +241,54 @@ fn a_waterfall_ends_at_what_arrived_and_its_bars_add_up() {
 }
 
 #[test]
+fn the_map_has_every_hop_once_with_the_figures_of_the_account() {
+    let run = Run::new();
+    let account = run.explained.alike();
+    let page = run.page();
+    let data = data(&page.html());
+    let figures = data["explain-piix4e-one-disk-map-data"].as_array().unwrap();
+    let (_, svg) = page.svgs().into_iter().find(|(file, _)| file == "explain-piix4e-one-disk-map").unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let marks: Vec<Node> = document.descendants().filter(|node| node.attribute("data-hop").is_some()).collect();
+    let mut hops: Vec<&str> = marks.iter().map(|mark| mark.attribute("data-hop").unwrap()).collect();
+    assert_eq!((figures.len(), hops.len()), (account.lanes.len(), account.lanes.len()));
+    for (lane, figure) in account.lanes.iter().zip(figures) {
+        assert_eq!(figure["lane"], lane.lane);
+        assert_eq!(figure["busy_share"].as_f64(), Some(lane.busy_share()));
+        assert_eq!(figure["delivered_bytes_per_s"].as_f64(), lane.delivered());
+        let hop = lane.lane.replace('.', "-");
+        let mark =
+            marks.iter().find(|mark| mark.attribute("data-hop") == Some(&hop)).unwrap_or_else(|| panic!("{hop}"));
+        hops.retain(|known| *known != hop);
+        // What a bar is filled with is how long the lane was in it: the frame is all the time.
+        let rects = || mark.children().filter(|node| node.tag_name().name() == "rect");
+        let width = |class: &str| {
+            rects().filter(|of| of.attribute("class") == Some(class)).map(|of| number(of, "width")).sum::<f64>()
+        };
+        let share = lane.time_in(Use::Payload).as_ps() as f64 / account.span().as_ps() as f64;
+        assert!((width("payload") / width("frame") - share).abs() < 1e-3, "{hop}");
+    }
+    assert_eq!(hops, Vec::<&str>::new());
+    // A cable that carries a quarter of its bus has a line a quarter as wide, one limiting block has a frame of its own.
+    assert_eq!(
+        svg.matches("class=\"block limits\"").count(),
+        usize::from(run.diagnosis.as_ref().and_then(|of| of.leading()).is_some())
+    );
+    let capacity = |name: &str| {
+        account.lanes.iter().find(|of| of.lane == name).unwrap().capacity.as_ref().unwrap().bytes_per_second
+    };
+    let wires: Vec<f64> = document
+        .descendants()
+        .filter(|node| node.attribute("class") == Some("wire"))
+        .map(|node| number(node, "stroke-width"))
+        .collect();
+    let widest =
+        account.lanes.iter().filter_map(|of| of.capacity.as_ref()).map(|of| of.bytes_per_second).fold(0.0, f64::max);
+    let expected = (11.0 * capacity("pci") / widest).max(1.5);
+    assert!(wires.iter().any(|width| (width - expected).abs() < 0.06), "{expected}: {wires:?}");
+}
+
+#[test]
 fn bars_go_as_far_as_their_effects_and_to_the_side_of_their_sign() {
     let gains = [0.3, 0.1, -0.02];
     let page = outlook_page(&gains, &[0.2, -0.05, 0.0]);
