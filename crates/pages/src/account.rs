@@ -90,42 +90,6 @@ fn entry_table(id: &str, caption: &str, entries: &[Entry], capacity: Option<f64>
     Table::new(id, caption, &columns, rows.collect())
 }
 
-/// A bar for each lane: what it was at.
-pub fn overview(account: &Account) -> Figure {
-    let bar = |lane: &LaneAccount| {
-        let capacity = lane.capacity.as_ref();
-        Bar {
-            name: lane.lane.clone(),
-            about: capacity.map_or(String::new(), |c| format!("can carry {}", rate(c.bytes_per_second))),
-            figure: lane.delivered().map_or_else(|| format!("busy {}", percent(lane.busy_share())), rate),
-            segments: shares(lane),
-        }
-    };
-    let busiest = account.lanes.iter().max_by(|a, b| a.busy_share().total_cmp(&b.busy_share()));
-    let description = busiest.map_or(String::new(), |lane| {
-        let lanes = account.lanes.len();
-        format!("{lanes} lanes; the busiest is {}, {} of the time.", lane.lane, percent(lane.busy_share()))
-    });
-    let drawing = stacks::draw(&Stacks {
-        title: "Every hop at a glance".into(),
-        description,
-        bars: account.lanes.iter().map(bar).collect(),
-        most: Some(100.0),
-        unit: "share of the time, %".into(),
-        legend: legend(account),
-        row: (46.0, 28.0),
-    });
-    Figure {
-        id: "hops".into(),
-        data: account.lanes.iter().map(|lane| json!({ "lane": lane.lane, "time_ps": times(lane) })).collect(),
-        drawing,
-        caption: "From the processor to the device. At the right: what arrived, or how busy the hop was.".into(),
-        kind: Kind::Marks,
-        behind: Behind::Table(hops_table(account)),
-        width_min: 760,
-    }
-}
-
 /// Time of each class, for programs.
 pub fn times(lane: &LaneAccount) -> Value {
     CLASSES.into_iter().map(|class| (class.word().to_string(), json!(lane.time_in(class).as_ps()))).collect()

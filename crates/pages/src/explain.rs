@@ -48,7 +48,7 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     );
     let leading = diagnosis.and_then(Diagnosis::leading);
     let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
-    let map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]));
+    let map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
     let beside = limiting.map(|lane| account::lane(account, lane));
     let mut first = Section::new("glance", "The machine at a glance").words(window);
     first.blocks.push(Block::Figures(std::iter::once(map).chain(beside).collect(), 2));

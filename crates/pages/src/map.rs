@@ -10,8 +10,13 @@ use crate::charts::map::{self, Lane, Map};
 use crate::page::{Behind, Figure, Kind};
 use crate::wording::{percent, rate, slug};
 
-/// Every hop of an account where it is wired, the limiting one marked.
-pub fn figure(blueprint: &Blueprint, account: &Account, limiting: Option<&str>) -> Figure {
+/// Every hop of an account where it is wired, the limiting one and parts that are `changed` marked.
+pub fn figure(
+    blueprint: &Blueprint,
+    account: &Account,
+    limiting: Option<&str>,
+    changed: &dyn Fn(&str) -> Option<&'static str>,
+) -> Figure {
     let diagram = block_diagram::blocks(blueprint.parts());
     let part_of = |lane: &LaneAccount| lane.lane.split('.').next().unwrap_or_default().to_string();
     let of_block = |block: &Block, part: &str| block.name == part || block.parts.iter().any(|known| known == part);
@@ -27,7 +32,8 @@ pub fn figure(blueprint: &Blueprint, account: &Account, limiting: Option<&str>) 
             above: block.above,
             carries: carries.reduce(f64::max),
             lanes: lanes.iter().map(|of| lane(of, limiting)).collect(),
-            limits: limits.then(|| "limits".to_string()),
+            limits,
+            change: block.parts.iter().find_map(|part| changed(part)),
         });
     }
     // What is no part of the wiring has no place in it.
@@ -40,7 +46,8 @@ pub fn figure(blueprint: &Blueprint, account: &Account, limiting: Option<&str>) 
             above: None,
             carries: None,
             lanes: vec![lane(of, limiting)],
-            limits: (Some(&of.lane[..]) == limiting).then(|| "limits".to_string()),
+            limits: Some(&of.lane[..]) == limiting,
+            change: None,
         });
     }
     let figures: Vec<_> = account

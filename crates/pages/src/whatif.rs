@@ -1,6 +1,6 @@
 //! The pages of what changes would buy: every upgrade and every number, or given changes before and after.
 
-use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
 use hopscope_machine::whatif::{
     Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Shift, Side, Upgrade, Upgrades, json,
 };
@@ -9,6 +9,7 @@ use hopscope_observe::Account;
 use crate::account;
 use crate::charts::bars::{self, Change, Changes, Effect};
 use crate::explain::numbers;
+use crate::map;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Table, Tone};
 use crate::wording::{percent, rate, signed_percent, slug, span_ps};
@@ -336,9 +337,15 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
         sides.iter().filter_map(figure).collect()
     };
     let mut sections = vec![Section::new("both", "Before and after").block(Block::Table(sides_table(compared)))];
-    let glance = "Every hop at a glance: before, and after.";
-    let overviews = both(&|account| Some(account::overview(account)));
-    sections.push(Section::new("glance", "Every hop").words(glance).block(Block::Figures(overviews, 1)));
+    let glance = "The machine before, and after. What differs is marked.";
+    let maps =
+        [(before, after), (after, before)].into_iter().zip(&sides).map(|((side, other), (id, words, account))| {
+            let limiting = side.limit.as_ref().map(|limit| &limit.lane[..]);
+            let changed = |part: &str| change(part, &side.setting.blueprint, &other.setting.blueprint, id);
+            labelled(map::figure(&side.setting.blueprint, account, limiting, &changed), id, words)
+        });
+    let maps = Block::Figures(maps.collect(), 2);
+    sections.push(Section::new("glance", "The machine at a glance").words(glance).block(maps));
     let mut hops = Section::new("losses", "Where the rest went, hop by hop");
     for name in lane_names(accounts.each_ref()) {
         let figures = both(&|account| {
@@ -402,6 +409,20 @@ fn lane_names(accounts: [&Account; 2]) -> Vec<String> {
 }
 
 /// The figure of one side, with the side in its names.
+/// How a part of one machine differs from that of the same name in another.
+fn change(part: &str, of: &Blueprint, other: &Blueprint, side: &str) -> Option<&'static str> {
+    let known = |blueprint: &Blueprint| blueprint.parts().iter().position(|known| known.name == part);
+    let Some((one, two)) = known(of).zip(known(other)) else {
+        return Some(if side == "after" { "new" } else { "gone" });
+    };
+    let (one, two) = (&of.parts()[one], &other.parts()[two]);
+    let written = |part: &Part| -> Vec<(String, String)> {
+        let all = numbers_of(&part.parameters).into_iter().chain(choices_of(&part.parameters));
+        all.map(|(name, entry)| (name, entry.written.clone())).collect()
+    };
+    (one.uses != two.uses || written(one) != written(two)).then_some("changed")
+}
+
 fn labelled(mut figure: Figure, id: &str, words: &str) -> Figure {
     figure.id = format!("{id}-{}", figure.id);
     figure.drawing.title = format!("{words}: {}", figure.drawing.title);
@@ -444,6 +465,7 @@ fn sides_table(compared: &Comparison) -> Table {
         vec![Cell::words("limited by"), limit(&compared.before), limit(&compared.after), Cell::empty()],
     ];
     let columns = [("", "what"), ("before", "before"), ("after", "after"), ("change", "change")];
-    let caption = format!("{}{}", compared.changes.join("; "), also(&compared.also_on));
+    let also = Some(also(&compared.also_on)).filter(|also| !also.is_empty());
+    let caption = compared.changes.iter().cloned().chain(also).collect::<Vec<_>>().join("; ");
     Table::new("sides", &caption, &columns, rows)
 }

@@ -51,7 +51,7 @@
   }
 
   function leadTo(mark) {
-    const goal = mark && document.getElementById(`${mark.closest('article').id}-hop-${mark.dataset.hop}`);
+    const goal = mark && document.getElementById(mark.closest('figure').id.replace(/map$/, `hop-${mark.dataset.hop}`));
     if (goal) goal.scrollIntoView({ block: 'start' });
   }
 

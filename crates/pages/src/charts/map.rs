@@ -52,8 +52,10 @@ pub struct Block {
     pub carries: Option<f64>,
     /// Its lanes.
     pub lanes: Vec<Lane>,
-    /// What is said of it where it limits.
-    pub limits: Option<String>,
+    /// Whether it limits.
+    pub limits: bool,
+    /// How it differs from what it is compared with; nothing where it does not.
+    pub change: Option<&'static str>,
 }
 
 /// A machine.
@@ -88,12 +90,17 @@ pub fn draw(map: &Map) -> Drawing {
     wires(&mut drawing, map, &tops, &left);
     for (number, block) in map.blocks.iter().enumerate() {
         let (x, y) = (left(number), tops[number]);
-        let frame = if block.limits.is_some() { "block limits" } else { "block" };
+        let frame = match (block.limits, block.change) {
+            (true, _) => "block limits",
+            (false, Some(_)) => "block changed",
+            (false, None) => "block",
+        };
         drawing.rect(frame, [x, y, WIDTH - x - 1.0, height(block)]);
         let name = if block.count > 1 { format!("{} × {}", block.count, block.name) } else { block.name.clone() };
         drawing.text("strong", (x + PAD, y + 15.0), &name);
         let after = x + PAD + bold_px(&name, 13.0) + 8.0;
-        let said = block.limits.clone().unwrap_or_default();
+        let said: Vec<&str> = block.change.into_iter().chain(block.limits.then_some("limits")).collect();
+        let said = said.join(", ");
         let until = WIDTH - PAD - if said.is_empty() { 0.0 } else { bold_px(&said, 12.0) + 10.0 };
         drawing.text("small", (after, y + 15.0), &fitting(&block.about, 12.0, until - after));
         if !said.is_empty() {

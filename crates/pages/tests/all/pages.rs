@@ -335,6 +335,20 @@ fn a_comparison_has_both_sides_of_every_hop() {
         assert_eq!(before["lane"], after["lane"]);
         assert!(before["entries"] != after["entries"], "{hop}");
     }
+    // On both maps the part that was changed is marked, and no other.
+    for side in ["before", "after"] {
+        let (_, svg) = comparison_page()
+            .svgs()
+            .into_iter()
+            .find(|(file, _)| *file == format!("whatif-piix4e-one-disk-{side}-map"))
+            .unwrap();
+        let document = Document::parse(&svg).unwrap();
+        let texts = document.descendants().filter(|node| node.tag_name().name() == "text");
+        let texts: Vec<&str> = texts.filter_map(|node| node.text()).collect();
+        let marked: Vec<usize> = (0..texts.len()).filter(|at| texts[*at].starts_with("changed")).collect();
+        let [at] = marked[..] else { panic!("{side}: {} are marked", marked.len()) };
+        assert_eq!(texts[at - 2], "pci", "{side}");
+    }
     let pci =
         |side: &str| data[&format!("whatif-piix4e-one-disk-{side}-hop-pci-data")]["capacity_bytes_per_s"].as_f64();
     assert!((pci("after").unwrap() / pci("before").unwrap() - 66.0 / 33.5).abs() < 1e-3);
