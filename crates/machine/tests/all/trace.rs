@@ -257,7 +257,10 @@ fn a_card_asserts_its_interrupt_until_the_handler_has_it() {
         let machine = blueprint(system);
         let (dump, _) = drawn(&machine, job, window);
         let (reader, signals) = VcdReader::new(&dump[..]).expect("a dump");
-        let wires: Vec<_> = signals.iter().filter(|of| of.name.starts_with("INTA#")).map(|of| of.code).collect();
+        let of =
+            |name: &str| signals.iter().filter(|of| of.name.starts_with(name)).map(|of| of.code).collect::<Vec<_>>();
+        let (wires, selects) = (of("INTA#"), of("IDSEL"));
+        assert!(!wires.is_empty() && wires.len() == selects.len(), "{system}");
         let (mut now, mut asserted, mut edges) = (0, None, Vec::new());
         for next in reader {
             match next.expect("a whole dump") {
@@ -267,7 +270,7 @@ fn a_card_asserts_its_interrupt_until_the_handler_has_it() {
                     (_, Some(since)) => edges.push((since, now)),
                     _ => {}
                 },
-                Next::Change(..) => {}
+                Next::Change(code, bits) => assert!(!selects.contains(&code) || bits.value == 0, "{system}"),
             }
         }
         let seen = OnTheirWay::default();

@@ -18,7 +18,7 @@
 //!   repeats; `latency_timer`: what a timer has ended.
 //! - `json`: both for programs. `timeline`: the list for Perfetto.
 //!
-//! Not drawn: lock, IDSEL, parity errors; of PCI-X, how a bus is told to speak it, and Mode 2.
+//! Not drawn: lock, parity errors, configuration (IDSEL stays low); of PCI-X, how a bus is told to speak it, and Mode 2.
 
 pub mod decode;
 pub mod draw;

@@ -75,10 +75,16 @@ impl Segment {
             par: wire("PAR", 1, Level::Floating),
             req64: (width_bytes > 4).then(|| (wire("REQ64#", 1, RELEASED), wire("ACK64#", 1, RELEASED))),
         };
-        let agents = initiators.iter().enumerate().map(|(place, of)| Agent {
-            request: wire(&format!("REQ#_{of}"), 1, RELEASED),
-            grant: wire(&format!("GNT#_{of}"), 1, RELEASED),
-            interrupt: (place > 0).then(|| wire(&format!("INTA#_{of}"), 1, RELEASED)),
+        let agents = initiators.iter().enumerate().map(|(place, of)| {
+            if place > 0 {
+                // Nothing is configured during a run: it stays low.
+                wire(&format!("IDSEL_{of}"), 1, Level::Driven(0));
+            }
+            Agent {
+                request: wire(&format!("REQ#_{of}"), 1, RELEASED),
+                grant: wire(&format!("GNT#_{of}"), 1, RELEASED),
+                interrupt: (place > 0).then(|| wire(&format!("INTA#_{of}"), 1, RELEASED)),
+            }
         });
         let agents: Vec<Agent> = agents.collect();
         let asked = agents.iter().map(|_| None).collect();
