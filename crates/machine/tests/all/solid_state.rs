@@ -8,8 +8,13 @@ use hopscope_machine::run::{Options, Stop, run};
 use hopscope_observe::batches::Rate;
 
 /// Machines with every solid-state drive, and what their drive is called.
-const SYSTEMS: [(&str, &str); 4] =
-    [("nvme-desktop", "drive"), ("nvme-chipset", "drive"), ("nvme-server", "drive0"), ("sata-ssd", "ssd")];
+const SYSTEMS: [(&str, &str); 5] = [
+    ("nvme-desktop", "drive"),
+    ("nvme-chipset", "drive"),
+    ("nvme-xeon", "drive"),
+    ("nvme-server", "drive0"),
+    ("sata-ssd", "ssd"),
+];
 
 fn machine(library: &Library, system: &str, changes: &[&str]) -> Blueprint {
     let mut sources = Sources::default();
