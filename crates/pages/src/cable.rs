@@ -3,7 +3,7 @@
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::{Bursts, Summary};
 use hopscope_signals::ide::together::{Delay, Measured, delays};
-use hopscope_signals::ide::{Protocol, json as ide_json};
+use hopscope_signals::ide::{Protocol, direction, json as ide_json};
 use hopscope_signals::pci::Transaction;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn burst(protocol: Protocol, reads: bool, of: &Bursts) -> Vec<Cell> {
     let wrong = Cell::figure(of.wrong_crc.to_string(), of.wrong_crc);
     vec![
         Cell::words(protocol.word()),
-        Cell::words(if reads { "from the drive" } else { "to the drive" }),
+        Cell::words(direction(reads)),
         Cell::figure(of.bursts.to_string(), of.bursts),
         Cell::figure(of.bytes.to_string(), of.bytes),
         Cell::figure(rate(speed), speed),

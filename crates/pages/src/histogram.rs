@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hopscope_signals::pci::summary::bins;
 use serde_json::json;
 
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
@@ -14,12 +15,7 @@ const VALUES: usize = 16;
 
 /// Values of so large a unit, and how many `things` had each.
 pub fn figure(id: &str, title: &str, unit: &str, things: &str, counts: &BTreeMap<u64, u64>) -> Figure {
-    let few = counts.len() <= VALUES;
-    let mut bins: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for (value, count) in counts {
-        let low = if few || *value == 0 { *value } else { 1 << value.ilog2() };
-        *bins.entry((low, if few || low == 0 { low } else { low + (low - 1) })).or_default() += count;
-    }
+    let bins = bins(counts, VALUES);
     let all: u64 = bins.values().sum();
     let share = |count: u64| count as f64 / all.max(1) as f64;
     let name = |(low, high): (u64, u64)| if low == high { low.to_string() } else { format!("{low} to {high}") };

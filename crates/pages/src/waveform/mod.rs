@@ -3,12 +3,12 @@
 mod over_time;
 
 use hopscope_signals::ide::pins::Pins as Cable;
+use hopscope_signals::pci::SPENT_ON;
 use hopscope_signals::pci::json;
 use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step};
-use hopscope_signals::pci::pins::Pins;
-use hopscope_signals::pci::summary::{Share, Summary, quantile};
-use hopscope_signals::pci::{EndedBy, SPENT_ON};
+use hopscope_signals::pci::pins::{NOBODY, Pins};
+use hopscope_signals::pci::summary::{Summary, quantile};
 
 use crate::cable;
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
@@ -123,8 +123,7 @@ fn tiles(bus: &Bus) -> Vec<Tile> {
 }
 
 fn who(pins: &Pins, number: Option<usize>) -> String {
-    let known = number.and_then(|number| pins.initiators.get(number));
-    known.map_or_else(|| "nobody's grant".to_string(), String::clone)
+    pins.initiator(number).unwrap_or(NOBODY).to_string()
 }
 
 fn of_bus(bus: &Bus) -> Vec<Section> {
@@ -210,7 +209,7 @@ fn shares(pins: &Pins, summary: &Summary) -> Table {
         row.extend([0.0, 0.5, 0.99, 1.0].map(|at| {
             quantile(&share.latencies, at).map_or_else(Cell::empty, |clocks| Cell::figure(clocks.to_string(), clocks))
         }));
-        row.push(Cell::words(ended(share)));
+        row.push(Cell::words(share.ended_by_others()));
         row
     });
     let columns = [
@@ -227,11 +226,6 @@ fn shares(pins: &Pins, summary: &Summary) -> Table {
         ("ended by others", "ended_by_others"),
     ];
     Table::new("shares", "By initiator and command", &columns, rows.collect())
-}
-
-fn ended(share: &Share) -> String {
-    let by_others = share.ended_by.iter().filter(|(how, _)| **how != EndedBy::Initiator);
-    by_others.map(|(how, count)| format!("{count} {}", how.word())).collect::<Vec<_>>().join(", ")
 }
 
 fn period(bus: &Bus, repeats: &Pattern) -> Section {

@@ -2,7 +2,7 @@
 
 use hopscope_signals::ide::over_time::{USED_FOR, parts};
 use hopscope_signals::ide::pins::Pins as Cable;
-use hopscope_signals::ide::register;
+use hopscope_signals::ide::{direction, register};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::{SPENT_ON, Transaction};
 use hopscope_signals::timeline::steps::Steps;
@@ -51,8 +51,7 @@ pub fn section(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
         });
         singles.extend(listed.chain(of.decoder.bursts.iter().map(|burst| {
             let parts = parts(burst).into_iter().map(|(kind, _, until)| (kind, until)).collect();
-            let way = if burst.reads { "from the drive" } else { "to the drive" };
-            let words = format!("{}, {} words {way}", burst.protocol.word(), burst.words);
+            let words = format!("{}, {} words {}", burst.protocol.word(), burst.words, direction(burst.reads));
             single(place, (burst.start_ps, burst.end_ps), words, parts)
         })));
         let limit = of.decoder.listed_max.unwrap_or(usize::MAX);
@@ -88,12 +87,8 @@ fn transaction(pins: &Pins, one: &Transaction, initiator: Option<usize>) -> Sing
         who(pins, one.initiator),
         one.ended_by.word()
     );
-    let mut begins = 0;
-    let parts = one.spent().into_iter().enumerate().map(|(kind, clocks)| {
-        begins += clocks;
-        (kind, one.after_ps(begins), clocks)
-    });
-    let parts = parts.filter(|(_, _, clocks)| *clocks > 0).map(|(kind, until_ps, _)| (kind, until_ps)).collect();
+    let stretches = one.stretches().into_iter().enumerate().filter(|(_, (from_ps, until_ps))| from_ps < until_ps);
+    let parts = stretches.map(|(kind, (_, until_ps))| (kind, until_ps)).collect();
     let rows = [Some(0), initiator].into_iter().flatten().collect();
     Single { rows, from_ps: one.start_ps, until_ps: one.end_ps, words, address: one.address, lane: 0, parts }
 }

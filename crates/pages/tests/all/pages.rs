@@ -423,14 +423,7 @@ fn the_steps_of_a_waveform_are_its_transactions() {
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["PCI bus", "host", "ide", "IDE: cable"]);
     for (row, kind, expected_ps) in [
-        (
-            0,
-            1,
-            transactions
-                .iter()
-                .map(|one| one.after_ps(one.spent()[0] + one.spent()[1]) - one.after_ps(one.spent()[0]))
-                .sum::<u64>(),
-        ),
+        (0, 1, transactions.iter().map(|one| one.stretches()[1].1 - one.stretches()[1].0).sum::<u64>()),
         (3, 0, waveform.cables[0].decoder.accesses.iter().map(|one| one.end_ps - one.start_ps).sum::<u64>()),
     ] {
         let row = &rows[row];

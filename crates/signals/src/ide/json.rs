@@ -6,7 +6,7 @@ use super::pins::Pins;
 use super::register;
 use super::summary::Summary;
 use super::together::{Delay, Measured};
-use super::{Access, Burst};
+use super::{Access, Burst, direction};
 
 fn ns(ps: u64) -> f64 {
     ps as f64 / 1e3
@@ -29,7 +29,7 @@ fn burst(one: &Burst) -> Value {
         "start_ns": ns(one.start_ps),
         "end_ns": ns(one.end_ps),
         "protocol": one.protocol.word(),
-        "direction": if one.reads { "from the drive" } else { "to the drive" },
+        "direction": direction(one.reads),
         "bytes": 2 * one.words,
         "first_strobe_ns": ns(one.strobes_ps.0),
         "last_strobe_ns": ns(one.strobes_ps.1),
@@ -56,7 +56,7 @@ pub fn in_short(pins: &Pins, summary: &Summary, delays: &[(Delay, Measured)]) ->
     let bursts = summary.bursts.iter().map(|((protocol, reads), of)| {
         json!({
             "protocol": protocol.word(),
-            "direction": if *reads { "from the drive" } else { "to the drive" },
+            "direction": direction(*reads),
             "bursts": of.bursts,
             "bytes": of.bytes,
             "held_ns": ns(of.held_ps),

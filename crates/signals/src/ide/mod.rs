@@ -49,6 +49,11 @@ pub fn register(control: bool, da: u8, writes: bool) -> &'static str {
     }
 }
 
+/// Which way words go.
+pub fn direction(reads: bool) -> &'static str {
+    if reads { "from the drive" } else { "to the drive" }
+}
+
 /// How data crossed a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::over_time::{USED_FOR, parts};
 use super::pins::Pins;
-use super::register;
+use super::{direction, register};
 use crate::timeline::pftrace::{Note, Place, Slice, TimelineFile};
 
 /// Draws what is listed of a cable, behind `rank` other tracks.
@@ -23,10 +23,7 @@ pub fn draw(pins: &Pins, file: &mut TimelineFile<impl Write>, rank: u32) -> io::
     }
     let bursts = file.track(Place { parent: Some(cable), name: "bursts", rank: 1 })?;
     for one in &pins.decoder.bursts {
-        let notes = [
-            ("words", Note::Number(one.words)),
-            ("direction", Note::Text(if one.reads { "from the drive" } else { "to the drive" })),
-        ];
+        let notes = [("words", Note::Number(one.words)), ("direction", Note::Text(direction(one.reads)))];
         let span = (one.start_ps, one.end_ps);
         let slice = Slice { name: one.protocol.word(), category: "burst", flows: &[], flows_end: &[], notes: &notes };
         file.begin(bursts, span.0, &slice)?;

@@ -7,16 +7,12 @@ use super::pattern::Pattern;
 use super::pins::Pins;
 use super::summary::{Summary, quantile};
 
-fn initiator(pins: &Pins, number: Option<usize>) -> Value {
-    number.and_then(|number| pins.initiators.get(number)).map_or(Value::Null, |name| name.clone().into())
-}
-
 /// A transaction.
 pub fn transaction(pins: &Pins, one: &Transaction) -> Value {
     json!({
         "start_ns": one.start_ps as f64 / 1e3,
         "end_ns": one.end_ps as f64 / 1e3,
-        "initiator": initiator(pins, one.initiator),
+        "initiator": pins.initiator(one.initiator),
         "command": one.command.word(),
         "address": one.address,
         "bytes": one.bytes,
@@ -38,7 +34,7 @@ pub fn transaction(pins: &Pins, one: &Transaction) -> Value {
 fn table(pins: &Pins, pattern: &Pattern) -> Vec<Value> {
     let row = |step: &super::pattern::Step| {
         json!({
-            "initiator": initiator(pins, step.initiator),
+            "initiator": pins.initiator(step.initiator),
             "command": step.command.word(),
             "idle_before_clocks": step.idle_before,
             "address_clocks": step.address,
@@ -71,7 +67,7 @@ pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: 
         let ended: Map<String, Value> =
             share.ended_by.iter().map(|(how, count)| (how.word().to_string(), (*count).into())).collect();
         json!({
-            "initiator": initiator(pins, *who), "command": command.word(), "transactions": share.transactions,
+            "initiator": pins.initiator(*who), "command": command.word(), "transactions": share.transactions,
             "bytes": share.bytes, "data_phases": share.data_phases, "clocks": share.clocks,
             "wait_clocks_mean": share.waits as f64 / share.transactions as f64, "wait_clocks_max": share.wait_max,
             "clocks_to_first_data": {
@@ -82,9 +78,10 @@ pub fn in_short(pins: &Pins, summary: &Summary, pattern: Option<&Pattern>, cut: 
         })
     });
     let unknown = pins.unknown_clocks().map(|(pin, clocks)| (pin.to_string(), clocks.into()));
-    let timers = summary.timers.found().into_iter().map(
-        |of| json!({ "initiator": initiator(pins, Some(of.initiator)), "clocks": of.clocks, "bursts": of.bursts }),
-    );
+    let timers =
+        summary.timers.found().into_iter().map(
+            |of| json!({ "initiator": pins.initiator(Some(of.initiator)), "clocks": of.clocks, "bursts": of.bursts }),
+        );
     json!({
         "kind": "pci",
         "scope": pins.scope,

@@ -248,9 +248,16 @@ impl Transaction {
         [address, wait, data, self.clocks - address - after - wait - data, after]
     }
 
-    /// When so many of its clocks were over.
-    pub fn after_ps(&self, clocks: u64) -> u64 {
+    /// The same as stretches of time, from when until when, in the order of [`SPENT_ON`]: each begins where the one
+    /// before ends.
+    pub fn stretches(&self) -> [(u64, u64); 5] {
         let length = u128::from(self.end_ps - self.start_ps);
-        self.start_ps + (length * u128::from(clocks) / u128::from(self.clocks.max(1))) as u64
+        let (mut clocks, mut until_ps) = (0, self.start_ps);
+        self.spent().map(|spent| {
+            clocks += spent;
+            let from_ps = until_ps;
+            until_ps = self.start_ps + (length * u128::from(clocks) / u128::from(self.clocks.max(1))) as u64;
+            (from_ps, until_ps)
+        })
     }
 }

@@ -30,10 +30,7 @@ impl OverTime {
             room.then(|| self.initiators.push((one.initiator, Steps::new(SPENT_ON.len(), self.bus.origin_ps()))))?;
             Some(self.initiators.len() - 1)
         });
-        let mut begins = 0;
-        for (kind, clocks) in one.spent().into_iter().enumerate() {
-            let (from_ps, until_ps) = (one.after_ps(begins), one.after_ps(begins + clocks));
-            begins += clocks;
+        for (kind, (from_ps, until_ps)) in one.stretches().into_iter().enumerate() {
             self.bus.spent(kind, from_ps, until_ps);
             if let Some(place) = place {
                 self.initiators[place].1.spent(kind, from_ps, until_ps);

@@ -7,6 +7,9 @@ use super::decode::Decoder;
 use super::names::{NAMES, Pin, buses, granted};
 use crate::waves::read::{Bits, Broken, Goes, IdCode, Next, Signal, within};
 
+/// Whose a transaction is for which no grant was seen.
+pub const NOBODY: &str = "nobody's grant";
+
 /// Transactions by which it is known whether a bus speaks PCI-X.
 const HEARD: u64 = 64;
 
@@ -162,6 +165,11 @@ impl Pins {
             otherwise: Some(Decoder::of_pci_x()),
             period_ps: (u64::MAX, 0, 0),
         })
+    }
+
+    /// The name of an initiator by its number; nothing where there is no such grant.
+    pub fn initiator(&self, number: Option<usize>) -> Option<&str> {
+        number.and_then(|number| self.initiators.get(number)).map(|name| &name[..])
     }
 
     /// The signals that it looks at.

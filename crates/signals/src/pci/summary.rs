@@ -68,6 +68,17 @@ fn counted(counts: &mut BTreeMap<u64, u64>, value: u64) {
     *counts.entry(as_value).or_default() += 1;
 }
 
+/// Counted values, each by itself where there are few, else by powers of two: from, to, and how many.
+pub fn bins(counts: &BTreeMap<u64, u64>, few: usize) -> BTreeMap<(u64, u64), u64> {
+    let mut bins = BTreeMap::new();
+    for (value, count) in counts {
+        let low = if counts.len() <= few || *value == 0 { *value } else { 1 << value.ilog2() };
+        let high = if counts.len() <= few || low == 0 { low } else { low + (low - 1) };
+        *bins.entry((low, high)).or_default() += count;
+    }
+    bins
+}
+
 /// Of values that were counted the least that a share of them does not exceed; nothing of nothing.
 pub fn quantile(counts: &BTreeMap<u64, u64>, share: f64) -> Option<u64> {
     let wanted = (share * counts.values().sum::<u64>() as f64).ceil().max(1.0) as u64;
@@ -76,6 +87,14 @@ pub fn quantile(counts: &BTreeMap<u64, u64>, share: f64) -> Option<u64> {
         until += count;
         (until >= wanted).then_some(*value)
     })
+}
+
+impl Share {
+    /// How those ended that their initiators did not end, and how many so, in words.
+    pub fn ended_by_others(&self) -> String {
+        let by_others = self.ended_by.iter().filter(|(how, _)| **how != EndedBy::Initiator);
+        by_others.map(|(how, count)| format!("{count} {}", how.word())).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Summary {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::Transaction;
-use super::pins::Pins;
+use super::pins::{NOBODY, Pins};
 use crate::timeline::pftrace::{Note, Place, Slice, TimelineFile};
 
 /// Draws those that are listed.
@@ -17,10 +17,9 @@ pub fn draw(pins: &Pins, file: &mut TimelineFile<impl Write>) -> io::Result<()> 
         let initiator = match initiators.get(&one.initiator) {
             Some(track) => *track,
             None => {
-                let known = one.initiator.and_then(|number| pins.initiators.get(number));
-                let name = known.map_or("nobody's grant".to_string(), String::clone);
+                let name = pins.initiator(one.initiator).unwrap_or(NOBODY);
                 let rank = initiators.len() as u32 + 1;
-                let track = file.track(Place { parent: None, name: &name, rank })?;
+                let track = file.track(Place { parent: None, name, rank })?;
                 initiators.insert(one.initiator, track);
                 track
             }
@@ -45,13 +44,9 @@ pub fn draw(pins: &Pins, file: &mut TimelineFile<impl Write>) -> io::Result<()> 
 
 /// What a transaction's clocks were, one after the other. Waits between data phases are not told apart from data.
 fn phases(one: &Transaction) -> Vec<(&'static str, u64, u64)> {
-    let [address, wait, data, between, after] = one.spent();
+    let [address, wait, data, between, after] = one.stretches();
     let transfer = if one.data_phases > 0 { "data" } else { "end" };
-    let mut begins = 0;
-    let parts = [("address", address), ("wait", wait), (transfer, data + between), ("after data", after)];
-    let spans = parts.into_iter().map(|(name, clocks)| {
-        begins += clocks;
-        (name, one.after_ps(begins - clocks), one.after_ps(begins))
-    });
+    let parts = [("address", address), ("wait", wait), (transfer, (data.0, between.1)), ("after data", after)];
+    let spans = parts.into_iter().map(|(name, (from, until))| (name, from, until));
     spans.filter(|(_, from, until)| from < until).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hopscope_signals::pci::summary::bins;
+
 use super::pci::percent;
 
 /// Values that have a line each, and the characters of the longest bar.
@@ -20,12 +22,7 @@ pub fn commonest(counts: &BTreeMap<u64, u64>) -> String {
 
 /// A line a value, or a power of two where there are many.
 pub fn histogram(counts: &BTreeMap<u64, u64>) -> Vec<String> {
-    let few = counts.len() <= VALUES;
-    let mut rows: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for (value, count) in counts {
-        let low = if few || *value == 0 { *value } else { 1 << value.ilog2() };
-        *rows.entry((low, if few || low == 0 { low } else { low + (low - 1) })).or_default() += count;
-    }
+    let rows = bins(counts, VALUES);
     let all: u64 = rows.values().sum();
     let most = rows.values().copied().max().unwrap_or(1).max(1);
     let line = |((low, high), count): (&(u64, u64), &u64)| {

@@ -9,7 +9,7 @@ use hopscope_machine::problem::Problem;
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::Summary;
 use hopscope_signals::ide::together::{Delay, Measured, delays};
-use hopscope_signals::ide::{json, timeline};
+use hopscope_signals::ide::{direction, json, timeline};
 use hopscope_signals::pci::Transaction;
 use hopscope_signals::timeline::pftrace::TimelineFile;
 use hopscope_signals::waves::read::{IdCode, Next, Signal};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::pci::{Asked, indented, page_written, percent};
 use super::source::{Reading, follow_all};
-use super::unreadable::{NO_UNIT, unreadable, until_then, warn};
+use super::unreadable::{unreadable, until_then, warn};
 use super::{drawn, note};
 use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate};
@@ -121,12 +121,7 @@ pub fn analyze_alone(
         false => Answer::text(cables.report((&[], 0)).trim_start().to_string()),
     };
     let cut = cut.map(|broken| until_then(&broken));
-    if let Some(cut) = &cut {
-        warn(&mut answer, name, cut);
-    }
-    if !has_unit {
-        answer.complaints += &format!("warning: `{name}`: {NO_UNIT}\n");
-    }
+    warn(&mut answer, name, cut.as_deref(), has_unit);
     note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), None, &cables, asked)));
     let draw = |path| {
         drawn(path, asked.inputs, |out| {
@@ -142,10 +137,6 @@ pub fn analyze_alone(
 
 fn ns(ps: u64) -> String {
     digits(ps as f64 / 1e3)
-}
-
-fn direction(reads: bool) -> &'static str {
-    if reads { "from the drive" } else { "to the drive" }
 }
 
 fn of_cable(pins: &Pins, beside: Beside<'_>) -> Vec<String> {

@@ -11,12 +11,12 @@ use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
-use hopscope_signals::pci::{EndedBy, json, timeline};
+use hopscope_signals::pci::{json, timeline};
 use hopscope_signals::timeline::pftrace::TimelineFile;
 
 use super::histogram::{commonest, histogram};
 use super::source::{Source, follow_all};
-use super::unreadable::{NO_UNIT, incomplete, listed, unreadable, until_then, warn};
+use super::unreadable::{incomplete, listed, unreadable, until_then, warn};
 use super::{drawn, ide, note};
 use crate::answer::{Answer, Refusal};
 use crate::tables::{bold, close_table, digits, rate, wrapped};
@@ -99,12 +99,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
             Answer::text(report + &cables.report(transactions))
         }
     };
-    if let Some(cut) = &cut {
-        warn(&mut answer, name, cut);
-    }
-    if !has_unit {
-        answer.complaints += &format!("warning: `{name}`: {NO_UNIT}\n");
-    }
+    warn(&mut answer, name, cut.as_deref(), has_unit);
     let bus = || Bus { pins: &pins, summary: &summary, repeats: repeats.as_ref() };
     note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), Some(bus()), &cables, asked)));
     note(&mut answer, asked.csv.map(|path| written::file(path, &csv(&pins), asked.inputs)));
@@ -150,7 +145,7 @@ fn csv(pins: &Pins) -> String {
 }
 
 fn who(pins: &Pins, number: Option<usize>) -> String {
-    number.and_then(|number| pins.initiators.get(number)).map_or("-".to_string(), String::clone)
+    pins.initiator(number).unwrap_or("-").to_string()
 }
 
 pub(super) fn percent(part: u64, of: u64) -> String {
@@ -240,7 +235,7 @@ fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {
             share.bytes.to_string(),
             share.data_phases.to_string(),
             to_data(share),
-            ended(share),
+            share.ended_by_others(),
         ]
     });
     indented(&close_table(&header, rows))
@@ -258,12 +253,6 @@ fn to_data(share: &Share) -> String {
 
 pub(super) fn indented(table: &str) -> Vec<String> {
     table.lines().map(|line| format!("  {line}")).collect()
-}
-
-fn ended(share: &Share) -> String {
-    let by_others = share.ended_by.iter().filter(|(how, _)| **how != EndedBy::Initiator);
-    let words: Vec<String> = by_others.map(|(how, count)| format!("{count} {}", how.word())).collect();
-    words.join(", ")
 }
 
 fn period(pins: &Pins, summary: &Summary, repeats: &Pattern) -> Vec<String> {

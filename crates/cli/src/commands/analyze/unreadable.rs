@@ -9,18 +9,21 @@ use crate::answer::{Answer, BAD_INPUT};
 /// Signals and buses that are listed.
 const LISTED: usize = 12;
 
-/// A file of no unit of time.
-pub const NO_UNIT: &str = "no $timescale says what its unit of time is: times are as if it were 1 ns";
-
 /// Where a waveform is broken that was read so far.
 pub fn until_then(broken: &Broken) -> String {
     format!("{}: {}; what was read until then follows", broken.at, broken.what)
 }
 
-/// Says that an answer is of a part of its capture.
-pub fn warn(answer: &mut Answer, name: &str, cut: &str) {
-    answer.complaints += &format!("warning: `{name}`: {cut}\n");
-    answer.code = BAD_INPUT;
+/// Says that an answer is of a part of its capture, which is broken where `cut` says, and that its times are a guess.
+pub fn warn(answer: &mut Answer, name: &str, cut: Option<&str>, has_unit: bool) {
+    if let Some(cut) = cut {
+        answer.complaints += &format!("warning: `{name}`: {cut}\n");
+        answer.code = BAD_INPUT;
+    }
+    if !has_unit {
+        let what = "no $timescale says what its unit of time is: times are as if it were 1 ns";
+        answer.complaints += &format!("warning: `{name}`: {what}\n");
+    }
 }
 
 /// Nothing of a waveform can be read.

@@ -5,10 +5,11 @@ use hopscope_parts::protocols::ide::{ACCESSED, Access};
 use hopscope_parts::protocols::pci::{Command, WRITTEN, unpacked};
 use hopscope_parts::protocols::pcie::{CONTENT, CONTENT_AT, Flow, PACKET, PACKET_AT, Packet};
 use hopscope_signals::ide::register;
+use hopscope_signals::pcie::tlp::Kind;
 use hopscope_signals::timeline::pftrace::Note;
 
-/// Notes of an instant: as many as any has.
-type Notes = [(&'static str, Note<'static>); 3];
+/// What something is called, and its notes.
+type Said = (&'static str, Vec<(&'static str, Note<'static>)>);
 
 /// What the marks of a lane said that belongs to one that follows.
 #[derive(Default)]
@@ -18,7 +19,7 @@ pub struct Carried {
 
 impl Carried {
     /// What a mark is called, and its notes; nothing where it only belongs to another.
-    pub fn said(&mut self, mark: &Span) -> Option<(&'static str, Vec<(&'static str, Note<'static>)>)> {
+    pub fn said(&mut self, mark: &Span) -> Option<Said> {
         let (is, value) = (|known: &Label| std::ptr::eq(mark.label, known), mark.span.as_ps());
         if is(&PACKET_AT) {
             self.packet_at = value;
@@ -30,19 +31,15 @@ impl Carried {
         let name = mark.label.name;
         if is(&PACKET) {
             let Packet { flow, payload, bytes, tag, .. } = Packet::unpacked(value);
-            let (name, bytes) = match flow {
-                Flow::Posted => ("MWr", payload),
-                Flow::NonPosted => ("MRd", bytes),
-                Flow::Completion => ("CplD", payload),
+            let (kind, bytes) = match flow {
+                Flow::Posted => (Kind::MWr, payload),
+                Flow::NonPosted => (Kind::MRd, bytes),
+                Flow::Completion => (Kind::CplD, payload),
             };
-            let notes: Notes = [
-                ("address", Note::Address(self.packet_at)),
-                ("bytes", Note::Number(bytes.into())),
-                ("tag", Note::Number(tag.into())),
-            ];
+            let mut notes = vec![("address", Note::Address(self.packet_at)), ("bytes", Note::Number(bytes.into()))];
             // A posted packet is not answered: its tag says nothing.
-            let count = if flow == Flow::Posted { 2 } else { 3 };
-            return Some((name, notes[..count].to_vec()));
+            notes.extend((flow != Flow::Posted).then_some(("tag", Note::Number(tag.into()))));
+            return Some((kind.word(), notes));
         }
         if is(&ACCESSED) {
             let Access { control, da, writes, .. } = Access::unpacked(value);
