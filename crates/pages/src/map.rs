@@ -18,11 +18,10 @@ pub fn figure(
     changed: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Figure {
     let diagram = block_diagram::blocks(blueprint.parts());
-    let part_of = |lane: &LaneAccount| lane.lane.split('.').next().unwrap_or_default().to_string();
     let of_block = |block: &Block, part: &str| block.name == part || block.parts.iter().any(|known| known == part);
     let mut blocks: Vec<map::Block> = Vec::new();
     for block in &diagram {
-        let lanes: Vec<&LaneAccount> = account.lanes.iter().filter(|of| of_block(block, &part_of(of))).collect();
+        let lanes: Vec<&LaneAccount> = account.lanes.iter().filter(|of| of_block(block, &of.part)).collect();
         let limits = lanes.iter().any(|of| Some(&of.lane[..]) == limiting);
         let carries = lanes.iter().filter_map(|of| of.capacity.as_ref()).map(|of| of.bytes_per_second);
         blocks.push(map::Block {
@@ -37,7 +36,7 @@ pub fn figure(
         });
     }
     // What is no part of the wiring has no place in it.
-    let wired = |of: &&LaneAccount| diagram.iter().any(|block| of_block(block, &part_of(of)));
+    let wired = |of: &&LaneAccount| diagram.iter().any(|block| of_block(block, &of.part));
     for of in account.lanes.iter().filter(|of| !wired(of)) {
         blocks.push(map::Block {
             name: of.lane.clone(),

@@ -11,7 +11,7 @@ use hopscope_signals::timeline::steps::Steps;
 use serde_json::Value;
 
 use crate::charts::distributions::{self, Distribution};
-use crate::charts::levels::{Kind as Told, Levels, Measure, Row, Single};
+use crate::charts::levels::{self, Levels, Measure, Row, Single};
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
 use crate::drawing::Key;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
@@ -96,10 +96,6 @@ fn tiles(found: &Capture) -> Vec<Tile> {
     ]
 }
 
-fn told(names: &[&'static str], classes: &[&'static str]) -> Vec<Told> {
-    names.iter().copied().zip(classes.iter().copied()).collect()
-}
-
 fn over_time(found: &Capture) -> Option<Section> {
     let (mut rows, mut singles) = (Vec::new(), Vec::new());
     let requesters = &found.over_time.requesters;
@@ -108,16 +104,16 @@ fn over_time(found: &Capture) -> Option<Section> {
         let place = rows.len();
         if of.waited.until_ps() > 0 {
             let name = format!("requests of {who} that wait");
-            let kinds = told(&WAITED_FOR, &WAITED);
+            let kinds = levels::kinds(&WAITED_FOR, &WAITED);
             let mine = |one: &&Transaction| (one.way, one.requester.id) == (of.way, of.id);
             let mut slots = Slots::default();
             let waiting = found.transactions.iter().filter(mine).filter_map(|one| request(one, place, &mut slots));
             singles.extend(waiting);
             let height = height(slots.rows());
-            rows.push(Row { name, kinds, measure: Measure::AtOnce, height, steps: of.waited.clone() });
+            rows.push(Row::new(name, kinds, Measure::AtOnce, height, &of.waited));
         }
-        let kinds = told(&MOVED, &MOVED_CLASSES);
-        rows.push(Row { name: who, kinds, measure: Measure::Rate, height: 48.0, steps: of.moved.clone() });
+        let kinds = levels::kinds(&MOVED, &MOVED_CLASSES);
+        rows.push(Row::new(who, kinds, Measure::Rate, 48.0, &of.moved));
     }
     for drive in &found.drives {
         let place = rows.len();
@@ -142,10 +138,10 @@ fn over_time(found: &Capture) -> Option<Section> {
             Single { rows: vec![place], from_ps, until_ps, words, address: None, lane, parts }
         }));
         let name = format!("commands of {}", drive.id);
-        let kinds = told(&PHASES[..PHASES.len() - 1], &PHASE_CLASSES);
-        rows.push(Row { name, kinds, measure: Measure::AtOnce, height: height(slots.rows()), steps });
+        let kinds = levels::kinds(&PHASES[..PHASES.len() - 1], &PHASE_CLASSES);
+        rows.push(Row::new(name, kinds, Measure::AtOnce, height(slots.rows()), &steps));
     }
-    let until_ps = rows.iter().map(|row| row.steps.until_ps()).max()?;
+    let until_ps = rows.iter().map(|row| row.span_ps.1).max()?;
     let all = found.not_listed == 0;
     let listed = found.transactions.last().map_or(0, |one| ps(one.start_ns));
     let levels = Levels::new("Over time", (0, until_ps), rows, singles, if all { u64::MAX } else { listed });

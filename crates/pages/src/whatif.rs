@@ -411,11 +411,11 @@ fn lane_names(accounts: [&Account; 2]) -> Vec<String> {
 /// The figure of one side, with the side in its names.
 /// How a part of one machine differs from that of the same name in another.
 fn change(part: &str, of: &Blueprint, other: &Blueprint, side: &str) -> Option<&'static str> {
-    let known = |blueprint: &Blueprint| blueprint.parts().iter().position(|known| known.name == part);
-    let Some((one, two)) = known(of).zip(known(other)) else {
+    let named = |known: &&Part| known.name == part;
+    let (one, two) = (of.parts().iter().find(named), other.parts().iter().find(named));
+    let Some((one, two)) = one.zip(two) else {
         return Some(if side == "after" { "new" } else { "gone" });
     };
-    let (one, two) = (&of.parts()[one], &other.parts()[two]);
     let written = |part: &Part| -> Vec<(String, String)> {
         let all = numbers_of(&part.parameters).into_iter().chain(choices_of(&part.parameters));
         all.map(|(name, entry)| (name, entry.written.clone())).collect()

@@ -55,6 +55,12 @@ pub fn span_ps(ps: f64) -> String {
     }
 }
 
+/// The unit in which a span of picoseconds has two or more: how many it has, and its name.
+pub fn unit_of(ps: f64) -> (f64, &'static str) {
+    let units = [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns")];
+    units.into_iter().find(|(unit, _)| ps >= 2.0 * unit).unwrap_or((1e3, "ns"))
+}
+
 /// A span, with the unit that suits it.
 pub fn span(time: Time) -> String {
     span_ps(time.as_ps() as f64)
@@ -95,7 +101,7 @@ pub fn slug(text: &str) -> String {
 }
 
 /// How much wider a bold letter is.
-const BOLD: f64 = 1.12;
+pub const BOLD: f64 = 1.12;
 
 /// Width of a letter in parts of 2048 of its font's size, as DejaVu Sans has it: the widest of the fonts that pages ask
 /// for.

@@ -3,6 +3,7 @@
 mod account;
 mod ata_raid;
 mod block_diagram;
+mod buffer;
 mod cifs;
 mod compare;
 mod convergence;

@@ -8,8 +8,9 @@ use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Span, Time, expand};
 use hopscope_machine::trace::{self, Format, Window};
 use hopscope_signals::pcie::capture;
 
+use crate::buffer::Buffer;
 use crate::perfetto::{Seen, Timeline};
-use crate::trace::{Buffer, blueprint, jobs, observed};
+use crate::trace::{blueprint, jobs, observed};
 
 /// Machines of all kinds, with depths.
 const RUNS: [(&str, &str); 9] = [

@@ -1,7 +1,7 @@
 //! What is drawn of a run, decoded again: the transactions that were simulated.
 
 use std::cell::RefCell;
-use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use std::io::Cursor;
 use std::rc::Rc;
 
 use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Time};
@@ -19,31 +19,7 @@ use hopscope_signals::waves::fst_in::FstReader;
 use hopscope_signals::waves::read::{Next, Signal};
 use hopscope_signals::waves::vcd_in::VcdReader;
 
-#[derive(Clone, Default)]
-pub struct Buffer(pub Rc<RefCell<Cursor<Vec<u8>>>>);
-
-impl Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Buffer {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.borrow_mut().seek(to)
-    }
-}
-
-impl Buffer {
-    /// What has been written.
-    pub fn written(&self) -> Vec<u8> {
-        self.0.take().into_inner()
-    }
-}
+use crate::buffer::Buffer;
 
 pub fn blueprint(system: &str) -> Blueprint {
     let library = Library::new(None).expect("the shipped files can be read");

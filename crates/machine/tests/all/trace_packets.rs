@@ -12,7 +12,8 @@ use hopscope_signals::pcie::nettlp::{self, Found, Way};
 use hopscope_signals::pcie::pcap::Pcap;
 use hopscope_signals::pcie::tlp::Tlp;
 
-use super::trace::{Buffer, blueprint, jobs, observed};
+use super::buffer::Buffer;
+use super::trace::{blueprint, jobs, observed};
 
 fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
     written_of(None, system, job, window)

@@ -1,14 +1,12 @@
 //! What stands beside a bar: a name, and smaller lines under it, in as many lines as they need.
 
 use crate::drawing::Drawing;
-use crate::wording::lines;
+use crate::wording::{BOLD, lines};
 
 const NAME: f64 = 13.0;
 const SMALL: f64 = 12.0;
 /// From line to line.
 const LINE: f64 = 16.0;
-/// A name in bold takes more room.
-const BOLD: f64 = 1.12;
 /// Lines of the name, and of what is under it, at most.
 const NAME_LINES: usize = 2;
 const ABOUT_LINES: usize = 2;

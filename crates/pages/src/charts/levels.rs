@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hopscope_signals::timeline::steps::Steps;
+use hopscope_signals::timeline::steps::{Level, Steps};
 use serde_json::{Value, json};
 
 use crate::axis::Scale;
 use crate::drawing::{Drawing, Key};
 use crate::page::{self, Behind, Figure};
 use crate::table::{Cell, Table};
-use crate::wording::{digits, percent, rate, slug, span_ps, tick};
+use crate::wording::{digits, percent, rate, slug, span_ps, tick, unit_of};
 
 const WIDTH: f64 = 1080.0;
 const TOP: f64 = 4.0;
@@ -42,6 +42,11 @@ pub enum Measure {
 /// What is told apart: its name, and how it is drawn.
 pub type Kind = (&'static str, &'static str);
 
+/// Names, each drawn as the class at its place.
+pub fn kinds(names: &[&'static str], classes: &[&'static str]) -> Vec<Kind> {
+    names.iter().copied().zip(classes.iter().copied()).collect()
+}
+
 /// A row of the drawing.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -53,8 +58,10 @@ pub struct Row {
     pub measure: Measure,
     /// How high it is, in pixels.
     pub height: f64,
-    /// Its kinds over time.
-    pub steps: Steps,
+    /// From when until when there is something.
+    pub span_ps: (u64, u64),
+    /// Its kinds over time, as finely as a page has them.
+    finest: Level,
 }
 
 /// Something that happened.
@@ -95,28 +102,18 @@ pub struct Levels {
     pub listed_until_ps: u64,
 }
 
-/// A row's steps, so few that a page takes them: how long each is, and its sums by kind.
-struct Level {
-    step_ps: u64,
-    sums: Vec<Vec<u64>>,
-}
-
-impl Level {
-    fn of(steps: &Steps, most: usize) -> Level {
-        let (mut sums, mut step_ps) = (steps.sums(), steps.step_ps());
-        while sums.len() > most {
-            let joined = |pair: &[Vec<u64>]| match pair {
-                [one, other] => one.iter().zip(other).map(|(one, other)| one + other).collect(),
-                _ => pair[0].clone(),
-            };
-            sums = sums.chunks(2).map(joined).collect();
-            step_ps *= 2;
-        }
-        Level { step_ps, sums }
-    }
-}
-
 impl Row {
+    /// A row of what was added up over time.
+    pub fn new(name: String, kinds: Vec<Kind>, measure: Measure, height: f64, steps: &Steps) -> Row {
+        let (span_ps, finest) = ((steps.origin_ps(), steps.until_ps()), steps.levelled().at_most(STEPS));
+        Row { name, kinds, measure, height, span_ps, finest }
+    }
+
+    /// All of a kind together, for each.
+    fn sums(&self) -> Vec<u64> {
+        (0..self.kinds.len()).map(|kind| self.finest.sums.iter().map(|step| step[kind]).sum()).collect()
+    }
+
     /// What a column of so many picoseconds amounts to.
     fn amount(&self, sum: u64, ps: u64) -> f64 {
         match self.measure {
@@ -140,12 +137,6 @@ impl Row {
             Measure::Rate => format!("up to {}", rate(most)),
         }
     }
-}
-
-/// The unit that suits a span: its picoseconds, and its name.
-fn unit_of(ps: f64) -> (f64, &'static str) {
-    let units = [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns")];
-    units.into_iter().find(|(unit, _)| ps >= 2.0 * unit).unwrap_or((1e3, "ns"))
 }
 
 impl Levels {
@@ -223,8 +214,8 @@ impl Levels {
     }
 
     fn columns(&self, drawing: &mut Drawing, row: &Row, x: &Scale, y: f64) {
-        let Level { step_ps, sums } = Level::of(&row.steps, COLUMNS);
-        let begin = |step: usize| row.steps.origin_ps() + step as u64 * step_ps;
+        let Level { step_ps, sums } = row.finest.clone().at_most(COLUMNS);
+        let begin = |step: usize| row.span_ps.0 + step as u64 * step_ps;
         let amounts: Vec<Vec<f64>> = sums
             .iter()
             .enumerate()
@@ -282,11 +273,10 @@ impl Levels {
         let span = span_ps((self.until_ps - self.from_ps) as f64);
         let mut words = format!("{span} in all.");
         for row in &self.rows {
-            let all = sums(row);
             let said: Vec<String> = row
                 .kinds
                 .iter()
-                .zip(all)
+                .zip(row.sums())
                 .map(|((name, _), sum)| format!("{name} {}", row.figure(row.amount(sum, self.until_ps - self.from_ps))))
                 .collect();
             words += &format!(" {}: {}.", row.name, said.join(", "));
@@ -301,9 +291,9 @@ impl Levels {
             y += NAME;
             let top = y;
             y += row.height + GAP;
-            let Level { step_ps, sums } = Level::of(&row.steps, STEPS);
+            let Level { step_ps, sums } = &row.finest;
             let of_time = row.measure != Measure::Rate;
-            let told = |sum: u64| if of_time { (sum as f64 / step_ps as f64 * PARTS).round() as u64 } else { sum };
+            let told = |sum: u64| if of_time { (sum as f64 / *step_ps as f64 * PARTS).round() as u64 } else { sum };
             let by_kind = |kind: usize| sums.iter().map(|of| told(of[kind])).collect::<Vec<_>>();
             json!({
                 "name": row.name,
@@ -311,9 +301,9 @@ impl Levels {
                 "measure": match row.measure { Measure::Share => "share", Measure::AtOnce => "at once", Measure::Rate => "rate" },
                 "y": top,
                 "height": row.height,
-                "origin_ps": row.steps.origin_ps(),
+                "origin_ps": row.span_ps.0,
                 "step_ps": step_ps,
-                "scale": if of_time { 1.0 / PARTS } else { 1e12 / step_ps as f64 },
+                "scale": if of_time { 1.0 / PARTS } else { 1e12 / *step_ps as f64 },
                 "sums": (0..row.kinds.len()).map(by_kind).collect::<Vec<_>>(),
             })
         });
@@ -354,7 +344,7 @@ impl Levels {
     pub fn table(&self) -> Table {
         let span = self.until_ps - self.from_ps;
         let rows = self.rows.iter().flat_map(|row| {
-            row.kinds.iter().zip(sums(row)).map(move |((name, _), sum)| {
+            row.kinds.iter().zip(row.sums()).map(move |((name, _), sum)| {
                 let all = match row.measure {
                     Measure::Rate => Cell::figure(format!("{sum} bytes"), sum),
                     _ => Cell::figure(span_ps(sum as f64), sum),
@@ -378,14 +368,6 @@ fn fitting(singles: &[Single]) -> usize {
         room = left;
     }
     singles.len()
-}
-
-fn sums(row: &Row) -> Vec<u64> {
-    let mut all = vec![0; row.kinds.len()];
-    for of in row.steps.sums() {
-        all.iter_mut().zip(of).for_each(|(all, sum)| *all += sum);
-    }
-    all
 }
 
 /// Values that are there once each, by the number of their first use.

@@ -3,7 +3,7 @@
 use crate::axis::Scale;
 use crate::charts::label::Label;
 use crate::drawing::Drawing;
-use crate::wording::{percent, span_ps};
+use crate::wording::{percent, span_ps, unit_of};
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 190.0;
@@ -32,11 +32,7 @@ pub fn draw(strips: &[Strip], (from_ps, until_ps): (f64, f64), title: &str) -> D
     let words: Vec<String> = strips.iter().map(|strip| format!("{} {}", strip.name, percent(strip.mean))).collect();
     let description = format!("Busy share over the whole window: {}.", words.join(", "));
     let mut drawing = Drawing::new(WIDTH, height, title, &description);
-    // The unit that suits the end of the window.
-    let (unit_ps, unit) = [(1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns")]
-        .into_iter()
-        .find(|(unit_ps, _)| until_ps - from_ps >= 2.0 * unit_ps)
-        .unwrap_or((1e3, "ns"));
+    let (unit_ps, unit) = unit_of(until_ps - from_ps);
     let x = Scale::new((from_ps / unit_ps, until_ps / unit_ps), (LEFT, WIDTH - RIGHT));
     let bottom = height - BOTTOM;
     for value in x.ticks(8) {

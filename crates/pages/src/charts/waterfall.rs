@@ -62,21 +62,24 @@ pub fn legend(is_there: impl Fn(&str) -> bool) -> Vec<Key> {
 
 /// The drawing.
 pub fn draw(waterfall: &Waterfall) -> Drawing {
-    let all = || std::iter::once(&waterfall.whole).chain(&waterfall.steps).chain(&waterfall.left);
-    let is_strong = |step: &Step| {
-        std::ptr::eq(step, &waterfall.whole) || waterfall.left.as_ref().is_some_and(|left| std::ptr::eq(step, left))
-    };
+    let Waterfall { whole, steps, left, .. } = waterfall;
+    // Each bar begins where the one before ended; what there is and what arrived begin at nothing.
+    let mut at = whole.amount;
+    let losses = steps.iter().map(|step| {
+        at -= step.amount;
+        (step, at, false)
+    });
+    let bars = std::iter::once((whole, 0.0, true)).chain(losses);
+    let bars: Vec<(&Step, f64, bool)> = bars.chain(left.iter().map(|left| (left, 0.0, true))).collect();
     let labels: Vec<Label> =
-        all().map(|step| Label::new(&step.name, &step.about, is_strong(step), LEFT - 14.0)).collect();
-    let row_height = |row: usize| ROW.max(labels[row].height() + 8.0);
-    let rows_height: f64 = (0..labels.len()).map(row_height).sum();
-    let height = TOP + rows_height + BOTTOM;
-    let figures = all().map(|step| bold_px(&step.figure, 13.0).max(width_px(&step.share, 12.0)) + 14.0);
+        bars.iter().map(|(step, _, strong)| Label::new(&step.name, &step.about, *strong, LEFT - 14.0)).collect();
+    let heights: Vec<f64> = labels.iter().map(|label| ROW.max(label.height() + 8.0)).collect();
+    let height = TOP + heights.iter().sum::<f64>() + BOTTOM;
+    let figures = bars.iter().map(|(step, ..)| bold_px(&step.figure, 13.0).max(width_px(&step.share, 12.0)) + 14.0);
     let right_margin = figures.fold(RIGHT, f64::max);
-    let x = Scale::new((0.0, waterfall.whole.amount), (LEFT, WIDTH - right_margin));
+    let x = Scale::new((0.0, whole.amount), (LEFT, WIDTH - right_margin));
     let mut drawing = Drawing::new(WIDTH, height, &waterfall.title, &waterfall.description);
-    let bars = || waterfall.steps.iter().chain(&waterfall.left);
-    drawing.legend = legend(|class| bars().any(|step| step.class == class));
+    drawing.legend = legend(|class| bars.iter().skip(1).any(|(step, ..)| step.class == class));
     let bottom = height - BOTTOM;
     // The unit stands at the end of the axis: a tick that would meet it has no figure.
     let unit_from = WIDTH - 8.0 - width_px(waterfall.unit, 12.0);
@@ -88,34 +91,26 @@ pub fn draw(waterfall: &Waterfall) -> Drawing {
         }
     }
     drawing.text("small end", (WIDTH - 2.0, bottom + 17.0), waterfall.unit);
-    let (mut row, mut y) = (0, TOP);
-    let mut draw = |drawing: &mut Drawing, step: &Step, from: f64, strong: bool| {
-        let middle = y + row_height(row) / 2.0;
+    let mut y = TOP;
+    let mut ended: Option<(f64, f64)> = None;
+    for (((step, from, strong), label), height) in bars.iter().zip(&labels).zip(&heights) {
+        let middle = y + height / 2.0;
+        y += height;
+        if let Some((at, below)) = ended {
+            drawing.line("leader", (at, below), (at, middle - BAR / 2.0));
+        }
         let tip = format!("{} ({}): {}, {}", step.name, step.about, step.figure, step.share);
         drawing.mark("", &[("amount", step.amount.to_string())], &tip, |drawing| {
-            labels[row].draw(drawing, LEFT - 12.0, middle);
+            label.draw(drawing, LEFT - 12.0, middle);
             // A loss that is there is seen, be it ever so small.
             let width = x.length(step.amount).max(1.5);
-            drawing.class_rect(step.class, [x.at(from), middle - BAR / 2.0, width, BAR]);
-            let figure = if strong { "strong" } else { "" };
+            drawing.class_rect(step.class, [x.at(*from), middle - BAR / 2.0, width, BAR]);
+            let figure = if *strong { "strong" } else { "" };
             drawing.text(figure, (WIDTH - right_margin + 10.0, middle - 4.0), &step.figure);
             drawing.text("small", (WIDTH - right_margin + 10.0, middle + 12.0), &step.share);
         });
-        y += row_height(row);
-        row += 1;
-        // From the end of this bar to the next one.
-        (middle + BAR / 2.0, y + (labels.get(row).map_or(ROW, |_| row_height(row)) - BAR) / 2.0)
-    };
-    let mut at = waterfall.whole.amount;
-    let mut below = draw(&mut drawing, &waterfall.whole, 0.0, true);
-    for step in &waterfall.steps {
-        drawing.line("leader", (x.at(at), below.0), (x.at(at), below.1));
-        at -= step.amount;
-        below = draw(&mut drawing, step, at, false);
-    }
-    if let Some(left) = &waterfall.left {
-        drawing.line("leader", (x.at(at), below.0), (x.at(at), below.1));
-        draw(&mut drawing, left, 0.0, true);
+        let left_at = if ended.is_none() { step.amount } else { *from };
+        ended = Some((x.at(left_at), middle + BAR / 2.0));
     }
     drawing.line("axis", (LEFT, TOP), (LEFT, bottom));
     drawing

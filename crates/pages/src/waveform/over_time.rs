@@ -8,15 +8,11 @@ use hopscope_signals::pci::{SPENT_ON, Transaction};
 use hopscope_signals::timeline::steps::Steps;
 
 use super::{Bus, CLASSES, who};
-use crate::charts::levels::{Kind as Told, Levels, Measure, Row, Single};
+use crate::charts::levels::{Kind, Levels, Measure, Row, Single, kinds};
 use crate::page::{Block, Section};
 
 /// How each of [`USED_FOR`] is drawn.
 const CABLE_CLASSES: [&str; 4] = ["protocol", "protocol", "payload", "waiting"];
-
-fn told(names: &[&'static str], classes: &[&'static str]) -> Vec<Told> {
-    names.iter().copied().zip(classes.iter().copied()).collect()
-}
 
 /// All of it over time.
 pub fn section(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
@@ -26,11 +22,11 @@ pub fn section(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
     if let Some((Bus { pins, summary, .. }, steps)) =
         bus.and_then(|bus| Some((bus, bus.pins.decoder.over_time.as_ref()?)))
     {
-        rows.push(row(pins.decoder.protocol().to_string() + " bus", told(&SPENT_ON, &CLASSES), 72.0, &steps.bus));
+        rows.push(row(pins.decoder.protocol().to_string() + " bus", kinds(&SPENT_ON, &CLASSES), 72.0, &steps.bus));
         let mut initiators: Vec<_> = steps.initiators.iter().collect();
         initiators.sort_by_key(|(initiator, _)| *initiator);
         for (initiator, steps) in &initiators {
-            rows.push(row(who(pins, *initiator), told(&SPENT_ON, &CLASSES), 40.0, steps));
+            rows.push(row(who(pins, *initiator), kinds(&SPENT_ON, &CLASSES), 40.0, steps));
         }
         let place = |one: &Transaction| initiators.iter().position(|(known, _)| *known == one.initiator);
         let transactions = &pins.decoder.transactions;
@@ -42,7 +38,7 @@ pub fn section(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
     for of in cables {
         let Some(steps) = &of.decoder.over_time else { continue };
         let place = rows.len();
-        rows.push(row(format!("IDE: {}", of.scope), told(&USED_FOR, &CABLE_CLASSES), 48.0, steps));
+        rows.push(row(format!("IDE: {}", of.scope), kinds(&USED_FOR, &CABLE_CLASSES), 48.0, steps));
         let listed = of.decoder.accesses.iter().map(|access| {
             let way = if access.writes { "written" } else { "read" };
             let value = access.value.map_or(String::new(), |value| format!(": {value:#04x}"));
@@ -61,15 +57,15 @@ pub fn section(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
         }
     }
     let (from_ps, until_ps) =
-        (rows.iter().map(|row| row.steps.origin_ps()).min()?, rows.iter().map(|row| row.steps.until_ps()).max()?);
+        (rows.iter().map(|row| row.span_ps.0).min()?, rows.iter().map(|row| row.span_ps.1).max()?);
     let until_ps =
         bus.map_or(until_ps, |bus| until_ps.max(from_ps + (bus.summary.clocks as f64 * bus.summary.clock_ps) as u64));
     let levels = Levels::new("Over time", (from_ps, until_ps), rows, singles, listed_until_ps);
     Some(Section::new("timeline", "Over time").block(Block::Figures(vec![levels.figure("Where the time went.")], 1)))
 }
 
-fn row(name: String, kinds: Vec<Told>, height: f64, steps: &Steps) -> Row {
-    Row { name, kinds, measure: Measure::Share, height, steps: steps.clone() }
+fn row(name: String, kinds: Vec<Kind>, height: f64, steps: &Steps) -> Row {
+    Row::new(name, kinds, Measure::Share, height, steps)
 }
 
 /// Something of one row.

@@ -1,6 +1,8 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod browser;
+#[path = "../../../machine/tests/all/buffer.rs"]
+mod buffer;
 mod fixture;
 mod pages;
 mod reading;

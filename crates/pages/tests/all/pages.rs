@@ -459,7 +459,7 @@ fn the_largest_capture_makes_a_page_that_opens() {
             steps.spent((at % 5) as usize, at * 1_000_000, at * 1_000_000 + 1_000 * (1 + (at * 7_919 + number) % 900));
         }
         let name = format!("initiator {number}");
-        Row { name, kinds: kinds.clone(), measure: Measure::Share, height: 40.0, steps }
+        Row::new(name, kinds.clone(), Measure::Share, 40.0, &steps)
     };
     let single = |at: u64| Single {
         rows: vec![0, 1 + (at % 16) as usize],

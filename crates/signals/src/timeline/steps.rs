@@ -8,6 +8,33 @@ pub const STEPS_MAX: usize = 4_096;
 /// A step is so long at first, picoseconds.
 const FIRST_PS: u64 = 1_024;
 
+/// Sums by kind of each of equal steps, that long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// How long a step is, picoseconds.
+    pub step_ps: u64,
+    /// A row of kinds a step.
+    pub sums: Vec<Vec<u64>>,
+}
+
+impl Level {
+    /// A coarser one, of so many steps at most.
+    pub fn at_most(mut self, most: usize) -> Level {
+        while self.sums.len() > most.max(1) {
+            self = self.in_pairs();
+        }
+        self
+    }
+
+    fn in_pairs(&self) -> Level {
+        let joined = |pair: &[Vec<u64>]| match pair {
+            [one, other] => one.iter().zip(other).map(|(one, other)| one + other).collect(),
+            _ => pair[0].clone(),
+        };
+        Level { step_ps: self.step_ps * 2, sums: self.sums.chunks(2).map(joined).collect() }
+    }
+}
+
 /// Sums of several kinds in each of equal steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
@@ -81,6 +108,11 @@ impl Steps {
         sums.collect()
     }
 
+    /// The same with how long a step is: the finest level.
+    pub fn levelled(&self) -> Level {
+        Level { step_ps: self.step_ps, sums: self.sums() }
+    }
+
     /// Makes steps as long as it takes to have one that ends there or later.
     fn reach(&mut self, until_ps: u64) {
         self.until_ps = self.until_ps.max(until_ps);
@@ -93,15 +125,13 @@ impl Steps {
     fn double(&mut self) {
         let all = (self.step_ps as u128 * STEPS_MAX as u128).min(u128::from(u64::MAX - self.origin_ps)) as u64;
         let until_ps = std::mem::replace(&mut self.until_ps, self.origin_ps + all);
-        let sums = self.sums();
+        let joined = self.levelled().in_pairs();
         self.until_ps = until_ps;
+        self.step_ps = joined.step_ps;
         self.within.fill(0);
         self.across.fill(0);
-        for (step, sums) in sums.iter().enumerate() {
-            let into = &mut self.within[step / 2 * self.kinds..][..self.kinds];
-            into.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
-        }
-        self.step_ps *= 2;
+        let rows = self.within.chunks_mut(self.kinds).zip(&joined.sums);
+        rows.for_each(|(within, sums)| within.copy_from_slice(sums));
     }
 }
 
