@@ -447,12 +447,13 @@
         const scale = (level.scale * level.step_ps) / (ends(index) - begins(index));
         amounts.push(level.sums.map((sums) => sums[first + index] * scale));
       }
+      const edges = (index) => [Math.max(0, x(begins(index))), Math.min(width, x(ends(index)))];
       const whole = (of) => of.reduce((all, amount) => all + amount, 0);
       const most = row.measure === 'share' ? 1 : Math.max(...amounts.map(whole), 0) || 1;
       row.most.textContent = scaleName(row.measure, most);
       const paths = row.kinds.map(() => '');
       amounts.forEach((of, index) => {
-        const [left, right] = [Math.max(0, x(begins(index))), Math.min(width, x(ends(index)))];
+        const [left, right] = edges(index);
         let y = row.y + row.height;
         of.forEach((amount, kind) => {
           const top = y - (Math.min(amount, most) / most) * row.height;
@@ -461,12 +462,10 @@
         });
       });
       row.kinds.forEach(([, cls], kind) => {
-        if (!paths[kind]) return;
-        this.put(row.g, 'path', { class: `${cls} level`, d: paths[kind] });
-        if (HATCHED.includes(cls)) this.put(row.g, 'path', { class: 'over', d: paths[kind], fill: `url(#hatch-${cls})` });
+        if (paths[kind]) this.filled(row.g, 'path', cls, 'level', { d: paths[kind] });
       });
       amounts.forEach((of, index) => {
-        const [left, right] = [Math.max(0, x(begins(index))), Math.min(width, x(ends(index)))];
+        const [left, right] = edges(index);
         const said = row.kinds.map(([name], kind) => [of[kind], name]).filter(([amount]) => amount > 0)
           .map(([amount, name]) => `${name} ${figure(row.measure, amount)}`);
         const words = said.length ? said.join(', ') : 'nothing';
@@ -483,7 +482,7 @@
       }
       const lanes = mine.reduce((most, one) => Math.max(most, one.lane), 0) + 1;
       const height = row.height / lanes;
-      const thin = height < 7 ? ' thin' : '';
+      const thin = height < 7 ? 'thin' : '';
       for (const one of mine) {
         const y = row.y + one.lane * height;
         const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
@@ -497,8 +496,7 @@
           said.push(`${name} ${time(length)}`);
           if (end <= begin) continue;
           const box = { x: begin, y: y + 0.5, width: Math.max(0.7, end - begin), height: Math.max(1, height - 1) };
-          this.put(row.g, 'rect', { class: cls + thin, ...box });
-          if (HATCHED.includes(cls)) this.put(row.g, 'rect', { class: 'over', fill: `url(#hatch-${cls})`, ...box });
+          this.filled(row.g, 'rect', cls, thin, box);
         }
         const name = one.word.split(',')[0];
         if (height >= 15 && name.length * 7 + 8 < right - left) {
@@ -515,6 +513,12 @@
       for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
       parent.append(element);
       return element;
+    }
+
+    // A shape in the colour of a class of use, and its pattern over it.
+    filled(parent, name, cls, more, shape) {
+      this.put(parent, name, { class: `${cls} ${more}`.trim(), ...shape });
+      if (HATCHED.includes(cls)) this.put(parent, name, { class: 'over', fill: `url(#hatch-${cls})`, ...shape });
     }
 
     mark(parent, tipText, [x, y, width, height]) {
@@ -552,7 +556,8 @@
   }
 
   function rate(bytesPerSecond) {
-    const [unit, name] = [[1e9, 'GB/s'], [1e6, 'MB/s'], [1e3, 'kB/s']].find(([size]) => bytesPerSecond >= size) || [1, 'B/s'];
+    // As the drawing without this script has it.
+    const [, unit, name] = [[1e10, 1e9, 'GB/s'], [1e5, 1e6, 'MB/s'], [0, 1e3, 'kB/s']].find(([from]) => bytesPerSecond >= from);
     return `${digits(bytesPerSecond / unit)} ${name}`;
   }
 
