@@ -12,6 +12,8 @@
 //! Not shown: what is software (drivers, operating systems, volumes), and whatever a part is plugged into besides the
 //! first.
 
+use hopscope_parts::bus::pcie::{Training, speed};
+
 use crate::blueprint::Part;
 use crate::hops::{common, starred};
 
@@ -44,6 +46,19 @@ pub fn blocks(parts: &[Part]) -> Vec<Block> {
     roots.sort_by_key(|part| !part.uses.starts_with("cpu/"));
     below(roots, None, &hardware, &above, &mut blocks);
     blocks
+}
+
+/// What the links of a block trained to, and where both of their ends could do more, what; nothing where it is no link.
+pub fn trained(block: &Block, links: &[(String, Training)]) -> Option<String> {
+    let mut speeds: Vec<String> = Vec::new();
+    for (_, training) in links.iter().filter(|(link, _)| block.parts.contains(link)) {
+        let more = if training.is_low() { format!(" of {}", speed(training.both_ends())) } else { String::new() };
+        let said = format!("{}{more}", speed(training.trained));
+        if !speeds.contains(&said) {
+            speeds.push(said);
+        }
+    }
+    (!speeds.is_empty()).then(|| speeds.join(" and "))
 }
 
 /// Blocks of these parts, each with what is below it.

@@ -41,6 +41,8 @@ pub struct Explained {
     pub hops: Vec<Hop>,
     /// Which lanes are alike.
     pub names: Names,
+    /// How long the jobs of the run went on that was watched for the account.
+    pub watched: Time,
 }
 
 /// Runs `jobs` and accounts for every lane, over a window of that extent from where the run has warmed up; with `watcher`
@@ -77,22 +79,38 @@ pub fn observe(
     let window = window_end(&outcome, jobs, from);
     let seen = watch(blueprint, jobs, options, (from, window), extent)?;
     if let Some(account) = seen.account.clone() {
-        return Ok(seen.explained(blueprint, outcome, account));
+        return Ok(seen.explained(blueprint, outcome, (account, window)));
     }
     // The window was too short for anything to end in it: by the end of the run it has.
     let longer = watch(blueprint, jobs, options, (from, outcome.simulated), extent)?;
     if let Some(account) = longer.account.clone() {
-        return Ok(longer.explained(blueprint, outcome, account));
+        let simulated = outcome.simulated;
+        return Ok(longer.explained(blueprint, outcome, (account, simulated)));
     }
     match jobs.iter().position(|job| job.think.time > Time::ZERO) {
         _ if outcome.stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, outcome.simulated)),
         Some(index) => {
             let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
             let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
-            Ok(seen.explained(blueprint, outcome, idle))
+            Ok(seen.explained(blueprint, outcome, (idle, window)))
         }
         None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
     }
+}
+
+/// Runs `jobs` from the beginning until then, watched.
+pub(crate) fn run_until(
+    sim: &Sim,
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    until: Time,
+    watcher: Box<dyn Observer>,
+) -> Result<Outcome, Failure> {
+    let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
+    let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
+    let options = Options { until: None, cut: true, ..options };
+    run_in(sim.clone(), blueprint, &shorter, options, Some(watcher))
 }
 
 /// A run that was watched.
@@ -113,10 +131,7 @@ fn watch(
     let sim = Sim::new();
     let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
-    let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
-    let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
-    let options = Options { until: None, cut: true, ..options };
-    let observed = run_in(sim.clone(), blueprint, &shorter, options, Some(Box::new(both)))?;
+    let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
     let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
         .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
     Ok(Watched { sim, lives, account })
@@ -124,7 +139,7 @@ fn watch(
 
 impl Watched {
     /// With what the whole run said.
-    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, account: Account) -> Explained {
+    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
         let (sim, lives) = (&self.sim, &self.lives);
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
@@ -136,7 +151,7 @@ impl Watched {
         let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
         let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
         let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
-        Explained { outcome, account, latency: lives.latency(), shares, hops, names }
+        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
     }
 }
 

@@ -24,6 +24,7 @@ pub mod measured;
 pub mod nearest;
 mod parameter_table;
 pub mod part_file;
+pub mod passage;
 pub mod price;
 pub mod problem;
 pub mod processor_cost;

@@ -1,11 +1,10 @@
-//! The loss account in figures: every lane at a glance, lane by lane, over time; latencies.
+//! The loss account in figures: every lane at a glance, lane by lane, over time.
 
 use hopscope_kernel::Time;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
-use hopscope_observe::lives::{Latency, Split, Stage, StageKind};
 use serde_json::{Value, json};
 
-use crate::charts::stacks::{self, Bar, Segment, Stacks};
+use crate::charts::stacks::Segment;
 use crate::charts::utilisation::{self, Strip};
 use crate::charts::waterfall::{self, Step, Waterfall};
 use crate::drawing::Key;
@@ -275,134 +274,5 @@ pub fn utilisation(account: &Account) -> Figure {
                       "hops": data.collect::<Vec<_>>() }),
         behind: Behind::Table(table),
         width_min: 760,
-    }
-}
-
-/// Where a request's time went: all of them, those about the median, those about the 99th percentile.
-pub fn latency(latency: &Latency) -> Figure {
-    let classes: Vec<(&str, &Split)> = [("mean", &latency.mean), ("median", &latency.median)]
-        .into_iter()
-        .chain(latency.p99.as_ref().map(|split| ("99th percentile", split)))
-        .collect();
-    let per_request = |split: &Split, time: f64| time / split.count.max(1) as f64;
-    // One order for all bars: that of the mean, then whatever only others have.
-    let mut order: Vec<&Stage> = Vec::new();
-    for stage in classes.iter().flat_map(|(_, split)| &split.stages) {
-        if !order.iter().any(|known| same(known, stage)) {
-            order.push(stage);
-        }
-    }
-    let time_of = |split: &Split, stage: &Stage| -> Time {
-        split.stages.iter().find(|known| same(known, stage)).map_or(Time::ZERO, |known| known.time)
-    };
-    let longest_ps = classes.iter().map(|(_, split)| split.mean().as_ps() as f64).fold(0.0, f64::max);
-    let (unit_ps, unit) = if longest_ps >= 2e9 { (1e9, "ms") } else { (1e6, "µs") };
-    let bar = |(name, split): &(&str, &Split)| {
-        let (mut segments, mut small_ps, mut small) = (Vec::new(), 0.0, 0);
-        for stage in &order {
-            let time = time_of(split, stage);
-            let mean_ps = per_request(split, time.as_ps() as f64);
-            if mean_ps < OWN_BAR * longest_ps {
-                (small_ps, small) = (small_ps + mean_ps, small + usize::from(time > Time::ZERO));
-                continue;
-            }
-            let (words, short) = stage_words(stage);
-            segments.push(Segment {
-                names: vec![words.clone(), short],
-                class: stage_class(stage).to_string(),
-                amount: mean_ps / unit_ps,
-                tip: format!("{words}, {} ({})", span_ps(mean_ps), percent(share(time, split.sum))),
-            });
-        }
-        if small > 0 {
-            segments.push(Segment {
-                names: vec![format!("{small} smaller ones")],
-                class: "idle".into(),
-                amount: small_ps / unit_ps,
-                tip: format!("{small} smaller ones, {}; see the table", span_ps(small_ps)),
-            });
-        }
-        let requests = if split.count == 1 { "1 request".into() } else { format!("{} requests", split.count) };
-        Bar { name: name.to_string(), about: requests, figure: span(split.mean()), segments }
-    };
-    let said: Vec<String> = classes.iter().map(|(name, split)| format!("{name} {}", span(split.mean()))).collect();
-    let drawing = stacks::draw(&Stacks {
-        title: "Where a request's time goes".into(),
-        description: format!("Latency: {}.", said.join(", ")),
-        bars: classes.iter().map(bar).collect(),
-        most: None,
-        unit: format!("latency, {unit}"),
-        legend: waterfall::legend(|class| order.iter().any(|stage| stage_class(stage) == class)),
-        row: (58.0, 36.0),
-    });
-    let rows = order.iter().map(|stage| {
-        let mut row = vec![Cell::words(stage.phase.clone()), Cell::words(stage.lane.clone())];
-        row.extend([Cell::words(kind_word(stage.kind)), Cell::words(stage.behind.clone())]);
-        for (_, split) in &classes {
-            let mean_ps = per_request(split, time_of(split, stage).as_ps() as f64);
-            row.push(Cell::figure(span_ps(mean_ps), mean_ps));
-        }
-        row
-    });
-    let columns = [
-        ("what", "phase"),
-        ("at", "lane"),
-        ("kind", "kind"),
-        ("behind", "behind"),
-        ("mean", "mean_ps"),
-        ("median", "median_ps"),
-        ("99th percentile", "p99_ps"),
-    ];
-    let table =
-        Table::new("latency-table", "Latency and what it goes into", &columns[..4 + classes.len()], rows.collect());
-    let stage_json = |stage: &Stage| {
-        json!({ "part": stage.part, "lane": stage.lane, "phase": stage.phase, "kind": kind_word(stage.kind),
-                "behind": stage.behind, "ps": stage.time.as_ps() })
-    };
-    let data = |split: &Split| {
-        json!({ "requests": split.count, "sum_ps": split.sum.as_ps(),
-                "stages": split.stages.iter().map(stage_json).collect::<Vec<_>>() })
-    };
-    Figure {
-        id: "latency".into(),
-        drawing,
-        caption:
-            "The life of each request, from issue to completion: service, and waits for others. A percentile is the mean \
-             of the requests within half a percent of its rank."
-                .into(),
-        kind: Kind::Marks,
-        data: json!({ "mean": data(&latency.mean), "median": data(&latency.median),
-                      "p99": latency.p99.as_ref().map(data) }),
-        behind: Behind::Table(table),
-        width_min: 760,
-    }
-}
-
-fn same(a: &Stage, b: &Stage) -> bool {
-    (&a.lane, &a.phase, a.kind, &a.behind) == (&b.lane, &b.phase, b.kind, &b.behind)
-}
-
-/// In full, and in short.
-fn stage_words(stage: &Stage) -> (String, String) {
-    match stage.kind {
-        StageKind::Wait if !stage.behind.is_empty() => {
-            (format!("waits for {}: {}", stage.lane, stage.behind), format!("waits: {}", stage.behind))
-        }
-        _ => (format!("{}: {}", stage.lane, stage.phase), stage.phase.clone()),
-    }
-}
-
-fn stage_class(stage: &Stage) -> &'static str {
-    style(match stage.kind {
-        StageKind::Wait => Use::Waiting,
-        StageKind::Service | StageKind::Shared => Use::Protocol,
-    })
-}
-
-fn kind_word(kind: StageKind) -> &'static str {
-    match kind {
-        StageKind::Service => "service",
-        StageKind::Shared => "shared",
-        StageKind::Wait => "wait",
     }
 }

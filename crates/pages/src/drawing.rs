@@ -19,6 +19,19 @@ pub const PATTERNS: &str = "<defs>\
 /// Classes with a pattern.
 const HATCHED: [&str; 3] = ["waiting", "nothing", "width"];
 
+/// The pattern that lies over a class. A colour of its own may be hatched, too: `hop-0 waits`.
+fn pattern_of(class: &str) -> Option<&str> {
+    if class.ends_with(WAITS) { Some("waiting") } else { Some(class).filter(|class| HATCHED.contains(class)) }
+}
+
+/// What a class ends with that is a hop's colour, hatched: waits for it.
+pub const WAITS: &str = " waits";
+
+/// What that means.
+pub fn waits_key() -> Key {
+    Key::of_class("whole waits", "hatched: waits for that hop")
+}
+
 /// Height of a line of the legend under a figure that stands alone.
 const LEGEND_LINE: f64 = 22.0;
 /// Room around a figure that stands alone.
@@ -103,11 +116,11 @@ impl Drawing {
     /// A box in the colour of a class of use, and its pattern over it.
     pub fn class_rect(&mut self, class: &str, at: [f64; 4]) {
         self.rect(class, at);
-        if HATCHED.contains(&class) {
+        if let Some(pattern) = pattern_of(class) {
             let [x, y, width, height] = at;
             self.put(format_args!(
                 "<rect class=\"over\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{height:.2}\" \
-                 fill=\"url(#hatch-{class})\"/>",
+                 fill=\"url(#hatch-{pattern})\"/>",
                 width.max(0.0)
             ));
         }
@@ -119,8 +132,8 @@ impl Drawing {
             return;
         }
         self.path(classes, path);
-        if HATCHED.contains(&class) {
-            self.put(format_args!("<path class=\"over\" d=\"{path}\" fill=\"url(#hatch-{class})\"/>"));
+        if let Some(pattern) = pattern_of(class) {
+            self.put(format_args!("<path class=\"over\" d=\"{path}\" fill=\"url(#hatch-{pattern})\"/>"));
         }
     }
 

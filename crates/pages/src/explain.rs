@@ -7,14 +7,17 @@ use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::measured::Comparison;
 use hopscope_machine::measured::json as measured_json;
+use hopscope_machine::passage::Passage;
 use hopscope_machine::run::Outcome;
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_studies::report::Parameter;
 
 use crate::account;
+use crate::latency::{self, Hues};
 use crate::map;
 use crate::measured;
-use crate::page::{Block, Chapter, Page, Section, Tile};
+use crate::page::{Block, Chapter, Figure, Page, Section, Tile};
+use crate::passage;
 use crate::study::parameter_table;
 use crate::table::{Cell, Table, Tone};
 use crate::wording::{digits, percent, rate, signed_percent, slug, span, span_ps};
@@ -33,41 +36,59 @@ pub struct Subject<'a> {
     pub diagnosis: Option<&'a Diagnosis>,
     /// What was measured, beside it.
     pub measured: Option<&'a Comparison>,
+    /// What came by in the window of the account.
+    pub passage: Option<&'a Passage>,
+}
+
+/// Hops of requests that are told apart where they are drawn one by one.
+pub fn told_apart(explained: &Explained) -> Vec<String> {
+    explained.latency_alike().map_or(Vec::new(), |latency| Hues::of(&latency).hops().to_vec())
 }
 
 /// The page.
 pub fn page(subject: &Subject, command: &str) -> Page {
-    let Subject { system, job, blueprint, explained, diagnosis, measured } = subject;
+    let Subject { system, job, blueprint, explained, diagnosis, measured, passage } = subject;
     let account = &explained.alike();
     let mut sections = Vec::new();
     let window = format!(
-        "The account covers {} of the run, from {} on. Every picosecond of every hop in it has a class and, where it \
-         waited, a cause.",
+        "The account covers {} of the run, from {} on. Of each hop it goes from what it can carry to what arrived: every \
+         picosecond has a class and, where it waited, a cause, followed to whoever was at work meanwhile. Hops without \
+         a rate of their own show shares of the time.",
         span(account.span()),
         span(account.from)
     );
     let leading = diagnosis.and_then(Diagnosis::leading);
     let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
     let map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
-    let beside = limiting.map(|lane| account::lane(account, lane));
-    let mut first = Section::new("glance", "The machine at a glance").words(window);
-    first.blocks.push(Block::Figures(std::iter::once(map).chain(beside).collect(), 2));
-    sections.push(first);
+    let first = Section::new("glance", "The machine at a glance").words(window);
+    sections.push(first.block(Block::Chosen(Box::new(map), accounts(account, limiting))));
     sections.extend(measured.map(measured::section));
-    let mut data = explain_json::report(blueprint, explained, *diagnosis);
+    // Lanes that are alike are one here as they are in figures; `--json` has each.
+    let alike = Explained { account: account.clone(), latency: explained.latency_alike(), ..(*explained).clone() };
+    let mut data = explain_json::report(blueprint, &alike, *diagnosis);
     data["system"] = (*system).into();
     data["job"] = (*job).into();
     if let Some(comparison) = measured {
         data["measured"] = measured_json::report(comparison);
     }
     sections.extend(diagnosis.map(profile));
-    sections.push(losses(account, limiting));
-    if let Some(latency) = &explained.latency_alike() {
-        let figure = account::latency(latency);
-        sections.push(Section::new("latencies", "Latency").block(Block::Figures(vec![figure], 1)));
+    let mut latencies = Section::new("latencies", "Latency");
+    let latency = explained.latency_alike();
+    if let Some(latency) = &latency {
+        latencies.blocks.push(Block::Figures(vec![latency::figure(latency)], 1));
     }
-    let busy = Block::Figures(vec![account::utilisation(account)], 1);
-    sections.push(Section::new("over-time", "Over time").block(busy));
+    let each = latency::histograms(&explained.outcome);
+    if !each.is_empty() {
+        latencies.blocks.push(Block::Figures(each, 2));
+    }
+    sections.push(latencies);
+    match passage.zip(latency.as_ref()) {
+        Some((passage, latency)) => sections.push(passage::section(passage, &Hues::of(latency))),
+        None => {
+            let busy = Block::Figures(vec![account::utilisation(account)], 1);
+            sections.push(Section::new("over-time", "Over time").block(busy));
+        }
+    }
     sections.push(Section::new("jobs", "What was run").block(Block::Table(jobs(&explained.outcome))));
     sections.push(numbers(blueprint));
     let chapter = Chapter {
@@ -148,15 +169,16 @@ fn profile(diagnosis: &Diagnosis) -> Section {
     Section::new("profile", "What limits, as trials confirm it").words(words).block(Block::Table(table))
 }
 
-/// A waterfall for each hop, those that carry bytes at a rate of their own first.
-fn losses(account: &Account, shown: Option<&LaneAccount>) -> Section {
-    let words = "From what a hop can carry to what arrived: each bar begins where the one before ended. Waits are followed \
-                 to whoever was at work meanwhile. Hops without a rate of their own show shares of the time.";
-    let rest: Vec<&LaneAccount> =
-        account.lanes.iter().filter(|lane| shown.is_none_or(|shown| shown.lane != lane.lane)).collect();
-    let of = |rated: bool| rest.iter().filter(move |lane| lane.capacity.is_some() == rated);
-    let figures = of(true).chain(of(false)).map(|lane| account::lane(account, lane)).collect();
-    Section::new("losses", "Where the rest went, hop by hop").words(words).block(Block::Figures(figures, 2))
+/// The account of each hop: that of the one that limits first, then of those that carry bytes at a rate of their own.
+fn accounts(account: &Account, limiting: Option<&LaneAccount>) -> Vec<Figure> {
+    let rank = |lane: &LaneAccount| match limiting {
+        Some(limiting) if limiting.lane == lane.lane => 0,
+        _ if lane.capacity.is_some() => 1,
+        _ => 2,
+    };
+    let mut lanes: Vec<&LaneAccount> = account.lanes.iter().collect();
+    lanes.sort_by_key(|lane| rank(lane));
+    lanes.into_iter().map(|lane| account::lane(account, lane)).collect()
 }
 
 fn jobs(outcome: &Outcome) -> Table {

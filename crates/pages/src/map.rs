@@ -19,6 +19,7 @@ pub fn figure(
 ) -> Figure {
     let diagram = block_diagram::blocks(blueprint.parts());
     let of_block = |block: &Block, part: &str| block.name == part || block.parts.iter().any(|known| known == part);
+    let links = blueprint.links();
     let mut blocks: Vec<map::Block> = Vec::new();
     for block in &diagram {
         let lanes: Vec<&LaneAccount> = account.lanes.iter().filter(|of| of_block(block, &of.part)).collect();
@@ -26,10 +27,14 @@ pub fn figure(
         let carries = lanes.iter().filter_map(|of| of.capacity.as_ref()).map(|of| of.bytes_per_second);
         blocks.push(map::Block {
             name: block.name.clone(),
-            about: block.title.clone(),
+            about: match block_diagram::trained(block, &links) {
+                Some(speeds) => format!("{}, {speeds}", block.title),
+                None => block.title.clone(),
+            },
             count: block.parts.len(),
             above: block.above,
             carries: carries.reduce(f64::max),
+            delivers: lanes.iter().filter(|of| of.capacity.is_some()).filter_map(|of| of.delivered()).reduce(f64::max),
             lanes: lanes.iter().map(|of| lane(of, limiting)).collect(),
             limits,
             change: block.parts.iter().find_map(|part| changed(part)),
@@ -44,6 +49,7 @@ pub fn figure(
             count: 1,
             above: None,
             carries: None,
+            delivers: None,
             lanes: vec![lane(of, limiting)],
             limits: Some(&of.lane[..]) == limiting,
             change: None,
@@ -66,8 +72,8 @@ pub fn figure(
         id: "map".to_string(),
         drawing: map::draw(&Map { title, description, blocks, legend: account::legend(account) }),
         caption:
-            "Each block below what it is plugged into; lines are as wide as what they can carry. At the right: what \
-                  arrived, or how busy a hop was. A hop leads to its account."
+            "Each block below what it is plugged into; lines are as wide as what they can carry, and filled as far as \
+             they did. At the right: what arrived, or how busy a hop was. A hop leads to its account."
                 .to_string(),
         kind: Kind::Marks,
         data: json!(figures),

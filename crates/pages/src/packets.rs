@@ -135,7 +135,7 @@ fn over_time(found: &Capture) -> Option<Section> {
             let queue = command.queue.map_or("?".to_string(), |queue| queue.to_string());
             let words = format!("{}{about}, queue {queue}, id {}", command.word(), command.entry.id);
             let lane = slots.row(from_ps, until_ps);
-            Single { rows: vec![place], from_ps, until_ps, words, address: None, lane, parts }
+            Single { rows: vec![place], from_ps, until_ps, words, address: None, lane, request: None, parts }
         }));
         let name = format!("commands of {}", drive.id);
         let kinds = levels::kinds(&PHASES[..PHASES.len() - 1], &PHASE_CLASSES);
@@ -162,7 +162,7 @@ fn request(one: &Transaction, row: usize, slots: &mut Slots) -> Option<Single> {
     let words = format!("{}, {} bytes, tag {}, {}", one.kind.word(), one.bytes, one.requester.tag, one.ended.word());
     let lane = slots.row(from_ps, until_ps);
     let parts = vec![(0, first_ps), (1, until_ps)];
-    Some(Single { rows: vec![row], from_ps, until_ps, words, address: Some(one.address), lane, parts })
+    Some(Single { rows: vec![row], from_ps, until_ps, words, address: Some(one.address), lane, request: None, parts })
 }
 
 /// When a command began, and its phases, one after the other: which, and until when.

@@ -98,8 +98,21 @@ pub enum Block {
     Heading(String),
     /// Figures with a common legend, so many side by side where there is room.
     Figures(Vec<Figure>, usize),
+    /// A figure, and beside it one at a time of those that it leads to, the first of them at first.
+    Chosen(Box<Figure>, Vec<Figure>),
     /// A table.
     Table(Table),
+}
+
+impl Block {
+    /// The figures in it, in order.
+    fn figures(&self) -> Vec<&Figure> {
+        match self {
+            Block::Figures(figures, _) => figures.iter().collect(),
+            Block::Chosen(first, others) => std::iter::once(&**first).chain(others).collect(),
+            Block::Words(_) | Block::Heading(_) | Block::Table(_) => Vec::new(),
+        }
+    }
 }
 
 /// What a figure lets the reader do with it.
@@ -149,6 +162,7 @@ impl Page {
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         environment.set_syntax(syntax.expect("the usual delimiters"));
         environment.add_filter("coded", coded);
+        environment.add_filter("breaking", breaking);
         let style = format!("{}{}{STYLE}", palette::variables(), palette::figure_style());
         let view = json!({
             "title": self.title,
@@ -185,23 +199,19 @@ impl Page {
 
 impl Chapter {
     fn figures(&self) -> impl Iterator<Item = &Figure> {
-        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        blocks.filter_map(|block| if let Block::Figures(figures, _) = block { Some(figures) } else { None }).flatten()
+        self.sections.iter().flat_map(|section| &section.blocks).flat_map(Block::figures)
     }
 
     fn tables(&self) -> Vec<&Table> {
         let mut tables = Vec::new();
         for block in self.sections.iter().flat_map(|section| &section.blocks) {
-            match block {
-                Block::Table(table) => tables.push(table),
-                Block::Figures(figures, _) => {
-                    tables.extend(figures.iter().filter_map(|figure| match &figure.behind {
-                        Behind::Table(table) => Some(table),
-                        Behind::Elsewhere(_) => None,
-                    }));
-                }
-                Block::Words(_) | Block::Heading(_) => {}
+            if let Block::Table(table) = block {
+                tables.push(table);
             }
+            tables.extend(block.figures().into_iter().filter_map(|figure| match &figure.behind {
+                Behind::Table(table) => Some(table),
+                Behind::Elsewhere(_) => None,
+            }));
         }
         tables
     }
@@ -232,18 +242,26 @@ fn block(block: &Block, within: &dyn Fn(&str) -> String) -> Value {
         Block::Heading(words) => json!({ "kind": "heading", "words": words }),
         Block::Table(table) => json!({ "kind": "table", "table": shown(table, within) }),
         Block::Figures(figures, columns) => {
-            let mut keys: Vec<&Key> = Vec::new();
-            for key in figures.iter().flat_map(|figure| &figure.drawing.legend) {
-                if !keys.iter().any(|known| known.words == key.words) {
-                    keys.push(key);
-                }
-            }
-            let key = |key: &&Key| json!({ "swatch": key.swatch, "words": key.words });
-            let legend: Vec<Value> = keys.iter().map(key).collect();
-            let figures: Vec<Value> = figures.iter().map(|f| figure(f, within)).collect();
-            json!({ "kind": "figures", "figures": figures, "columns": columns, "legend": legend })
+            let all: Vec<Value> = figures.iter().map(|f| figure(f, within)).collect();
+            json!({ "kind": "figures", "figures": all, "columns": columns, "legend": legend(figures) })
+        }
+        Block::Chosen(first, others) => {
+            let among: Vec<Value> = others.iter().map(|f| figure(f, within)).collect();
+            let legend = legend(std::iter::once(&**first).chain(others));
+            json!({ "kind": "chosen", "figures": [figure(first, within)], "among": among, "columns": 2, "legend": legend })
         }
     }
+}
+
+/// The signs of all figures, each once.
+fn legend<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<Value> {
+    let mut keys: Vec<&Key> = Vec::new();
+    for key in figures.into_iter().flat_map(|figure| &figure.drawing.legend) {
+        if !keys.iter().any(|known| known.words == key.words) {
+            keys.push(key);
+        }
+    }
+    keys.iter().map(|key| json!({ "swatch": key.swatch, "words": key.words })).collect()
 }
 
 fn shown(table: &Table, within: &dyn Fn(&str) -> String) -> Value {
@@ -278,6 +296,11 @@ fn coded(words: &str) -> minijinja::Value {
         _ => format!("<code>{}</code>", escape(piece)),
     });
     minijinja::Value::from_safe_string(pieces.collect())
+}
+
+/// A name that may go on in another line after each of its parts.
+fn breaking(words: &str) -> minijinja::Value {
+    minijinja::Value::from_safe_string(escape(words).replace('.', ".<wbr>"))
 }
 
 /// JSON that cannot end the element it stands in, whatever it says.

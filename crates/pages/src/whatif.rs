@@ -9,6 +9,7 @@ use hopscope_observe::Account;
 use crate::account;
 use crate::charts::bars::{self, Change, Changes, Effect};
 use crate::explain::numbers;
+use crate::latency;
 use crate::map;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Table, Tone};
@@ -356,7 +357,7 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     }
     sections.push(hops);
     let latency = |(side, (id, words, _)): (&Side, &(&str, &str, &Account))| {
-        Some(labelled(account::latency(&side.explained.latency_alike()?), id, words))
+        Some(labelled(latency::figure(&side.explained.latency_alike()?), id, words))
     };
     let latencies: Vec<Figure> = [before, after].into_iter().zip(&sides).filter_map(latency).collect();
     if !latencies.is_empty() {

@@ -41,6 +41,7 @@ pub fn rate(bytes_per_second: f64) -> String {
     match bytes_per_second {
         rate if rate >= 1e10 => format!("{} GB/s", digits(rate / 1e9)),
         rate if rate >= 1e5 => format!("{} MB/s", digits(rate / 1e6)),
+        0.0 => "0 MB/s".to_string(),
         rate => format!("{} kB/s", digits(rate / 1e3)),
     }
 }

@@ -19,6 +19,7 @@
   function show(mark, x, y) {
     tip.textContent = mark.dataset.tip;
     tip.hidden = false;
+    light(mark);
     const box = tip.getBoundingClientRect();
     const width = document.documentElement.clientWidth;
     const left = Math.max(8, Math.min(x + 14, width - box.width - 8));
@@ -27,8 +28,19 @@
     tip.style.top = `${top + window.scrollY}px`;
   }
 
+  // Whatever belongs to the same request is lit, the rest steps back.
+  function light(mark) {
+    const request = mark && mark.parentElement.dataset.request;
+    const svg = mark && mark.closest('svg');
+    for (const other of document.querySelectorAll('svg.lighting')) if (other !== svg || !request) other.classList.remove('lighting');
+    if (!request) return;
+    svg.classList.add('lighting');
+    for (const single of svg.querySelectorAll('.single')) single.classList.toggle('lit', single.dataset.request === request);
+  }
+
   function hide() {
     tip.hidden = true;
+    light(null);
     for (const mark of document.querySelectorAll('.mark.at')) mark.classList.remove('at');
   }
 
@@ -52,7 +64,11 @@
 
   function leadTo(mark) {
     const goal = mark && document.getElementById(mark.closest('figure').id.replace(/map$/, `hop-${mark.dataset.hop}`));
-    if (goal) goal.scrollIntoView({ block: 'start' });
+    if (!goal) return;
+    const one = goal.closest('details.one');
+    if (one) one.open = true;
+    // Where it stands beside the map it is in view already.
+    (one || goal).scrollIntoView({ block: 'nearest' });
   }
 
   function readable(figure) {
@@ -261,12 +277,12 @@
         line.setAttribute('class', 'axis');
         line.setAttribute('d', `M${at} ${y}v5`);
         parts.push(line);
-        if (at > 12 && at < end - 16 || at <= 12 && at >= 0) {
+        if (at >= 0 && at < end - 16) {
           const text = document.createElementNS(SVG, 'text');
-          text.setAttribute('class', at < 12 ? 'tick' : 'tick middle');
-          text.setAttribute('x', at);
-          text.setAttribute('y', y + 18);
           text.textContent = plain(k * size);
+          text.setAttribute('class', 'tick middle');
+          text.setAttribute('x', Math.max(at, text.textContent.length * 4));
+          text.setAttribute('y', y + 18);
           parts.push(text);
         }
       }
@@ -377,12 +393,14 @@
       }
       this.singles = [];
       let [from, last] = [0, 0];
-      for (const [delta, length, word, rows, lane, address, ...parts] of this.data.singles) {
+      this.owned = new Set();
+      for (const [delta, length, word, rows, lane, address, request, ...parts] of this.data.singles) {
         from += delta;
         last = Math.max(last, from + length);
         this.singles.push({
-          from, until: from + length, last, word: this.data.words[word], rows: this.data.row_sets[rows], lane, address, parts,
+          from, until: from + length, last, word: this.data.words[word], rows: this.data.row_sets[rows], lane, address, request, parts,
         });
+        for (const row of this.data.row_sets[rows]) this.owned.add(row);
       }
       this.live();
     }
@@ -390,14 +408,21 @@
     layout(width = this.room()) {
       const x = this.scaled(width);
       const { from, until } = this.view;
-      const singles = this.seenSingles(width);
+      const seen = this.seenSingles();
       this.marks = 0;
+      let inSteps = 0;
       this.rows.forEach((row, index) => {
         row.g.replaceChildren();
         row.base.setAttribute('d', `M0 ${row.y + row.height}H${width}`);
         row.most.setAttribute('x', width);
-        if (singles) this.single(row, index, singles, x, width);
-        else this.steps(row, x, width);
+        // One by one where all of it is listed, and each has some pixels.
+        const mine = until <= row.listed_until_ps && this.owned.has(index) ? seen.filter((one) => one.rows.includes(index)) : null;
+        if (mine && mine.length <= width / 4) {
+          this.single(row, index, mine, x, width);
+        } else {
+          inSteps += row.measure === 'rate' ? 0 : 1;
+          this.steps(row, x, width);
+        }
       });
       const [unit, name] = unitOf(until - from);
       for (const axis of this.axes) {
@@ -405,15 +430,15 @@
         axis.nextElementSibling.textContent = name;
         this.ticks(axis, x, width);
       }
-      this.oneByOne = Boolean(singles);
-      const how = singles ? 'one by one' : `in steps of ${time(this.level(this.rows[0], width).step_ps)}`;
+      this.oneByOne = inSteps === 0;
+      const some = inSteps < this.rows.filter((row) => row.measure !== 'rate').length ? ', some one by one' : '';
+      const how = this.oneByOne ? 'one by one' : `in steps of ${time(this.level(this.rows[0], width).step_ps)}${some}`;
       this.shown.textContent = `${time(from)} to ${time(until)}: ${time(until - from)}, ${how}`;
     }
 
-    // What is in view, where each has some pixels and all of it is listed.
-    seenSingles(width) {
+    // What is in view of what is listed.
+    seenSingles() {
       const { from, until } = this.view;
-      if (until > this.data.listed_until_ps) return null;
       let [low, high] = [0, this.singles.length];
       while (low < high) {
         const middle = (low + high) >> 1;
@@ -423,7 +448,6 @@
       const seen = [];
       for (let at = low; at < this.singles.length && this.singles[at].from < until; at += 1) {
         if (this.singles[at].until >= from) seen.push(this.singles[at]);
-        if (seen.length > width / 4) return null;
       }
       return seen;
     }
@@ -473,38 +497,35 @@
       });
     }
 
-    single(row, index, singles, x, width) {
-      const mine = singles.filter((one) => one.rows.includes(index));
+    single(row, index, mine, x, width) {
       row.most.textContent = '';
-      if (row.measure === 'rate') {
-        this.steps(row, x, width);
-        return;
-      }
       const lanes = mine.reduce((most, one) => Math.max(most, one.lane), 0) + 1;
       const height = row.height / lanes;
       const thin = height < 7 ? 'thin' : '';
       for (const one of mine) {
+        const g = this.put(row.g, 'g', one.request ? { class: 'single', 'data-request': one.request } : { class: 'single' });
         const y = row.y + one.lane * height;
         const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
         let at = one.from;
-        const said = [];
+        const said = new Map();
         for (let part = 0; part < one.parts.length; part += 2) {
           const [kind, length] = [one.parts[part], one.parts[part + 1]];
           const [name, cls] = row.kinds[kind];
           const [begin, end] = [Math.max(0, x(at)), Math.min(width, x(at + length))];
           at += length;
-          said.push(`${name} ${time(length)}`);
+          said.set(name, (said.get(name) || 0) + length);
           if (end <= begin) continue;
           const box = { x: begin, y: y + 0.5, width: Math.max(0.7, end - begin), height: Math.max(1, height - 1) };
-          this.filled(row.g, 'rect', cls, thin, box);
+          this.filled(g, 'rect', cls, thin, box);
         }
         const name = one.word.split(',')[0];
         if (height >= 15 && name.length * 7 + 8 < right - left) {
-          const text = this.put(row.g, 'text', { class: 'in middle', x: (left + right) / 2, y: y + height / 2 + 4.5 });
+          const text = this.put(g, 'text', { class: 'in middle', x: (left + right) / 2, y: y + height / 2 + 4.5 });
           text.textContent = name;
         }
         const address = one.address === null ? '' : ` at 0x${one.address}`;
-        this.mark(row.g, `${one.word}${address}; from ${time(one.from)}, ${time(one.until - one.from)}: ${said.join(', ')}`, [left, y, Math.max(1, right - left), height]);
+        const owner = one.request ? `, request ${one.request}` : '';
+        this.mark(g, `${one.word}${address}${owner}; from ${time(one.from)}, ${time(one.until - one.from)}: ${inShort(said)}`, [left, y, Math.max(1, right - left), height]);
       }
     }
 
@@ -518,7 +539,8 @@
     // A shape in the colour of a class of use, and its pattern over it.
     filled(parent, name, cls, more, shape) {
       this.put(parent, name, { class: `${cls} ${more}`.trim(), ...shape });
-      if (HATCHED.includes(cls)) this.put(parent, name, { class: 'over', fill: `url(#hatch-${cls})`, ...shape });
+      const pattern = patternOf(cls);
+      if (pattern) this.put(parent, name, { class: 'over', fill: `url(#hatch-${pattern})`, ...shape });
     }
 
     mark(parent, tipText, [x, y, width, height]) {
@@ -534,6 +556,16 @@
   }
 
   const HATCHED = ['waiting', 'nothing', 'width'];
+  const patternOf = (cls) => (cls.endsWith(' waits') ? 'waiting' : HATCHED.find((name) => name === cls));
+
+  // What something was made of: all of it, or the most of it.
+  function inShort(said) {
+    const all = [...said];
+    const shown = all.length <= 8 ? all : all.sort((a, b) => b[1] - a[1]).slice(0, 7);
+    const words = shown.map(([name, length]) => `${name} ${time(length)}`);
+    const rest = all.slice(shown.length).reduce((sum, [, length]) => sum + length, 0);
+    return words.concat(rest > 0 ? [`${all.length - shown.length} more ${time(rest)}`] : []).join(', ');
+  }
 
   // Two steps become one. Shares and rates are of the step, so that they are their mean.
   function coarser(level) {

@@ -8,11 +8,12 @@ use hopscope_machine::explain_json;
 use hopscope_machine::measured;
 use hopscope_machine::measured::file::{self as measured_file, Measured};
 use hopscope_machine::measured::json as measured_json;
+use hopscope_machine::passage::{Enough, passage};
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::run::Options;
 use hopscope_machine::text_file;
 use hopscope_machine::trials::Setting;
-use hopscope_pages::explain::{Subject, page};
+use hopscope_pages::explain::{Subject, page, told_apart};
 
 use super::run::end;
 use crate::answer::{Answer, Refusal};
@@ -115,6 +116,16 @@ impl Args {
             let texts = Texts { compared: compared.as_ref(), said: &read.jobs.said(), hops: self.hops };
             Answer::text(report::explained(&read.blueprint, &explained, diagnosis.as_ref(), &texts))
         };
+        let passage = if self.outputs.wanted() {
+            doing("following requests one by one");
+            let told_apart = told_apart(&explained);
+            match passage(&read.blueprint, jobs, options, &explained, (&told_apart, Enough::FOR_A_PAGE)) {
+                Ok(passage) => passage,
+                Err(failure) => return Err(Refusal::of_run(failure, sources)),
+            }
+        } else {
+            None
+        };
         Ok(self.outputs.write(answer, &inputs, || {
             let (system, job) = (self.work.system(), self.work.job());
             let subject = Subject {
@@ -124,6 +135,7 @@ impl Args {
                 explained: &explained,
                 diagnosis: diagnosis.as_ref(),
                 measured: compared.as_ref(),
+                passage: passage.as_ref(),
             };
             let measured = if file.is_empty() { String::new() } else { format!(" --measured {file}") };
             page(&subject, &format!("hopscope explain {system} {job}{measured}"))

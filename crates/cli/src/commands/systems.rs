@@ -5,7 +5,7 @@ use hopscope_machine::hops::{starred, together};
 use hopscope_machine::library::TextOf;
 use hopscope_machine::problem::Problems;
 use hopscope_machine::system_file;
-use hopscope_parts::bus::pcie::Training;
+use hopscope_parts::bus::pcie::{Training, speed};
 use hopscope_parts::parameters::Entry;
 use serde_json::{Map, json};
 
@@ -162,11 +162,6 @@ fn choice_rows(system: &Blueprint, chosen: &[(String, &Entry)]) -> String {
         }
     }
     if rows.is_empty() { String::new() } else { format!("\n{}", table(&["part", "choices"], 1, rows)) }
-}
-
-/// A rate and a width, as `lspci` writes them.
-fn speed((bytes_per_second, lanes): (u64, u64)) -> String {
-    format!("{} GT/s x{lanes}", bytes_per_second as f64 * 8e-9)
 }
 
 /// Links that are alike, and trained alike, as one row.

@@ -21,6 +21,7 @@ mod numbers;
 mod nvme;
 mod paces;
 mod paces_of_drives;
+mod passage;
 mod pci_lengths;
 mod pci_x;
 mod pcie;

@@ -59,17 +59,45 @@ pub struct Ways {
     newest: u32,
     now: Time,
     since_forgotten: usize,
+    closely: bool,
 }
 
 /// Stretches, the last one first.
-struct Stretches(Vec<Stretch>);
+struct Stretches {
+    list: Vec<Stretch>,
+    /// Where waits are looked behind: lanes that there are, and when what is told next was over.
+    behind: Option<(usize, Time)>,
+    /// Whoever had the request in the stretch that is told of.
+    who: u16,
+}
 
 impl Told for &mut Stretches {
-    fn place(&mut self, _: Place, _: Time) {}
+    fn place(&mut self, Place { lane, kind, phase, behind }: Place, time: Time) {
+        let Some((lanes, until)) = self.behind else { return };
+        let from = until.saturating_sub(time);
+        let (lane, who) = match usize::from(lane) < lanes {
+            true => (Some(lane), self.who),
+            false => (None, u16::MAX - lane),
+        };
+        let label = behind.unwrap_or(phase);
+        self.behind = Some((lanes, from));
+        match self.list.last_mut() {
+            // What goes on is one.
+            Some(next)
+                if (next.from, next.kind, next.lane) == (until, kind, lane) && std::ptr::eq(next.label, label) =>
+            {
+                next.from = from;
+            }
+            _ => self.list.push(Stretch { from, until, kind, label, lane, who }),
+        }
+    }
 
     fn stretch(&mut self, stretch: Stretch) -> bool {
-        self.0.push(stretch);
-        false
+        match &mut self.behind {
+            Some((_, at)) => (*at, self.who) = (stretch.until, stretch.who),
+            None => self.list.push(stretch),
+        }
+        self.behind.is_some()
     }
 }
 
@@ -78,7 +106,13 @@ impl Ways {
     pub fn new(sim: &Sim) -> Ways {
         let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|lane| lane.1).collect();
         let traces = Traces::new(sim.processes().len(), clocks.len());
-        Ways { clocks, traces, open: HashMap::new(), newest: 0, now: Time::ZERO, since_forgotten: 0 }
+        Ways { clocks, traces, open: HashMap::new(), newest: 0, now: Time::ZERO, since_forgotten: 0, closely: false }
+    }
+
+    /// The same, and where a request waited, its way says for which hops, and what they were at meanwhile: the stages
+    /// that [`Lives`](super::Lives) adds up. Those of one wait are in no order of time among themselves.
+    pub fn behind_waits(self) -> Ways {
+        Ways { closely: true, ..self }
     }
 
     /// Requests that process `who` works for now, and that have been issued and not ended.
@@ -154,10 +188,11 @@ impl Ways {
         let issued = self.open.remove(&request)?.1?;
         let ended = record.at + record.span;
         self.now = ended;
-        let mut stretches = Stretches(Vec::new());
+        let behind = self.closely.then_some((self.clocks.len(), ended));
+        let mut stretches = Stretches { list: Vec::new(), behind, who: record.who };
         Walk { traces: &self.traces, request, issued: issued.at, told: &mut stretches }.back(record.who, ended);
-        stretches.0.reverse();
-        Some(Way { issued, ended, label: record.label, bytes: record.bytes(), stretches: stretches.0 })
+        stretches.list.reverse();
+        Some(Way { issued, ended, label: record.label, bytes: record.bytes(), stretches: stretches.list })
     }
 
     fn forget(&mut self) {

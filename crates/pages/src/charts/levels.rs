@@ -7,10 +7,10 @@ use hopscope_signals::timeline::steps::{Level, Steps};
 use serde_json::{Value, json};
 
 use crate::axis::Scale;
-use crate::drawing::{Drawing, Key};
+use crate::drawing::{Drawing, Key, WAITS, waits_key};
 use crate::page::{self, Behind, Figure};
 use crate::table::{Cell, Table};
-use crate::wording::{digits, percent, rate, slug, span_ps, tick, unit_of};
+use crate::wording::{digits, percent, rate, slug, span_ps, tick, unit_of, width_px};
 
 const WIDTH: f64 = 1080.0;
 const TOP: f64 = 4.0;
@@ -25,7 +25,7 @@ const COLUMNS: usize = 160;
 const PARTS: f64 = 1e4;
 /// Room on a page for what happened one by one, in characters: about so many for each, and for each of its parts.
 const SINGLES_ROOM: usize = 1_300_000;
-const SINGLE_ROOM: usize = 44;
+const SINGLE_ROOM: usize = 46;
 const PART_ROOM: usize = 12;
 
 /// What the height of a column means.
@@ -40,11 +40,11 @@ pub enum Measure {
 }
 
 /// What is told apart: its name, and how it is drawn.
-pub type Kind = (&'static str, &'static str);
+pub type Kind = (String, String);
 
 /// Names, each drawn as the class at its place.
-pub fn kinds(names: &[&'static str], classes: &[&'static str]) -> Vec<Kind> {
-    names.iter().copied().zip(classes.iter().copied()).collect()
+pub fn kinds(names: &[&str], classes: &[&str]) -> Vec<Kind> {
+    names.iter().zip(classes).map(|(name, class)| (name.to_string(), class.to_string())).collect()
 }
 
 /// A row of the drawing.
@@ -60,6 +60,8 @@ pub struct Row {
     pub height: f64,
     /// From when until when there is something.
     pub span_ps: (u64, u64),
+    /// Until when all of it is among what is listed one by one.
+    pub listed_until_ps: u64,
     /// Its kinds over time, as finely as a page has them.
     finest: Level,
 }
@@ -79,6 +81,8 @@ pub struct Single {
     pub address: Option<u64>,
     /// Which of those that overlap.
     pub lane: usize,
+    /// The request that it belongs to: whatever belongs to the same one is lit with it.
+    pub request: Option<u32>,
     /// What it was made of: kinds of its rows, each until when.
     pub parts: Vec<(usize, u64)>,
 }
@@ -106,7 +110,12 @@ impl Row {
     /// A row of what was added up over time.
     pub fn new(name: String, kinds: Vec<Kind>, measure: Measure, height: f64, steps: &Steps) -> Row {
         let (span_ps, finest) = ((steps.origin_ps(), steps.until_ps()), steps.levelled().at_most(STEPS));
-        Row { name, kinds, measure, height, span_ps, finest }
+        Row { name, kinds, measure, height, span_ps, listed_until_ps: u64::MAX, finest }
+    }
+
+    /// The same, listed one by one until then.
+    pub fn listed_until(self, listed_until_ps: u64) -> Row {
+        Row { listed_until_ps, ..self }
     }
 
     /// All of a kind together, for each.
@@ -160,10 +169,12 @@ impl Levels {
 
     /// The figure, with a caption that begins so.
     pub fn figure(&self, caption: &str) -> Figure {
-        let near = if self.listed_until_ps >= self.until_ps {
+        let listed_until_ps =
+            self.rows.iter().map(|row| row.listed_until_ps).fold(self.listed_until_ps, std::cmp::Ord::min);
+        let near = if listed_until_ps >= self.until_ps {
             "Close enough, each thing that happened is there by itself.".to_string()
         } else {
-            let until = span_ps(self.listed_until_ps as f64);
+            let until = span_ps(listed_until_ps as f64);
             format!(
                 "Close enough, each thing that happened until {until} is there by itself; later ones are in steps alone."
             )
@@ -206,7 +217,8 @@ impl Levels {
             for value in shown.ticks(8).into_iter().filter(|value| shown.at(*value) < WIDTH - 60.0) {
                 let at = shown.at(value);
                 drawing.line("axis", (at, y), (at, y + 5.0));
-                drawing.text(if at < 12.0 { "tick" } else { "tick middle" }, (at, y + 18.0), &tick(value));
+                let words = tick(value);
+                drawing.text("tick middle", (at.max(width_px(&words, 12.0) / 2.0), y + 18.0), &words);
             }
         });
         drawing.text("tick end", (WIDTH, y + 18.0), unit);
@@ -259,14 +271,20 @@ impl Levels {
     /// A sign for each way to be drawn, with all that is drawn so.
     fn legend(&self) -> Vec<Key> {
         let mut classes: Vec<(&str, Vec<&str>)> = Vec::new();
-        for (name, class) in self.rows.iter().flat_map(|row| &row.kinds) {
+        let (waits, told): (Vec<&Kind>, Vec<&Kind>) =
+            self.rows.iter().flat_map(|row| &row.kinds).partition(|(_, class)| class.ends_with(WAITS));
+        for (name, class) in told {
             match classes.iter_mut().find(|(known, _)| known == class) {
-                Some((_, names)) if names.contains(name) => {}
+                Some((_, names)) if names.contains(&&name[..]) => {}
                 Some((_, names)) => names.push(name),
                 None => classes.push((class, vec![name])),
             }
         }
-        classes.iter().map(|(class, names)| Key::of_class(class, &names.join("; "))).collect()
+        let mut keys: Vec<Key> = classes.iter().map(|(class, names)| Key::of_class(class, &names.join("; "))).collect();
+        if !waits.is_empty() {
+            keys.push(waits_key());
+        }
+        keys
     }
 
     fn describe(&self) -> String {
@@ -302,6 +320,7 @@ impl Levels {
                 "y": top,
                 "height": row.height,
                 "origin_ps": row.span_ps.0,
+                "listed_until_ps": row.listed_until_ps.min(self.listed_until_ps),
                 "step_ps": step_ps,
                 "scale": if of_time { 1.0 / PARTS } else { 1e12 / *step_ps as f64 },
                 "sums": (0..row.kinds.len()).map(by_kind).collect::<Vec<_>>(),
@@ -315,7 +334,7 @@ impl Levels {
             let (word, rows) = (words.of(one.words.clone()), row_sets.of(one.rows.clone()));
             let address = one.address.map(|address| format!("{address:x}"));
             let mut told = vec![json!(delta_ps), json!(one.until_ps - one.from_ps)];
-            told.extend([json!(word), json!(rows), json!(one.lane), json!(address)]);
+            told.extend([json!(word), json!(rows), json!(one.lane), json!(address), json!(one.request.unwrap_or(0))]);
             let mut at = one.from_ps;
             for (kind, until_ps) in &one.parts {
                 told.extend([json!(kind), json!(until_ps - std::mem::replace(&mut at, *until_ps))]);
@@ -324,7 +343,11 @@ impl Levels {
         });
         let singles: Vec<Value> = singles.collect();
         // A stretch of which each can be seen.
-        let near = self.singles.get(24).or(self.singles.last()).map_or(self.until_ps, |one| one.until_ps);
+        let near = match (self.singles.get(24), self.singles.last()) {
+            (Some(behind), _) => behind.from_ps,
+            (None, Some(last)) => last.until_ps,
+            (None, None) => self.until_ps,
+        };
         let focus_from = self.singles.first().map_or(self.from_ps, |one| one.from_ps);
         json!({
             "from_ps": self.from_ps,
@@ -332,7 +355,6 @@ impl Levels {
             "focus": "The first ones",
             "focus_ps": [focus_from, near.max(focus_from + 1)],
             "clock_ps": 1_000,
-            "listed_until_ps": self.listed_until_ps,
             "rows": rows,
             "words": words.values,
             "row_sets": row_sets.values,
@@ -350,11 +372,16 @@ impl Levels {
                     _ => Cell::figure(span_ps(sum as f64), sum),
                 };
                 let amount = row.amount(sum, span);
-                vec![Cell::words(row.name.clone()), Cell::words(*name), all, Cell::figure(row.figure(amount), amount)]
+                vec![
+                    Cell::words(row.name.clone()),
+                    Cell::words(name.clone()),
+                    all,
+                    Cell::figure(row.figure(amount), amount),
+                ]
             })
         });
         let columns = [("row", "row"), ("what", "what"), ("in all", "sum"), ("on average", "mean")];
-        Table::new(&format!("{}-table", self.id), "Over the whole capture", &columns, rows.collect())
+        Table::new(&format!("{}-table", self.id), "Over all of the time", &columns, rows.collect())
     }
 }
 

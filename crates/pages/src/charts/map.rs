@@ -19,6 +19,8 @@ const BAR: f64 = 13.0;
 const BARS: (f64, f64) = (222.0, 452.0);
 /// The widest line of all, and the thinnest.
 const LINE: (f64, f64) = (11.0, 1.5);
+/// The thinnest line of what came.
+const FLOW: f64 = 1.2;
 
 /// A lane of a block.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct Block {
     pub above: Option<usize>,
     /// Bytes per second that the way to it can carry, where that is known.
     pub carries: Option<f64>,
+    /// Bytes per second that came that way, where that is known.
+    pub delivers: Option<f64>,
     /// Its lanes.
     pub lanes: Vec<Lane>,
     /// Whether it limits.
@@ -117,6 +121,7 @@ pub fn draw(map: &Map) -> Drawing {
 fn wires(drawing: &mut Drawing, map: &Map, tops: &[f64], left: &dyn Fn(usize) -> f64) {
     let most = map.blocks.iter().filter_map(|block| block.carries).fold(1.0, f64::max);
     let wide = |block: &Block| block.carries.map_or(LINE.1, |rate| LINE.1.max(LINE.0 * rate / most));
+    let flows = flows(map);
     for (number, block) in map.blocks.iter().enumerate() {
         let Some(above) = block.above else { continue };
         let spine = left(above) + STEP / 2.0;
@@ -124,7 +129,23 @@ fn wires(drawing: &mut Drawing, map: &Map, tops: &[f64], left: &dyn Fn(usize) ->
         let from = tops[above] + height(&map.blocks[above]);
         let path = format!("M{spine:.1} {from:.1}V{middle:.1}H{:.1}", left(number));
         drawing.raw(&format!("<path class=\"wire\" d=\"{path}\" stroke-width=\"{:.1}\"/>", wide(block)));
+        if flows[number] > 0.0 {
+            let filled = (LINE.0 * flows[number] / most).clamp(FLOW, LINE.0);
+            drawing.raw(&format!("<path class=\"flow\" d=\"{path}\" stroke-width=\"{filled:.1}\"/>"));
+        }
     }
+}
+
+/// What came by way of each block: where its own lanes do not tell, what came by way of those below it.
+fn flows(map: &Map) -> Vec<f64> {
+    let mut below = vec![0.0f64; map.blocks.len()];
+    for (number, block) in map.blocks.iter().enumerate().rev() {
+        below[number] = block.delivers.unwrap_or(below[number]);
+        if let Some(above) = block.above {
+            below[above] = below[above].max(below[number]);
+        }
+    }
+    below
 }
 
 fn lane_bar(drawing: &mut Drawing, lane: &Lane, x: f64, y: f64) {

@@ -1,6 +1,7 @@
 //! The drawings, one file a kind. Each takes data and gives a drawing; none computes what it shows.
 
 pub mod bars;
+pub mod columns;
 pub mod curves;
 pub mod distributions;
 pub mod errors;

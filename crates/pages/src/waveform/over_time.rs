@@ -70,7 +70,7 @@ fn row(name: String, kinds: Vec<Kind>, height: f64, steps: &Steps) -> Row {
 
 /// Something of one row.
 fn single(row: usize, (from_ps, until_ps): (u64, u64), words: String, parts: Vec<(usize, u64)>) -> Single {
-    Single { rows: vec![row], from_ps, until_ps, words, address: None, lane: 0, parts }
+    Single { rows: vec![row], from_ps, until_ps, words, address: None, lane: 0, request: None, parts }
 }
 
 fn transaction(pins: &Pins, one: &Transaction, initiator: Option<usize>) -> Single {
@@ -86,5 +86,14 @@ fn transaction(pins: &Pins, one: &Transaction, initiator: Option<usize>) -> Sing
     let stretches = one.stretches().into_iter().enumerate().filter(|(_, (from_ps, until_ps))| from_ps < until_ps);
     let parts = stretches.map(|(kind, (_, until_ps))| (kind, until_ps)).collect();
     let rows = [Some(0), initiator].into_iter().flatten().collect();
-    Single { rows, from_ps: one.start_ps, until_ps: one.end_ps, words, address: one.address, lane: 0, parts }
+    Single {
+        rows,
+        from_ps: one.start_ps,
+        until_ps: one.end_ps,
+        words,
+        address: one.address,
+        lane: 0,
+        request: None,
+        parts,
+    }
 }

@@ -170,9 +170,9 @@ fn a_capture_zooms_from_steps_of_all_of_it_to_what_happened_one_by_one() {
     assert!((whole / 2e9 - 1.0).abs() < 0.01, "all of it is in view at first: {seen}");
     assert_eq!((&seen["first"]["oneByOne"], &seen["zero"]["oneByOne"]), (&json!(false), &json!(true)), "{seen}");
     assert!((span(&seen["plus"]) - whole / 2.0).abs() < 1.0 && (span(&seen["all"]) - whole).abs() < 1.0, "{seen}");
-    // Columns of three pixels at least, in each of four rows.
+    // Columns of three pixels at least in most of four rows: one with little in it is there one by one.
     let marks = seen["first"]["marks"].as_u64().unwrap();
-    assert!((4 * 150..4 * 400).contains(&marks), "{seen}");
+    assert!((3 * 150..4 * 400).contains(&marks), "{seen}");
     assert!(seen["zero"]["marks"].as_u64().is_some_and(|marks| (20..200).contains(&marks)), "{seen}");
     assert_eq!(outcome["requests"], 0, "{outcome}");
 }

@@ -267,9 +267,19 @@ pub struct Training {
 impl Training {
     /// Whether both ends could do more than the link does.
     pub fn is_low(&self) -> bool {
-        let both = (self.port.0.min(self.device.0), self.port.1.min(self.device.1));
+        let both = self.both_ends();
         self.trained.0 < both.0 || self.trained.1 < both.1
     }
+
+    /// What both ends could do: bytes per second of one lane, and lanes.
+    pub fn both_ends(&self) -> (u64, u64) {
+        (self.port.0.min(self.device.0), self.port.1.min(self.device.1))
+    }
+}
+
+/// A rate of one lane, bytes per second, and a number of lanes, as `lspci` writes them.
+pub fn speed((bytes_per_second, lanes): (u64, u64)) -> String {
+    format!("{} GT/s x{lanes}", bytes_per_second as f64 * 8e-9)
 }
 
 /// What is at the far end of a link.
