@@ -121,7 +121,7 @@ fn replays(criterion: &mut Criterion) {
         bencher.iter(|| {
             let input = Box::new(Cursor::new(text.clone().into_bytes()));
             let trace = Trace { name: "bench".to_string(), input, format: None, only: None, gaps: None };
-            let options = replay::Options { target: None, seed: 1, trains: true };
+            let options = replay::Options { target: None, seed: 1, trains: true, account: false };
             let replayed = replay::replay(&blueprint, trace, &options, Box::new(|_, _, _| {}));
             replayed.expect("a right trace").figures.count()
         });

@@ -147,6 +147,13 @@ impl Blueprint {
         self.build(Sim::new(), 0, &mut Problems::default()).volumes.keys().cloned().collect()
     }
 
+    /// What its hops can carry, those that have a rate of their own.
+    pub fn capacities(&self) -> Vec<hops::Capacity> {
+        let sim = Sim::new();
+        self.build(sim.clone(), 0, &mut Problems::default());
+        hops::capacities(&self.parts, &sim)
+    }
+
     /// What the links of the machine train to.
     pub fn links(&self) -> Vec<(String, Training)> {
         self.build(Sim::new(), 0, &mut Problems::default()).links.clone()

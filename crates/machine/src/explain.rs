@@ -13,7 +13,7 @@ use hopscope_parts::workload::THINK_TIME;
 
 use crate::blueprint::Blueprint;
 use crate::fio_json::Figures;
-use crate::hops::{Hop, hops};
+use crate::hops::{Hop, hops, names};
 use crate::job_file::Job;
 use crate::problem::Problem;
 use crate::run::{Both, Failure, JOB, Options, Outcome, Stop, at_once, process_name, run, run_in};
@@ -144,10 +144,7 @@ impl Watched {
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
         let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());
-        let names = Names::new(
-            all.iter()
-                .flat_map(|hop| hop.lanes.iter().map(|lane| (lanes[usize::from(*lane)].clone(), hop.name.clone()))),
-        );
+        let names = names(blueprint.parts(), sim);
         let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
         let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
         let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use hopscope_kernel::{Pace, Sim};
+use hopscope_observe::account::Names;
 
 use crate::blueprint::Part;
 use crate::nearest::did_you_mean;
@@ -43,6 +44,42 @@ pub fn hops(parts: &[Part], sim: &Sim) -> Vec<Hop> {
         Hop { name, part, lanes: hop.lanes.clone() }
     };
     (0..hops.len()).map(named).collect()
+}
+
+/// Which lanes stand under the name of which hop.
+pub fn names(parts: &[Part], sim: &Sim) -> Names {
+    let lanes = sim.lanes();
+    let of = |hop: &Hop| -> Vec<(String, String)> {
+        hop.lanes.iter().map(|lane| (lanes[usize::from(*lane)].0.clone(), hop.name.clone())).collect()
+    };
+    Names::new(hops(parts, sim).iter().flat_map(of))
+}
+
+/// What a hop can carry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// The hop.
+    pub hop: String,
+    /// The part, or the parts that are alike.
+    pub part: String,
+    /// Its lanes.
+    pub lanes: usize,
+    /// Bytes per second of all of them, at the fastest that each can be.
+    pub bytes_per_second: f64,
+}
+
+/// What those hops can carry of a machine that was built in `sim` that have a rate of their own.
+pub fn capacities(parts: &[Part], sim: &Sim) -> Vec<Capacity> {
+    let rates = sim.rates();
+    let fastest = |lane: &u16| {
+        let each = rates[usize::from(*lane)].iter().map(|rate| rate.bytes as f64 / rate.per.as_seconds_f64());
+        each.reduce(f64::max)
+    };
+    let carries = |Hop { name, part, lanes }: Hop| {
+        let of_each: Option<Vec<f64>> = lanes.iter().map(fastest).collect();
+        Some(Capacity { hop: name, part, lanes: lanes.len(), bytes_per_second: of_each?.iter().sum() })
+    };
+    hops(parts, sim).into_iter().filter_map(carries).collect()
 }
 
 /// The hop that a name stands for: a hop, or one of its lanes by itself.

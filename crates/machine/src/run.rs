@@ -383,7 +383,7 @@ fn same_times(jobs: &[Job], problems: &mut Problems) {
 }
 
 /// What looks at a window of a run looks at jobs that run at the same time.
-pub(crate) fn at_once(jobs: &[Job]) -> Result<(), Problem> {
+pub fn at_once(jobs: &[Job]) -> Result<(), Problem> {
     match jobs.iter().find(|job| job.stage > 0) {
         None => Ok(()),
         Some(later) => {

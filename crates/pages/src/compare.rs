@@ -1,6 +1,8 @@
 //! The page of things side by side: which is better, and why?
 
+use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::compare::{Aligned, Column, Comparison, Group, Limit, Stage, StageChange, aligned, json};
+use hopscope_machine::explain::Explained;
 use hopscope_machine::price::digits_per_dollar;
 use hopscope_observe::account::Use;
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use crate::account::style;
 use crate::charts::bars::{self, Changes, Effect};
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
 use crate::charts::waterfall;
+use crate::map;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Table, Tone};
 use crate::wording::{digits, percent, rate, signed_percent, slug, span_ps};
@@ -17,12 +20,21 @@ use crate::wording::{digits, percent, rate, signed_percent, slug, span_ps};
 const SHOWN_MAX: usize = 12;
 const OWN_BAR: f64 = 0.005;
 
-/// The page: a chapter a group.
-pub fn page(comparison: &Comparison, command: &str) -> Page {
+/// A machine that was simulated.
+pub struct Machine<'a> {
+    /// What it is made of.
+    pub blueprint: &'a Blueprint,
+    /// What it did.
+    pub explained: &'a Explained,
+}
+
+/// The page: a chapter a group. Of the first columns there are the `machines`; of saved results there are none.
+pub fn page(comparison: &Comparison, machines: &[Machine], command: &str) -> Page {
     let report = json::report(comparison);
     let chapter = |(index, group): (usize, &Group)| {
         let data = if index == 0 { report.clone() } else { report["groups"][index].clone() };
-        chapter(comparison, (index, group), data)
+        let maps = maps(comparison, group, machines);
+        chapter(comparison, (index, group), maps, data)
     };
     let names: Vec<&str> = match comparison.groups.first() {
         Some(group) => comparison.of(group).map(|column| &column.name[..]).collect(),
@@ -35,9 +47,10 @@ pub fn page(comparison: &Comparison, command: &str) -> Page {
     }
 }
 
-fn chapter(comparison: &Comparison, (index, group): (usize, &Group), data: Value) -> Chapter {
+fn chapter(comparison: &Comparison, (index, group): (usize, &Group), maps: Option<Section>, data: Value) -> Chapter {
     let columns: Vec<&Column> = comparison.of(group).collect();
-    let mut sections = vec![figures_section(&columns)];
+    let mut sections: Vec<Section> = maps.into_iter().collect();
+    sections.push(figures_section(&columns));
     sections.extend(stages_section(&columns));
     let about = |column: &&Column| {
         let words = [&column.machine, &column.system, &column.job];
@@ -55,6 +68,25 @@ fn chapter(comparison: &Comparison, (index, group): (usize, &Group), data: Value
         data,
         csvs: Vec::new(),
     }
+}
+
+/// The machines of a group, each with what is not as in the first of them.
+fn maps(comparison: &Comparison, group: &Group, machines: &[Machine]) -> Option<Section> {
+    let there: Vec<(usize, &Machine)> =
+        group.columns.iter().filter_map(|column| Some((*column, machines.get(*column)?))).collect();
+    let (_, first) = there.first()?;
+    let figure = |(number, (column, machine)): (usize, &(usize, &Machine))| {
+        let column = &comparison.columns[*column];
+        let limiting = column.limit.as_ref().and_then(|limit| limit.hops.first());
+        let changed = |part: &str| map::difference(part, machine.blueprint, first.blueprint, None);
+        let account = machine.explained.alike();
+        let map = map::figure(machine.blueprint, &account, limiting.map(|hop| &hop[..]), &changed);
+        map.named(&format!("column-{}", number + 1), &column.name)
+    };
+    let figures = there.iter().enumerate().map(figure).collect();
+    let words = "Each with what its hops did, and the hop that limits. Parts that the first one has too, with other \
+                 numbers, are marked.";
+    Some(Section::new("glance", "The machines at a glance").words(words).block(Block::Figures(figures, 2)))
 }
 
 /// The throughput of each, that of the fastest as it should be.

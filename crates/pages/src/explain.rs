@@ -10,6 +10,7 @@ use hopscope_machine::measured::json as measured_json;
 use hopscope_machine::passage::Passage;
 use hopscope_machine::run::Outcome;
 use hopscope_observe::account::{Account, LaneAccount};
+use hopscope_observe::lives::Latency;
 use hopscope_studies::report::Parameter;
 
 use crate::account;
@@ -45,8 +46,21 @@ pub fn told_apart(explained: &Explained) -> Vec<String> {
     explained.latency_alike().map_or(Vec::new(), |latency| Hues::of(&latency).hops().to_vec())
 }
 
-/// The page.
+/// The page of where the rest went, and what limits.
 pub fn page(subject: &Subject, command: &str) -> Page {
+    let Subject { system, explained, diagnosis, .. } = subject;
+    let title = format!("Where the bandwidth of {system} goes");
+    written(subject, title, answer(explained, *diagnosis), command)
+}
+
+/// The page of a run alone: what a workload gets, without trials of what limits it.
+pub fn of_run(subject: &Subject, command: &str) -> Page {
+    let Subject { system, explained, .. } = subject;
+    let lines = vec![got(explained), "`hopscope explain` tries every hop, and says which one limits.".to_string()];
+    written(subject, format!("What {system} gives"), lines, command)
+}
+
+fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str) -> Page {
     let Subject { system, job, blueprint, explained, diagnosis, measured, passage } = subject;
     let account = &explained.alike();
     let mut sections = Vec::new();
@@ -59,7 +73,8 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     );
     let leading = diagnosis.and_then(Diagnosis::leading);
     let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
-    let map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
+    let mut map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
+    map.caption += map::LEADS;
     let first = Section::new("glance", "The machine at a glance").words(window);
     sections.push(first.block(Block::Chosen(Box::new(map), accounts(account, limiting))));
     sections.extend(measured.map(measured::section));
@@ -95,21 +110,21 @@ pub fn page(subject: &Subject, command: &str) -> Page {
         id: slug(&format!("explain {system}")),
         title: blueprint.title.clone(),
         source: format!("{}; {system}, {job}", blueprint.title),
-        answer: answer(explained, *diagnosis),
+        answer,
         tiles: tiles(explained, *diagnosis).into_iter().chain(measured.and_then(measured::tile)).collect(),
         sections,
         data,
         csvs: Vec::new(),
     };
-    Page {
-        title: format!("Where the bandwidth of {system} goes"),
-        command: command.to_string(),
-        chapters: vec![chapter],
-    }
+    Page { title, command: command.to_string(), chapters: vec![chapter] }
+}
+
+fn got(explained: &Explained) -> String {
+    format!("The jobs get {}, {} IOPS.", rate(explained.throughput()), digits(explained.iops()))
 }
 
 fn answer(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<String> {
-    let mut lines = vec![format!("The jobs get {}, {} IOPS.", rate(explained.throughput()), digits(explained.iops()))];
+    let mut lines = vec![got(explained)];
     match diagnosis {
         Some(diagnosis) => {
             lines.push(diagnosis.why.clone());
@@ -167,6 +182,25 @@ fn profile(diagnosis: &Diagnosis) -> Section {
                  Beside it, its share in a small change: the gain at a twentieth more, over that twentieth.";
     let table = Table::new("profile-table", "What each hop would gain", &columns, rows.collect());
     Section::new("profile", "What limits, as trials confirm it").words(words).block(Block::Table(table))
+}
+
+/// What hops did, and where latencies went, of a run without trials.
+pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency: Option<&Latency>) -> Vec<Section> {
+    let words = format!(
+        "What the hops did from {} to {}, while the first of its requests went by.",
+        span(account.from),
+        span(account.until)
+    );
+    let mut map = map::figure(blueprint, account, None, &|_| None);
+    map.caption += map::LEADS;
+    let first = Section::new("glance", "The machine at a glance").words(words);
+    let mut sections = vec![first.block(Block::Chosen(Box::new(map), accounts(account, None)))];
+    sections.extend(
+        latency.map(|latency| {
+            Section::new("latencies", "Latency").block(Block::Figures(vec![latency::figure(latency)], 1))
+        }),
+    );
+    sections
 }
 
 /// The account of each hop: that of the one that limits first, then of those that carry bytes at a rate of their own.

@@ -20,6 +20,7 @@ mod palette;
 mod passage;
 pub mod replay;
 pub mod study;
+pub mod system;
 pub mod table;
 pub mod waveform;
 pub mod whatif;

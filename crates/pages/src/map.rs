@@ -1,13 +1,16 @@
-//! The machine of an account as a map.
+//! A machine as a map: with the account of a run, or at rest.
 
 use hopscope_machine::block_diagram::{self, Block};
-use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
 use hopscope_observe::account::{Account, LaneAccount};
 use serde_json::json;
 
 use crate::account;
 use crate::charts::map::{self, Lane, Map};
+use crate::charts::stacks::Segment;
+use crate::drawing::Key;
 use crate::page::{Behind, Figure, Kind};
+use crate::table::{Cell, Table};
 use crate::wording::{percent, rate, slug};
 
 /// Every hop of an account where it is wired, the limiting one and parts that are `changed` marked.
@@ -17,44 +20,13 @@ pub fn figure(
     limiting: Option<&str>,
     changed: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Figure {
-    let diagram = block_diagram::blocks(blueprint.parts());
-    let of_block = |block: &Block, part: &str| block.name == part || block.parts.iter().any(|known| known == part);
-    let links = blueprint.links();
-    let mut blocks: Vec<map::Block> = Vec::new();
-    for block in &diagram {
-        let lanes: Vec<&LaneAccount> = account.lanes.iter().filter(|of| of_block(block, &of.part)).collect();
-        let limits = lanes.iter().any(|of| Some(&of.lane[..]) == limiting);
-        let carries = lanes.iter().filter_map(|of| of.capacity.as_ref()).map(|of| of.bytes_per_second);
-        blocks.push(map::Block {
-            name: block.name.clone(),
-            about: match block_diagram::trained(block, &links) {
-                Some(speeds) => format!("{}, {speeds}", block.title),
-                None => block.title.clone(),
-            },
-            count: block.parts.len(),
-            above: block.above,
-            carries: carries.reduce(f64::max),
-            delivers: lanes.iter().filter(|of| of.capacity.is_some()).filter_map(|of| of.delivered()).reduce(f64::max),
-            lanes: lanes.iter().map(|of| lane(of, limiting)).collect(),
-            limits,
-            change: block.parts.iter().find_map(|part| changed(part)),
-        });
-    }
-    // What is no part of the wiring has no place in it.
-    let wired = |of: &&LaneAccount| diagram.iter().any(|block| of_block(block, &of.part));
-    for of in account.lanes.iter().filter(|of| !wired(of)) {
-        blocks.push(map::Block {
-            name: of.lane.clone(),
-            about: String::new(),
-            count: 1,
-            above: None,
-            carries: None,
-            delivers: None,
-            lanes: vec![lane(of, limiting)],
-            limits: Some(&of.lane[..]) == limiting,
-            change: None,
-        });
-    }
+    let shown = account.lanes.iter().map(|of| Shown {
+        part: &of.part,
+        carries: of.capacity.as_ref().map(|of| of.bytes_per_second),
+        delivers: of.capacity.as_ref().and(of.delivered()),
+        lane: lane(of, limiting),
+    });
+    let blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), changed);
     let figures: Vec<_> = account
         .lanes
         .iter()
@@ -73,11 +45,128 @@ pub fn figure(
         drawing: map::draw(&Map { title, description, blocks, legend: account::legend(account) }),
         caption:
             "Each block below what it is plugged into; lines are as wide as what they can carry, and filled as far as \
-             they did. At the right: what arrived, or how busy a hop was. A hop leads to its account."
+             they did. At the right: what arrived, or how busy a hop was."
                 .to_string(),
         kind: Kind::Marks,
         data: json!(figures),
         behind: Behind::Table(account::hops_table(account)),
+        width_min: 390,
+    }
+}
+
+/// Where accounts of hops are on the page of a map.
+pub const LEADS: &str = " A hop leads to its account.";
+
+/// How a part of one machine differs from that of the same name in another, which may not have it.
+pub fn difference(
+    part: &str,
+    of: &Blueprint,
+    other: &Blueprint,
+    missing: Option<&'static str>,
+) -> Option<&'static str> {
+    let named = |known: &&Part| known.name == part;
+    let (one, two) = (of.parts().iter().find(named), other.parts().iter().find(named));
+    let Some((one, two)) = one.zip(two) else { return missing };
+    let written = |part: &Part| -> Vec<(String, String)> {
+        let all = numbers_of(&part.parameters).into_iter().chain(choices_of(&part.parameters));
+        all.map(|(name, entry)| (name, entry.written.clone())).collect()
+    };
+    (one.uses != two.uses || written(one) != written(two)).then_some("changed")
+}
+
+/// A lane, and where it is.
+struct Shown<'a> {
+    part: &'a str,
+    carries: Option<f64>,
+    delivers: Option<f64>,
+    lane: Lane,
+}
+
+/// The blocks of a machine with these lanes; parts that are `changed` are marked.
+fn blocks(blueprint: &Blueprint, lanes: &[Shown], changed: &dyn Fn(&str) -> Option<&'static str>) -> Vec<map::Block> {
+    let diagram = block_diagram::blocks(blueprint.parts());
+    let of_block = |block: &Block, part: &str| block.name == part || block.parts.iter().any(|known| known == part);
+    let links = blueprint.links();
+    let most = |of: &[&Shown], rate: fn(&Shown) -> Option<f64>| of.iter().filter_map(|of| rate(of)).reduce(f64::max);
+    let mut blocks: Vec<map::Block> = Vec::new();
+    for block in &diagram {
+        let of: Vec<&Shown> = lanes.iter().filter(|of| of_block(block, of.part)).collect();
+        blocks.push(map::Block {
+            name: block.name.clone(),
+            about: match block_diagram::trained(block, &links) {
+                Some(speeds) => format!("{}, {speeds}", block.title),
+                None => block.title.clone(),
+            },
+            count: block.parts.len(),
+            above: block.above,
+            carries: most(&of, |of| of.carries),
+            delivers: most(&of, |of| of.delivers),
+            limits: of.iter().any(|of| of.lane.limits),
+            lanes: of.iter().map(|of| of.lane.clone()).collect(),
+            change: block.parts.iter().find_map(|part| changed(part)),
+        });
+    }
+    // What is no part of the wiring has no place in it.
+    let wired = |of: &&Shown| diagram.iter().any(|block| of_block(block, of.part));
+    for of in lanes.iter().filter(|of| !wired(of)) {
+        blocks.push(map::Block {
+            name: of.part.to_string(),
+            about: String::new(),
+            count: 1,
+            above: None,
+            carries: None,
+            delivers: None,
+            limits: of.lane.limits,
+            lanes: vec![of.lane.clone()],
+            change: None,
+        });
+    }
+    blocks
+}
+
+/// A machine at rest: what each hop can carry, on one scale.
+pub fn at_rest(blueprint: &Blueprint) -> Figure {
+    let hops = blueprint.capacities();
+    let most = hops.iter().map(|hop| hop.bytes_per_second).fold(1.0, f64::max);
+    let shown = hops.iter().map(|of| {
+        let words = rate(of.bytes_per_second);
+        let segment = Segment {
+            names: vec![words.clone()],
+            class: "payload".to_string(),
+            amount: 100.0 * of.bytes_per_second / most,
+            tip: words.clone(),
+        };
+        Shown {
+            part: &of.part,
+            carries: Some(of.bytes_per_second),
+            delivers: None,
+            lane: Lane {
+                name: of.hop.split_once('.').map_or("", |(_, name)| name).to_string(),
+                hop: slug(&of.hop),
+                segments: vec![segment],
+                tip: format!("{} can carry {words}", of.hop),
+                figure: words,
+                limits: false,
+            },
+        }
+    });
+    let blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), &|_| None);
+    let said: Vec<String> = hops.iter().map(|of| format!("{} {}", of.hop, rate(of.bytes_per_second))).collect();
+    let rows = hops.iter().map(|of| {
+        let of_lanes = Cell::figure(of.lanes.to_string(), of.lanes);
+        vec![Cell::words(of.hop.clone()), of_lanes, Cell::figure(rate(of.bytes_per_second), of.bytes_per_second)]
+    });
+    let columns = [("hop", "hop"), ("lanes", "lanes"), ("can carry", "capacity_bytes_per_s")];
+    let figures = hops.iter().map(|of| json!({ "hop": of.hop, "capacity_bytes_per_s": of.bytes_per_second }));
+    let title = "The machine, and what its hops can carry".to_string();
+    let legend = vec![Key::of_class("payload", "what a hop can carry, of the most that one can")];
+    Figure {
+        id: "map".to_string(),
+        drawing: map::draw(&Map { title, description: format!("{}.", said.join(", ")), blocks, legend }),
+        caption: "Each block below what it is plugged into; lines are as wide as what they can carry.".to_string(),
+        kind: Kind::Marks,
+        data: figures.collect(),
+        behind: Behind::Table(Table::new("hops-table", "What hops can carry", &columns, rows.collect())),
         width_min: 390,
     }
 }

@@ -154,6 +154,22 @@ pub struct Figure {
     pub width_min: u32,
 }
 
+impl Figure {
+    /// The same as one of several of its kind: with a word in its names and in its titles.
+    pub fn named(mut self, id: &str, words: &str) -> Figure {
+        self.id = format!("{id}-{}", self.id);
+        self.drawing.title = format!("{words}: {}", self.drawing.title);
+        if let Behind::Table(table) = &mut self.behind {
+            table.id = format!("{id}-{}", table.id);
+            table.caption = format!("{words}: {}", table.caption);
+            if let Some(csv) = &mut table.csv {
+                csv.name = format!("{id}-{}", csv.name);
+            }
+        }
+        self
+    }
+}
+
 impl Page {
     /// One file without any other.
     pub fn html(&self) -> String {

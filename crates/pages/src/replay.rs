@@ -1,12 +1,14 @@
 //! The page of a replay: response times in the simulation, beside those that were recorded.
 
+use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::replay::{Replayed, Responses, report};
 use serde_json::json;
 
 use crate::charts::distributions::{self, Distribution};
+use crate::explain;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Table, Tone};
-use crate::wording::{digits, percent, rate, slug, span_ps};
+use crate::wording::{digits, file_name, percent, rate, slug, span_ps};
 
 /// Steps of a distribution.
 const STEPS: u32 = 200;
@@ -17,8 +19,8 @@ pub struct Subject<'a> {
     pub trace: &'a str,
     /// The system, as the command line names it.
     pub system: &'a str,
-    /// What the system is.
-    pub title: &'a str,
+    /// The machine.
+    pub blueprint: &'a Blueprint,
     /// What decided the draws.
     pub seed: u64,
     /// What came of it.
@@ -27,7 +29,7 @@ pub struct Subject<'a> {
 
 /// The page.
 pub fn page(subject: &Subject, command: &str) -> Page {
-    let Subject { trace, system, title, seed, replayed } = subject;
+    let Subject { trace, system, blueprint, seed, replayed } = subject;
     let figures = &replayed.figures;
     let [reads, writes] = figures.requests;
     let mut answer = vec![format!(
@@ -56,17 +58,21 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     let words = "How many requests had ended after so long: the share that is not above each time. The further right, \
                  the slower.";
     let section = Section::new("responses", "Response times").words(words);
+    let mut sections = vec![section.block(Block::Figures(vec![figure(replayed)], 1))];
+    if let Some(accounted) = &replayed.accounted {
+        sections.extend(explain::account_sections(blueprint, &accounted.account, accounted.latency.as_ref()));
+    }
     let chapter = Chapter {
         id: slug(&format!("replay {system}")),
-        title: title.to_string(),
+        title: blueprint.title.clone(),
         source: format!("{trace} ({}); {system}, seed {seed}", replayed.format.word()),
         answer,
         tiles,
-        sections: vec![section.block(Block::Figures(vec![figure(replayed)], 1))],
+        sections,
         data: report(trace, system, *seed, replayed),
         csvs: Vec::new(),
     };
-    let title = format!("{trace} on {system}");
+    let title = format!("{} on {system}", file_name(trace));
     Page { title, command: command.to_string(), chapters: vec![chapter] }
 }
 

@@ -1,6 +1,6 @@
 //! The pages of what changes would buy: every upgrade and every number, or given changes before and after.
 
-use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
+use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::whatif::{
     Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Shift, Side, Upgrade, Upgrades, json,
 };
@@ -334,7 +334,7 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     let accounts = [before, after].map(|side| side.explained.alike());
     let sides = [("before", "Before", &accounts[0]), ("after", "After", &accounts[1])];
     let both = |draw: &dyn Fn(&Account) -> Option<Figure>| -> Vec<Figure> {
-        let figure = |(id, words, account): &(&str, &str, &Account)| Some(labelled(draw(account)?, id, words));
+        let figure = |(id, words, account): &(&str, &str, &Account)| Some(draw(account)?.named(id, words));
         sides.iter().filter_map(figure).collect()
     };
     let mut sections = vec![Section::new("both", "Before and after").block(Block::Table(sides_table(compared)))];
@@ -342,8 +342,10 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     let maps =
         [(before, after), (after, before)].into_iter().zip(&sides).map(|((side, other), (id, words, account))| {
             let limiting = side.limit.as_ref().map(|limit| &limit.lane[..]);
-            let changed = |part: &str| change(part, &side.setting.blueprint, &other.setting.blueprint, id);
-            labelled(map::figure(&side.setting.blueprint, account, limiting, &changed), id, words)
+            let missing = if id == &"after" { "new" } else { "gone" };
+            let changed =
+                |part: &str| map::difference(part, &side.setting.blueprint, &other.setting.blueprint, Some(missing));
+            map::figure(&side.setting.blueprint, account, limiting, &changed).named(id, words)
         });
     let maps = Block::Figures(maps.collect(), 2);
     sections.push(Section::new("glance", "The machine at a glance").words(glance).block(maps));
@@ -357,7 +359,7 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     }
     sections.push(hops);
     let latency = |(side, (id, words, _)): (&Side, &(&str, &str, &Account))| {
-        Some(labelled(latency::figure(&side.explained.latency_alike()?), id, words))
+        Some(latency::figure(&side.explained.latency_alike()?).named(id, words))
     };
     let latencies: Vec<Figure> = [before, after].into_iter().zip(&sides).filter_map(latency).collect();
     if !latencies.is_empty() {
@@ -407,34 +409,6 @@ fn lane_names(accounts: [&Account; 2]) -> Vec<String> {
         }
     }
     names
-}
-
-/// The figure of one side, with the side in its names.
-/// How a part of one machine differs from that of the same name in another.
-fn change(part: &str, of: &Blueprint, other: &Blueprint, side: &str) -> Option<&'static str> {
-    let named = |known: &&Part| known.name == part;
-    let (one, two) = (of.parts().iter().find(named), other.parts().iter().find(named));
-    let Some((one, two)) = one.zip(two) else {
-        return Some(if side == "after" { "new" } else { "gone" });
-    };
-    let written = |part: &Part| -> Vec<(String, String)> {
-        let all = numbers_of(&part.parameters).into_iter().chain(choices_of(&part.parameters));
-        all.map(|(name, entry)| (name, entry.written.clone())).collect()
-    };
-    (one.uses != two.uses || written(one) != written(two)).then_some("changed")
-}
-
-fn labelled(mut figure: Figure, id: &str, words: &str) -> Figure {
-    figure.id = format!("{id}-{}", figure.id);
-    figure.drawing.title = format!("{words}: {}", figure.drawing.title);
-    if let Behind::Table(table) = &mut figure.behind {
-        table.id = format!("{id}-{}", table.id);
-        table.caption = format!("{words}: {}", table.caption);
-        if let Some(csv) = &mut table.csv {
-            csv.name = format!("{id}-{}", csv.name);
-        }
-    }
-    figure
 }
 
 fn sides_table(compared: &Comparison) -> Table {

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use hopscope_machine::compare::{self, Aligned, Column, Comparison, From, Given, Group, Limit, Work, json};
-use hopscope_machine::explain::{self, EXTENT};
+use hopscope_machine::explain::{self, EXTENT, Explained};
 use hopscope_machine::job_file::{self, JobFile};
 use hopscope_machine::library::Library;
 use hopscope_machine::price::digits_per_dollar;
 use hopscope_machine::problem::{Problem, Problems, Sources};
-use hopscope_machine::run::Options;
+use hopscope_machine::run::{Failure, Options};
 use hopscope_machine::text_file;
 use hopscope_pages::compare as pages;
 
@@ -84,10 +84,13 @@ impl Args {
         let inputs = Inputs::of(self.words.iter().map(Path::new)).with_data(self.data.folder());
         self.outputs.spare(&inputs)?;
         let (Read { works, jobs, saved }, sources) = reading(|sources| self.read(sources))?;
-        let mut columns = Vec::new();
+        let (mut columns, mut explained) = (Vec::new(), Vec::new());
         for (index, work) in works.iter().enumerate() {
             match self.column(work, (index, works.len())) {
-                Ok(column) => columns.push(column),
+                Ok((column, of)) => {
+                    columns.push(column);
+                    explained.push(of);
+                }
                 Err(failure) => return Err(Refusal::of_run(work.blamed(failure), sources)),
             }
         }
@@ -102,7 +105,14 @@ impl Args {
         };
         let code = if comparison.exceeded().is_empty() { answer.code } else { UNHELD };
         let answer = Answer { code, ..answer };
-        Ok(self.outputs.write(answer, &inputs, || pages::page(&comparison, &self.command())))
+        Ok(self.outputs.write(answer, &inputs, || {
+            let machine = |(work, explained)| {
+                let work: &Work = work;
+                pages::Machine { blueprint: &work.setting.blueprint, explained }
+            };
+            let machines: Vec<pages::Machine> = works.iter().zip(&explained).map(machine).collect();
+            pages::page(&comparison, &machines, &self.command())
+        }))
     }
 
     fn read(&self, sources: &mut Sources) -> Result<Read, Problems> {
@@ -145,7 +155,7 @@ impl Args {
     }
 
     /// Explains one machine with one job.
-    fn column(&self, work: &Work, (index, of): (usize, usize)) -> Result<Column, hopscope_machine::run::Failure> {
+    fn column(&self, work: &Work, (index, of): (usize, usize)) -> Result<(Column, Explained), Failure> {
         doing(format!("explaining {} with seed {}", work.system, self.seed));
         let options = Options { seed: self.seed, until: self.until, ..Options::default() };
         let progress = Progress::of(end_of(&work.setting.jobs));
@@ -155,7 +165,8 @@ impl Args {
         doing(format!("trying the hops of {}", work.system));
         let steps = Steps::new();
         let trying = |done, all| steps.at(done, all, &format!("{}: trials ({} of {of})", work.name(), index + 1));
-        compare::column(work, self.seed, &explained, &trying)
+        let column = compare::column(work, self.seed, &explained, &trying)?;
+        Ok((column, explained))
     }
 
     /// How to get the same again.

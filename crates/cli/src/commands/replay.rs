@@ -118,7 +118,12 @@ impl Args {
         let (input, length) = open(&self.trace)?;
         let name = if self.trace == "-" { "standard input" } else { &self.trace };
         let trace = Trace { name: name.to_string(), input, format: self.format, only: self.device, gaps: self.gaps };
-        let options = Options { target: self.on.clone(), seed: self.seed, trains: !self.no_trains };
+        let options = Options {
+            target: self.on.clone(),
+            seed: self.seed,
+            trains: !self.no_trains,
+            account: self.outputs.wanted(),
+        };
         let bytes = Bytes::of(length);
         doing("replaying");
         let started = Instant::now();
@@ -142,7 +147,7 @@ impl Args {
         let subject = replay_page::Subject {
             trace: name,
             system: &self.system,
-            title: &blueprint.title,
+            blueprint: &blueprint,
             seed: self.seed,
             replayed: &replayed,
         };

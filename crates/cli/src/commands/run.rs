@@ -4,14 +4,19 @@ use std::time::{Duration, Instant};
 
 use hopscope_kernel::Time;
 use hopscope_machine::convergence::UNTIL;
+use hopscope_machine::explain::{self, EXTENT};
 use hopscope_machine::fio_json::{self, Figures};
 use hopscope_machine::job_file::{Job, JobFile};
-use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stage, Stop};
+use hopscope_machine::passage::{Enough, passage};
+use hopscope_machine::run::{self, Failure, JobOutcome, Options, Outcome, Stage, Stop};
 use hopscope_observe::JobTransfers;
+use hopscope_pages::Page;
+use hopscope_pages::explain::{Subject, of_run, told_apart};
 
 use crate::answer::{Answer, INTERRUPTED, Refusal};
-use crate::inputs::{self, Work};
+use crate::inputs::{self, Read, Work};
 use crate::interrupts;
+use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::processor;
 use crate::progress::Progress;
@@ -23,6 +28,7 @@ Examples:
   hopscope run piix4e-one-disk --rw=read --bs=64k --until 0.5% --set pci.clock=66MHz
   hopscope run piix4e-one-disk --rw=randrw --rwmixread=70 --bssplit=4k/80:64k/20 --thinktime=5ms --runtime=5
   hopscope run my-machine.toml my-jobs.fio --json
+  hopscope run nvme-desktop --rw=randread --bs=4k --iodepth=32 --html what.html
   hopscope run my-machine.toml result-of-fio.json
 
 fio's options that a job may have: bs, bssplit, filename, iodepth, name, new_group, norandommap, numjobs,
@@ -56,13 +62,22 @@ pub struct Args {
     /// Say what the run took on this computer, too
     #[arg(long)]
     timing: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 impl Args {
     /// Runs the job.
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("reading {}", self.work.system()));
+        let inputs = self.work.inputs(None);
+        self.outputs.spare(&inputs)?;
         let (read, sources) = self.work.read()?;
+        if self.outputs.wanted()
+            && let Err(problem) = run::at_once(&read.jobs.jobs)
+        {
+            return Err(Refusal::Input(problem.into(), sources));
+        }
         doing(format!("running {} with seed {}", self.work.system(), self.seed));
         let interrupted = Some(interrupts::noticed());
         let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted, cut: false };
@@ -90,7 +105,39 @@ impl Args {
             let prices = price.map_or(Vec::new(), |price| price.words(got.0, got.1));
             Answer::text(report(&read.jobs, &outcome, self.seed, wall, prices))
         };
-        Ok(if outcome.stop == Stop::Interrupted { Answer { code: INTERRUPTED, ..answer } } else { answer })
+        if outcome.stop == Stop::Interrupted {
+            let missing =
+                if self.outputs.wanted() { "error: the run was interrupted: no page of it was made\n" } else { "" };
+            return Ok(Answer { code: INTERRUPTED, complaints: answer.complaints + missing, ..answer });
+        }
+        if !self.outputs.wanted() {
+            return Ok(answer);
+        }
+        doing("accounting for it");
+        let options = Options { interrupted: None, ..options };
+        match self.page(&read, options, outcome) {
+            Ok(page) => Ok(self.outputs.write(answer, &inputs, || page)),
+            Err(failure) => Err(Refusal::of_run(failure, sources)),
+        }
+    }
+
+    /// The page: the run is made again, and looked at.
+    fn page(&self, read: &Read, options: Options, outcome: Outcome) -> Result<Page, Failure> {
+        let jobs = &read.jobs.jobs;
+        let explained = explain::observe(&read.blueprint, jobs, options, EXTENT, outcome)?;
+        let listed = (&told_apart(&explained)[..], Enough::FOR_A_PAGE);
+        let passage = passage(&read.blueprint, jobs, options, &explained, listed)?;
+        let (system, job) = (self.work.system(), self.work.job());
+        let subject = Subject {
+            system,
+            job: &job,
+            blueprint: &read.blueprint,
+            explained: &explained,
+            diagnosis: None,
+            measured: None,
+            passage: passage.as_ref(),
+        };
+        Ok(of_run(&subject, &format!("hopscope run {system} {job}")))
     }
 }
 

@@ -3,22 +3,26 @@
 use hopscope_machine::blueprint::{Blueprint, Part};
 use hopscope_machine::hops::{starred, together};
 use hopscope_machine::library::TextOf;
-use hopscope_machine::problem::Problems;
+use hopscope_machine::problem::{Problem, Problems};
 use hopscope_machine::system_file;
+use hopscope_pages::system::{Subject, page};
 use hopscope_parts::bus::pcie::{Training, speed};
 use hopscope_parts::parameters::Entry;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{self, Data, reading};
 use crate::listing::list;
+use crate::outputs::Outputs;
 use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table, wrapped};
+use crate::written::Inputs;
 
 const EXAMPLES: &str = "\
 Examples:
   hopscope systems
   hopscope systems piix4e-one-disk
   hopscope systems piix4e-one-disk --numbers
+  hopscope systems nvme-server --html machine.html
   hopscope systems my-machine.toml --json";
 
 /// List the machines there are, or show the parts, the wires and the numbers of one
@@ -34,6 +38,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
     data: Data,
 }
 
@@ -41,8 +47,21 @@ impl Args {
     /// Lists or shows.
     pub fn run(self) -> Result<Answer, Refusal> {
         match &self.name {
+            None if self.outputs.wanted() => {
+                let problem = Problem::nowhere("a page is of one system");
+                Err(problem.help("name one: hopscope systems piix4e-one-disk --html machine.html").into())
+            }
             None => self.list(),
-            Some(name) => self.show(name),
+            Some(name) => {
+                let inputs = Inputs::of([name]).with_data(self.data.folder());
+                self.outputs.spare(&inputs)?;
+                let (system, _) = reading(|sources| inputs::system(&self.data.library()?, sources, name))?;
+                let answer = self.show(name, &system);
+                Ok(self.outputs.write(answer, &inputs, || {
+                    let subject = Subject { system: name, blueprint: &system, data: report(name, &system) };
+                    page(subject, &format!("hopscope systems {name}"))
+                }))
+            }
         }
     }
 
@@ -60,26 +79,14 @@ impl Args {
         Ok(list("system", &["title", "study"], &rows, self.json))
     }
 
-    fn show(&self, name: &str) -> Result<Answer, Refusal> {
-        let (system, _) = reading(|sources| inputs::system(&self.data.library()?, sources, name))?;
-        let (all, chosen, devices) = (system.numbers(), system.choices(), system.devices());
+    fn show(&self, name: &str, system: &Blueprint) -> Answer {
         if self.json {
-            return Ok(Answer::json(&json!({
-                "name": name,
-                "title": system.title,
-                "study": system.study,
-                "default_target": system.default_target,
-                "devices": devices,
-                "price_usd": system.price().map(|price| price.json_of_machine()),
-                "links": system.links().iter().map(link_json).collect::<Vec<_>>(),
-                "parts": system.parts().iter().map(part_json).collect::<Vec<_>>(),
-                "numbers": numbers_json(&all),
-                "choices": choices_json(&chosen),
-            })));
+            return Answer::json(&report(name, system));
         }
+        let (all, chosen, devices) = (system.numbers(), system.choices(), system.devices());
         let mut out = bold(wrapped(&system.title, "").trim_end()) + "\n";
         let study = system.study.as_ref().map_or(String::new(), |study| format!("study {study}; "));
-        let devices = alike(devices.iter().map(String::as_str), |device| uses(&system, device));
+        let devices = alike(devices.iter().map(String::as_str), |device| uses(system, device));
         let devices: Vec<String> = devices.iter().map(|names| together(names)).collect();
         let (devices, target) = (devices.join(", "), &system.default_target);
         let said = format!("{study}devices: {devices} (a job without filename= is for {target})");
@@ -87,16 +94,32 @@ impl Args {
         if let Some(price) = system.price() {
             out += &(wrapped(&price.words_of_machine(), "") + "\n");
         }
-        out += &table(&["part", "is", "plugged into"], 2, part_rows(&system));
+        out += &table(&["part", "is", "plugged into"], 2, part_rows(system));
         let links = system.links();
         if !links.is_empty() {
             let header = ["link", "trained to", "port", "slot", "device", "payload"];
-            out += &format!("\n{}", table(&header, 1, link_rows(&system, &links)));
+            out += &format!("\n{}", table(&header, 1, link_rows(system, &links)));
         }
         out += "\n";
-        out += &if self.numbers { numbers(&all) + &choices(&chosen) } else { summary(&system, &all, &chosen) };
-        Ok(Answer::text(out))
+        out += &if self.numbers { numbers(&all) + &choices(&chosen) } else { summary(system, &all, &chosen) };
+        Answer::text(out)
     }
+}
+
+/// All of a system for programs.
+fn report(name: &str, system: &Blueprint) -> Value {
+    json!({
+        "name": name,
+        "title": system.title,
+        "study": system.study,
+        "default_target": system.default_target,
+        "devices": system.devices(),
+        "price_usd": system.price().map(|price| price.json_of_machine()),
+        "links": system.links().iter().map(link_json).collect::<Vec<_>>(),
+        "parts": system.parts().iter().map(part_json).collect::<Vec<_>>(),
+        "numbers": numbers_json(&system.numbers()),
+        "choices": choices_json(&system.choices()),
+    })
 }
 
 /// The part file of the part that a path begins with.

@@ -18,6 +18,9 @@ mod report;
 use std::io::Read;
 
 use hopscope_kernel::{Ended, Sim, Time};
+use hopscope_observe::account::Ledger;
+use hopscope_observe::lives::{Enough, Latency};
+use hopscope_observe::{Account, Lives};
 
 pub use self::figures::{Figures, Paired, Responses};
 pub use self::formats::{Format, Gaps, Told};
@@ -28,9 +31,11 @@ use self::record::Gate;
 pub use self::record::{Limits, Only};
 pub use self::report::report;
 use crate::blueprint::Blueprint;
+use crate::explain::EXTENT;
+use crate::hops::names;
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
-use crate::run::Failure;
+use crate::run::{Both, Failure};
 
 /// No simulation goes beyond it.
 const END: Time = Time::ms(150 * 24 * 3_600 * 1_000);
@@ -63,6 +68,17 @@ pub struct Options {
     pub seed: u64,
     /// Whether regular bursts are booked as trains. Results are the same, to the bit.
     pub trains: bool,
+    /// Whether hops are accounted for, over the first of the requests.
+    pub account: bool,
+}
+
+/// What hops did during the first requests of a replay, and what those waited for.
+#[derive(Clone, Debug)]
+pub struct Accounted {
+    /// Where the time went, hops that are alike as one.
+    pub account: Account,
+    /// Where the response times went, likewise; nothing where no request ended.
+    pub latency: Option<Latency>,
 }
 
 /// What a replay gave.
@@ -84,6 +100,8 @@ pub struct Replayed {
     pub simulated: Time,
     /// Events of the kernel.
     pub events: u64,
+    /// What hops did, where that was asked for.
+    pub accounted: Option<Accounted>,
 }
 
 /// Why nothing was replayed.
@@ -144,6 +162,11 @@ pub fn replay(blueprint: &Blueprint, trace: Trace, options: &Options, progress: 
         let help = format!("if they are right as they are, say so with --format {}", format.word());
         return Err(lines.nowhere(suspicion, &help).into());
     }
+    let watched = options.account.then(|| {
+        let (ledger, lives) = (Ledger::new(Time::ZERO, EXTENT), Lives::new(sim, Time::ZERO, Enough::FOR_AN_ACCOUNT));
+        sim.observe(Box::new(Both(Box::new(ledger.clone()), Box::new(lives.clone()))));
+        (ledger, lives)
+    });
     let player = player::start(sim, volume.clone(), lines, requests, format.follows_completions(), progress);
     match sim.run(END) {
         Ended::Finished | Ended::Stopped | Ended::Limit => {}
@@ -155,8 +178,25 @@ pub fn replay(blueprint: &Blueprint, trace: Trace, options: &Options, progress: 
     let (figures, without_data) = (player.figures(), player.without_data());
     let problem = player.problem.borrow_mut().take();
     let (simulated, events) = (sim.now(), sim.counts().events);
+    let accounted = match watched {
+        Some((ledger, lives)) => accounted(blueprint, sim, (&ledger, &lives))?,
+        None => None,
+    };
     sim.tear_down();
-    Ok(Replayed { format, gaps, target, figures, without_data, problem, simulated, events })
+    Ok(Replayed { format, gaps, target, figures, without_data, problem, simulated, events, accounted })
+}
+
+/// What came of watching; nothing where no lane worked.
+fn accounted(
+    blueprint: &Blueprint,
+    sim: &Sim,
+    (ledger, lives): (&Ledger, &Lives),
+) -> Result<Option<Accounted>, Failure> {
+    let account = Account::of(sim, ledger, true)
+        .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
+    let names = names(blueprint.parts(), sim);
+    let latency = lives.latency().map(|latency| latency.alike(&names));
+    Ok(account.map(|account| Accounted { account: account.alike(&names), latency }))
 }
 
 /// A sample ends with a line.

@@ -42,7 +42,7 @@ fn trace(text: &str, format: Option<Format>, only: Option<Only>) -> Trace {
 }
 
 fn options(seed: u64) -> Options {
-    Options { target: None, seed, trains: true }
+    Options { target: None, seed, trains: true, account: false }
 }
 
 fn played(text: &str) -> Replayed {
@@ -92,6 +92,24 @@ fn the_same_requests_give_the_same_figures_in_every_format_with_times() {
     assert_eq!(msr.figures.recorded.mean_ns(), blkparse.figures.recorded.mean_ns());
     assert_eq!(msr.figures.paired.count, 40);
     assert_eq!((blkparse.without_data, msr.without_data), (1, 0), "a flush");
+}
+
+#[test]
+fn hops_are_accounted_for_without_changing_what_is_computed() {
+    for (text, format) in ALL {
+        let asked = Options { account: true, ..options(1) };
+        let with = replay(&bench(), trace(text, None, None), &asked, Box::new(|_, _, _| {})).expect("it is played");
+        let without = played(text);
+        assert!(without.accounted.is_none());
+        assert_eq!(with.figures.last_end, without.figures.last_end, "{format:?}");
+        let accounted = with.accounted.unwrap_or_else(|| panic!("{format:?}: no account"));
+        let latency = accounted.latency.unwrap_or_else(|| panic!("{format:?}: no latency"));
+        let mean_ns = latency.mean.sum.as_ns_f64() / latency.mean.count as f64;
+        assert_eq!(latency.mean.count, with.figures.count(), "{format:?}: every request of a short trace");
+        assert!((mean_ns - without.figures.simulated.mean_ns()).abs() < 1.0, "{format:?}: {mean_ns}");
+        let arm = accounted.account.lanes.iter().find(|lane| lane.lane == "disk.arm").expect("the arm was at work");
+        assert!(arm.busy_share() > 0.05, "{format:?}: {}", arm.busy_share());
+    }
 }
 
 #[test]

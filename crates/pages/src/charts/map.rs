@@ -50,7 +50,7 @@ pub struct Block {
     pub count: usize,
     /// The block that it is plugged into, by its place; always before it.
     pub above: Option<usize>,
-    /// Bytes per second that the way to it can carry, where that is known.
+    /// Bytes per second that it can carry, where that is known.
     pub carries: Option<f64>,
     /// Bytes per second that came that way, where that is known.
     pub delivers: Option<f64>,
@@ -119,21 +119,32 @@ pub fn draw(map: &Map) -> Drawing {
 
 /// From each block to those that are plugged into it.
 fn wires(drawing: &mut Drawing, map: &Map, tops: &[f64], left: &dyn Fn(usize) -> f64) {
-    let most = map.blocks.iter().filter_map(|block| block.carries).fold(1.0, f64::max);
-    let wide = |block: &Block| block.carries.map_or(LINE.1, |rate| LINE.1.max(LINE.0 * rate / most));
-    let flows = flows(map);
+    let (carries, flows) = (ways(map), flows(map));
+    let most = carries.iter().flatten().copied().fold(1.0, f64::max);
     for (number, block) in map.blocks.iter().enumerate() {
         let Some(above) = block.above else { continue };
         let spine = left(above) + STEP / 2.0;
         let middle = tops[number] + HEAD / 2.0;
         let from = tops[above] + height(&map.blocks[above]);
+        let wide = carries[number].map_or(LINE.1, |rate| LINE.1.max(LINE.0 * rate / most));
         let path = format!("M{spine:.1} {from:.1}V{middle:.1}H{:.1}", left(number));
-        drawing.raw(&format!("<path class=\"wire\" d=\"{path}\" stroke-width=\"{:.1}\"/>", wide(block)));
+        drawing.raw(&format!("<path class=\"wire\" d=\"{path}\" stroke-width=\"{wide:.1}\"/>"));
         if flows[number] > 0.0 {
-            let filled = (LINE.0 * flows[number] / most).clamp(FLOW, LINE.0);
+            let filled = (LINE.0 * flows[number] / most).clamp(FLOW, wide);
             drawing.raw(&format!("<path class=\"flow\" d=\"{path}\" stroke-width=\"{filled:.1}\"/>"));
         }
     }
+}
+
+/// What the way to each block can carry: what it can itself, and what those above it can; the least of these counts.
+fn ways(map: &Map) -> Vec<Option<f64>> {
+    let mut ways: Vec<Option<f64>> = Vec::new();
+    for block in &map.blocks {
+        let above = block.above.and_then(|above| ways[above]);
+        let both = [block.carries, above].into_iter().flatten();
+        ways.push(both.reduce(f64::min));
+    }
+    ways
 }
 
 /// What came by way of each block: where its own lanes do not tell, what came by way of those below it.

@@ -41,7 +41,7 @@ pub fn trace(data: &[u8]) -> bool {
         gaps: *drawn.choose(42, &[None, None, None, Some(Gaps::SinceLast), Some(Gaps::UntilNext)]),
     };
     let system = *drawn.choose(43, &SYSTEMS);
-    let options = Options { target: None, seed: drawn.seed, trains: drawn.trains };
+    let options = Options { target: None, seed: drawn.seed, trains: drawn.trains, account: false };
     match replay(machines::named(system), trace, &options, Box::new(|_, _, _| {})) {
         Ok(replayed) => played(system, drawn.seed, replayed),
         Err(Refused::Trace(problem)) => wrong(problem),
