@@ -86,6 +86,8 @@ pub struct Drawing {
     pub description: String,
     /// What its signs mean.
     pub legend: Vec<Key>,
+    /// The same for a page that is narrow, where it has to be arranged otherwise.
+    pub narrow: Option<Box<Drawing>>,
     body: String,
 }
 
@@ -93,7 +95,7 @@ impl Drawing {
     /// An empty one.
     pub fn new(width: f64, height: f64, title: &str, description: &str) -> Drawing {
         let (title, description) = (title.to_string(), description.to_string());
-        Drawing { width, height, title, description, legend: Vec::new(), body: String::new() }
+        Drawing { width, height, title, description, legend: Vec::new(), narrow: None, body: String::new() }
     }
 
     /// What has been drawn.
@@ -202,9 +204,17 @@ impl Drawing {
 
     /// For within a page.
     pub fn inline(&self, id: &str) -> String {
+        match &self.narrow {
+            None => self.svg(id, ""),
+            Some(narrow) => self.svg(id, "wide") + "\n" + &narrow.svg(&format!("{id}-narrow"), "narrow"),
+        }
+    }
+
+    fn svg(&self, id: &str, class: &str) -> String {
         let Drawing { width, height, title, description, body, .. } = self;
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         format!(
-            "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+            "<svg{class} viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
              aria-labelledby=\"{id}-title {id}-description\"><title id=\"{id}-title\">{}</title>\
              <desc id=\"{id}-description\">{}</desc>\n{body}</svg>",
             escape(title),

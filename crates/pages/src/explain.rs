@@ -186,11 +186,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
 
 /// What hops did, and where latencies went, of a run without trials.
 pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency: Option<&Latency>) -> Vec<Section> {
-    let words = format!(
-        "What the hops did from {} to {}, while the first of its requests went by.",
-        span(account.from),
-        span(account.until)
-    );
+    let words = format!("What the hops did in {}, while the first of its requests went by.", span(account.span()));
     let mut map = map::figure(blueprint, account, None, &|_| None);
     map.caption += map::LEADS;
     let first = Section::new("glance", "The machine at a glance").words(words);

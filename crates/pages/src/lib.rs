@@ -22,6 +22,7 @@ pub mod replay;
 pub mod study;
 pub mod system;
 pub mod table;
+mod trust;
 pub mod waveform;
 pub mod whatif;
 pub mod wording;

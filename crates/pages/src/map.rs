@@ -1,8 +1,9 @@
 //! A machine as a map: with the account of a run, or at rest.
 
+use hopscope_kernel::Time;
 use hopscope_machine::block_diagram::{self, Block};
 use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
-use hopscope_observe::account::{Account, LaneAccount};
+use hopscope_observe::account::{Account, LaneAccount, Use};
 use serde_json::json;
 
 use crate::account;
@@ -24,6 +25,7 @@ pub fn figure(
         part: &of.part,
         carries: of.capacity.as_ref().map(|of| of.bytes_per_second),
         delivers: of.capacity.as_ref().and(of.delivered()),
+        moves: of.time_in(Use::Payload) > Time::ZERO,
         lane: lane(of, limiting),
     });
     let blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), changed);
@@ -79,6 +81,7 @@ struct Shown<'a> {
     part: &'a str,
     carries: Option<f64>,
     delivers: Option<f64>,
+    moves: bool,
     lane: Lane,
 }
 
@@ -101,6 +104,7 @@ fn blocks(blueprint: &Blueprint, lanes: &[Shown], changed: &dyn Fn(&str) -> Opti
             above: block.above,
             carries: most(&of, |of| of.carries),
             delivers: most(&of, |of| of.delivers),
+            moves: of.iter().any(|of| of.moves),
             limits: of.iter().any(|of| of.lane.limits),
             lanes: of.iter().map(|of| of.lane.clone()).collect(),
             change: block.parts.iter().find_map(|part| changed(part)),
@@ -116,6 +120,7 @@ fn blocks(blueprint: &Blueprint, lanes: &[Shown], changed: &dyn Fn(&str) -> Opti
             above: None,
             carries: None,
             delivers: None,
+            moves: false,
             limits: of.lane.limits,
             lanes: vec![of.lane.clone()],
             change: None,
@@ -140,6 +145,7 @@ pub fn at_rest(blueprint: &Blueprint) -> Figure {
             part: &of.part,
             carries: Some(of.bytes_per_second),
             delivers: None,
+            moves: false,
             lane: Lane {
                 name: of.hop.split_once('.').map_or("", |(_, name)| name).to_string(),
                 hop: slug(&of.hop),

@@ -179,13 +179,14 @@ impl Page {
         environment.set_syntax(syntax.expect("the usual delimiters"));
         environment.add_filter("coded", coded);
         environment.add_filter("breaking", breaking);
-        let style = format!("{}{}{STYLE}", palette::variables(), palette::figure_style());
+        let style = format!("{}{STYLE}", palette::variables());
         let view = json!({
             "title": self.title,
             "command": self.command,
             "version": env!("CARGO_PKG_VERSION"),
             "chapters": self.chapters.iter().map(chapter).collect::<Vec<_>>(),
             "style": style,
+            "figure_style": palette::figure_style(),
             "script": SCRIPT,
             "patterns": PATTERNS,
         });

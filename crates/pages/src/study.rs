@@ -12,6 +12,7 @@ use crate::charts::curves::{self, along, belongs, curve_of};
 use crate::charts::{errors, lanes};
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Csv, Head, Table, Tone};
+use crate::trust;
 use crate::wording::{capital, digits, percent, plain, signed_percent, slug, tick};
 
 /// Errors up to this share are good, up to twice as much fair: the accuracy that publications claim at best.
@@ -36,7 +37,9 @@ pub fn page(studies: &[Studied], command: &str) -> Page {
         [one] => one.report.title.clone(),
         several => format!("{} published studies, reproduced", several.len()),
     };
-    Page { title, command: command.to_string(), chapters: studies.iter().map(chapter).collect() }
+    let overview = (studies.len() > 1).then(|| trust::chapter(studies));
+    let chapters = overview.into_iter().chain(studies.iter().map(chapter)).collect();
+    Page { title, command: command.to_string(), chapters }
 }
 
 fn chapter(studied: &Studied) -> Chapter {
@@ -147,7 +150,7 @@ fn answer(report: &Report) -> Vec<String> {
     lines
 }
 
-fn tone(error: f64) -> Tone {
+pub(crate) fn tone(error: f64) -> Tone {
     match error.abs() {
         error if error <= GOOD => Tone::Good,
         error if error <= 2.0 * GOOD => Tone::Fair,

@@ -3,7 +3,9 @@
 (() => {
   const SVG = document.documentElement.querySelector('svg').namespaceURI;
   const tip = document.getElementById('tip');
-  const marksOf = (figure) => [...figure.querySelectorAll('.mark:not(.gone)')];
+  // Of a drawing for wide and one for narrow pages, the one that is shown.
+  const shownIn = (figure) => [...figure.querySelectorAll('.drawing > svg')].find((svg) => getComputedStyle(svg).display !== 'none');
+  const marksOf = (figure) => [...shownIn(figure).querySelectorAll('.mark:not(.gone)')];
 
   // What a mark says moves from its title, which browsers show late, to a tip that is shown at once.
   function prepare(figure) {
@@ -99,6 +101,14 @@
       event.preventDefault();
     });
   }
+
+  const put = (parent, name, attributes, text = '') => {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = text;
+    parent.append(element);
+    return element;
+  };
 
   // The wheel belongs to the page until it rests: only a turn that begins over a timeline zooms it.
   const REST_MS = 350;
@@ -503,7 +513,7 @@
       const height = row.height / lanes;
       const thin = height < 7 ? 'thin' : '';
       for (const one of mine) {
-        const g = this.put(row.g, 'g', one.request ? { class: 'single', 'data-request': one.request } : { class: 'single' });
+        const g = put(row.g, 'g', one.request ? { class: 'single', 'data-request': one.request } : { class: 'single' });
         const y = row.y + one.lane * height;
         const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
         let at = one.from;
@@ -520,7 +530,7 @@
         }
         const name = one.word.split(',')[0];
         if (height >= 15 && name.length * 7 + 8 < right - left) {
-          const text = this.put(g, 'text', { class: 'in middle', x: (left + right) / 2, y: y + height / 2 + 4.5 });
+          const text = put(g, 'text', { class: 'in middle', x: (left + right) / 2, y: y + height / 2 + 4.5 });
           text.textContent = name;
         }
         const address = one.address === null ? '' : ` at 0x${one.address}`;
@@ -529,24 +539,17 @@
       }
     }
 
-    put(parent, name, attributes) {
-      const element = document.createElementNS(SVG, name);
-      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-      parent.append(element);
-      return element;
-    }
-
     // A shape in the colour of a class of use, and its pattern over it.
     filled(parent, name, cls, more, shape) {
-      this.put(parent, name, { class: `${cls} ${more}`.trim(), ...shape });
+      put(parent, name, { class: `${cls} ${more}`.trim(), ...shape });
       const pattern = patternOf(cls);
-      if (pattern) this.put(parent, name, { class: 'over', fill: `url(#hatch-${pattern})`, ...shape });
+      if (pattern) put(parent, name, { class: 'over', fill: `url(#hatch-${pattern})`, ...shape });
     }
 
     mark(parent, tipText, [x, y, width, height]) {
-      const g = this.put(parent, 'g', { class: 'mark slice' });
+      const g = put(parent, 'g', { class: 'mark slice' });
       g.dataset.tip = tipText;
-      this.put(g, 'rect', { class: 'hit', x, y, width: Math.max(0, width), height });
+      put(g, 'rect', { class: 'hit', x, y, width: Math.max(0, width), height });
       this.marks += 1;
     }
 
@@ -603,9 +606,69 @@
     return measure === 'rate' ? `up to ${rate(most)}` : `up to ${digits(most)} at once`;
   }
 
+  // A figure as a file of its own, as it is shown, with its title, its signs and its colours.
+  function svgOf(figure) {
+    const shown = shownIn(figure);
+    const { width, height } = shown.viewBox.baseVal;
+    const root = document.createElementNS(SVG, 'svg');
+    const look = getComputedStyle(document.documentElement);
+    const style = document.getElementById('figure-style').textContent.replace(/var\((--[\w-]+)\)/g, (_, name) => look.getPropertyValue(name).trim());
+    put(root, 'title', {}, figure.querySelector('figcaption strong').textContent);
+    put(root, 'style', {}, `${style}\n.gone { display: none; }`);
+    root.append(document.querySelector('.patterns defs').cloneNode(true));
+    put(root, 'rect', { class: 'ground', width: '100%', height: '100%' });
+    put(root, 'text', { class: 'heading', x: 14, y: 30 }, figure.querySelector('figcaption strong').textContent);
+    const body = put(root, 'g', { transform: 'translate(14 44)' });
+    for (const child of shown.children) if (!['title', 'desc'].includes(child.localName)) body.append(child.cloneNode(true));
+    const section = figure.closest('section');
+    let [x, y] = [14, height + 60];
+    for (const key of section.querySelectorAll('.legend li')) {
+      const room = 36 + key.textContent.length * 7.5 + 18;
+      if (x > 14 && x + room > width) [x, y] = [14, y + 22];
+      const sign = put(root, 'g', { transform: `translate(${x} ${y})` });
+      for (const part of key.querySelector('svg').children) sign.append(part.cloneNode(true));
+      put(sign, 'text', { class: 'small', x: 36, y: 12 }, key.textContent.trim());
+      x += room;
+    }
+    for (const [name, value] of [['viewBox', `0 0 ${width + 28} ${y + 34}`], ['width', width + 28], ['height', y + 34]]) root.setAttribute(name, value);
+    return new XMLSerializer().serializeToString(root);
+  }
+
+  // The table of a figure, cell by cell.
+  function csvOf(figure) {
+    const link = figure.querySelector('.behind a');
+    const table = link ? document.getElementById(link.hash.slice(1)) : figure.querySelector('table');
+    const field = (cell) => {
+      const text = [...cell.childNodes].map((node) => node.textContent.trim()).filter(Boolean).join('; ');
+      return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    return [...table.rows].map((row) => [...row.cells].map(field).join(',') + '\n').join('');
+  }
+
+  function takeable(figure) {
+    const line = document.createElement('p');
+    line.className = 'take';
+    line.append('Take it along: ');
+    for (const [name, type, make] of [['SVG', 'image/svg+xml', svgOf], ['CSV', 'text/csv', csvOf]]) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = name;
+      button.addEventListener('click', () => {
+        const file = document.createElement('a');
+        file.href = URL.createObjectURL(new Blob([make(figure)], { type }));
+        file.download = `${figure.id}.${name.toLowerCase()}`;
+        file.click();
+        setTimeout(() => URL.revokeObjectURL(file.href), 1000);
+      });
+      line.append(button, ' ');
+    }
+    figure.append(line);
+  }
+
   const timelines = [];
   for (const figure of document.querySelectorAll('figure')) {
     readable(figure);
+    takeable(figure);
     if (figure.classList.contains('levels')) timelines.push(new Levels(figure));
     else if (figure.classList.contains('timeline')) timelines.push(new Timeline(figure));
   }
@@ -628,7 +691,7 @@
       from_ps: timeline.view.from, until_ps: timeline.view.until, ...timeline.seen(),
       ticks: timeline.axes.map((axis) => [...axis.querySelectorAll('text')].map((text) => text.textContent)),
     });
-    const outcome = { timelines: {}, marks: {} };
+    const outcome = { timelines: {}, marks: {}, taken: {} };
     for (const timeline of timelines) {
       const log = { first: seen(timeline) };
       const doing = {
@@ -664,6 +727,13 @@
       hide();
       drawing.querySelector('.mark').dispatchEvent(new PointerEvent('pointermove', { clientX: 9, clientY: 9, bubbles: true }));
       outcome.marks[figure.id] = { byKey, byPointer: tip.hidden ? '' : tip.textContent };
+    }
+    for (const figure of document.querySelectorAll('figure')) {
+      const svg = new DOMParser().parseFromString(svgOf(figure), 'image/svg+xml');
+      outcome.taken[figure.id] = {
+        wellFormed: !svg.querySelector('parsererror'), texts: svg.querySelectorAll('text').length, variables: svgOf(figure).includes('var('),
+        lines: csvOf(figure).trim().split('\n').length,
+      };
     }
     hide();
     outcome.ready_ms = ready;

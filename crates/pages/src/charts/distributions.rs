@@ -3,9 +3,11 @@
 use crate::axis::Scale;
 use crate::drawing::{Drawing, Key};
 use crate::palette::CURVES;
-use crate::wording::{percent, span_ps};
+use crate::wording::{percent, span_ps, width_px};
 
 const WIDTH: f64 = 1080.0;
+/// On a narrow page.
+const NARROW: f64 = 400.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 40.0;
@@ -23,12 +25,18 @@ pub struct Distribution {
 
 /// The drawing.
 pub fn draw(distributions: &[Distribution], title: &str) -> Drawing {
-    let mut drawing = Drawing::new(WIDTH, HEIGHT, title, &describe(distributions));
+    let mut drawing = of_width(distributions, title, WIDTH);
+    drawing.narrow = Some(Box::new(of_width(distributions, title, NARROW)));
+    drawing
+}
+
+fn of_width(distributions: &[Distribution], title: &str, width: f64) -> Drawing {
+    let mut drawing = Drawing::new(width, HEIGHT, title, &describe(distributions));
     drawing.legend = distributions.iter().enumerate().map(|(curve, of)| key(curve, &of.name)).collect();
     let times = || distributions.iter().flat_map(|of| of.steps.iter().map(|step| step.0.max(1.0)));
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(1.0, f64::max));
     let decades = (least.min(most).log10().floor(), most.log10().ceil());
-    let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
+    let (left, right, bottom) = (LEFT, width - RIGHT, HEIGHT - BOTTOM);
     let x = Scale::new(decades, (left, right));
     let y = Scale::new((0.0, 1.0), (bottom, TOP));
     for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
@@ -38,7 +46,12 @@ pub fn draw(distributions: &[Distribution], title: &str) -> Drawing {
     let (mut decade, last) = (decades.0, decades.1.max(decades.0 + 1.0));
     while decade <= last {
         drawing.line("grid", (x.at(decade), TOP), (x.at(decade), bottom));
-        drawing.text("tick middle", (x.at(decade), bottom + 18.0), &span_ps(1e3 * 10f64.powf(decade)));
+        let words = span_ps(1e3 * 10f64.powf(decade));
+        // Each decade where there is room for its name, else every second.
+        let every = if x.length(1.0) > width_px(&words, 12.0) + 10.0 { 1 } else { 2 };
+        if (decade - decades.0) as i32 % every == 0 {
+            drawing.text("tick middle", (x.at(decade), bottom + 18.0), &words);
+        }
         decade += 1.0;
     }
     drawing.line("axis", (left, bottom), (right, bottom));

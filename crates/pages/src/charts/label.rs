@@ -33,12 +33,19 @@ impl Label {
 
     /// Draws it, its right end there and its middle at that height.
     pub fn draw(&self, drawing: &mut Drawing, right: f64, middle: f64) {
-        let mut y = middle - self.height() / 2.0 + LINE - 4.0;
         let name = if self.strong { "end strong" } else { "end" };
-        let all = self.name.iter().map(|line| (name, line)).chain(self.about.iter().map(|line| ("end small", line)));
-        for (class, line) in all {
-            drawing.text(class, (right, y), line);
-            y += LINE;
+        self.put(drawing, (name, "end small"), right, middle - self.height() / 2.0);
+    }
+
+    /// Draws it from there on, its upper end at that height.
+    pub fn draw_from(&self, drawing: &mut Drawing, left: f64, top: f64) {
+        self.put(drawing, (if self.strong { "strong" } else { "" }, "small"), left, top);
+    }
+
+    fn put(&self, drawing: &mut Drawing, (name, about): (&str, &str), x: f64, top: f64) {
+        let all = self.name.iter().map(|line| (name, line)).chain(self.about.iter().map(|line| (about, line)));
+        for (number, (class, line)) in all.enumerate() {
+            drawing.text(class, (x, top + LINE * (number as f64 + 1.0) - 4.0), line);
         }
     }
 }

@@ -54,6 +54,8 @@ pub struct Block {
     pub carries: Option<f64>,
     /// Bytes per second that came that way, where that is known.
     pub delivers: Option<f64>,
+    /// Whether bytes of the user moved in it.
+    pub moves: bool,
     /// Its lanes.
     pub lanes: Vec<Lane>,
     /// Whether it limits.
@@ -154,6 +156,12 @@ fn flows(map: &Map) -> Vec<f64> {
         below[number] = block.delivers.unwrap_or(below[number]);
         if let Some(above) = block.above {
             below[above] = below[above].max(below[number]);
+        }
+    }
+    // What has no rate of its own and moved bytes got them that way.
+    for (number, block) in map.blocks.iter().enumerate() {
+        if below[number] == 0.0 && block.moves {
+            below[number] = block.above.map_or(0.0, |above| below[above]);
         }
     }
     below

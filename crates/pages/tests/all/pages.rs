@@ -370,6 +370,31 @@ fn several_studies_make_one_page() {
     let data = data(&html);
     assert!(data.contains_key("fixture-data") && data.contains_key("another-data"));
     assert!(html.contains("<h2 id=\"another-title\">"));
+    // The first of its chapters has each table of each study, with errors by basis, never added up.
+    let rows: Vec<&str> = html
+        .split("id=\"trust-trust-matrix\"")
+        .nth(1)
+        .unwrap()
+        .split("</table>")
+        .next()
+        .unwrap()
+        .split("<tr>")
+        .skip(2)
+        .collect();
+    assert_eq!(rows.len(), one.tables.len() + two.tables.len());
+    let error = |basis: CellBasis| {
+        let of: Vec<f64> =
+            one.tables[0].cells.iter().filter(|cell| cell.basis == basis).filter_map(|cell| cell.error).collect();
+        format!("{:.1} %", 100.0 * of.iter().map(|error| error.abs()).sum::<f64>() / of.len() as f64)
+    };
+    assert!(rows[0].contains(&error(CellBasis::Seen)) && rows[0].contains(&error(CellBasis::Fitted)), "{}", rows[0]);
+    assert!(
+        rows[0].contains("20.0 %") && rows[0].contains("25.0 %") && !rows[1].contains("20.0 %"),
+        "the rule: {rows:?}"
+    );
+    assert_eq!(data["trust-data"][1]["study"], "another");
+    let alone = hopscope_pages::study::page(&studied[..1], "hopscope reproduce fixture").html();
+    assert!(!alone.contains("trust-matrix"), "one study says it itself");
 }
 
 #[test]
