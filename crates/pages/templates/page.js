@@ -440,6 +440,11 @@
         axis.nextElementSibling.textContent = name;
         this.ticks(axis, x, width);
       }
+      // Where there is no room for both, the name of a row stays.
+      for (const { most } of this.rows) {
+        const letters = most.previousElementSibling.textContent.length * 8.2 + most.textContent.length * 7;
+        if (letters + 8 > width) most.textContent = '';
+      }
       this.oneByOne = inSteps === 0;
       const some = inSteps < this.rows.filter((row) => row.measure !== 'rate').length ? ', some one by one' : '';
       const how = this.oneByOne ? 'one by one' : `in steps of ${time(this.level(this.rows[0], width).step_ps)}${some}`;

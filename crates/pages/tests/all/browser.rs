@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const NAMED_BY: &str = "HOPSCOPE_CHROMIUM";
 /// A browser that takes longer hangs.
-const BROWSER_MAX: Duration = Duration::from_secs(60);
+const BROWSER_MAX: Duration = Duration::from_secs(300);
 
 fn chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(NAMED_BY) {
@@ -41,7 +41,7 @@ fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
     let dumped = profile.join("dom.html");
     let mut browser = Command::new(chromium)
         // The sandbox of a browser does not work within every container; the page is our own.
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=4000"])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=60000"])
         .arg("--window-size=1200,900")
         .arg(format!("--user-data-dir={}", profile.join("profile").display()))
         .arg(format!("file://{}#selftest", file.display()))
@@ -64,7 +64,8 @@ fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
 
 /// Says of a page that is open what of its text cannot be read: what is cut by its drawing, lies on other text, or is
 /// wider than its box or than the window. Measured from what was rendered.
-const UNREADABLE: &str = "<script>window.addEventListener('load', () => setTimeout(() => {
+pub const UNREADABLE: &str = "<script>let errors = 0; window.addEventListener('error', () => { errors += 1; });
+window.addEventListener('load', () => setTimeout(() => {
   const found = [];
   const words = (e) => e.textContent.trim().replace(/\\s+/g, ' ').slice(0, 60);
   const root = document.documentElement;
@@ -87,7 +88,63 @@ const UNREADABLE: &str = "<script>window.addEventListener('load', () => setTimeo
     if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) found.push(`wider than its box: ${words(e)}`);
   }
   root.dataset.unreadable = JSON.stringify(found);
-}, 300));</script></body>";
+  // Which hops of the map the keyboard reaches, one stop after the other.
+  const map = document.querySelector('figure[id$=map] .drawing');
+  const reached = new Set();
+  for (let n = map ? map.querySelectorAll('.mark').length : 0; n > 0; n -= 1) {
+    map.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true }));
+    for (const at of map.querySelectorAll('.mark.at')) reached.add(at.dataset.hop);
+  }
+  parent.postMessage({ unreadable: found, errors, requests: performance.getEntriesByType('resource').length,
+    dark: matchMedia('(prefers-color-scheme: dark)').matches, reached: reached.size }, '*');
+}, 60));</script></body>";
+
+/// What each page says of itself in a frame of either width, by day and by night, by name, width and theme; nothing where
+/// there is no browser.
+pub fn frames(pages: &[(String, String)]) -> Option<Value> {
+    let Some(chromium) = chromium() else {
+        skipped(&format!("no Chromium; install one, or name it in {NAMED_BY}"));
+        return None;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, html) in pages {
+        std::fs::write(folder.path().join(format!("{name}.html")), html).unwrap();
+    }
+    let names: Vec<&String> = pages.iter().map(|(name, _)| name).collect();
+    let names = serde_json::to_string(&names).unwrap();
+    let mut all = json!({});
+    // A browser a theme and a width, so that each is done in time.
+    for (width, theme) in [(1440, "light"), (1440, "dark"), (400, "light"), (400, "dark")] {
+        let file = folder.path().join(format!("frames-{width}-{theme}.html"));
+        std::fs::write(
+            &file,
+            FRAMES.replace("NAMES", &names).replace("WIDTH", &width.to_string()).replace("THEME", theme),
+        )
+        .unwrap();
+        let found = outcome(&dump(&chromium, folder.path(), &file));
+        all.as_object_mut().unwrap().extend(found.as_object().unwrap().clone());
+    }
+    Some(all)
+}
+
+/// One page after the other in a frame.
+const FRAMES: &str = "<!doctype html><html><body><script>
+  const names = NAMES;
+  const outcome = {};
+  const frame = document.createElement('iframe');
+  frame.style = 'width: WIDTHpx; height: 900px; border: 0; color-scheme: THEME';
+  document.body.append(frame);
+  const next = () => {
+    const name = names.pop();
+    if (!name) {
+      document.documentElement.dataset.selftest = JSON.stringify(outcome);
+      return;
+    }
+    window.onmessage = ({ data }) => { outcome[`${name} WIDTH THEME`] = data; next(); };
+    frame.src = `${name}.html`;
+  };
+  next();
+</script></body></html>";
 
 #[test]
 fn no_text_is_cut_lies_on_other_text_or_is_wider_than_its_box() {
@@ -189,4 +246,19 @@ fn every_figure_of_an_explained_run_can_be_read_by_keyboard_and_pointer() {
         assert_eq!(read["byKey"], read["byPointer"], "{figure}");
     }
     assert_eq!(outcome["requests"], 0, "{outcome}");
+}
+
+#[test]
+fn every_figure_can_be_taken_along_with_its_colours_and_its_table() {
+    for (name, page) in [("explain", Run::new().page()), ("study", study_page(&report()))] {
+        let html = page.html();
+        let Some(dom) = in_browser(&html) else { return };
+        let taken = outcome(&dom)["taken"].clone();
+        assert_eq!(taken.as_object().unwrap().len(), html.matches("<figure id=").count(), "{name}");
+        for (figure, files) in taken.as_object().unwrap() {
+            assert_eq!((&files["wellFormed"], &files["variables"]), (&json!(true), &json!(false)), "{name}: {figure}");
+            assert!(files["texts"].as_u64().is_some_and(|texts| texts >= 3), "{name}: {figure}: {files}");
+            assert!(files["lines"].as_u64().is_some_and(|lines| lines >= 2), "{name}: {figure}: {files}");
+        }
+    }
 }

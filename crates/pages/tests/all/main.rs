@@ -6,5 +6,6 @@ mod buffer;
 mod fixture;
 mod pages;
 mod reading;
+mod shipped;
 #[path = "../../../machine/tests/all/skipped.rs"]
 mod skipped;

@@ -1,0 +1,129 @@
+//! Pages of every shipped machine: they can be read on a wide and on a narrow screen, by day and by night, and say what
+//! the account says.
+
+use std::sync::Mutex;
+use std::thread;
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::explain::{self, EXTENT, Explained};
+use hopscope_machine::job_file::{self, Job};
+use hopscope_machine::library::Library;
+use hopscope_machine::passage::{Enough, passage};
+use hopscope_machine::problem::Sources;
+use hopscope_machine::run::Options;
+use hopscope_pages::explain::{Subject, told_apart};
+use hopscope_pages::system;
+use serde_json::{Value, json};
+
+use crate::browser::{UNREADABLE, frames};
+use crate::reading::data;
+
+/// A page may be so large.
+const LARGEST: usize = 3_000_000;
+
+/// Pages of a machine: what it is, and where its bandwidth goes.
+struct Pages {
+    system: String,
+    lanes: usize,
+    htmls: [String; 2],
+}
+
+fn machine(library: &Library, name: &str) -> Blueprint {
+    let mut sources = Sources::default();
+    let text = library.open_system(name).unwrap();
+    let file = sources.add(text.name, text.text);
+    Blueprint::read(library, &mut sources, file).ok().unwrap()
+}
+
+/// A run that is as long as it takes for something to end in it.
+fn explained(blueprint: &Blueprint, system: &str) -> (Vec<Job>, Explained) {
+    for runtime in ["10ms", "200ms", "2"] {
+        let words = ["--rw=read", "--bs=64k", "--iodepth=4", &format!("--runtime={runtime}")].map(String::from);
+        let jobs = job_file::read_options(&mut Sources::default(), &words).unwrap().jobs;
+        if let Ok(explained) = explain::explain(blueprint, &jobs, Options::default(), EXTENT, None) {
+            return (jobs, explained);
+        }
+    }
+    panic!("{system}: nothing ended within two seconds");
+}
+
+fn pages(library: &Library, name: &str) -> Pages {
+    let blueprint = machine(library, name);
+    let (jobs, explained) = explained(&blueprint, name);
+    let (apart, options) = (told_apart(&explained), Options::default());
+    let passage = passage(&blueprint, &jobs, options, &explained, (&apart, Enough::FOR_A_PAGE)).ok().unwrap();
+    let subject = Subject {
+        system: name,
+        job: "--rw=read --bs=64k --iodepth=4",
+        blueprint: &blueprint,
+        explained: &explained,
+        diagnosis: None,
+        measured: None,
+        passage: passage.as_ref(),
+    };
+    let page = hopscope_pages::explain::page(&subject, "hopscope explain");
+    let at_rest = system::Subject { system: name, blueprint: &blueprint, data: json!({ "name": name }) };
+    let htmls = [page.html(), system::page(at_rest, "hopscope systems").html()];
+    Pages { system: name.to_string(), lanes: explained.alike().lanes.len(), htmls }
+}
+
+/// The figures of the map are those of the JSON.
+fn map_says_what_the_account_says(pages: &Pages) {
+    let data = data(&pages.htmls[0]);
+    let map = data[&format!("explain-{}-map-data", pages.system)].as_array().unwrap();
+    let report = &data[&format!("explain-{}-data", pages.system)];
+    let hops: Vec<&Value> = report["hops"].as_array().unwrap().iter().collect();
+    assert_eq!((map.len(), hops.len()), (pages.lanes, pages.lanes), "{}", pages.system);
+    for (shown, hop) in map.iter().zip(hops) {
+        for figure in ["lane", "time_ps", "busy_share", "delivered_bytes_per_s", "capacity_bytes_per_s"] {
+            assert_eq!(shown[figure], hop[figure], "{}: {figure} of {}", pages.system, hop["lane"]);
+        }
+    }
+}
+
+#[test]
+fn pages_of_every_shipped_machine_can_be_read_at_both_widths_by_day_and_by_night() {
+    let library = Library::new(None).unwrap();
+    let names: Mutex<Vec<String>> = Mutex::new(library.systems().map(String::from).collect());
+    let made: Mutex<Vec<Pages>> = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let library = Library::new(None).unwrap();
+                while let Some(name) = { names.lock().unwrap().pop() } {
+                    let pages = pages(&library, &name);
+                    map_says_what_the_account_says(&pages);
+                    made.lock().unwrap().push(pages);
+                }
+            });
+        }
+    });
+    let made = made.into_inner().unwrap();
+    assert!(made.len() > 50, "{} machines", made.len());
+    let mut htmls: Vec<(String, String)> = Vec::new();
+    for pages in &made {
+        for (kind, html) in ["explain", "system"].into_iter().zip(&pages.htmls) {
+            assert!(html.len() < LARGEST, "{kind} of {}: {} bytes", pages.system, html.len());
+            htmls.push((format!("{kind}-{}", pages.system), html.replace("</body>", UNREADABLE)));
+        }
+    }
+    let Some(found) = frames(&htmls) else { return };
+    let mut unreadable = Vec::new();
+    for (name, _) in &htmls {
+        for width in ["1440", "400"] {
+            for theme in ["light", "dark"] {
+                let seen = &found[format!("{name} {width} {theme}")];
+                if seen["unreadable"] != json!([]) {
+                    unreadable.push(format!("{name} at {width}, {theme}: {}", seen["unreadable"]));
+                }
+                assert_eq!((&seen["errors"], &seen["requests"]), (&json!(0), &json!(0)), "{name} at {width}, {theme}");
+                assert_eq!(seen["dark"], theme == "dark", "{name} at {width}");
+                let lanes = made.iter().find(|pages| name == &format!("explain-{}", pages.system)).map(|of| of.lanes);
+                if let Some(lanes) = lanes {
+                    assert_eq!(seen["reached"], lanes, "{name} at {width}: hops that the keyboard reaches");
+                }
+            }
+        }
+    }
+    assert_eq!(unreadable, Vec::<String>::new());
+}
