@@ -74,3 +74,54 @@ pub fn standalone_style() -> String {
     };
     format!("{}@media (prefers-color-scheme: dark) {{\n{}}}\n", with(false), with(true))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn colour(name: &str, dark: bool) -> [f64; 3] {
+        let (_, light, night) = COLOURS.iter().find(|(known, ..)| *known == name).unwrap_or_else(|| panic!("{name}"));
+        let text = if dark { night } else { light };
+        [1, 3, 5].map(|at| f64::from(u8::from_str_radix(&text[at..at + 2], 16).unwrap()) / 255.0)
+    }
+
+    /// Relative luminance, WCAG 2.2.
+    fn luminance(colour: [f64; 3]) -> f64 {
+        let linear = colour.map(|of| if of <= 0.04045 { of / 12.92 } else { ((of + 0.055) / 1.055).powf(2.4) });
+        0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    }
+
+    fn contrast(one: &str, other: &str, dark: bool) -> f64 {
+        let mut both = [one, other].map(|name| luminance(colour(name, dark)));
+        both.sort_by(f64::total_cmp);
+        (both[1] + 0.05) / (both[0] + 0.05)
+    }
+
+    #[test]
+    fn text_can_be_read_on_whatever_it_stands_on_by_day_and_by_night() {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for text in ["ink", "soft", "accent"] {
+            pairs.extend(["ground", "raised"].map(|ground| (text.to_string(), ground.to_string())));
+        }
+        for fill in ["payload", "width", "protocol", "waiting", "nothing", "better"] {
+            pairs.push(("in".into(), format!("{fill}-fill")));
+        }
+        pairs.extend((0..CURVES).map(|number| ("in".into(), format!("hop-{number}"))));
+        pairs.extend(["good", "fair", "poor"].map(|tone| (format!("{tone}-ink"), format!("{tone}-fill"))));
+        pairs.push(("waiting-line".into(), "ground".into()));
+        for (text, ground) in &pairs {
+            for dark in [false, true] {
+                let found = contrast(text, ground, dark);
+                // Success criterion 1.4.3, level AA.
+                assert!(found >= 4.5, "{text} on {ground}, dark: {dark}: {found:.2}");
+            }
+        }
+        // Lines that carry meaning: 1.4.11.
+        for number in 0..CURVES {
+            for dark in [false, true] {
+                let found = contrast(&format!("curve-{number}"), "ground", dark);
+                assert!(found >= 3.0, "curve {number}, dark: {dark}: {found:.2}");
+            }
+        }
+    }
+}

@@ -141,6 +141,8 @@
       this.all = { from: this.data.from_ps, until: this.data.until_ps };
       this.view = { ...this.focus };
       this.axes = [...this.svg.querySelectorAll('.time-axis')];
+      // Names of rows; where there is no room for one, its end is left away.
+      this.names = [...this.svg.querySelectorAll('text.strong')].map((text) => ({ text, whole: text.textContent }));
     }
 
     live() {
@@ -270,6 +272,10 @@
       const { from, until } = this.view;
       this.svg.setAttribute('viewBox', `0 0 ${width} ${this.height}`);
       this.svg.setAttribute('width', width);
+      for (const { text, whole } of this.names) {
+        const room = Math.floor(width / 8.4);
+        text.textContent = whole.length > room ? `${whole.slice(0, room - 1)}\u2026` : whole;
+      }
       return (ps) => ((ps - from) / (until - from)) * width;
     }
 

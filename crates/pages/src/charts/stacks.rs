@@ -128,8 +128,10 @@ fn narrow(stacks: &Stacks, legend: &[Key]) -> Drawing {
     };
     let bottom = height - BOTTOM;
     for value in x.ticks(3) {
-        drawing.line("grid", (x.at(value), TOP), (x.at(value), bottom));
-        drawing.text("tick middle", (x.at(value), bottom + 17.0), &tick(value));
+        let (at, words) = (x.at(value), tick(value));
+        let half = width_px(&words, 12.0) / 2.0;
+        drawing.line("grid", (at, TOP), (at, bottom));
+        drawing.text("tick middle", (at.clamp(half, NARROW - half), bottom + 17.0), &words);
     }
     drawing.text("small middle", (NARROW / 2.0, height - 8.0), &stacks.unit);
     for (number, bar) in stacks.bars.iter().enumerate() {

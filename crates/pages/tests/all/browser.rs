@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Run, Waveform, packets_page, report, study_page};
+use crate::fixture::{Run, Waveform, report, study_page};
+use crate::pages::pages;
 use crate::reading::data;
 use crate::skipped::skipped;
 use serde_json::{Value, json};
@@ -148,16 +149,20 @@ const FRAMES: &str = "<!doctype html><html><body><script>
 
 #[test]
 fn no_text_is_cut_lies_on_other_text_or_is_wider_than_its_box() {
-    for (name, html) in [
-        ("study", study_page(&report()).html()),
-        ("explain", Run::new().page().html()),
-        ("waveform", Waveform::new().page().html()),
-        ("packets", packets_page().html()),
-    ] {
-        let Some(dom) = in_browser(&html.replace("</body>", UNREADABLE)) else { return };
-        let found = dom.split("data-unreadable=\"").nth(1).unwrap_or_else(|| panic!("{name}: the script did not end"));
-        assert_eq!(found.split('"').next().unwrap(), "[]", "{name}");
+    let pages: Vec<(String, String)> = pages()
+        .into_iter()
+        .map(|(name, page)| (name.replace(' ', "-"), page.html().replace("</body>", UNREADABLE)))
+        .collect();
+    let Some(found) = frames(&pages) else { return };
+    let mut unreadable = Vec::new();
+    for (name, seen) in found.as_object().unwrap() {
+        assert_eq!((&seen["errors"], &seen["requests"]), (&json!(0), &json!(0)), "{name}");
+        if seen["unreadable"] != json!([]) {
+            unreadable.push(format!("{name}: {}", seen["unreadable"]));
+        }
     }
+    assert_eq!(found.as_object().unwrap().len(), 4 * pages.len());
+    assert_eq!(unreadable, Vec::<String>::new());
 }
 
 /// What the page says of its own test.

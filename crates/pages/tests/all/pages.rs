@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::fixture::{
-    HOSTILE, Run, Waveform, comparison_page, outlook_page, packets_page, report, side_by_side_page, study_page,
+    HOSTILE, Run, Waveform, comparison_page, machines_page, outlook_page, packets_page, replay_page, report,
+    side_by_side_page, studies_page, study_page,
 };
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
@@ -14,7 +15,7 @@ use hopscope_studies::report::{CellBasis, Forecast, Summary};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-fn pages() -> Vec<(&'static str, Page)> {
+pub fn pages() -> Vec<(&'static str, Page)> {
     vec![
         ("study", study_page(&report())),
         ("explain", Run::new().page()),
@@ -23,6 +24,9 @@ fn pages() -> Vec<(&'static str, Page)> {
         ("side by side", side_by_side_page()),
         ("waveform", Waveform::new().page()),
         ("packets", packets_page()),
+        ("replay", replay_page()),
+        ("several studies", studies_page()),
+        ("compared machines", machines_page()),
     ]
 }
 
