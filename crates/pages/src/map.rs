@@ -129,8 +129,8 @@ fn blocks(blueprint: &Blueprint, lanes: &[Shown], changed: &dyn Fn(&str) -> Opti
     blocks
 }
 
-/// A machine at rest: what each hop can carry, on one scale.
-pub fn at_rest(blueprint: &Blueprint) -> Figure {
+/// A machine at rest: what each hop can carry, on one scale; the hop that limits it marked.
+pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
     let hops = blueprint.capacities();
     let most = hops.iter().map(|hop| hop.bytes_per_second).fold(1.0, f64::max);
     let shown = hops.iter().map(|of| {
@@ -152,11 +152,14 @@ pub fn at_rest(blueprint: &Blueprint) -> Figure {
                 segments: vec![segment],
                 tip: format!("{} can carry {words}", of.hop),
                 figure: words,
-                limits: false,
+                limits: limiting == Some(&of.hop[..]),
             },
         }
     });
-    let blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), &|_| None);
+    let mut blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), &|_| None);
+    // What limits may have no rate of its own.
+    let limiting_part = limiting.map(|hop| hop.split('.').next().unwrap_or(hop));
+    blocks.iter_mut().for_each(|block| block.limits |= limiting_part == Some(&block.name[..]));
     let said: Vec<String> = hops.iter().map(|of| format!("{} {}", of.hop, rate(of.bytes_per_second))).collect();
     let rows = hops.iter().map(|of| {
         let of_lanes = Cell::figure(of.lanes.to_string(), of.lanes);

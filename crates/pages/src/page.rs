@@ -94,8 +94,15 @@ impl Section {
 pub enum Block {
     /// A paragraph.
     Words(String),
-    /// A heading below the section's.
-    Heading(String),
+    /// Figures that are one of many of their kind, folded under their title.
+    Folded {
+        /// What they are of.
+        title: String,
+        /// Side by side.
+        figures: Vec<Figure>,
+        /// Whether they are shown at first.
+        open: bool,
+    },
     /// Figures with a common legend, so many side by side where there is room.
     Figures(Vec<Figure>, usize),
     /// A figure, and beside it one at a time of those that it leads to, the first of them at first.
@@ -108,9 +115,9 @@ impl Block {
     /// The figures in it, in order.
     fn figures(&self) -> Vec<&Figure> {
         match self {
-            Block::Figures(figures, _) => figures.iter().collect(),
+            Block::Figures(figures, _) | Block::Folded { figures, .. } => figures.iter().collect(),
             Block::Chosen(first, others) => std::iter::once(&**first).chain(others).collect(),
-            Block::Words(_) | Block::Heading(_) | Block::Table(_) => Vec::new(),
+            Block::Words(_) | Block::Table(_) => Vec::new(),
         }
     }
 }
@@ -256,7 +263,10 @@ fn chapter(chapter: &Chapter) -> Value {
 fn block(block: &Block, within: &dyn Fn(&str) -> String) -> Value {
     match block {
         Block::Words(words) => json!({ "kind": "words", "words": words }),
-        Block::Heading(words) => json!({ "kind": "heading", "words": words }),
+        Block::Folded { title, figures, open } => {
+            let all: Vec<Value> = figures.iter().map(|f| figure(f, within)).collect();
+            json!({ "kind": "folded", "title": title, "figures": all, "open": open, "legend": legend(figures) })
+        }
         Block::Table(table) => json!({ "kind": "table", "table": shown(table, within) }),
         Block::Figures(figures, columns) => {
             let all: Vec<Value> = figures.iter().map(|f| figure(f, within)).collect();

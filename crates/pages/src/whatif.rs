@@ -37,7 +37,9 @@ pub struct Outlook<'a> {
 /// The page of all upgrades and numbers.
 pub fn outlook(outlook: &Outlook, command: &str) -> Page {
     let Outlook { system, job, blueprint, upgrades, sensitivities } = outlook;
-    let mut sections = vec![upgrade_section(upgrades)];
+    let map = map::at_rest(blueprint, upgrades.limit.as_ref().map(|limit| &limit.lane[..]));
+    let mut sections = vec![Section::new("glance", "The machine at a glance").block(Block::Figures(vec![map], 2))];
+    sections.push(upgrade_section(upgrades));
     sections.push(sensitivity_section(sensitivities));
     let ranged: Vec<&Sensitivity> = sensitivities.numbers.iter().filter(|n| n.holds_until.is_some()).collect();
     if !ranged.is_empty() {
@@ -337,7 +339,6 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
         let figure = |(id, words, account): &(&str, &str, &Account)| Some(draw(account)?.named(id, words));
         sides.iter().filter_map(figure).collect()
     };
-    let mut sections = vec![Section::new("both", "Before and after").block(Block::Table(sides_table(compared)))];
     let glance = "The machine before, and after. What differs is marked.";
     let maps =
         [(before, after), (after, before)].into_iter().zip(&sides).map(|((side, other), (id, words, account))| {
@@ -345,17 +346,21 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
             let missing = if id == &"after" { "new" } else { "gone" };
             let changed =
                 |part: &str| map::difference(part, &side.setting.blueprint, &other.setting.blueprint, Some(missing));
-            map::figure(&side.setting.blueprint, account, limiting, &changed).named(id, words)
+            let mut map = map::figure(&side.setting.blueprint, account, limiting, &changed).named(id, words);
+            map.caption += map::LEADS;
+            map
         });
     let maps = Block::Figures(maps.collect(), 2);
-    sections.push(Section::new("glance", "The machine at a glance").words(glance).block(maps));
+    let mut sections = vec![Section::new("glance", "The machine at a glance").words(glance).block(maps)];
+    sections.push(Section::new("both", "Before and after").block(Block::Table(sides_table(compared))));
     let mut hops = Section::new("losses", "Where the rest went, hop by hop");
     for name in lane_names(accounts.each_ref()) {
         let figures = both(&|account| {
             let lane = account.lanes.iter().find(|lane| lane.lane == name)?;
             Some(account::lane(account, lane))
         });
-        hops = hops.block(Block::Heading(name.clone())).block(Block::Figures(figures, 2));
+        let limits = [before, after].iter().any(|side| side.limit.as_ref().is_some_and(|limit| limit.lane == name));
+        hops = hops.block(Block::Folded { title: name.clone(), figures, open: limits });
     }
     sections.push(hops);
     let latency = |(side, (id, words, _)): (&Side, &(&str, &str, &Account))| {

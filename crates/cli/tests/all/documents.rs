@@ -18,7 +18,7 @@ struct Example {
     expected: Vec<String>,
 }
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 

@@ -5,6 +5,7 @@ mod bad_input;
 mod compare;
 mod documents;
 mod explain;
+mod gallery;
 mod hostile;
 mod import;
 mod lists;
