@@ -1,6 +1,7 @@
 //! The loss account in figures: every lane at a glance, lane by lane, over time.
 
 use hopscope_kernel::Time;
+use hopscope_machine::explain::Explained;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
 use serde_json::{Value, json};
 
@@ -16,6 +17,8 @@ use crate::wording::{digits, percent, rate, share, slug, span, span_ps};
 const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Use::Waiting, Use::Nothing];
 /// What is below this share gets no bar of its own; its table has it.
 const OWN_BAR: f64 = 0.005;
+/// Lanes that are alike and named one by one, at most.
+const NAMED: usize = 4;
 /// Bars of its own that a class gets at most.
 const BARS_MAX: usize = 7;
 
@@ -227,6 +230,21 @@ pub fn lane(account: &Account, lane: &LaneAccount) -> Figure {
         }),
         width_min: 340,
     }
+}
+
+/// Of a hop that stands for several lanes, what each of them did, the busiest first.
+pub fn each(explained: &Explained, hop: &str) -> String {
+    let of_hop = explained.account.lanes.iter().filter(|lane| explained.names.of(&lane.lane) == hop);
+    let mut lanes: Vec<(&str, f64)> = of_hop.map(|lane| (&lane.lane[..], lane.busy_share())).collect();
+    if lanes.len() < 2 {
+        return String::new();
+    }
+    lanes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let (named, others) = lanes.split_at(NAMED.min(lanes.len()));
+    let named: Vec<String> = named.iter().map(|(lane, share)| format!("{lane} {}", percent(*share))).collect();
+    let rest =
+        others.first().map_or(String::new(), |(_, most)| format!(", {} more {} at most", others.len(), percent(*most)));
+    format!("The mean of {} that were at work. Busy: {}{rest}.", lanes.len(), named.join(", "))
 }
 
 /// Those that get a bar of their own, and the others; the largest first.

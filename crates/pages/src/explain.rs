@@ -76,7 +76,11 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
     let mut map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
     map.caption += map::LEADS;
     let first = Section::new("glance", "The machine at a glance").words(window);
-    sections.push(first.block(Block::Chosen(Box::new(map), accounts(account, limiting))));
+    let mut accounts = accounts(account, limiting);
+    for (figure, lane) in accounts.iter_mut().zip(order(account, limiting)) {
+        figure.caption = account::each(explained, &lane.lane);
+    }
+    sections.push(first.block(Block::Chosen(Box::new(map), accounts)));
     sections.extend(measured.map(measured::section));
     // Lanes that are alike are one here as they are in figures; `--json` has each.
     let alike = Explained { account: account.clone(), latency: explained.latency_alike(), ..(*explained).clone() };
@@ -92,7 +96,8 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
     if let Some(latency) = &latency {
         latencies.blocks.push(Block::Figures(vec![latency::figure(latency)], 1));
     }
-    let each = latency::histograms(&explained.outcome);
+    let mut each = latency::histograms(&explained.outcome);
+    each.extend(passage.and_then(latency::over_time));
     if !each.is_empty() {
         latencies.blocks.push(Block::Figures(each, 2));
     }
@@ -199,8 +204,8 @@ pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency
     sections
 }
 
-/// The account of each hop: that of the one that limits first, then of those that carry bytes at a rate of their own.
-fn accounts(account: &Account, limiting: Option<&LaneAccount>) -> Vec<Figure> {
+/// Hops in the order of their accounts: the one that limits, then those that carry bytes at a rate of their own.
+fn order<'a>(account: &'a Account, limiting: Option<&LaneAccount>) -> Vec<&'a LaneAccount> {
     let rank = |lane: &LaneAccount| match limiting {
         Some(limiting) if limiting.lane == lane.lane => 0,
         _ if lane.capacity.is_some() => 1,
@@ -208,7 +213,12 @@ fn accounts(account: &Account, limiting: Option<&LaneAccount>) -> Vec<Figure> {
     };
     let mut lanes: Vec<&LaneAccount> = account.lanes.iter().collect();
     lanes.sort_by_key(|lane| rank(lane));
-    lanes.into_iter().map(|lane| account::lane(account, lane)).collect()
+    lanes
+}
+
+/// Their accounts.
+fn accounts(account: &Account, limiting: Option<&LaneAccount>) -> Vec<Figure> {
+    order(account, limiting).into_iter().map(|lane| account::lane(account, lane)).collect()
 }
 
 fn jobs(outcome: &Outcome) -> Table {

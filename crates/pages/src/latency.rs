@@ -1,12 +1,14 @@
 //! Latencies in figures: what a request's time went into, hop by hop, and how often each latency was there.
 
 use hopscope_kernel::Time;
+use hopscope_machine::passage::{Passage, Request};
 use hopscope_machine::run::{JobOutcome, Outcome};
 use hopscope_observe::JobTransfers;
 use hopscope_observe::lives::{Latency, Split, Stage, StageKind};
 use serde_json::json;
 
 use crate::charts::columns::{self, Column, Columns};
+use crate::charts::spread::{self, Slice};
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
 use crate::drawing::{Key, WAITS, waits_key};
 use crate::page::{Behind, Figure, Kind};
@@ -18,6 +20,8 @@ use crate::wording::{percent, share, slug, span, span_ps};
 const OWN_BAR: f64 = 0.005;
 /// Columns of a histogram.
 const COLUMNS: usize = 48;
+/// Slices of time.
+const SLICES: u64 = 64;
 /// Jobs that have a histogram of their own, at most.
 const JOBS_MAX: usize = 8;
 
@@ -166,6 +170,52 @@ pub fn figure(latency: &Latency) -> Figure {
         behind: Behind::Table(table),
         width_min: 760,
     }
+}
+
+/// Latencies of the requests that are listed one by one, over the time of their issue.
+pub fn over_time(passage: &Passage) -> Option<Figure> {
+    let requests: Vec<&Request> = passage.requests.iter().filter(|of| of.issued < passage.requests_until).collect();
+    let (first, last) = (requests.first()?.issued.as_ps(), requests.last()?.issued.as_ps());
+    let slice_ps = ((last - first) / SLICES + 1).max(1);
+    let of = |index: u64| {
+        let (from, until) = (first + index * slice_ps, first + (index + 1) * slice_ps);
+        let within = requests.iter().filter(move |of| (from..until).contains(&of.issued.as_ps()));
+        let all: Vec<f64> = within.map(|of| (of.ended - of.issued).as_ps() as f64).collect();
+        let least = all.iter().copied().reduce(f64::min)?;
+        let (mean, most) = (all.iter().sum::<f64>() / all.len() as f64, all.iter().copied().fold(least, f64::max));
+        let (from, until) = (from as f64, until as f64);
+        let tip = spread::tip(all.len(), (from, until), [least, mean, most]);
+        Some((all.len(), Slice { from, until, least, mean, most, tip }))
+    };
+    let slices: Vec<(usize, Slice)> = (0..SLICES).filter_map(of).collect();
+    let rows = slices.iter().map(|(count, slice)| {
+        let mut row = vec![Cell::figure(span_ps(slice.from), slice.from), Cell::figure(count.to_string(), count)];
+        row.extend([slice.least, slice.mean, slice.most].map(|ps| Cell::figure(span_ps(ps), ps)));
+        row
+    });
+    let columns = [
+        ("issued from", "from_ps"),
+        ("requests", "requests"),
+        ("shortest", "least_ps"),
+        ("mean", "mean_ps"),
+        ("longest", "most_ps"),
+    ];
+    let title = "Latencies over time";
+    let table = Table::new("latencies-over-time-table", title, &columns, rows.collect());
+    let only: Vec<Slice> = slices.iter().map(|(_, slice)| slice.clone()).collect();
+    let described = format!("{} requests in {} slices of time.", requests.len(), only.len());
+    let data = slices.iter().map(|(count, of)| {
+        json!({ "from_ps": of.from, "requests": count, "least_ps": of.least, "mean_ps": of.mean, "most_ps": of.most })
+    });
+    Some(Figure {
+        id: "latencies-over-time".into(),
+        drawing: spread::draw(title, &described, (first as f64, (first + SLICES * slice_ps) as f64), &only),
+        caption: format!("The first {} requests of the account's window, by when they were issued.", requests.len()),
+        kind: Kind::Marks,
+        data: data.collect(),
+        behind: Behind::Table(table),
+        width_min: 340,
+    })
 }
 
 /// How often each latency was there, job by job, over the whole run; of many jobs all of them together.

@@ -167,11 +167,12 @@ pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
     });
     let columns = [("hop", "hop"), ("lanes", "lanes"), ("can carry", "capacity_bytes_per_s")];
     let figures = hops.iter().map(|of| json!({ "hop": of.hop, "capacity_bytes_per_s": of.bytes_per_second }));
+    let description = format!("{} blocks. Their hops can carry: {}.", blocks.len(), said.join(", "));
     let title = "The machine, and what its hops can carry".to_string();
     let legend = vec![Key::of_class("payload", "what a hop can carry, of the most that one can")];
     Figure {
         id: "map".to_string(),
-        drawing: map::draw(&Map { title, description: format!("{}.", said.join(", ")), blocks, legend }),
+        drawing: map::draw(&Map { title, description, blocks, legend }),
         caption: "Each block below what it is plugged into; lines are as wide as what they can carry.".to_string(),
         kind: Kind::Marks,
         data: figures.collect(),

@@ -57,7 +57,7 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     }
     let words = "How many requests had ended after so long: the share that is not above each time. The further right, \
                  the slower.";
-    let section = Section::new("responses", "Response times").words(words);
+    let section = Section::new("response-times", "Response times").words(words);
     let mut sections = vec![section.block(Block::Figures(vec![figure(replayed)], 1))];
     if let Some(accounted) = &replayed.accounted {
         sections.extend(explain::account_sections(blueprint, &accounted.account, accounted.latency.as_ref()));

@@ -9,6 +9,7 @@ pub mod label;
 pub mod lanes;
 pub mod levels;
 pub mod map;
+pub mod spread;
 pub mod stacks;
 pub mod utilisation;
 pub mod waterfall;
