@@ -41,6 +41,12 @@ impl Answer {
         Answer { out, ..Answer::default() }
     }
 
+    /// The same, where what was asked for besides is refused: what was computed is not lost.
+    pub fn but(self, refused: &Refusal) -> Answer {
+        let (complaints, code) = refused.said();
+        Answer { complaints: self.complaints + &complaints, code, ..self }
+    }
+
     /// One JSON object, and success.
     pub fn json(value: &serde_json::Value) -> Answer {
         Answer::text(json_text(value))
@@ -88,16 +94,26 @@ impl Refusal {
             Failure::Defect(what) => Refusal::Defect(what),
         }
     }
+
+    /// As it goes to the terminal, and the exit code.
+    fn said(&self) -> (String, u8) {
+        match self {
+            Refusal::Input(problems, sources) => (problems.render(sources, true), BAD_INPUT),
+            Refusal::Defect(what) => {
+                let what = harmless(what);
+                (format!("hopscope: this is a defect of hopscope, please report it: {what}\n"), DEFECT)
+            }
+        }
+    }
 }
 
 /// Prints what a command says; gives the exit code.
 pub fn print(said: Result<Answer, Refusal>) -> u8 {
     let (out, complaints, code) = match said {
         Ok(Answer { out, complaints, code }) => (out, complaints, code),
-        Err(Refusal::Input(problems, sources)) => (String::new(), problems.render(&sources, true), BAD_INPUT),
-        Err(Refusal::Defect(what)) => {
-            let what = harmless(&what);
-            (String::new(), format!("hopscope: this is a defect of hopscope, please report it: {what}\n"), DEFECT)
+        Err(refused) => {
+            let (complaints, code) = refused.said();
+            (String::new(), complaints, code)
         }
     };
     // The streams take colours away where nobody sees them.

@@ -121,7 +121,7 @@ impl Args {
             let told_apart = told_apart(&explained);
             match passage(&read.blueprint, jobs, options, &explained, (&told_apart, Enough::FOR_A_PAGE)) {
                 Ok(passage) => passage,
-                Err(failure) => return Err(Refusal::of_run(failure, sources)),
+                Err(failure) => return Ok(answer.but(&Refusal::of_run(failure, sources))),
             }
         } else {
             None

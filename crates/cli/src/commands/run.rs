@@ -117,7 +117,7 @@ impl Args {
         let options = Options { interrupted: None, ..options };
         match self.page(&read, options, outcome) {
             Ok(page) => Ok(self.outputs.write(answer, &inputs, || page)),
-            Err(failure) => Err(Refusal::of_run(failure, sources)),
+            Err(failure) => Ok(answer.but(&Refusal::of_run(failure, sources))),
         }
     }
 

@@ -76,6 +76,39 @@ fn an_explained_run_is_written_as_a_page() {
 }
 
 #[test]
+fn machines_runs_and_replays_are_written_as_pages_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = crate::documents::root().join("docs/office.msr.csv").display().to_string();
+    let run = ["run", "nvme-desktop", "--rw=randread", "--bs=4k", "--runtime=2ms"];
+    for (words, name) in [
+        (&["systems", "nvme-server"][..], "system-nvme-server"),
+        (&run[..], "explain-nvme-desktop"),
+        (&["replay", &trace, "piix4e-one-disk"][..], "replay-piix4e-one-disk"),
+    ] {
+        let (html, svg) = (path(folder.path(), "p.html"), path(folder.path(), name));
+        let plain = hopscope(words);
+        let ran = hopscope(&[words, &["--html", &html, "--svg", &svg]].concat());
+        assert_eq!((ran.code, ran.err.as_str(), &ran.out), (0, "", &plain.out), "{words:?}");
+        let page = fs::read_to_string(&html).unwrap();
+        assert!(page.contains(&format!("<figure id=\"{name}-map\"")), "{words:?}");
+        assert!(fs::read_to_string(Path::new(&svg).join(format!("{name}-map.svg"))).unwrap().contains("</svg>"));
+    }
+    let ran = hopscope(&["systems", "--html", &path(folder.path(), "all.html")]);
+    assert!(ran.code == 2 && ran.err.contains("a page is of one system"), "{ran:?}");
+}
+
+#[test]
+fn a_run_that_cannot_be_accounted_for_keeps_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = path(folder.path(), "p.html");
+    let words = ["run", "piix4e-one-disk", "--rw=read", "--bs=64k", "--size=64k", "--runtime=2"];
+    let plain = hopscope(&words);
+    let ran = hopscope(&[&words[..], &["--html", &html]].concat());
+    assert_eq!((ran.code, &ran.out), (2, &plain.out), "{ran:?}");
+    assert!(ran.err.contains("the account begins at") && !Path::new(&html).exists(), "{ran:?}");
+}
+
+#[test]
 fn what_cannot_be_written_is_said_and_the_answer_stands() {
     let folder = tempfile::tempdir().unwrap();
     let file = path(folder.path(), "file");

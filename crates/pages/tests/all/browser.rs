@@ -65,8 +65,7 @@ fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
 
 /// Says of a page that is open what of its text cannot be read: what is cut by its drawing, lies on other text, or is
 /// wider than its box or than the window. Measured from what was rendered.
-pub const UNREADABLE: &str = "<script>let errors = 0; window.addEventListener('error', () => { errors += 1; });
-window.addEventListener('load', () => setTimeout(() => {
+const UNREADABLE: &str = "<script>window.addEventListener('load', () => setTimeout(() => {
   const found = [];
   const words = (e) => e.textContent.trim().replace(/\\s+/g, ' ').slice(0, 60);
   const root = document.documentElement;
@@ -96,9 +95,20 @@ window.addEventListener('load', () => setTimeout(() => {
     map.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true }));
     for (const at of map.querySelectorAll('.mark.at')) reached.add(at.dataset.hop);
   }
-  parent.postMessage({ unreadable: found, errors, requests: performance.getEntriesByType('resource').length,
+  parent.postMessage({ unreadable: found, errors: window.errors, requests: performance.getEntriesByType('resource').length,
     dark: matchMedia('(prefers-color-scheme: dark)').matches, reached: reached.size }, '*');
 }, 60));</script></body>";
+
+/// Counts what goes wrong, from before the first script on.
+const ERRORS: &str =
+    "<head><script>window.errors = 0; window.addEventListener('error', () => { window.errors += 1; });</script>";
+
+/// A page that says of itself what of it cannot be read.
+pub fn probed(html: &str) -> String {
+    let probed = html.replacen("<head>", ERRORS, 1).replace("</body>", UNREADABLE);
+    assert!(probed.contains(ERRORS) && probed.contains(UNREADABLE), "{html:.200}");
+    probed
+}
 
 /// What each page says of itself in a frame of either width, by day and by night, by name, width and theme; nothing where
 /// there is no browser.
@@ -149,10 +159,8 @@ const FRAMES: &str = "<!doctype html><html><body><script>
 
 #[test]
 fn no_text_is_cut_lies_on_other_text_or_is_wider_than_its_box() {
-    let pages: Vec<(String, String)> = pages()
-        .into_iter()
-        .map(|(name, page)| (name.replace(' ', "-"), page.html().replace("</body>", UNREADABLE)))
-        .collect();
+    let pages: Vec<(String, String)> =
+        pages().into_iter().map(|(name, page)| (name.replace(' ', "-"), probed(&page.html()))).collect();
     let Some(found) = frames(&pages) else { return };
     let mut unreadable = Vec::new();
     for (name, seen) in found.as_object().unwrap() {

@@ -15,7 +15,7 @@ use hopscope_pages::explain::{Subject, told_apart};
 use hopscope_pages::system;
 use serde_json::{Value, json};
 
-use crate::browser::{UNREADABLE, frames};
+use crate::browser::{frames, probed};
 use crate::reading::data;
 
 /// A page may be so large.
@@ -104,7 +104,7 @@ fn pages_of_every_shipped_machine_can_be_read_at_both_widths_by_day_and_by_night
     for pages in &made {
         for (kind, html) in ["explain", "system"].into_iter().zip(&pages.htmls) {
             assert!(html.len() < LARGEST, "{kind} of {}: {} bytes", pages.system, html.len());
-            htmls.push((format!("{kind}-{}", pages.system), html.replace("</body>", UNREADABLE)));
+            htmls.push((format!("{kind}-{}", pages.system), probed(html)));
         }
     }
     let Some(found) = frames(&htmls) else { return };
