@@ -540,9 +540,14 @@
           this.filled(g, 'rect', cls, thin, box);
         }
         const name = one.word.split(',')[0];
-        if (height >= 15 && name.length * 7 + 8 < right - left) {
-          const text = put(g, 'text', { class: 'in middle', x: (left + right) / 2, y: y + height / 2 + 4.5 });
-          text.textContent = name;
+        const length = time(one.until - one.from);
+        const fits = (words) => words.length * 7 + 8 < right - left;
+        const middle = { class: 'in middle', x: (left + right) / 2 };
+        if (height >= 30 && fits(name) && fits(length)) {
+          put(g, 'text', { ...middle, y: y + height / 2 - 3 }, name);
+          put(g, 'text', { ...middle, y: y + height / 2 + 12 }, length);
+        } else if (height >= 15 && fits(name)) {
+          put(g, 'text', { ...middle, y: y + height / 2 + 4.5 }, name);
         }
         const address = one.address === null ? '' : ` at 0x${one.address}`;
         const owner = one.request ? `, request ${one.request}` : '';
