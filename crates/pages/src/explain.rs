@@ -5,10 +5,11 @@ use hopscope_machine::diagnosis::Diagnosis;
 use hopscope_machine::explain::Explained;
 use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
+use hopscope_machine::job_file::Job;
 use hopscope_machine::measured::Comparison;
 use hopscope_machine::measured::json as measured_json;
-use hopscope_machine::passage::Passage;
-use hopscope_machine::run::Outcome;
+use hopscope_machine::passage::{Enough, Passage};
+use hopscope_machine::run::{Failure, Options, Outcome};
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_observe::lives::Latency;
 use hopscope_studies::report::Parameter;
@@ -41,9 +42,17 @@ pub struct Subject<'a> {
     pub passage: Option<&'a Passage>,
 }
 
-/// Hops of requests that are told apart where they are drawn one by one.
-pub fn told_apart(explained: &Explained) -> Vec<String> {
-    explained.latency_alike().map_or(Vec::new(), |latency| Hues::of(&latency).hops().to_vec())
+/// What came by in the window of the account, as much of it as a page takes, and told apart as it is drawn.
+pub fn came_by(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    explained: &Explained,
+) -> Result<Option<Passage>, Failure> {
+    let latency = explained.latency_alike();
+    let hues = latency.as_ref().map(Hues::of);
+    let apart = hues.as_ref().map_or(&[][..], Hues::hops);
+    hopscope_machine::passage::passage(blueprint, jobs, options, explained, (apart, Enough::FOR_A_PAGE))
 }
 
 /// The page of where the rest went, and what limits.
@@ -73,17 +82,12 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
     );
     let leading = diagnosis.and_then(Diagnosis::leading);
     let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
-    let mut map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
-    map.caption += map::LEADS;
-    let first = Section::new("glance", "The machine at a glance").words(window);
-    let mut accounts = accounts(account, limiting);
-    for (figure, lane) in accounts.iter_mut().zip(order(account, limiting)) {
-        figure.caption = account::each(explained, &lane.lane);
-    }
-    sections.push(first.block(Block::Chosen(Box::new(map), accounts)));
+    let each = |hop: &str| account::each(explained, hop);
+    sections.push(glance(window, blueprint, (account, limiting), &each));
     sections.extend(measured.map(measured::section));
+    let latency = explained.latency_alike();
     // Lanes that are alike are one here as they are in figures; `--json` has each.
-    let alike = Explained { account: account.clone(), latency: explained.latency_alike(), ..(*explained).clone() };
+    let alike = Explained { account: account.clone(), latency: latency.clone(), ..(*explained).clone() };
     let mut data = explain_json::report(blueprint, &alike, *diagnosis);
     data["system"] = (*system).into();
     data["job"] = (*job).into();
@@ -92,7 +96,6 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
     }
     sections.extend(diagnosis.map(profile));
     let mut latencies = Section::new("latencies", "Latency");
-    let latency = explained.latency_alike();
     if let Some(latency) = &latency {
         latencies.blocks.push(Block::Figures(vec![latency::figure(latency)], 1));
     }
@@ -192,10 +195,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
 /// What hops did, and where latencies went, of a run without trials.
 pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency: Option<&Latency>) -> Vec<Section> {
     let words = format!("What the hops did in {}, while the first of its requests went by.", span(account.span()));
-    let mut map = map::figure(blueprint, account, None, &|_| None);
-    map.caption += map::LEADS;
-    let first = Section::new("glance", "The machine at a glance").words(words);
-    let mut sections = vec![first.block(Block::Chosen(Box::new(map), accounts(account, None)))];
+    let mut sections = vec![glance(words, blueprint, (account, None), &|_| String::new())];
     sections.extend(
         latency.map(|latency| {
             Section::new("latencies", "Latency").block(Block::Figures(vec![latency::figure(latency)], 1))
@@ -204,8 +204,16 @@ pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency
     sections
 }
 
-/// Hops in the order of their accounts: the one that limits, then those that carry bytes at a rate of their own.
-fn order<'a>(account: &'a Account, limiting: Option<&LaneAccount>) -> Vec<&'a LaneAccount> {
+/// The map, and beside it the account of each hop, of which `each` has more to say: that of the one that limits first,
+/// then of those that carry bytes at a rate of their own.
+fn glance(
+    words: String,
+    blueprint: &Blueprint,
+    (account, limiting): (&Account, Option<&LaneAccount>),
+    each: &dyn Fn(&str) -> String,
+) -> Section {
+    let mut map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
+    map.caption += map::LEADS;
     let rank = |lane: &LaneAccount| match limiting {
         Some(limiting) if limiting.lane == lane.lane => 0,
         _ if lane.capacity.is_some() => 1,
@@ -213,12 +221,9 @@ fn order<'a>(account: &'a Account, limiting: Option<&LaneAccount>) -> Vec<&'a La
     };
     let mut lanes: Vec<&LaneAccount> = account.lanes.iter().collect();
     lanes.sort_by_key(|lane| rank(lane));
-    lanes
-}
-
-/// Their accounts.
-fn accounts(account: &Account, limiting: Option<&LaneAccount>) -> Vec<Figure> {
-    order(account, limiting).into_iter().map(|lane| account::lane(account, lane)).collect()
+    let accounts = lanes.iter().map(|lane| Figure { caption: each(&lane.lane), ..account::lane(account, lane) });
+    let block = Block::Chosen(Box::new(map), accounts.collect());
+    Section::new("glance", "The machine at a glance").words(words).block(block)
 }
 
 fn jobs(outcome: &Outcome) -> Table {

@@ -8,12 +8,11 @@ use hopscope_machine::explain_json;
 use hopscope_machine::measured;
 use hopscope_machine::measured::file::{self as measured_file, Measured};
 use hopscope_machine::measured::json as measured_json;
-use hopscope_machine::passage::{Enough, passage};
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_machine::run::Options;
 use hopscope_machine::text_file;
 use hopscope_machine::trials::Setting;
-use hopscope_pages::explain::{Subject, page, told_apart};
+use hopscope_pages::explain::{Subject, came_by, page};
 
 use super::run::end;
 use crate::answer::{Answer, Refusal};
@@ -118,8 +117,7 @@ impl Args {
         };
         let passage = if self.outputs.wanted() {
             doing("following requests one by one");
-            let told_apart = told_apart(&explained);
-            match passage(&read.blueprint, jobs, options, &explained, (&told_apart, Enough::FOR_A_PAGE)) {
+            match came_by(&read.blueprint, jobs, options, &explained) {
                 Ok(passage) => passage,
                 Err(failure) => return Ok(answer.but(&Refusal::of_run(failure, sources))),
             }

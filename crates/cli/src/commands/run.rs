@@ -7,11 +7,10 @@ use hopscope_machine::convergence::UNTIL;
 use hopscope_machine::explain::{self, EXTENT};
 use hopscope_machine::fio_json::{self, Figures};
 use hopscope_machine::job_file::{Job, JobFile};
-use hopscope_machine::passage::{Enough, passage};
 use hopscope_machine::run::{self, Failure, JobOutcome, Options, Outcome, Stage, Stop};
 use hopscope_observe::JobTransfers;
 use hopscope_pages::Page;
-use hopscope_pages::explain::{Subject, of_run, told_apart};
+use hopscope_pages::explain::{Subject, came_by, of_run};
 
 use crate::answer::{Answer, INTERRUPTED, Refusal};
 use crate::inputs::{self, Read, Work};
@@ -125,8 +124,7 @@ impl Args {
     fn page(&self, read: &Read, options: Options, outcome: Outcome) -> Result<Page, Failure> {
         let jobs = &read.jobs.jobs;
         let explained = explain::observe(&read.blueprint, jobs, options, EXTENT, outcome)?;
-        let listed = (&told_apart(&explained)[..], Enough::FOR_A_PAGE);
-        let passage = passage(&read.blueprint, jobs, options, &explained, listed)?;
+        let passage = came_by(&read.blueprint, jobs, options, &explained)?;
         let (system, job) = (self.work.system(), self.work.job());
         let subject = Subject {
             system,

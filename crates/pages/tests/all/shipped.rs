@@ -8,10 +8,9 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::{self, EXTENT, Explained};
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
-use hopscope_machine::passage::{Enough, passage};
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::Options;
-use hopscope_pages::explain::{Subject, told_apart};
+use hopscope_pages::explain::{Subject, came_by};
 use hopscope_pages::system;
 use serde_json::{Value, json};
 
@@ -50,8 +49,7 @@ fn explained(blueprint: &Blueprint, system: &str) -> (Vec<Job>, Explained) {
 fn pages(library: &Library, name: &str) -> Pages {
     let blueprint = machine(library, name);
     let (jobs, explained) = explained(&blueprint, name);
-    let (apart, options) = (told_apart(&explained), Options::default());
-    let passage = passage(&blueprint, &jobs, options, &explained, (&apart, Enough::FOR_A_PAGE)).ok().unwrap();
+    let passage = came_by(&blueprint, &jobs, Options::default(), &explained).ok().unwrap();
     let subject = Subject {
         system: name,
         job: "--rw=read --bs=64k --iodepth=4",
