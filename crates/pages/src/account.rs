@@ -1,14 +1,15 @@
 //! The loss account in figures: every lane at a glance, lane by lane, over time.
 
 use hopscope_kernel::Time;
-use hopscope_machine::explain::Explained;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
+use hopscope_observe::lives::Latency;
 use serde_json::{Value, json};
 
 use crate::charts::stacks::Segment;
 use crate::charts::utilisation::{self, Strip};
 use crate::charts::waterfall::{self, Step, Waterfall};
 use crate::drawing::Key;
+use crate::latency;
 use crate::page::{Behind, Figure, Kind};
 use crate::table::{Cell, Table};
 use crate::wording::{digits, percent, rate, share, slug, span, span_ps};
@@ -17,8 +18,6 @@ use crate::wording::{digits, percent, rate, share, slug, span, span_ps};
 const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Use::Waiting, Use::Nothing];
 /// What is below this share gets no bar of its own; its table has it.
 const OWN_BAR: f64 = 0.005;
-/// Lanes that are alike and named one by one, at most.
-const NAMED: usize = 4;
 /// Bars of its own that a class gets at most.
 const BARS_MAX: usize = 7;
 
@@ -123,7 +122,7 @@ pub fn legend(account: &Account) -> Vec<Key> {
 }
 
 /// Every hop in a row.
-pub fn hops_table(account: &Account) -> Table {
+pub fn hops_table((id, caption): (&str, &str), account: &Account, latency: Option<&Latency>) -> Table {
     let rows = account.lanes.iter().map(|lane| {
         let all = whole(&lane.entries);
         let mut row = vec![Cell::words(lane.lane.clone())];
@@ -137,9 +136,13 @@ pub fn hops_table(account: &Account) -> Table {
         };
         row.push(figure(lane.capacity.as_ref().map(|capacity| capacity.bytes_per_second)));
         row.push(figure(lane.delivered()));
+        row.extend(latency.map(|latency| {
+            let of = latency::awaited(latency, &lane.lane);
+            Cell::figure(percent(of), of)
+        }));
         row
     });
-    let columns = [
+    let mut columns = vec![
         ("hop", "lane"),
         ("payload", "payload_share"),
         ("width not used", "width_not_used_share"),
@@ -149,7 +152,10 @@ pub fn hops_table(account: &Account) -> Table {
         ("can carry, MB/s", "capacity_bytes_per_s"),
         ("delivered, MB/s", "delivered_bytes_per_s"),
     ];
-    Table::new("hops-table", "Every hop", &columns, rows.collect())
+    if latency.is_some() {
+        columns.push(("requests wait for it", "awaited_share"));
+    }
+    Table::new(id, caption, &columns, rows.collect())
 }
 
 /// One lane, from what it can carry to what arrived.
@@ -230,21 +236,6 @@ pub fn lane(account: &Account, lane: &LaneAccount) -> Figure {
         }),
         width_min: 340,
     }
-}
-
-/// Of a hop that stands for several lanes, what each of them did, the busiest first.
-pub fn each(explained: &Explained, hop: &str) -> String {
-    let of_hop = explained.account.lanes.iter().filter(|lane| explained.names.of(&lane.lane) == hop);
-    let mut lanes: Vec<(&str, f64)> = of_hop.map(|lane| (&lane.lane[..], lane.busy_share())).collect();
-    if lanes.len() < 2 {
-        return String::new();
-    }
-    lanes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    let (named, others) = lanes.split_at(NAMED.min(lanes.len()));
-    let named: Vec<String> = named.iter().map(|(lane, share)| format!("{lane} {}", percent(*share))).collect();
-    let rest =
-        others.first().map_or(String::new(), |(_, most)| format!(", {} more {} at most", others.len(), percent(*most)));
-    format!("The mean of {} that were at work. Busy: {}{rest}.", lanes.len(), named.join(", "))
 }
 
 /// Those that get a bar of their own, and the others; the largest first.

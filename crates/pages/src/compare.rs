@@ -79,8 +79,8 @@ fn maps(comparison: &Comparison, group: &Group, machines: &[Machine]) -> Option<
         let column = &comparison.columns[*column];
         let limiting = column.limit.as_ref().and_then(|limit| limit.hops.first());
         let changed = |part: &str| map::difference(part, machine.blueprint, first.blueprint, None);
-        let account = machine.explained.alike();
-        let map = map::figure(machine.blueprint, &account, limiting.map(|hop| &hop[..]), &changed);
+        let (account, latency) = (machine.explained.alike(), machine.explained.latency_alike());
+        let map = map::figure(machine.blueprint, (&account, latency.as_ref()), limiting.map(|hop| &hop[..]), &changed);
         map.named(&format!("column-{}", number + 1), &column.name)
     };
     let figures = there.iter().enumerate().map(figure).collect();

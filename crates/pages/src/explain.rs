@@ -82,10 +82,9 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
     );
     let leading = diagnosis.and_then(Diagnosis::leading);
     let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
-    let each = |hop: &str| account::each(explained, hop);
-    sections.push(glance(window, blueprint, (account, limiting), &each));
-    sections.extend(measured.map(measured::section));
     let latency = explained.latency_alike();
+    sections.push(glance(window, blueprint, (account, latency.as_ref(), limiting), Some(explained)));
+    sections.extend(measured.map(measured::section));
     // Lanes that are alike are one here as they are in figures; `--json` has each.
     let alike = Explained { account: account.clone(), latency: latency.clone(), ..(*explained).clone() };
     let mut data = explain_json::report(blueprint, &alike, *diagnosis);
@@ -195,7 +194,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
 /// What hops did, and where latencies went, of a run without trials.
 pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency: Option<&Latency>) -> Vec<Section> {
     let words = format!("What the hops did in {}, while the first of its requests went by.", span(account.span()));
-    let mut sections = vec![glance(words, blueprint, (account, None), &|_| String::new())];
+    let mut sections = vec![glance(words, blueprint, (account, latency, None), None)];
     sections.extend(
         latency.map(|latency| {
             Section::new("latencies", "Latency").block(Block::Figures(vec![latency::figure(latency)], 1))
@@ -204,15 +203,15 @@ pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency
     sections
 }
 
-/// The map, and beside it the account of each hop, of which `each` has more to say: that of the one that limits first,
-/// then of those that carry bytes at a rate of their own.
+/// The map, and beside it the account of each hop, with its lanes one by one where it stands for several: that of the
+/// one that limits first, then of those that carry bytes at a rate of their own.
 fn glance(
     words: String,
     blueprint: &Blueprint,
-    (account, limiting): (&Account, Option<&LaneAccount>),
-    each: &dyn Fn(&str) -> String,
+    (account, latency, limiting): (&Account, Option<&Latency>, Option<&LaneAccount>),
+    explained: Option<&Explained>,
 ) -> Section {
-    let mut map = map::figure(blueprint, account, limiting.map(|lane| &lane.lane[..]), &|_| None);
+    let mut map = map::figure(blueprint, (account, latency), limiting.map(|lane| &lane.lane[..]), &|_| None);
     map.caption += map::LEADS;
     let rank = |lane: &LaneAccount| match limiting {
         Some(limiting) if limiting.lane == lane.lane => 0,
@@ -221,7 +220,12 @@ fn glance(
     };
     let mut lanes: Vec<&LaneAccount> = account.lanes.iter().collect();
     lanes.sort_by_key(|lane| rank(lane));
-    let accounts = lanes.iter().map(|lane| Figure { caption: each(&lane.lane), ..account::lane(account, lane) });
+    let accounts = lanes.iter().map(|lane| {
+        let each = explained.and_then(|explained| map::each(explained, &lane.lane));
+        let caption = each.as_ref().map_or("", |_| "The mean of those that were at work; they are one by one below.");
+        let of_all = Figure { caption: caption.to_string(), ..account::lane(account, lane) };
+        std::iter::once(of_all).chain(each).collect()
+    });
     let block = Block::Chosen(Box::new(map), accounts.collect());
     Section::new("glance", "The machine at a glance").words(words).block(block)
 }

@@ -71,6 +71,12 @@ impl Hues {
     }
 }
 
+/// Share of their time that requests waited for a hop.
+pub fn awaited(latency: &Latency, hop: &str) -> f64 {
+    let of_hop = latency.mean.stages.iter().filter(|stage| stage.kind == StageKind::Wait && stage.lane == hop);
+    share(of_hop.fold(Time::ZERO, |sum, stage| sum + stage.time), latency.mean.sum)
+}
+
 /// Where a request's time went: all of them, those about the median, those about the 99th percentile.
 pub fn figure(latency: &Latency) -> Figure {
     let hues = Hues::of(latency);

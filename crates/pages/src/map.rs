@@ -3,30 +3,37 @@
 use hopscope_kernel::Time;
 use hopscope_machine::block_diagram::{self, Block};
 use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
+use hopscope_machine::explain::Explained;
 use hopscope_observe::account::{Account, LaneAccount, Use};
+use hopscope_observe::lives::Latency;
 use serde_json::json;
 
 use crate::account;
 use crate::charts::map::{self, Lane, Map};
 use crate::charts::stacks::Segment;
 use crate::drawing::Key;
+use crate::latency;
 use crate::page::{Behind, Figure, Kind};
 use crate::table::{Cell, Table};
 use crate::wording::{percent, rate, slug};
 
+/// Lanes that are alike and drawn one by one, at most.
+const ONE_BY_ONE: usize = 32;
+
 /// Every hop of an account where it is wired, the limiting one and parts that are `changed` marked.
 pub fn figure(
     blueprint: &Blueprint,
-    account: &Account,
+    (account, latency): (&Account, Option<&Latency>),
     limiting: Option<&str>,
     changed: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Figure {
+    let awaited = |of: &LaneAccount| latency.map(|latency| latency::awaited(latency, &of.lane));
     let shown = account.lanes.iter().map(|of| Shown {
         part: &of.part,
         carries: of.capacity.as_ref().map(|of| of.bytes_per_second),
         delivers: of.capacity.as_ref().and(of.delivered()),
         moves: of.time_in(Use::Payload) > Time::ZERO,
-        lane: lane(of, limiting),
+        lane: lane(of, limiting, awaited(of)),
     });
     let blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), changed);
     let figures: Vec<_> = account
@@ -36,6 +43,7 @@ pub fn figure(
             json!({
                 "lane": of.lane, "time_ps": account::times(of), "busy_share": of.busy_share(), "delivered_bytes_per_s": of.delivered(),
                 "capacity_bytes_per_s": of.capacity.as_ref().map(|capacity| capacity.bytes_per_second),
+                "awaited_share": awaited(of),
             })
         })
         .collect();
@@ -47,13 +55,60 @@ pub fn figure(
         drawing: map::draw(&Map { title, description, blocks, legend: account::legend(account) }),
         caption:
             "Each block below what it is plugged into; lines are as wide as what they can carry, and filled as far as \
-             they did. At the right: what arrived, or how busy a hop was."
+             they did. Hatched before a bar: how much of their time requests wait for the hop. At the right: what \
+             arrived, or how busy a hop was."
                 .to_string(),
         kind: Kind::Marks,
         data: json!(figures),
-        behind: Behind::Table(account::hops_table(account)),
+        behind: Behind::Table(account::hops_table(("hops-table", "Every hop"), account, latency)),
         width_min: 390,
     }
+}
+
+/// The lanes that a hop stands for, one by one, the busiest first; nothing where it is one lane.
+pub fn each(explained: &Explained, hop: &str) -> Option<Figure> {
+    let latency = explained.latency.as_ref();
+    let Account { from, until, lanes, requests, .. } = &explained.account;
+    let mut lanes: Vec<&LaneAccount> = lanes.iter().filter(|lane| explained.names.of(&lane.lane) == hop).collect();
+    let all = lanes.len();
+    if all < 2 {
+        return None;
+    }
+    lanes.sort_by(|a, b| b.busy_share().total_cmp(&a.busy_share()).then(a.lane.cmp(&b.lane)));
+    let lanes = lanes.into_iter().take(ONE_BY_ONE).cloned().collect();
+    let account = Account { from: *from, until: *until, lanes, path: Vec::new(), requests: *requests };
+    let awaited = |of: &LaneAccount| latency.map(|latency| latency::awaited(latency, &of.lane));
+    let one = |of: &LaneAccount| Lane { name: of.lane.clone(), hop: None, ..lane(of, None, awaited(of)) };
+    let about = match all {
+        all if all > ONE_BY_ONE => format!("the busiest {ONE_BY_ONE} of {all}"),
+        all => format!("all {all}, the busiest first"),
+    };
+    let title = format!("{hop}, one by one");
+    let description = format!("What each of its lanes did: {about}.");
+    let block = map::Block {
+        name: hop.to_string(),
+        about,
+        count: 1,
+        above: None,
+        carries: None,
+        delivers: None,
+        moves: false,
+        lanes: account.lanes.iter().map(one).collect(),
+        limits: false,
+        change: None,
+    };
+    let figures = account.lanes.iter().map(|of| json!({ "lane": of.lane, "busy_share": of.busy_share() }));
+    let id = format!("each-{}", slug(hop));
+    let table = account::hops_table((&format!("{id}-table"), &title), &account, latency);
+    Some(Figure {
+        drawing: map::draw(&Map { title, description, blocks: vec![block], legend: Vec::new() }),
+        caption: String::new(),
+        kind: Kind::Marks,
+        data: figures.collect(),
+        behind: Behind::Table(table),
+        width_min: 390,
+        id,
+    })
 }
 
 /// Where accounts of hops are on the page of a map.
@@ -148,7 +203,8 @@ pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
             moves: false,
             lane: Lane {
                 name: of.hop.split_once('.').map_or("", |(_, name)| name).to_string(),
-                hop: slug(&of.hop),
+                hop: Some(slug(&of.hop)),
+                awaited: 0.0,
                 segments: vec![segment],
                 tip: format!("{} can carry {words}", of.hop),
                 figure: words,
@@ -181,7 +237,7 @@ pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
     }
 }
 
-fn lane(of: &LaneAccount, limiting: Option<&str>) -> Lane {
+fn lane(of: &LaneAccount, limiting: Option<&str>, awaited: Option<f64>) -> Lane {
     let figure = match (of.delivered(), &of.capacity) {
         (Some(got), Some(_)) => rate(got),
         _ => percent(of.busy_share()),
@@ -189,6 +245,15 @@ fn lane(of: &LaneAccount, limiting: Option<&str>) -> Lane {
     let (name, segments) = (of.lane.split_once('.').map_or("", |(_, name)| name), account::shares(of));
     let said: Vec<&str> = segments.iter().map(|segment| &segment.tip[..]).collect();
     let carries = of.capacity.as_ref().map_or(String::new(), |of| format!(" of {}", rate(of.bytes_per_second)));
-    let tip = format!("{}: {figure}{carries}; {}", of.lane, said.join("; "));
-    Lane { name: name.to_string(), hop: slug(&of.lane), segments, figure, tip, limits: Some(&of.lane[..]) == limiting }
+    let waits = awaited.filter(|share| *share > 0.0);
+    let waits = waits.map_or(String::new(), |of| format!("; requests wait for it {} of their time", percent(of)));
+    Lane {
+        name: name.to_string(),
+        hop: Some(slug(&of.lane)),
+        tip: format!("{}: {figure}{carries}; {}{waits}", of.lane, said.join("; ")),
+        segments,
+        awaited: awaited.unwrap_or(0.0),
+        figure,
+        limits: Some(&of.lane[..]) == limiting,
+    }
 }

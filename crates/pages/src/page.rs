@@ -105,8 +105,8 @@ pub enum Block {
     },
     /// Figures with a common legend, so many side by side where there is room.
     Figures(Vec<Figure>, usize),
-    /// A figure, and beside it one at a time of those that it leads to, the first of them at first.
-    Chosen(Box<Figure>, Vec<Figure>),
+    /// A figure, and beside it what it leads to, one at a time, the first at first: a figure or several each.
+    Chosen(Box<Figure>, Vec<Vec<Figure>>),
     /// A table.
     Table(Table),
 }
@@ -116,7 +116,7 @@ impl Block {
     fn figures(&self) -> Vec<&Figure> {
         match self {
             Block::Figures(figures, _) | Block::Folded { figures, .. } => figures.iter().collect(),
-            Block::Chosen(first, others) => std::iter::once(&**first).chain(others).collect(),
+            Block::Chosen(first, others) => std::iter::once(&**first).chain(others.iter().flatten()).collect(),
             Block::Words(_) | Block::Table(_) => Vec::new(),
         }
     }
@@ -273,8 +273,9 @@ fn block(block: &Block, within: &dyn Fn(&str) -> String) -> Value {
             json!({ "kind": "figures", "figures": all, "columns": columns, "legend": legend(figures) })
         }
         Block::Chosen(first, others) => {
-            let among: Vec<Value> = others.iter().map(|f| figure(f, within)).collect();
-            let legend = legend(std::iter::once(&**first).chain(others));
+            let together = |of: &Vec<Figure>| of.iter().map(|f| figure(f, within)).collect::<Vec<_>>();
+            let among: Vec<_> = others.iter().map(together).collect();
+            let legend = legend(block.figures());
             json!({ "kind": "chosen", "figures": [figure(first, within)], "among": among, "columns": 2, "legend": legend })
         }
     }

@@ -346,7 +346,9 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
             let missing = if id == &"after" { "new" } else { "gone" };
             let changed =
                 |part: &str| map::difference(part, &side.setting.blueprint, &other.setting.blueprint, Some(missing));
-            let mut map = map::figure(&side.setting.blueprint, account, limiting, &changed).named(id, words);
+            let latency = side.explained.latency_alike();
+            let mut map =
+                map::figure(&side.setting.blueprint, (account, latency.as_ref()), limiting, &changed).named(id, words);
             map.caption += map::LEADS;
             map
         });

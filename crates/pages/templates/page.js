@@ -407,24 +407,44 @@
       for (const row of this.rows) {
         while (row.levels.at(-1).sums[0].length > 64) row.levels.push(coarser(row.levels.at(-1)));
       }
-      this.singles = [];
+      this.listed = Math.max(...this.rows.map((row) => row.listed_until_ps));
+      // What a step or a phase says is on the page only once somebody comes to read it.
+      this.read = false;
+      const reader = () => {
+        if (this.read) return;
+        this.read = true;
+        this.layout();
+      };
+      for (const coming of ['pointerenter', 'focus', 'keydown']) this.drawing.addEventListener(coming, reader, { capture: true });
+      this.live();
+    }
+
+    // What happened one by one, in order, made when it is first in view.
+    get singles() {
+      const singles = [];
       let [from, last] = [0, 0];
-      this.owned = new Set();
       for (const [delta, length, word, rows, lane, address, request, ...parts] of this.data.singles) {
         from += delta;
         last = Math.max(last, from + length);
-        this.singles.push({
+        singles.push({
           from, until: from + length, last, word: this.data.words[word], rows: this.data.row_sets[rows], lane, address, request, parts,
         });
-        for (const row of this.data.row_sets[rows]) this.owned.add(row);
       }
-      this.live();
+      Object.defineProperty(this, 'singles', { value: singles });
+      return singles;
+    }
+
+    // The rows of which something is listed one by one.
+    get owned() {
+      const owned = new Set(this.singles.flatMap((one) => one.rows));
+      Object.defineProperty(this, 'owned', { value: owned });
+      return owned;
     }
 
     layout(width = this.room()) {
       const x = this.scaled(width);
       const { from, until } = this.view;
-      const seen = this.seenSingles();
+      const seen = until <= this.listed ? this.seenSingles() : [];
       this.marks = 0;
       let inSteps = 0;
       this.rows.forEach((row, index) => {
@@ -509,6 +529,7 @@
       row.kinds.forEach(([, cls], kind) => {
         if (paths[kind]) this.filled(row.g, 'path', cls, 'level', { d: paths[kind] });
       });
+      if (!this.read) return;
       amounts.forEach((of, index) => {
         const [left, right] = edges(index);
         const said = row.kinds.map(([name], kind) => [of[kind], name]).filter(([amount]) => amount > 0)
@@ -527,18 +548,17 @@
         const g = put(row.g, 'g', one.request ? { class: 'single', 'data-request': one.request } : { class: 'single' });
         const y = row.y + one.lane * height;
         const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
-        let at = one.from;
         const said = new Map();
         for (let part = 0; part < one.parts.length; part += 2) {
-          const [kind, length] = [one.parts[part], one.parts[part + 1]];
-          const [name, cls] = row.kinds[kind];
-          const [begin, end] = [Math.max(0, x(at)), Math.min(width, x(at + length))];
-          at += length;
-          said.set(name, (said.get(name) || 0) + length);
-          if (end <= begin) continue;
-          const box = { x: begin, y: y + 0.5, width: Math.max(0.7, end - begin), height: Math.max(1, height - 1) };
-          this.filled(g, 'rect', cls, thin, box);
+          const name = row.kinds[one.parts[part]][0];
+          said.set(name, (said.get(name) || 0) + one.parts[part + 1]);
         }
+        const paths = new Map();
+        for (const [kind, begin, end] of this.visible(one, x, width)) {
+          const box = `M${begin.toFixed(1)} ${y + 0.5}h${Math.max(0.7, end - begin).toFixed(1)}v${Math.max(1, height - 1)}H${begin.toFixed(1)}Z`;
+          paths.set(kind, (paths.get(kind) || '') + box);
+        }
+        for (const [kind, d] of paths) this.filled(g, 'path', row.kinds[kind][1], thin, { d });
         const name = one.word.split(',')[0];
         const length = time(one.until - one.from);
         const fits = (words) => words.length * 7 + 8 < right - left;
@@ -553,6 +573,24 @@
         const owner = one.request ? `, request ${one.request}` : '';
         this.mark(g, `${one.word}${address}${owner}; from ${time(one.from)}, ${time(one.until - one.from)}: ${inShort(said)}`, [left, y, Math.max(1, right - left), height]);
       }
+    }
+
+    // The parts of something that can be told apart: those that share half a pixel are one, of the kind that took most.
+    visible(one, x, width) {
+      const shown = [];
+      let [at, amounts] = [one.from, null];
+      for (let part = 0; part < one.parts.length; part += 2) {
+        const [kind, length] = [one.parts[part], one.parts[part + 1]];
+        const [begin, end] = [Math.max(0, x(at)), Math.min(width, x(at + length))];
+        at += length;
+        if (end <= begin) continue;
+        amounts = amounts || { begin, of: new Map() };
+        amounts.of.set(kind, (amounts.of.get(kind) || 0) + end - begin);
+        amounts.end = end;
+        if (end - amounts.begin >= 0.5) amounts = merge(shown, amounts);
+      }
+      if (amounts) merge(shown, amounts);
+      return shown;
     }
 
     // A shape in the colour of a class of use, and its pattern over it.
@@ -572,6 +610,15 @@
     seen() {
       return { marks: this.marks, oneByOne: this.oneByOne };
     }
+  }
+
+  // Parts become one of the kind that took most, or the end of the one before where that is of the same kind.
+  function merge(shown, { begin, end, of }) {
+    const [most] = [...of].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const before = shown.at(-1);
+    if (before && before[0] === most) before[2] = end;
+    else shown.push([most, begin, end]);
+    return null;
   }
 
   const HATCHED = ['waiting', 'nothing', 'width'];

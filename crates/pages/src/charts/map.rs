@@ -16,7 +16,9 @@ const HEAD: f64 = 22.0;
 const LANE: f64 = 20.0;
 const BAR: f64 = 13.0;
 /// Where bars of lanes lie.
-const BARS: (f64, f64) = (222.0, 452.0);
+const BARS: (f64, f64) = (258.0, 452.0);
+/// Before a bar, at most: what requests wait for the lane, all of their time.
+const AWAITED: f64 = 36.0;
 /// The widest line of all, and the thinnest.
 const LINE: (f64, f64) = (11.0, 1.5);
 /// The thinnest line of what came.
@@ -27,10 +29,12 @@ const FLOW: f64 = 1.2;
 pub struct Lane {
     /// What it is called within its block; empty where the block has one only.
     pub name: String,
-    /// Its name among hops.
-    pub hop: String,
+    /// Its name among hops, where it leads to an account.
+    pub hop: Option<String>,
     /// What it did: parts of 100.
     pub segments: Vec<Segment>,
+    /// Share of their time that requests waited for it.
+    pub awaited: f64,
     /// What arrived, or how busy it was.
     pub figure: String,
     /// All about it, in a sentence.
@@ -170,8 +174,13 @@ fn flows(map: &Map) -> Vec<f64> {
 fn lane_bar(drawing: &mut Drawing, lane: &Lane, x: f64, y: f64) {
     let scale = Scale::new((0.0, 100.0), BARS);
     let (text_y, class) = (y + BAR - 1.0, if lane.limits { "small strong" } else { "small" });
-    drawing.mark("", &[("hop", lane.hop.clone())], &lane.tip, |drawing| {
-        drawing.text(class, (x + PAD, text_y), &fitting(&lane.name, 12.0, BARS.0 - x - PAD - 6.0));
+    let hop: Vec<(&str, String)> = lane.hop.iter().map(|hop| ("hop", hop.clone())).collect();
+    drawing.mark("", &hop, &lane.tip, |drawing| {
+        let awaited = AWAITED * lane.awaited.clamp(0.0, 1.0);
+        drawing.text(class, (x + PAD, text_y), &fitting(&lane.name, 12.0, BARS.0 - awaited - x - PAD - 6.0));
+        if awaited > 0.0 {
+            drawing.class_rect("waiting", [BARS.0 - awaited, y + 1.0, awaited, BAR]);
+        }
         drawing.rect("frame", [BARS.0, y + 1.0, BARS.1 - BARS.0, BAR]);
         let mut at = 0.0;
         for segment in &lane.segments {

@@ -8,6 +8,7 @@ use crate::fixture::{
 };
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
+use hopscope_observe::lives::StageKind;
 use hopscope_pages::Page;
 use hopscope_pages::charts::levels::{Levels, Measure, Row, Single, kinds};
 use hopscope_signals::timeline::steps::Steps;
@@ -247,7 +248,8 @@ fn a_waterfall_ends_at_what_arrived_and_its_bars_add_up() {
 #[test]
 fn the_map_has_every_hop_once_with_the_figures_of_the_account() {
     let run = Run::new();
-    let account = run.explained.alike();
+    let (account, latency) = (run.explained.alike(), run.explained.latency_alike().unwrap());
+    let mut awaited = 0.0;
     let page = run.page();
     let data = data(&page.html());
     let figures = data["explain-piix4e-one-disk-map-data"].as_array().unwrap();
@@ -271,7 +273,16 @@ fn the_map_has_every_hop_once_with_the_figures_of_the_account() {
         };
         let share = lane.time_in(Use::Payload).as_ps() as f64 / account.span().as_ps() as f64;
         assert!((width("payload") / width("frame") - share).abs() < 1e-3, "{hop}");
+        // Before it, what requests wait for the lane: all of their time is 36 wide.
+        let begins = rects().find(|of| of.attribute("class") == Some("frame")).map(|of| number(of, "x")).unwrap();
+        let before = rects().filter(|of| of.attribute("class") == Some("waiting") && number(*of, "x") < begins);
+        let waits = latency.mean.stages.iter().filter(|of| of.kind == StageKind::Wait && of.lane == lane.lane);
+        let waits = waits.map(|of| of.time.as_ps()).sum::<u64>() as f64 / latency.mean.sum.as_ps() as f64;
+        assert!((before.map(|of| number(of, "width")).sum::<f64>() / 36.0 - waits).abs() < 1e-3, "{hop}");
+        assert!((figure["awaited_share"].as_f64().unwrap() - waits).abs() < 1e-9, "{hop}");
+        awaited += waits;
     }
+    assert!(awaited > 0.0 && awaited <= 1.0, "{awaited}");
     assert_eq!(hops, Vec::<&str>::new());
     // A cable that carries a quarter of its bus has a line a quarter as wide, one limiting block has a frame of its own.
     assert_eq!(

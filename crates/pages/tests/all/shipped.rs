@@ -12,6 +12,7 @@ use hopscope_machine::problem::Sources;
 use hopscope_machine::run::Options;
 use hopscope_pages::explain::{Subject, came_by};
 use hopscope_pages::system;
+use hopscope_pages::wording::slug;
 use serde_json::{Value, json};
 
 use crate::browser::{frames, probed};
@@ -24,6 +25,8 @@ const LARGEST: usize = 3_000_000;
 struct Pages {
     system: String,
     lanes: usize,
+    stacks: usize,
+    awaited: f64,
     htmls: [String; 2],
 }
 
@@ -62,11 +65,14 @@ fn pages(library: &Library, name: &str) -> Pages {
     let page = hopscope_pages::explain::page(&subject, "hopscope explain");
     let at_rest = system::Subject { system: name, blueprint: &blueprint, data: json!({ "name": name }) };
     let htmls = [page.html(), system::page(at_rest, "hopscope systems").html()];
-    Pages { system: name.to_string(), lanes: explained.alike().lanes.len(), htmls }
+    let mut pages =
+        Pages { system: name.to_string(), lanes: explained.alike().lanes.len(), stacks: 0, awaited: 0.0, htmls };
+    pages.stacks = stacks_open_lane_by_lane(&pages, &explained);
+    pages
 }
 
-/// The figures of the map are those of the JSON.
-fn map_says_what_the_account_says(pages: &Pages) {
+/// The figures of the map are those of the JSON; how much of their time requests wait for its hops.
+fn map_says_what_the_account_says(pages: &Pages) -> f64 {
     let data = data(&pages.htmls[0]);
     let map = data[&format!("explain-{}-map-data", pages.system)].as_array().unwrap();
     let report = &data[&format!("explain-{}-data", pages.system)];
@@ -77,6 +83,38 @@ fn map_says_what_the_account_says(pages: &Pages) {
             assert_eq!(shown[figure], hop[figure], "{}: {figure} of {}", pages.system, hop["lane"]);
         }
     }
+    // No request waits for two hops at once.
+    let awaited = map.iter().filter_map(|shown| shown["awaited_share"].as_f64()).sum::<f64>();
+    assert!((0.0..1.0 + 1e-9).contains(&awaited), "{}: {awaited}", pages.system);
+    awaited
+}
+
+/// Lanes that are alike are one by one where the account of them all is, the busiest first.
+fn stacks_open_lane_by_lane(pages: &Pages, explained: &Explained) -> usize {
+    let data = data(&pages.htmls[0]);
+    let alike = explained.alike();
+    let mut opened = 0;
+    for hop in &alike.lanes {
+        let of_hop = explained.account.lanes.iter().filter(|lane| explained.names.of(&lane.lane) == hop.lane);
+        let mut busy: Vec<f64> = of_hop.map(|lane| lane.busy_share()).collect();
+        busy.sort_by(|a, b| b.total_cmp(a));
+        busy.truncate(32);
+        let figure = |kind: &str| format!("explain-{}-{kind}-{}", pages.system, slug(&hop.lane));
+        let each = data.get(&format!("{}-data", figure("each")));
+        if busy.len() == 1 {
+            assert_eq!(each, None, "{}", hop.lane);
+            continue;
+        }
+        let shown = each.unwrap_or_else(|| panic!("{}: no {}", pages.system, figure("each"))).as_array().unwrap();
+        let shown: Vec<f64> = shown.iter().map(|lane| lane["busy_share"].as_f64().unwrap()).collect();
+        assert_eq!(shown, busy, "{} of {}", hop.lane, pages.system);
+        // Behind the account and in the same fold.
+        let (_, behind) = pages.htmls[0].split_once(&format!("<figure id=\"{}\"", figure("hop"))).unwrap();
+        let fold = behind.split("<details class=\"one\"").next().unwrap();
+        assert!(fold.contains(&format!("<figure id=\"{}\"", figure("each"))), "{} of {}", hop.lane, pages.system);
+        opened += 1;
+    }
+    opened
 }
 
 #[test]
@@ -89,8 +127,8 @@ fn pages_of_every_shipped_machine_can_be_read_at_both_widths_by_day_and_by_night
             scope.spawn(|| {
                 let library = Library::new(None).unwrap();
                 while let Some(name) = { names.lock().unwrap().pop() } {
-                    let pages = pages(&library, &name);
-                    map_says_what_the_account_says(&pages);
+                    let mut pages = pages(&library, &name);
+                    pages.awaited = map_says_what_the_account_says(&pages);
                     made.lock().unwrap().push(pages);
                 }
             });
@@ -98,6 +136,8 @@ fn pages_of_every_shipped_machine_can_be_read_at_both_widths_by_day_and_by_night
     });
     let made = made.into_inner().unwrap();
     assert!(made.len() > 50, "{} machines", made.len());
+    assert!(made.iter().filter(|pages| pages.stacks > 0).count() > 10, "machines with parts that are alike");
+    assert!(made.iter().filter(|pages| pages.awaited > 0.1).count() > 20, "four requests wait for each other");
     let mut htmls: Vec<(String, String)> = Vec::new();
     for pages in &made {
         for (kind, html) in ["explain", "system"].into_iter().zip(&pages.htmls) {
