@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_kernel::Sim;
 use hopscope_parts::catalog::{Built, Context, KINDS, Kind, Protocol, Socket};
-use hopscope_parts::parameters::{Entry, Parameters, Quantity, SpecError, Value};
+use hopscope_parts::declared::Declared;
+use hopscope_parts::parameters::{Entry, Note, Parameters, Quantity, SpecError, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::data_sheet;
@@ -261,6 +262,19 @@ pub(crate) fn number_pattern(units: Vec<&str>) -> String {
     format!(r"^\s*{digits}(?:\.{digits})?\s*(?:{})\s*$", units.join("|"))
 }
 
+/// What is declared of a number: what it means, what it may be.
+fn said(declared: &Declared) -> Json {
+    let limits = declared.limits();
+    let description = match limits.is_empty() {
+        true => declared.meaning.to_string(),
+        false => format!("{} ({limits})", declared.meaning),
+    };
+    match declared.words.is_empty() {
+        true => json!({ "description": description }),
+        false => json!({ "description": description, "examples": declared.words }),
+    }
+}
+
 /// Adds the members of one object to another.
 fn extend(object: &mut Json, more: Json) {
     if let (Json::Object(object), Json::Object(more)) = (object, more) {
@@ -294,7 +308,7 @@ struct Key {
 
 #[derive(Default)]
 enum Holds {
-    Number(Quantity, Vec<String>),
+    Number(Quantity, Option<Declared>, Vec<String>),
     Rows(Table),
     Table(Table),
     #[default]
@@ -317,8 +331,13 @@ impl Table {
         for (name, key) in &self.0 {
             let members = |table: &Table, whole| table.members(Map::new(), whole);
             let schema = match &key.holds {
-                Holds::Number(quantity, examples) => {
-                    json!({ "$ref": format!("#/$defs/{}", definition_of(*quantity)), "examples": examples })
+                Holds::Number(quantity, declared, examples) => {
+                    let reference = format!("#/$defs/{}", definition_of(*quantity));
+                    let mut schema = json!({ "$ref": reference, "examples": examples });
+                    if let Some(declared) = declared {
+                        extend(&mut schema, said(declared));
+                    }
+                    schema
                 }
                 Holds::Table(table) => members(table, whole),
                 Holds::Rows(columns) => {
@@ -349,7 +368,7 @@ impl Table {
     fn needs_basis(&self) -> Json {
         let members = self.0.iter().filter_map(|(name, key)| {
             let member = match &key.holds {
-                Holds::Number(Quantity::Text, _) | Holds::Nothing => return None,
+                Holds::Number(Quantity::Text, ..) | Holds::Nothing => return None,
                 Holds::Number(..) => json!({ "$ref": "#/$defs/own-basis" }),
                 Holds::Table(table) => table.needs_basis(),
                 Holds::Rows(columns) => json!({ "items": columns.needs_basis() }),
@@ -361,11 +380,11 @@ impl Table {
     }
 
     /// Puts a number at a path such as `seek.rows[].time`.
-    fn insert(&mut self, path: &str, required: bool, quantity: Quantity, examples: Vec<String>) {
+    fn insert(&mut self, path: &str, required: bool, number: (Quantity, Option<Declared>, Vec<String>)) {
         let Some((head, rest)) = path.split_once('.') else {
-            let holds = match quantity {
-                Quantity::Rows => Holds::Rows(Table::default()),
-                _ => Holds::Number(quantity, examples),
+            let holds = match number {
+                (Quantity::Rows, ..) => Holds::Rows(Table::default()),
+                (quantity, declared, examples) => Holds::Number(quantity, declared, examples),
             };
             self.0.insert(path.to_string(), Key { required, holds });
             return;
@@ -376,10 +395,10 @@ impl Table {
             key.holds = if is_rows { Holds::Rows(Table::default()) } else { Holds::Table(Table::default()) };
         }
         match &mut key.holds {
-            Holds::Rows(table) => table.insert(rest, required, quantity, examples),
+            Holds::Rows(table) => table.insert(rest, required, number),
             Holds::Table(table) => {
                 key.required |= required;
-                table.insert(rest, required, quantity, examples);
+                table.insert(rest, required, number);
             }
             Holds::Number(..) | Holds::Nothing => {}
         }
@@ -389,6 +408,7 @@ impl Table {
 /// A key that was asked for: as what, by which files or rows, and what they say.
 struct Pulled {
     quantity: Quantity,
+    declared: Option<Declared>,
     by: BTreeSet<String>,
     examples: Vec<String>,
 }
@@ -419,8 +439,8 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
                     problems.0.push(Problem::nowhere(format!("nothing takes a part of the model `{}`", kind.model)))
                 }
             }
-            for (path, quantity) in asked.list() {
-                note(&mut pulled, name, &path, quantity, &part.parameters);
+            for asked in asked.list() {
+                note(&mut pulled, name, &asked, &part.parameters);
             }
         }
         let files = parts.iter().map(|(name, _)| name.clone()).collect();
@@ -430,13 +450,20 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
     problems.unless_empty(shapes)
 }
 
-fn note(pulled: &mut BTreeMap<String, Pulled>, file: &str, path: &str, quantity: Quantity, parameters: &Parameters) {
-    let (row, column) = path.rsplit_once("].").map_or(("", path), |(row, column)| (row, column));
+fn note(pulled: &mut BTreeMap<String, Pulled>, file: &str, asked: &Note, parameters: &Parameters) {
+    let Note { path, quantity, declared } = asked;
+    let (row, column) = path.rsplit_once("].").map_or(("", &path[..]), |(row, column)| (row, column));
     let general = match row.rsplit_once('[') {
         Some((table, _)) => format!("{table}[].{column}"),
         None => column.to_string(),
     };
-    let entry = pulled.entry(general).or_insert(Pulled { quantity, by: BTreeSet::new(), examples: Vec::new() });
+    let entry = pulled.entry(general).or_insert_with(|| Pulled {
+        quantity: *quantity,
+        declared: None,
+        by: BTreeSet::new(),
+        examples: Vec::new(),
+    });
+    entry.declared = entry.declared.or(*declared);
     entry.by.insert(format!("{file} {row}"));
     if let Some(found) = find(parameters, row, column)
         && entry.examples.len() < MOST_EXAMPLES
@@ -457,13 +484,13 @@ fn find<'a>(parameters: &'a Parameters, row: &str, column: &str) -> Option<&'a E
 
 fn table(pulled: &BTreeMap<String, Pulled>, files: usize) -> Table {
     let mut table = Table::default();
-    for (path, Pulled { quantity, by, examples }) in pulled {
+    for (path, Pulled { quantity, declared, by, examples }) in pulled {
         let of_rows = path.rsplit_once("[].").map(|(rows, _)| format!("{rows}[]."));
         let all = of_rows.map_or(files, |rows| {
             let columns = pulled.iter().filter(|(path, _)| path.starts_with(&rows));
             columns.flat_map(|(_, pulled)| &pulled.by).collect::<BTreeSet<_>>().len()
         });
-        table.insert(path, by.len() == all, *quantity, examples.clone());
+        table.insert(path, by.len() == all, (*quantity, *declared, examples.clone()));
     }
     table
 }

@@ -7,6 +7,7 @@ pub mod bus;
 pub mod catalog;
 pub mod controller;
 pub mod cpu;
+pub mod declared;
 pub mod disk;
 pub mod driver;
 pub mod flash;

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
 
+use crate::declared::Declared;
+
 /// A quantity with its unit resolved. Counts keep no unit: the key names what is counted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -68,6 +70,21 @@ impl Quantity {
             Quantity::Share => "a share",
             Quantity::Text => "a text",
             Quantity::Rows => "a table",
+        }
+    }
+
+    /// The same, with how it is written.
+    fn expected(self) -> &'static str {
+        match self {
+            Quantity::Time => "a time with its unit, such as \"1.5 us\"",
+            Quantity::Period => "a frequency with its unit, such as \"33 MHz\" or \"5400 rpm\"",
+            Quantity::Bytes => "an amount of data with its unit, such as \"64 KiB\"",
+            Quantity::Rate => "a data rate with its unit, such as \"33.3 MB/s\"",
+            Quantity::Clocks => "a number of clocks, such as \"13 clocks\"",
+            Quantity::Count => "a count with what is counted, such as \"8 heads\"",
+            Quantity::Share => "a share, such as \"10 %\"",
+            Quantity::Text => "a text",
+            Quantity::Rows => "a table: a list of { … } rows",
         }
     }
 }
@@ -163,6 +180,8 @@ pub struct Parameters {
     pulled: Pulled,
     /// Who wants to know what is pulled, and as what.
     asked: Option<Asked>,
+    /// Before every key: the table that is being read.
+    table: String,
 }
 
 /// What was pulled from these parameters, and not from copies of them.
@@ -192,22 +211,34 @@ pub struct Unknown {
     pub place: Place,
 }
 
+/// Something that was pulled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// `key`, or `key[row].column`.
+    pub path: String,
+    /// In which kind of quantity.
+    pub quantity: Quantity,
+    /// What is declared of it.
+    pub declared: Option<Declared>,
+}
+
 /// What a `Spec` pulls from parameters and from the rows of their tables, in the kind of quantity that it needs.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    list: Arc<Mutex<Vec<(String, Quantity)>>>,
+    list: Arc<Mutex<Vec<Note>>>,
     /// Before every key: the row of a table.
     row: String,
 }
 
 impl Asked {
-    /// What was pulled, by path: `key`, or `key[row].column`.
-    pub fn list(&self) -> Vec<(String, Quantity)> {
+    /// What was pulled, in order.
+    pub fn list(&self) -> Vec<Note> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn note(&self, key: &str, quantity: Quantity) {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).push((format!("{}{key}", self.row), quantity));
+    fn note(&self, key: &str, quantity: Quantity, declared: Option<Declared>) {
+        let path = format!("{}{key}", self.row);
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(Note { path, quantity, declared });
     }
 
     fn of_row(&self, key: &str, index: usize) -> Asked {
@@ -236,18 +267,12 @@ pub struct SpecError {
 }
 
 macro_rules! pull {
-    ($(#[$doc:meta])* $name:ident, $variant:ident, $out:ty, $expected:literal) => {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $out:ty) => {
         $(#[$doc])*
         pub fn $name(&mut self, key: &str) -> Result<$out, SpecError> {
-            let (value, place) = self.pull(key, Quantity::$variant, $expected)?;
-            match value {
+            match self.pull(key, Quantity::$variant, None)? {
                 Value::$variant(v) => Ok(v),
-                other => Err(SpecError {
-                    key: key.to_string(),
-                    place,
-                    problem: format!("`{key}` is {}", other.kind()),
-                    help: format!("expected {}", $expected),
-                }),
+                _ => unreachable!("of another kind"),
             }
         }
     };
@@ -264,39 +289,70 @@ impl Parameters {
         self.asked.insert(Asked::default()).clone()
     }
 
-    fn pull(&mut self, key: &str, quantity: Quantity, expected: &str) -> Result<(Value, Place), SpecError> {
+    fn pull(&mut self, key: &str, quantity: Quantity, declared: Option<Declared>) -> Result<Value, SpecError> {
+        let key = self.path(key);
         for asked in self.asked.iter().chain([&self.pulled.0]) {
-            asked.note(key, quantity);
+            asked.note(&key, quantity, declared);
         }
-        match self.entries.get(key) {
-            Some(entry) => Ok((self.heard(key, &entry.value), entry.place)),
-            None => Err(SpecError {
-                key: key.to_string(),
-                place: self.place,
-                problem: format!("`{key}` is missing"),
-                help: format!("expected {expected}"),
-            }),
-        }
+        let problem = match self.entries.get(&key) {
+            Some(entry) if entry.value.quantity() == quantity => return Ok(self.heard(&key, &entry.value)),
+            Some(entry) => (entry.place, format!("`{key}` is {}", entry.value.kind())),
+            None => (self.place, format!("`{key}` is missing")),
+        };
+        let (place, problem) = problem;
+        Err(SpecError { place, problem, help: format!("expected {}", quantity.expected()), key })
     }
 
     pull!(/// A span of time, picoseconds.
-        time, Time, Time, "a time with its unit, such as \"1.5 us\"");
+        time, Time, Time);
     pull!(/// A frequency, as its period in picoseconds.
-        period, Period, Time, "a frequency with its unit, such as \"33 MHz\" or \"5400 rpm\"");
+        period, Period, Time);
     pull!(/// An amount of data, bytes.
-        bytes, Bytes, u64, "an amount of data with its unit, such as \"64 KiB\"");
+        bytes, Bytes, u64);
     pull!(/// A data rate, bytes per second.
-        rate, Rate, u64, "a data rate with its unit, such as \"33.3 MB/s\"");
+        rate, Rate, u64);
     pull!(/// A number of clocks.
-        clocks, Clocks, u64, "a number of clocks, such as \"13 clocks\"");
+        clocks, Clocks, u64);
     pull!(/// A number of things.
-        count, Count, u64, "a count with what is counted, such as \"8 heads\"");
+        count, Count, u64);
     pull!(/// A share, parts per million.
-        share, Share, u64, "a share, such as \"10 %\"");
+        share, Share, u64);
     pull!(/// A name, an address or a choice.
-        text, Text, String, "a text");
+        text, Text, String);
     pull!(/// The rows of a table.
-        rows, Rows, Vec<Parameters>, "a table: a list of { … } rows");
+        rows, Rows, Vec<Parameters>);
+
+    /// What a `Spec` declares, in its kind of quantity.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or of another kind.
+    pub fn declared(&mut self, key: &str, declared: &Declared) -> Result<Value, SpecError> {
+        self.pull(key, declared.quantity, Some(*declared))
+    }
+
+    /// Pulls the keys of one table: those that begin with its name and a dot.
+    pub fn within<T>(&mut self, table: &str, read: impl FnOnce(&mut Parameters) -> T) -> T {
+        let around = self.table.clone();
+        self.table = format!("{around}{table}.");
+        let found = read(self);
+        self.table = around;
+        found
+    }
+
+    /// A key as it was written; nothing where it is not there.
+    pub fn written(&self, key: &str) -> Option<&str> {
+        self.entry(key).map(|entry| &entry.written[..])
+    }
+
+    /// A key with the table that is being read before it.
+    pub fn path(&self, key: &str) -> String {
+        format!("{}{key}", self.table)
+    }
+
+    fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(&self.path(key))
+    }
 
     /// A value; what is pulled from its rows is noted with the table.
     fn heard(&self, key: &str, value: &Value) -> Value {
@@ -312,14 +368,14 @@ impl Parameters {
 
     /// Whether a key is there at all (for rows whose columns differ by kind of row).
     pub fn has(&self, key: &str) -> bool {
-        self.entries.contains_key(key)
+        self.entry(key).is_some()
     }
 
     /// An error about one key, placed where the key was written.
     pub fn error(&self, key: &str, problem: impl Into<String>, help: impl Into<String>) -> SpecError {
         SpecError {
-            key: key.to_string(),
-            place: self.entries.get(key).map_or(self.place, |entry| entry.place),
+            key: self.path(key),
+            place: self.entry(key).map_or(self.place, |entry| entry.place),
             problem: problem.into(),
             help: help.into(),
         }
@@ -327,7 +383,7 @@ impl Parameters {
 
     /// What no `Spec` has pulled: keys, and columns of tables of which rows were pulled.
     pub fn unknown(&self) -> Vec<Unknown> {
-        let pulled: BTreeSet<String> = self.pulled.0.list().into_iter().map(|(path, _)| path).collect();
+        let pulled: BTreeSet<String> = self.pulled.0.list().into_iter().map(|note| note.path).collect();
         let mut unknown = Vec::new();
         self.unknown_in("", &pulled, &mut unknown);
         unknown

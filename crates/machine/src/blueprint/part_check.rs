@@ -52,7 +52,7 @@ impl Blueprint {
             found.0.retain(|problem| problem.place.is_some_and(|place| place.file == file));
             let is_right = found.0.is_empty();
             problems.0.extend(found.0);
-            let last = asked.list().pop().map(|(path, _)| path);
+            let last = asked.list().pop().map(|note| note.path);
             if is_right || !last.is_some_and(|path| self.fill_in(name, &path, known)) {
                 break;
             }

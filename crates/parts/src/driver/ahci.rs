@@ -14,6 +14,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
@@ -32,72 +33,50 @@ static DELIVERY: Label = Label::protocol("interrupt delivery");
 
 /// AHCI 1.3.1, 4.2.3.3: a descriptor's region has at most 4 MiB; a table has 65,535 of them. Linux has 168.
 const REGIONS_MAX: u32 = 4_088;
+const PAGE: u64 = PAGE_BYTES as u64;
 /// Memory of the buffers: so much for each tag of each port.
 const BUFFERS_AT: u64 = 0x10_0000_0000;
 
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
     /// Commands of a drive under way, at most.
+    #[count("queue_depth", 1..=TAGS_MAX)]
     tags: u64,
     /// Most bytes a command moves.
+    #[bytes("transfer_max", PAGE..=COMMAND_BYTES_MAX.into(), multiple_of = PAGE)]
     transfer_max: u32,
     /// Bytes of memory that lie together: a region of the buffer.
+    #[bytes("contiguous", PAGE..=4 << 20, power_of_two)]
     contiguous: u32,
+    /// Where the buffers of requests are.
+    #[choice("buffers", "memory" => Home { cached: false, remote: false }, "cache" => Home { cached: true, remote: false })]
     home: Home,
-    /// Processor time of a command's submission, and of its completion.
+    /// Processor time of a command's submission.
+    #[time("submission")]
     submission: Time,
+    /// Processor time of a command's completion.
+    #[time("completion")]
     completion: Time,
     /// From the arrival of the interrupt message to the handler.
+    #[time("interrupt.delivery")]
     delivery: Time,
     /// Processor time of the handler, besides completions and register reads.
+    #[time("interrupt.handler")]
     handler: Time,
     /// Processor time of a request above the driver.
+    #[time("time_above")]
     time_above: Time,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let tags = p.count("queue_depth")?;
-        if !(1..=TAGS_MAX).contains(&tags) {
-            return Err(p.error("queue_depth", "there are 32 tags", format!("expected 1 to {TAGS_MAX}")));
-        }
-        let (page, transfer_max) = (u64::from(PAGE_BYTES), p.bytes("transfer_max")?);
-        if !transfer_max.is_multiple_of(page) || !(page..=u64::from(COMMAND_BYTES_MAX)).contains(&transfer_max) {
-            return Err(p.error(
-                "transfer_max",
-                "no command moves that much",
-                "expected pages of 4 KiB, 32 MiB at most",
-            ));
-        }
-        let contiguous = p.bytes("contiguous")?;
-        if !contiguous.is_power_of_two() || !(page..=4 << 20).contains(&contiguous) {
-            return Err(p.error("contiguous", "no region is like that", "expected 4 KiB to 4 MiB, a power of two"));
-        }
-        if transfer_max.div_ceil(contiguous) > u64::from(REGIONS_MAX) {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.transfer_max.div_ceil(self.contiguous) > REGIONS_MAX {
             let help = format!("expected {REGIONS_MAX} regions at most");
             return Err(p.error("transfer_max", "the command table is too short for it", help));
         }
-        let cached = match p.text("buffers")?.as_str() {
-            "cache" => true,
-            "memory" => false,
-            other => {
-                let problem = format!("buffers are not in `{other}`");
-                return Err(p.error("buffers", problem, "expected \"memory\" or \"cache\""));
-            }
-        };
-        Ok(Spec {
-            tags,
-            transfer_max: transfer_max as u32,
-            contiguous: contiguous as u32,
-            home: Home { cached, remote: false },
-            submission: p.time("submission")?,
-            completion: p.time("completion")?,
-            delivery: p.time("interrupt.delivery")?,
-            handler: p.time("interrupt.handler")?,
-            time_above: p.time("time_above")?,
-        })
+        Ok(())
     }
 }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Each crate, and those of ours that it may name in its manifest. What is not here may not be there.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("kernel", &[]),
-    ("parts", &["kernel"]),
+    ("declare", &[]),
+    ("parts", &["kernel", "declare"]),
     ("observe", &["kernel"]),
     ("signals", &["kernel", "parts"]),
     ("machine", &["kernel", "parts", "observe", "signals"]),

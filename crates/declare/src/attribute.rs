@@ -1,0 +1,161 @@
+//! What stands behind a field: its declaration and its documentation.
+
+use proc_macro2::Ident;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, Expr, Field, LitStr, Meta, Result, Token, bracketed};
+
+/// The quantities, by the attribute and by the name that `Quantity` has for them.
+const QUANTITIES: [(&str, &str); 7] = [
+    ("count", "Count"),
+    ("bytes", "Bytes"),
+    ("time", "Time"),
+    ("period", "Period"),
+    ("rate", "Rate"),
+    ("clocks", "Clocks"),
+    ("share", "Share"),
+];
+
+/// How a field is read.
+pub enum Way {
+    /// One number, or one each.
+    Number(&'static str, Keys, Limits),
+    Text(Keys),
+    /// One of these words; those of the field's type where there are none.
+    Choice(Keys, Vec<(LitStr, Expr)>),
+    Rows(Keys),
+    Nested(Option<LitStr>),
+    By(Expr),
+    Given(Expr),
+}
+
+/// Where a field is written.
+pub enum Keys {
+    One(LitStr),
+    Each(Vec<LitStr>),
+}
+
+/// What a number may be.
+#[derive(Default)]
+pub struct Limits {
+    pub least: Option<Expr>,
+    pub most: Option<Expr>,
+    pub multiple_of: Option<Expr>,
+    pub power_of_two: bool,
+}
+
+impl Parse for Keys {
+    fn parse(input: ParseStream) -> Result<Keys> {
+        if !input.peek(syn::token::Bracket) {
+            return input.parse().map(Keys::One);
+        }
+        let list;
+        bracketed!(list in input);
+        let keys = Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?;
+        Ok(Keys::Each(keys.into_iter().collect()))
+    }
+}
+
+struct Number(Keys, Limits);
+
+impl Parse for Number {
+    fn parse(input: ParseStream) -> Result<Number> {
+        let (keys, mut limits) = (input.parse()?, Limits::default());
+        while next(input)? {
+            let is = |word: &str| input.fork().parse::<Ident>().is_ok_and(|ident| ident == word);
+            if is("power_of_two") {
+                input.parse::<Ident>()?;
+                limits.power_of_two = true;
+            } else if is("multiple_of") {
+                input.parse::<Ident>()?;
+                input.parse::<Token![=]>()?;
+                limits.multiple_of = Some(input.parse()?);
+            } else {
+                match input.parse()? {
+                    Expr::Range(range)
+                        if matches!(range.limits, syn::RangeLimits::Closed(_)) || range.end.is_none() =>
+                    {
+                        (limits.least, limits.most) = (range.start.map(|of| *of), range.end.map(|of| *of));
+                    }
+                    other => {
+                        return Err(Error::new_spanned(other, "expected a range that includes its end: `1..=256`"));
+                    }
+                }
+            }
+        }
+        Ok(Number(keys, limits))
+    }
+}
+
+struct Choice(Keys, Vec<(LitStr, Expr)>);
+
+impl Parse for Choice {
+    fn parse(input: ParseStream) -> Result<Choice> {
+        let (keys, mut words) = (input.parse()?, Vec::new());
+        while next(input)? {
+            let word = input.parse()?;
+            input.parse::<Token![=>]>()?;
+            words.push((word, input.parse()?));
+        }
+        Ok(Choice(keys, words))
+    }
+}
+
+/// Whether something follows, past its comma.
+fn next(input: ParseStream) -> Result<bool> {
+    if input.is_empty() {
+        return Ok(false);
+    }
+    input.parse::<Token![,]>()?;
+    Ok(!input.is_empty())
+}
+
+/// The declaration of a field.
+pub fn way(field: &Field) -> Result<Way> {
+    let mut ways = Vec::new();
+    for attribute in &field.attrs {
+        ways.extend(of(attribute)?);
+    }
+    let mut ways = ways.into_iter();
+    match (ways.next(), ways.next()) {
+        (Some(way), None) => Ok(way),
+        (None, _) => Err(Error::new_spanned(field, "what is it in the file? Declare it: `#[count(\"key\")]`")),
+        (Some(_), Some(_)) => Err(Error::new_spanned(field, "it is declared twice")),
+    }
+}
+
+fn of(attribute: &Attribute) -> Result<Option<Way>> {
+    let Some(name) = attribute.path().get_ident().map(Ident::to_string) else { return Ok(None) };
+    if let Some((_, quantity)) = QUANTITIES.iter().find(|(known, _)| *known == name) {
+        let Number(keys, limits) = attribute.parse_args()?;
+        return Ok(Some(Way::Number(quantity, keys, limits)));
+    }
+    Ok(Some(match name.as_str() {
+        "text" => Way::Text(attribute.parse_args()?),
+        "choice" => {
+            let Choice(keys, words) = attribute.parse_args()?;
+            Way::Choice(keys, words)
+        }
+        "rows" => Way::Rows(attribute.parse_args()?),
+        "nested" if matches!(attribute.meta, Meta::Path(_)) => Way::Nested(None),
+        "nested" => Way::Nested(Some(attribute.parse_args()?)),
+        "by" => Way::By(attribute.parse_args()?),
+        "given" => Way::Given(attribute.parse_args()?),
+        _ => return Ok(None),
+    }))
+}
+
+/// What documentation says, in one line, without the mark-up of links and code.
+pub fn words(attributes: &[Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(doc) if doc.path.is_ident("doc") => match &doc.value {
+            Expr::Lit(literal) => match &literal.lit {
+                syn::Lit::Str(text) => Some(text.value().trim().to_string()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    });
+    lines.collect::<Vec<_>>().join(" ").replace(['[', ']'], "")
+}

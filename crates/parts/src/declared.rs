@@ -1,0 +1,185 @@
+//! What a part's file may say of a key, as its `Spec` declares it, and the readers that hold a file to it.
+//!
+//! `#[derive(Spec)]` makes calls of these from a declaration; nothing else has to say what a number means, or what it may
+//! be.
+
+use hopscope_kernel::Time;
+
+use crate::parameters::{Parameters, Quantity, SpecError, Value};
+
+/// What may be said of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// In which kind of quantity.
+    pub quantity: Quantity,
+    /// What it is, in words.
+    pub meaning: &'static str,
+    /// The least that it may be, in the unit of [`Value`].
+    pub least: Option<u64>,
+    /// The most.
+    pub most: Option<u64>,
+    /// What it is a multiple of.
+    pub multiple_of: Option<u64>,
+    /// Whether it is a power of two.
+    pub power_of_two: bool,
+    /// What it may be, of a choice; anything else where there are none.
+    pub words: &'static [&'static str],
+}
+
+impl Declared {
+    /// A text of which nothing more is said.
+    fn text(meaning: &'static str, words: &'static [&'static str]) -> Declared {
+        let quantity = Quantity::Text;
+        Declared { quantity, meaning, least: None, most: None, multiple_of: None, power_of_two: false, words }
+    }
+
+    /// What it may be, in words: `4 KiB to 32 MiB, a multiple of 4 KiB`; nothing where it may be anything of its kind.
+    pub fn limits(&self) -> String {
+        let said = |amount: u64| written(self.quantity, amount);
+        let mut limits = match (self.least.filter(|least| *least > 0), self.most) {
+            (Some(least), Some(most)) if least == most => said(least),
+            (Some(least), Some(most)) => format!("{} to {}", said(least), said(most)),
+            (Some(least), None) => format!("{} at least", said(least)),
+            (None, Some(most)) => format!("{} at most", said(most)),
+            (None, None) => String::new(),
+        };
+        let more = [
+            self.multiple_of.filter(|unit| *unit > 1).map(|unit| format!("a multiple of {}", said(unit))),
+            self.power_of_two.then(|| "a power of two".to_string()),
+            (!self.words.is_empty()).then(|| one_of(self.words)),
+        ];
+        for more in more.into_iter().flatten() {
+            limits += if limits.is_empty() { "" } else { ", " };
+            limits += &more;
+        }
+        limits
+    }
+
+    /// The meaning as the end of a sentence.
+    fn about(&self) -> String {
+        let meaning = self.meaning.trim_end_matches('.');
+        let mut letters = meaning.chars();
+        let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+        // What is in capitals from its second letter on is a name.
+        let is_name = letters.clone().next().is_some_and(char::is_uppercase);
+        if is_name { meaning.to_string() } else { first + letters.as_str() }
+    }
+
+    fn allows(&self, amount: u64) -> bool {
+        self.least.is_none_or(|least| amount >= least)
+            && self.most.is_none_or(|most| amount <= most)
+            && self.multiple_of.is_none_or(|unit| amount.is_multiple_of(unit))
+            && (!self.power_of_two || amount.is_power_of_two())
+    }
+
+    fn refused(&self, p: &Parameters, key: &str) -> SpecError {
+        let found = p.written(key).unwrap_or_default();
+        p.error(key, format!("`{}` is {found}", p.path(key)), format!("expected {}: {}", self.limits(), self.about()))
+    }
+}
+
+/// A number within its limits, as what its field is.
+pub fn number<T: Number>(p: &mut Parameters, key: &str, declared: &Declared) -> Result<T, SpecError> {
+    let amount = match p.declared(key, declared)? {
+        Value::Time(time) | Value::Period(time) => time.as_ps(),
+        Value::Bytes(amount)
+        | Value::Rate(amount)
+        | Value::Clocks(amount)
+        | Value::Count(amount)
+        | Value::Share(amount) => amount,
+        Value::Text(_) | Value::Rows(_) => unreachable!("of another kind"),
+    };
+    match T::of(amount) {
+        Some(number) if declared.allows(amount) => Ok(number),
+        _ => Err(declared.refused(p, key)),
+    }
+}
+
+/// What a number of a file can be within a part.
+pub trait Number: Sized {
+    /// The same; nothing where there is no room for it.
+    fn of(amount: u64) -> Option<Self>;
+}
+
+impl Number for Time {
+    fn of(amount: u64) -> Option<Time> {
+        Some(Time::ps(amount))
+    }
+}
+
+macro_rules! numbers {
+    ($($kind:ty),*) => {
+        $(impl Number for $kind {
+            fn of(amount: u64) -> Option<$kind> {
+                amount.try_into().ok()
+            }
+        })*
+    };
+}
+
+numbers!(u8, u16, u32, u64, usize);
+
+/// A text.
+pub fn text(p: &mut Parameters, key: &str, declared: &Declared) -> Result<String, SpecError> {
+    match p.declared(key, declared)? {
+        Value::Text(text) => Ok(text),
+        _ => unreachable!("of another kind"),
+    }
+}
+
+/// Which of these words it is.
+pub fn word(
+    p: &mut Parameters,
+    key: &str,
+    meaning: &'static str,
+    words: &'static [&'static str],
+) -> Result<usize, SpecError> {
+    let declared = Declared::text(meaning, words);
+    let found = text(p, key, &declared)?;
+    words.iter().position(|word| *word == found).ok_or_else(|| {
+        let (problem, help) =
+            (format!("`{}` is `{found}`", p.path(key)), format!("expected {}: {}", one_of(words), declared.about()));
+        p.error(key, problem, help)
+    })
+}
+
+/// The rows of a table.
+pub fn rows<T>(
+    p: &mut Parameters,
+    key: &str,
+    declared: &Declared,
+    read: impl Fn(&mut Parameters) -> Result<T, SpecError>,
+) -> Result<Vec<T>, SpecError> {
+    match p.declared(key, declared)? {
+        Value::Rows(rows) => rows.into_iter().map(|mut row| read(&mut row)).collect(),
+        _ => unreachable!("of another kind"),
+    }
+}
+
+fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match &quoted[..] {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// An amount in the largest unit that says it whole.
+fn written(quantity: Quantity, amount: u64) -> String {
+    const TIMES: &[(u64, &str)] =
+        &[(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
+    const BYTES: &[(u64, &str)] = &[(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+    const RATES: &[(u64, &str)] = &[(1_000_000_000, "GB/s"), (1_000_000, "MB/s"), (1_000, "kB/s"), (1, "B/s")];
+    let units = match quantity {
+        Quantity::Time | Quantity::Period => TIMES,
+        Quantity::Bytes => BYTES,
+        Quantity::Rate => RATES,
+        Quantity::Clocks => &[(1, "clocks")],
+        Quantity::Share => return format!("{} %", amount as f64 / 10_000.0),
+        Quantity::Count | Quantity::Text | Quantity::Rows => return amount.to_string(),
+    };
+    let (size, unit) =
+        units.iter().find(|(size, _)| amount.is_multiple_of(*size) && amount > 0).unwrap_or(&units[units.len() - 1]);
+    format!("{} {unit}", amount / size)
+}
