@@ -42,6 +42,7 @@ pub struct Limits {
     pub most: Option<Expr>,
     pub multiple_of: Option<Expr>,
     pub power_of_two: bool,
+    pub one_of: Option<Expr>,
 }
 
 impl Parse for Keys {
@@ -66,6 +67,10 @@ impl Parse for Number {
             if is("power_of_two") {
                 input.parse::<Ident>()?;
                 limits.power_of_two = true;
+            } else if is("one_of") {
+                input.parse::<Ident>()?;
+                input.parse::<Token![=]>()?;
+                limits.one_of = Some(input.parse()?);
             } else if is("multiple_of") {
                 input.parse::<Ident>()?;
                 input.parse::<Token![=]>()?;

@@ -141,6 +141,7 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits) -> TokenStream {
     };
     let (least, most, multiple_of) = (amount(&limits.least), amount(&limits.most), amount(&limits.multiple_of));
     let power_of_two = limits.power_of_two;
+    let one_of = limits.one_of.as_ref().map_or(quote!(&[]), |list| quote!(#list));
     quote! {
         crate::declared::Declared {
             quantity: crate::parameters::Quantity::#quantity,
@@ -149,6 +150,7 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits) -> TokenStream {
             most: #most,
             multiple_of: #multiple_of,
             power_of_two: #power_of_two,
+            one_of: #one_of,
             words: &[],
         }
     }

@@ -37,5 +37,6 @@ pub mod system_file;
 pub mod text_file;
 pub mod trace;
 pub mod trials;
+pub mod vocabulary;
 pub mod whatif;
 mod wiring;

@@ -1,33 +1,28 @@
 //! JSON Schemas of part and system files, so that editors complete and check them.
 //!
-//! Nothing here is a list of keys: each kind of part is built from the shipped files of its kind, and what it asks
-//! for is written down, in the kind of quantity it asks for it. What one file or row asks for and another does not
-//! may be left out.
+//! Nothing here is a list of keys: they are those that parts declare ([`vocabularies`]).
 //!
 //! A schema is for an editor: sums over a table, wires and ranges are checked by `hopscope check` alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use hopscope_kernel::Sim;
-use hopscope_parts::catalog::{Built, Context, KINDS, Kind, Protocol, Socket};
+use hopscope_parts::catalog::Kind;
 use hopscope_parts::declared::Declared;
-use hopscope_parts::parameters::{Entry, Note, Parameters, Quantity, SpecError, Value};
+use hopscope_parts::parameters::Quantity;
 use serde_json::{Map, Value as Json, json};
 
 use crate::data_sheet;
 use crate::library::Library;
 use crate::parameter_table::{BASIS_WORDS, LONGEST_TEXT};
-use crate::part_file::{self, PartFile};
 use crate::price;
-use crate::problem::{Problem, Problems, Sources};
+use crate::problem::{Problems, Sources};
 use crate::quantity;
 use crate::system_file::{LARGEST_COUNT, PLUGS};
+use crate::vocabulary::{Vocabulary, vocabularies};
 
 /// The language that the schemas are written in.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Examples of one key, at most.
-const MOST_EXAMPLES: usize = 3;
 /// Names of keys and parts.
 const KEY: &str = "^[a-z0-9_-]{1,80}$";
 
@@ -296,6 +291,18 @@ struct Shape {
     table: Table,
 }
 
+fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Problems> {
+    let shape = |vocabulary: Vocabulary| {
+        let mut table = Table::default();
+        for (path, key) in &vocabulary.keys {
+            let number = (key.quantity, key.declared, key.examples.clone());
+            table.insert(path, vocabulary.is_required(path), number);
+        }
+        Shape { kind: vocabulary.kind, files: vocabulary.files, table }
+    };
+    Ok(vocabularies(library, sources)?.into_iter().map(shape).collect())
+}
+
 /// A table's keys.
 #[derive(Default)]
 struct Table(BTreeMap<String, Key>);
@@ -402,160 +409,5 @@ impl Table {
             }
             Holds::Number(..) | Holds::Nothing => {}
         }
-    }
-}
-
-/// A key that was asked for: as what, by which files or rows, and what they say.
-struct Pulled {
-    quantity: Quantity,
-    declared: Option<Declared>,
-    by: BTreeSet<String>,
-    examples: Vec<String>,
-}
-
-/// Builds a part of every file and writes down what it asks for.
-fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Problems> {
-    let mut stand = Stand { parts: BTreeMap::new(), sim: Sim::new() };
-    let mut problems = Problems::default();
-    for name in library.parts() {
-        let Some(text) = library.part(name) else { continue };
-        let file = sources.add(text.name.clone(), text.text.clone());
-        match part_file::read(sources, file) {
-            Ok(part) => stand.parts.entry(part.model.clone()).or_default().push((name.to_string(), part)),
-            Err(found) => problems.0.extend(found.0),
-        }
-    }
-    let mut shapes = Vec::new();
-    for kind in KINDS {
-        let mut pulled: BTreeMap<String, Pulled> = BTreeMap::new();
-        let parts = stand.parts_of(kind);
-        for (name, part) in parts {
-            let mut parameters = Parameters::clone(&part.parameters);
-            let asked = parameters.listen();
-            match stand.build(kind, &mut parameters, &mut Vec::new(), None) {
-                Some(Ok(_)) => {}
-                Some(Err(error)) => problems.0.push(Problem::from(error)),
-                None => {
-                    problems.0.push(Problem::nowhere(format!("nothing takes a part of the model `{}`", kind.model)))
-                }
-            }
-            for asked in asked.list() {
-                note(&mut pulled, name, &asked, &part.parameters);
-            }
-        }
-        let files = parts.iter().map(|(name, _)| name.clone()).collect();
-        shapes.push(Shape { kind, files, table: table(&pulled, parts.len()) });
-    }
-    stand.sim.tear_down();
-    problems.unless_empty(shapes)
-}
-
-fn note(pulled: &mut BTreeMap<String, Pulled>, file: &str, asked: &Note, parameters: &Parameters) {
-    let Note { path, quantity, declared } = asked;
-    let (row, column) = path.rsplit_once("].").map_or(("", &path[..]), |(row, column)| (row, column));
-    let general = match row.rsplit_once('[') {
-        Some((table, _)) => format!("{table}[].{column}"),
-        None => column.to_string(),
-    };
-    let entry = pulled.entry(general).or_insert_with(|| Pulled {
-        quantity: *quantity,
-        declared: None,
-        by: BTreeSet::new(),
-        examples: Vec::new(),
-    });
-    entry.declared = entry.declared.or(*declared);
-    entry.by.insert(format!("{file} {row}"));
-    if let Some(found) = find(parameters, row, column)
-        && entry.examples.len() < MOST_EXAMPLES
-        && !entry.examples.contains(&found.written)
-    {
-        entry.examples.push(found.written.clone());
-    }
-}
-
-/// The number in a column of a row, `zones.rows[0`, or of the part if there is no row.
-fn find<'a>(parameters: &'a Parameters, row: &str, column: &str) -> Option<&'a Entry> {
-    let Some((table, index)) = row.rsplit_once('[') else { return parameters.entries.get(column) };
-    match &parameters.entries.get(table)?.value {
-        Value::Rows(rows) => rows.get(index.parse::<usize>().ok()?)?.entries.get(column),
-        _ => None,
-    }
-}
-
-fn table(pulled: &BTreeMap<String, Pulled>, files: usize) -> Table {
-    let mut table = Table::default();
-    for (path, Pulled { quantity, declared, by, examples }) in pulled {
-        let of_rows = path.rsplit_once("[].").map(|(rows, _)| format!("{rows}[]."));
-        let all = of_rows.map_or(files, |rows| {
-            let columns = pulled.iter().filter(|(path, _)| path.starts_with(&rows));
-            columns.flat_map(|(_, pulled)| &pulled.by).collect::<BTreeSet<_>>().len()
-        });
-        table.insert(path, by.len() == all, (*quantity, *declared, examples.clone()));
-    }
-    table
-}
-
-/// Where a part can be built: with whatever it has to be plugged into.
-struct Stand {
-    /// Name and content of the part files, by model.
-    parts: BTreeMap<String, Vec<(String, PartFile)>>,
-    sim: Sim,
-}
-
-impl Stand {
-    fn parts_of(&self, kind: &Kind) -> &[(String, PartFile)] {
-        self.parts.get(kind.model).map_or(&[], Vec::as_slice)
-    }
-
-    /// Builds a part; nothing where there is nothing to plug it into. `above` are the kinds that wait for it. A part
-    /// may refuse what it would be plugged into first: then it is tried without one kind after the other, `without`.
-    fn build(
-        &self,
-        kind: &'static Kind,
-        parameters: &mut Parameters,
-        above: &mut Vec<&'static str>,
-        without: Option<&'static str>,
-    ) -> Option<Result<Built, SpecError>> {
-        let first = self.build_without(kind, parameters, above, without);
-        if without.is_some() || !matches!(first, Some(Err(_))) {
-            return first;
-        }
-        let mut others = KINDS.iter().map(|other| self.build_without(kind, parameters, above, Some(other.model)));
-        others.find(|built| matches!(built, Some(Ok(_)))).unwrap_or(first)
-    }
-
-    fn build_without(
-        &self,
-        kind: &'static Kind,
-        parameters: &mut Parameters,
-        above: &mut Vec<&'static str>,
-        without: Option<&'static str>,
-    ) -> Option<Result<Built, SpecError>> {
-        above.push(kind.model);
-        let plugs = kind.plugs.iter().map(|(_, protocol)| self.socket(*protocol, above, without));
-        let plugs = plugs.collect::<Option<Vec<_>>>();
-        above.pop();
-        let name = format!("{} {}", kind.model, self.sim.lanes().len());
-        Some((kind.build)(Context { sim: &self.sim, name: &name, seed: 0, plugs: plugs? }, parameters))
-    }
-
-    /// A socket of a protocol, with the part that has it.
-    fn socket(
-        &self,
-        protocol: Protocol,
-        above: &mut Vec<&'static str>,
-        without: Option<&'static str>,
-    ) -> Option<Socket> {
-        let usable = |kind: &&&Kind| !above.contains(&kind.model) && without != Some(kind.model);
-        for kind in KINDS.iter().filter(usable).collect::<Vec<_>>() {
-            for (_, part) in self.parts_of(kind) {
-                let Ok(sockets) = (kind.sockets)(&mut Parameters::clone(&part.parameters)) else { continue };
-                let Some((name, _)) = sockets.into_iter().find(|(_, offered)| *offered == protocol) else { continue };
-                if let Some(Ok(built)) = self.build(kind, &mut Parameters::clone(&part.parameters), above, without) {
-                    return built.sockets.into_iter().find(|(offered, _)| *offered == name).map(|(_, socket)| socket);
-                }
-            }
-        }
-        None
     }
 }

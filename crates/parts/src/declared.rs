@@ -22,6 +22,8 @@ pub struct Declared {
     pub multiple_of: Option<u64>,
     /// Whether it is a power of two.
     pub power_of_two: bool,
+    /// What it may be, where that is some amounts alone.
+    pub one_of: &'static [u64],
     /// What it may be, of a choice; anything else where there are none.
     pub words: &'static [&'static str],
 }
@@ -30,7 +32,16 @@ impl Declared {
     /// A text of which nothing more is said.
     fn text(meaning: &'static str, words: &'static [&'static str]) -> Declared {
         let quantity = Quantity::Text;
-        Declared { quantity, meaning, least: None, most: None, multiple_of: None, power_of_two: false, words }
+        Declared {
+            quantity,
+            meaning,
+            least: None,
+            most: None,
+            multiple_of: None,
+            power_of_two: false,
+            one_of: &[],
+            words,
+        }
     }
 
     /// What it may be, in words: `4 KiB to 32 MiB, a multiple of 4 KiB`; nothing where it may be anything of its kind.
@@ -46,6 +57,7 @@ impl Declared {
         let more = [
             self.multiple_of.filter(|unit| *unit > 1).map(|unit| format!("a multiple of {}", said(unit))),
             self.power_of_two.then(|| "a power of two".to_string()),
+            (!self.one_of.is_empty()).then(|| self.amounts()),
             (!self.words.is_empty()).then(|| one_of(self.words)),
         ];
         for more in more.into_iter().flatten() {
@@ -53,6 +65,15 @@ impl Declared {
             limits += &more;
         }
         limits
+    }
+
+    /// What it may be of some amounts alone: rates are those of serial lanes.
+    fn amounts(&self) -> String {
+        let said = |amount: &u64| match self.quantity {
+            Quantity::Rate => format!("{} GT/s", (8 * amount) as f64 / 1e9),
+            _ => written(self.quantity, *amount),
+        };
+        any_of(&self.one_of.iter().map(said).collect::<Vec<_>>())
     }
 
     /// The meaning as the end of a sentence.
@@ -70,6 +91,7 @@ impl Declared {
             && self.most.is_none_or(|most| amount <= most)
             && self.multiple_of.is_none_or(|unit| amount.is_multiple_of(unit))
             && (!self.power_of_two || amount.is_power_of_two())
+            && (self.one_of.is_empty() || self.one_of.contains(&amount))
     }
 
     fn refused(&self, p: &Parameters, key: &str) -> SpecError {
@@ -157,8 +179,11 @@ pub fn rows<T>(
 }
 
 fn one_of(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    match &quoted[..] {
+    any_of(&words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>())
+}
+
+fn any_of(words: &[String]) -> String {
+    match words {
         [] => String::new(),
         [only] => only.clone(),
         [others @ .., last] => format!("{} or {last}", others.join(", ")),

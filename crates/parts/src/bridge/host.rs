@@ -14,11 +14,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{Answer, Command, PHASE_BYTES, PciTarget, REGISTER_DATA, Ready, Transaction};
 
 static NOT_HALTED: Label = Label::reason("processor at work");
@@ -29,39 +29,26 @@ pub static RETRY_IDLE: Label = Label::protocol("idle before a retry");
 static MEMORY: Label = Label::protocol("wait for memory");
 
 /// The bridge's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Wait clocks from the address phase of a memory read to its first data.
+    #[clocks("memory.read_first_data")]
     pub read_first_data: u64,
     /// Wait clocks of a posted memory write.
+    #[clocks("memory.write_first_data")]
     pub write_first_data: u64,
     /// Memory transactions are stopped after so many bytes: at multiples of a power of two, or by count.
+    #[bytes("memory.cache_line", 16..=4_096, multiple_of = PHASE_BYTES.into())]
     pub cache_line_bytes: u32,
-    /// PHOLD# to PHLDA# and FRAME#.
+    /// From PHOLD# to PHLDA# and FRAME#.
+    #[clocks("hold_acknowledge")]
     pub hold_acknowledge: u64,
     /// Idle clocks before a retried processor cycle comes again.
+    #[clocks("retry_idle")]
     pub retry_idle: u64,
-    /// Memory, bytes from address zero.
+    /// Memory, from address zero.
+    #[bytes("memory.size")]
     pub memory_bytes: u64,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            read_first_data: p.clocks("memory.read_first_data")?,
-            write_first_data: p.clocks("memory.write_first_data")?,
-            cache_line_bytes: p.bytes("memory.cache_line")? as u32,
-            hold_acknowledge: p.clocks("hold_acknowledge")?,
-            retry_idle: p.clocks("retry_idle")?,
-            memory_bytes: p.bytes("memory.size")?,
-        };
-        if !spec.cache_line_bytes.is_multiple_of(PHASE_BYTES) || !(16..=4_096).contains(&spec.cache_line_bytes) {
-            let help = "expected 16 B to 4 KiB, in data phases of 4 bytes";
-            return Err(p.error("memory.cache_line", "no memory controller stops a burst there", help));
-        }
-        Ok(spec)
-    }
 }
 
 /// A region of memory that a device is told to read or write.

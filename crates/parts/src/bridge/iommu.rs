@@ -8,9 +8,8 @@
 
 use std::cell::RefCell;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
-
-use crate::parameters::{Parameters, SpecError};
 
 /// A walk of the page table.
 static WALK: Label = Label::protocol("page table walk");
@@ -20,36 +19,20 @@ static NO_WALKER: Label = Label::reason("no walker free");
 const ENTRIES_MAX: u64 = 65_536;
 
 /// The data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Translations that are kept; none where addresses are not translated.
+    #[count("iommu.entries", ..=ENTRIES_MAX)]
     entries: u64,
+    /// What one translation is for.
+    #[bytes("iommu.page", 4_096..=1 << 30, power_of_two)]
     page_bytes: u64,
+    /// A walk of the page table, for a translation that is not kept.
+    #[time("iommu.walk")]
     walk: Time,
+    /// Walks at a time.
+    #[count("iommu.walkers", 1..=256)]
     walkers: usize,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            entries: p.count("iommu.entries")?,
-            page_bytes: p.bytes("iommu.page")?,
-            walk: p.time("iommu.walk")?,
-            walkers: p.count("iommu.walkers")? as usize,
-        };
-        if spec.entries > ENTRIES_MAX {
-            let help = format!("expected \"0 entries\" (addresses are not translated), up to {ENTRIES_MAX}");
-            return Err(p.error("iommu.entries", "no IOTLB is that large", help));
-        }
-        if !spec.page_bytes.is_power_of_two() || !(4_096..=1 << 30).contains(&spec.page_bytes) {
-            return Err(p.error("iommu.page", "there are no such pages", "expected 4 KiB to 1 GiB, a power of two"));
-        }
-        if !(1..=256).contains(&spec.walkers) {
-            return Err(p.error("iommu.walkers", "a page table is walked by 1 to 256 walkers", "write \"4 walkers\""));
-        }
-        Ok(spec)
-    }
 }
 
 #[cfg(test)]

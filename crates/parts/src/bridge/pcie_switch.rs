@@ -12,42 +12,34 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
-use crate::bus::pcie::{Buffers, DownstreamPort, Link, UpstreamPort, payload, rate, width};
-use crate::parameters::{Parameters, SpecError};
+use crate::bus::pcie::{Buffers, DownstreamPort, Link, PAYLOAD_MAX, PAYLOAD_MIN, RATES, UpstreamPort, WIDTHS};
 
 /// The switch's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Ports away from the host.
+    #[count("ports", 1..=64)]
     pub ports: u64,
+    /// What a lane carries, at most.
+    #[rate("rate", one_of = &RATES)]
     rate: u64,
+    /// Lanes towards the host.
+    #[count("width", one_of = &WIDTHS)]
     width: u64,
+    /// Lanes of each port away from it.
+    #[count("port_width", one_of = &WIDTHS)]
     port_width: u64,
+    /// Largest payload of a packet.
+    #[bytes("payload_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     payload_max: u32,
+    /// From a packet's arrival to its departure at an idle port.
+    #[time("latency")]
     latency: Time,
+    #[by(Buffers::read(p, payload_max))]
     buffers: Buffers,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let payload_max = payload(p, "payload_max")?;
-        let spec = Spec {
-            ports: p.count("ports")?,
-            rate: rate(p, "rate")?,
-            width: width(p, "width")?,
-            port_width: width(p, "port_width")?,
-            payload_max,
-            latency: p.time("latency")?,
-            buffers: Buffers::read(p, payload_max)?,
-        };
-        if !(1..=64).contains(&spec.ports) {
-            return Err(p.error("ports", "a switch has 1 to 64 ports", "write \"8 ports\""));
-        }
-        Ok(spec)
-    }
 }
 
 /// Plugs a switch into a link, which trains; returns one of its ports, which are all alike.

@@ -16,11 +16,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Sim, Time};
 
 use super::iommu::{self, Iommu};
-use crate::bus::pcie::{Buffers, DownstreamPort, payload, rate, width};
-use crate::parameters::{Parameters, SpecError};
+use crate::bus::pcie::{Buffers, DownstreamPort, PAYLOAD_MAX, PAYLOAD_MIN, RATES, WIDTHS};
 use crate::protocols::pcie::{Home, WORD_BYTES};
 
 /// From a request's arrival to its data, in the last-level cache.
@@ -40,77 +40,57 @@ static INTERCONNECT_BUSY: Label = Label::reason("socket interconnect busy");
 static INTERCONNECT: Label = Label::protocol("to the other socket and back");
 
 /// The data sheet of a root complex and of what is behind it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Ports.
+    #[count("ports", 1..=64)]
     pub ports: u64,
+    /// What a lane carries, at most.
+    #[rate("rate", one_of = &RATES)]
     rate: u64,
+    /// Lanes of a port.
+    #[count("width", one_of = &WIDTHS)]
     width: u64,
+    /// Largest payload of a packet.
+    #[bytes("payload_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     payload_max: u32,
+    /// 2.3.1.1: completions are cut at multiples of the read completion boundary.
+    #[bytes("completion", 64..=4_096, power_of_two)]
     completion_bytes: u32,
+    /// Completions of long reads are combined up to this size.
+    #[bytes("combined", 64..=4_096, power_of_two)]
     combined_bytes: u32,
+    /// Reads that are as long have combined completions.
+    #[bytes("combined_from")]
     combined_from_bytes: u64,
+    /// Whether the last part of a read has a completion of its own.
+    #[choice("tail", "apart" => true, "with the rest" => false)]
     tail_apart: bool,
+    #[by(Buffers::read(p, payload_max))]
     buffers: Buffers,
+    /// From a read's arrival to its data, where they are in a cache.
+    #[time("cache_read")]
     cache_read: Time,
+    /// From a read's arrival to its data, where they are in memory.
+    #[time("memory_read")]
     memory_read: Time,
+    /// From a write's arrival until memory or cache has it.
+    #[time("write")]
     write: Time,
+    /// What memory carries.
+    #[rate("memory_rate", 1_000_000..=100_000_000_000_000)]
     memory_rate: u64,
+    /// To the other socket, each way.
+    #[time("interconnect.latency")]
     interconnect: Time,
+    /// What the wires between the sockets carry, each way.
+    #[rate("interconnect.rate", 1_000_000..=100_000_000_000_000)]
     interconnect_rate: u64,
+    /// From port to port, for what devices send each other.
+    #[time("peer_to_peer")]
     peer_to_peer: Time,
+    #[nested]
     iommu: iommu::Spec,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let payload_max = payload(p, "payload_max")?;
-        let completion = p.bytes("completion")?;
-        let combined = p.bytes("combined")?;
-        // 2.3.1.1: completions are cut at multiples of the read completion boundary.
-        for (key, bytes) in [("completion", completion), ("combined", combined)] {
-            if !bytes.is_power_of_two() || !(64..=4_096).contains(&bytes) {
-                let help = "expected 64 B to 4 KiB, a power of two";
-                return Err(p.error(key, "completions are not cut like that", help));
-            }
-        }
-        let spec = Spec {
-            ports: p.count("ports")?,
-            rate: rate(p, "rate")?,
-            width: width(p, "width")?,
-            payload_max,
-            completion_bytes: completion as u32,
-            combined_bytes: combined as u32,
-            combined_from_bytes: p.bytes("combined_from")?,
-            tail_apart: match p.text("tail")?.as_str() {
-                "apart" => true,
-                "with the rest" => false,
-                other => {
-                    let problem = format!("`{other}` is no way to answer");
-                    return Err(p.error("tail", problem, "expected \"apart\" or \"with the rest\""));
-                }
-            },
-            buffers: Buffers::read(p, payload_max)?,
-            cache_read: p.time("cache_read")?,
-            memory_read: p.time("memory_read")?,
-            write: p.time("write")?,
-            memory_rate: p.rate("memory_rate")?,
-            interconnect: p.time("interconnect.latency")?,
-            interconnect_rate: p.rate("interconnect.rate")?,
-            peer_to_peer: p.time("peer_to_peer")?,
-            iommu: iommu::Spec::read(p)?,
-        };
-        if !(1..=64).contains(&spec.ports) {
-            return Err(p.error("ports", "a root complex has 1 to 64 ports", "write \"4 ports\""));
-        }
-        for (key, rate) in [("memory_rate", spec.memory_rate), ("interconnect.rate", spec.interconnect_rate)] {
-            if !(1_000_000..=100_000_000_000_000).contains(&rate) {
-                return Err(p.error(key, "no memory is that slow or fast", "expected 1 MB/s to 100000 GB/s"));
-            }
-        }
-        Ok(spec)
-    }
 }
 
 #[cfg(test)]

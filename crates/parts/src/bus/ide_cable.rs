@@ -10,76 +10,72 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{
     ACCESSED, Access, BURST_END, BURST_START, INITIATION, INTRQ, IdeDrive, MOVES, Moves, PAUSE, PIO, READY_AGAIN,
     Register, Strobes, TERMINATION, TransferMode, WORDS_IN, WORDS_OUT, WRITTEN, packed_times,
 };
 
 /// Timing of one Ultra DMA mode: ATA/ATAPI-4, table "Ultra DMA data burst timing".
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Mode {
     /// Typical time from one strobe edge to the next, two bytes each.
+    #[time("word")]
     pub word: Time,
     /// tCYC: the same, at least.
+    #[time("t_cyc")]
     pub word_min: Time,
     /// tENV: from DMACK# to STOP and HDMARDY#.
+    #[time("t_env")]
     pub envelope: Time,
     /// tFS: to the first strobe of a burst.
+    #[time("t_fs")]
     pub first_strobe: Time,
     /// tRFS: between DMARDY# and the strobes that answer it.
+    #[time("t_rfs")]
     pub ready_to_final_strobe: Time,
     /// tRP: from DMARDY# negated to STOP.
+    #[time("t_rp")]
     pub ready_to_pause: Time,
     /// tSS: from the last strobe to the end of the burst.
+    #[time("t_ss")]
     pub strobe_to_stop: Time,
     /// tLI: one side answers the other.
+    #[time("t_li")]
     pub interlock: Time,
     /// tMLI: interlock before the CRC is sent.
+    #[time("t_mli")]
     pub interlock_min: Time,
     /// tACK: set-up and hold around DMACK#.
+    #[time("t_ack")]
     pub acknowledge: Time,
 }
 
-/// The cable's data sheet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spec {
-    /// One register access.
-    pub register_access: Time,
-    /// t0: the shortest cycle of a word, by PIO mode.
-    pub pio: Vec<Time>,
-    /// The same by multiword DMA mode.
-    pub multiword_dma: Vec<Time>,
-    /// Ultra DMA modes, from 0.
-    pub modes: Vec<Mode>,
+/// Timing of one mode at the data port.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub struct Cycle {
+    /// t0: the shortest cycle of a word.
+    #[time("cycle")]
+    pub cycle: Time,
 }
 
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let register_access = p.time("register_access")?;
-        let modes = p.rows("ultra_dma.rows")?.into_iter().map(|mut row| {
-            Ok(Mode {
-                word: row.time("word")?,
-                word_min: row.time("t_cyc")?,
-                envelope: row.time("t_env")?,
-                first_strobe: row.time("t_fs")?,
-                ready_to_final_strobe: row.time("t_rfs")?,
-                ready_to_pause: row.time("t_rp")?,
-                strobe_to_stop: row.time("t_ss")?,
-                interlock: row.time("t_li")?,
-                interlock_min: row.time("t_mli")?,
-                acknowledge: row.time("t_ack")?,
-            })
-        });
-        let modes: Vec<Mode> = modes.collect::<Result<_, SpecError>>()?;
-        let mut cycles = |key| -> Result<Vec<Time>, SpecError> {
-            p.rows(key)?.into_iter().map(|mut row| row.time("cycle")).collect()
-        };
-        Ok(Spec { register_access, pio: cycles("pio.rows")?, multiword_dma: cycles("multiword_dma.rows")?, modes })
-    }
+/// The cable's data sheet.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub struct Spec {
+    /// One register access.
+    #[time("register_access")]
+    pub register_access: Time,
+    /// PIO modes, from 0.
+    #[rows("pio.rows")]
+    pub pio: Vec<Cycle>,
+    /// Multiword DMA modes, from 0.
+    #[rows("multiword_dma.rows")]
+    pub multiword_dma: Vec<Cycle>,
+    /// Ultra DMA modes, from 0.
+    #[rows("ultra_dma.rows")]
+    pub modes: Vec<Mode>,
 }
 
 /// A drive and its name in the system. The drive knows the cable, so that the cable must not own it.
@@ -375,6 +371,6 @@ impl IdeCable {
 }
 
 /// Clocks of a cycle, to the nearest one.
-fn nearest(cycle: Option<&Time>, clock: Time) -> u64 {
-    cycle.map_or(0, |cycle| (2 * cycle.as_ps() + clock.as_ps()) / (2 * clock.as_ps()))
+fn nearest(mode: Option<&Cycle>, clock: Time) -> u64 {
+    mode.map_or(0, |mode| (2 * mode.cycle.as_ps() + clock.as_ps()) / (2 * clock.as_ps()))
 }

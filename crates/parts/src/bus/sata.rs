@@ -16,6 +16,7 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Grant, Lane, Queue, Sim, Time};
 
 use crate::parameters::{Parameters, SpecError};
@@ -25,35 +26,19 @@ use crate::protocols::sata::{
 };
 
 /// Gbit/s of the three generations, as bytes per second of encoded bits.
-const RATES: [u64; 3] = [187_500_000, 375_000_000, 750_000_000];
+pub const RATES: [u64; 3] = [187_500_000, 375_000_000, 750_000_000];
 /// Encoded bytes of a double word: 40 bits.
 const ENCODED_BYTES: u64 = 5;
 
 /// The cable's data sheet, with the link layers at its ends. Clocks are those of a double word.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// From a primitive to its answer: both serialisers and deserialisers.
+    /// From a primitive to its answer: both serialisers and deserialisers, in clocks of a double word.
+    #[clocks("round_trip", ..=100_000)]
     round_trip_dwords: u64,
     /// Link and transport layer, until they answer: by their own clock, whatever the rate of the cable.
+    #[time("turnaround", ..=Time::ms(1))]
     turnaround: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let round_trip_dwords = match p.clocks("round_trip")? {
-            many @ 100_001.. => {
-                let problem = format!("{many} clocks are no handshake");
-                return Err(p.error("round_trip", problem, "expected 100000 at most"));
-            }
-            clocks => clocks,
-        };
-        let turnaround = p.time("turnaround")?;
-        if turnaround > Time::ms(1) {
-            return Err(p.error("turnaround", format!("{turnaround} are no handshake"), "expected 1 ms at most"));
-        }
-        Ok(Spec { round_trip_dwords, turnaround })
-    }
 }
 
 /// A rate of Serial ATA, from data: bytes per second of encoded bits.

@@ -19,11 +19,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port, PortSpec};
 use crate::bus::sata::{self, SataCable};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{DATA_FIS_BYTES, Received, TAGS_MAX};
 
@@ -36,52 +36,31 @@ const ACCESSES_MAX: usize = 4_096;
 const PORTS_MAX: u64 = 32;
 
 /// The adapter's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Ports.
+    /// Ports, each for one drive.
+    #[count("ports", 1..=PORTS_MAX)]
     pub ports: u64,
-    /// Bytes per second of encoded bits on a cable, at most.
+    /// What a cable carries of encoded bits, at most.
+    #[rate("rate", one_of = &sata::RATES)]
     pub rate: u64,
     /// Commands of a port that are under way, at most.
+    #[count("slots", 1..=TAGS_MAX)]
     pub slots: u64,
-    /// Bytes of a port's FIFO in each direction.
-    fifo_bytes: u32,
-    /// Bytes that a port moves from or to memory at once.
+    /// What a port moves from or to memory at once.
+    #[bytes("burst", 64..=u64::from(DATA_FIS_BYTES.min(PAGE_BYTES)), power_of_two)]
     pub burst_bytes: u32,
+    /// A port's FIFO in each direction: a whole burst at least.
+    #[bytes("fifo", burst_bytes.into()..=1 << 20)]
+    fifo_bytes: u32,
     /// From a command's arrival to its fetch.
+    #[time("command")]
     command: Time,
     /// A register answers a read so much later.
+    #[time("register")]
     register: Time,
+    #[nested]
     port: PortSpec,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let (ports, slots) = (p.count("ports")?, p.count("slots")?);
-        for (key, value, most) in [("ports", ports, PORTS_MAX), ("slots", slots, TAGS_MAX)] {
-            if !(1..=most).contains(&value) {
-                return Err(p.error(key, "no adapter has that many", format!("expected 1 to {most}")));
-            }
-        }
-        let (burst, fifo) = (p.bytes("burst")?, p.bytes("fifo")?);
-        if !burst.is_power_of_two() || !(64..=u64::from(DATA_FIS_BYTES.min(PAGE_BYTES))).contains(&burst) {
-            return Err(p.error("burst", "no burst is that long", "expected 64 B to 4 KiB, a power of two"));
-        }
-        if fifo < burst || fifo > 1 << 20 {
-            return Err(p.error("fifo", "a FIFO holds whole bursts", format!("expected {burst} B to 1 MiB")));
-        }
-        Ok(Spec {
-            ports,
-            rate: sata::rate(p, "rate")?,
-            slots,
-            fifo_bytes: fifo as u32,
-            burst_bytes: burst as u32,
-            command: p.time("command")?,
-            register: p.time("register")?,
-            port: PortSpec::read(p)?,
-        })
-    }
 }
 
 /// A command in its slot: its header, its table and its buffer in memory.

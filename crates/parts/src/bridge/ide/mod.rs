@@ -226,13 +226,12 @@ impl IdeBridge {
     /// Time of a word that the bridge strobes: it counts PCI clocks, as many as the mode's shortest cycle needs. In a
     /// mode that it does not know, it runs at the fastest that it does.
     fn strobe(&self, cable: &IdeCable) -> Time {
-        let (clocks, mode) = match cable.transfer_mode() {
-            TransferMode::Pio(mode) => (&self.spec.pio_clocks, mode),
-            TransferMode::MultiwordDma(mode) => (&self.spec.multiword_clocks, mode),
-            TransferMode::UltraDma(mode) => (&self.spec.word_clocks, mode),
+        let counted = match cable.transfer_mode() {
+            TransferMode::Pio(mode) => nearest(&self.spec.pio, mode).map(|of| of.cycle),
+            TransferMode::MultiwordDma(mode) => nearest(&self.spec.multiword_dma, mode).map(|of| of.cycle),
+            TransferMode::UltraDma(mode) => nearest(&self.spec.ultra_dma, mode).map(|of| of.word),
         };
-        let counted = clocks.get(mode).or(clocks.last()).copied().unwrap_or(1);
-        cable.word_of(counted, self.pci.clock())
+        cable.word_of(counted.unwrap_or(1), self.pci.clock())
     }
 
     /// So many clocks of PCI that the bridge itself takes.
@@ -345,4 +344,9 @@ impl PciTarget for IdeBridge {
             _ => {}
         }
     }
+}
+
+/// The numbers of a mode, or of the fastest there are.
+fn nearest<T>(modes: &[T], mode: usize) -> Option<&T> {
+    modes.get(mode).or(modes.last())
 }

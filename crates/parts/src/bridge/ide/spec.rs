@@ -1,13 +1,17 @@
 //! The data sheet of a PCI-to-IDE bridge.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::HALVES;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::PHASE_BYTES;
 
+/// A data phase for each half of the buffer.
+const PHASES: u64 = HALVES as u64 * PHASE_BYTES as u64;
+
 /// When the dead time of a channel switch is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum SwitchAt {
     /// At every burst that follows one of the other channel.
     Burst,
@@ -16,7 +20,7 @@ pub enum SwitchAt {
 }
 
 /// When the bridge asks memory for more, on the way to the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum Refill {
     /// When the whole buffer is empty.
     WhenEmpty,
@@ -25,93 +29,79 @@ pub enum Refill {
 }
 
 /// The bridge's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Bytes of half the buffer: what one PCI burst moves.
+    /// The buffer between PCI and the cables, in two halves: one PCI burst moves half of it.
+    #[bytes("buffer", 2 * PHASES..=4_096, multiple_of = PHASES)]
+    pub buffer_bytes: u32,
+    /// Half of it.
+    #[given(buffer_bytes / HALVES as u32)]
     pub half_bytes: u32,
     /// When more is asked for, on the way to the drive.
+    #[choice("refill")]
     pub refill: Refill,
     /// From an empty buffer to PHOLD#, on the way to the drive.
+    #[clocks("rerequest_delay")]
     pub rerequest_delay: u64,
     /// From the end of a transaction to PHOLD# again.
+    #[clocks("hold_again")]
     pub hold_again: u64,
     /// From data in an idle buffer to the first strobe on the cable.
+    #[clocks("first_strobe")]
     pub first_strobe: u64,
     /// From a descriptor to the work on its region.
+    #[time("descriptor_delay")]
     pub descriptor_delay: Time,
     /// Dead time when the buffer turns from one channel to the other.
+    #[time("channel_switch")]
     pub channel_switch: Time,
     /// When that time is lost.
+    #[choice("channel_switch_at")]
     pub channel_switch_at: SwitchAt,
     /// Wait clocks of a register inside the bridge.
+    #[clocks("register_first_data")]
     pub register_first_data: u64,
     /// A register access not satisfied by then is retried: clocks from FRAME#.
+    #[clocks("retry_after")]
     pub retry_after: u64,
-    /// Strobe period on the way to the drive, by Ultra DMA mode, clocks.
-    pub word_clocks: Vec<u64>,
-    /// Cycle of a word at the data port, by PIO mode, clocks: sample point and recovery time.
-    pub pio_clocks: Vec<u64>,
-    /// The same of multiword DMA.
-    pub multiword_clocks: Vec<u64>,
+    /// Ultra DMA modes on the way to the drive, from 0.
+    #[rows("ultra_dma.rows")]
+    pub ultra_dma: Vec<Strobe>,
+    /// PIO modes, from 0.
+    #[rows("pio.rows")]
+    pub pio: Vec<Cycle>,
+    /// Multiword DMA modes, from 0.
+    #[rows("multiword_dma.rows")]
+    pub multiword_dma: Vec<Cycle>,
     /// Clocks before the first cycle of a sector at the data port.
+    #[clocks("pio.start_up")]
     pub pio_start_up: u64,
     /// Base of the bus master registers.
+    #[by(base(p))]
     pub bus_master_base: u32,
 }
 
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let buffer_bytes = p.bytes("buffer")?;
-        let phases = HALVES as u64 * u64::from(PHASE_BYTES);
-        if !buffer_bytes.is_multiple_of(phases) || !(2 * phases..=4_096).contains(&buffer_bytes) {
-            let help = format!("expected {} B to 4 KiB, in multiples of {phases} B", 2 * phases);
-            return Err(p.error("buffer", "a buffer has two halves, each of whole data phases", help));
-        }
-        let base = p.text("bus_master_base")?;
-        let parsed = base.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let Some(bus_master_base) = parsed.filter(|b| b % 16 == 0) else {
-            return Err(p.error("bus_master_base", format!("`{base}` is no register base"), "write \"0x10A0\""));
-        };
-        let switch_at = p.text("channel_switch_at")?;
-        let channel_switch_at = match switch_at.as_str() {
-            "burst" => SwitchAt::Burst,
-            "command" => SwitchAt::Command,
-            _ => {
-                let problem = format!("`{switch_at}` is no time for a channel switch");
-                return Err(p.error("channel_switch_at", problem, "expected \"burst\" or \"command\""));
-            }
-        };
-        let when = p.text("refill")?;
-        let refill = match when.as_str() {
-            "when empty" => Refill::WhenEmpty,
-            "when a half is free" => Refill::WhenHalfIsFree,
-            _ => {
-                let problem = format!("`{when}` is no time for a refill");
-                return Err(p.error("refill", problem, "expected \"when empty\" or \"when a half is free\""));
-            }
-        };
-        let mut rows = |key, column| -> Result<Vec<u64>, SpecError> {
-            p.rows(key)?.into_iter().map(|mut row| row.clocks(column)).collect()
-        };
-        let word_clocks = rows("ultra_dma.rows", "word")?;
-        let (pio_clocks, multiword_clocks) = (rows("pio.rows", "cycle")?, rows("multiword_dma.rows", "cycle")?);
-        Ok(Spec {
-            half_bytes: buffer_bytes as u32 / HALVES as u32,
-            refill,
-            rerequest_delay: p.clocks("rerequest_delay")?,
-            hold_again: p.clocks("hold_again")?,
-            first_strobe: p.clocks("first_strobe")?,
-            descriptor_delay: p.time("descriptor_delay")?,
-            channel_switch: p.time("channel_switch")?,
-            channel_switch_at,
-            register_first_data: p.clocks("register_first_data")?,
-            retry_after: p.clocks("retry_after")?,
-            word_clocks,
-            pio_clocks,
-            multiword_clocks,
-            pio_start_up: p.clocks("pio.start_up")?,
-            bus_master_base,
-        })
-    }
+/// How the bridge strobes in an Ultra DMA mode.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub struct Strobe {
+    /// From one strobe to the next.
+    #[clocks("word")]
+    pub word: u64,
+}
+
+/// How the bridge moves words at the data port in a mode.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub struct Cycle {
+    /// A word: sample point and recovery time.
+    #[clocks("cycle")]
+    pub cycle: u64,
+}
+
+/// Base of the bus master registers.
+fn base(p: &mut Parameters) -> Result<u32, SpecError> {
+    let base = p.text("bus_master_base")?;
+    let parsed = base.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    parsed
+        .filter(|base| base % 16 == 0)
+        .ok_or_else(|| p.error("bus_master_base", format!("`{base}` is no register base"), "write \"0x10A0\""))
 }

@@ -72,7 +72,7 @@ struct Undisturbed {
 impl IdeBridge {
     /// Moves `bytes` from memory at `address` to the cable.
     pub(super) async fn to_drive(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
-        let group_bytes = HALVES as u32 * self.spec.half_bytes;
+        let group_bytes = self.spec.buffer_bytes;
         let mut done = 0;
         // Every whole group goes like the first where memory answers them all alike.
         let mut course = self.undisturbed(cable, address, group_bytes.min(bytes));
@@ -200,7 +200,7 @@ impl IdeBridge {
         }
         let (first, second) = (Fetch::of(firsts, sent), Fetch::of(seconds, sent));
         let group = Group { port, asked, base: asked, first, second };
-        let bytes = HALVES as u32 * self.spec.half_bytes;
+        let bytes = self.spec.buffer_bytes;
         self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group).await;
         sent + 1
     }

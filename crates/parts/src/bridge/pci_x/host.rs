@@ -9,10 +9,10 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Lead, Sim, Time};
 
-use super::path::{carries, latency, rate, span};
-use crate::parameters::{Parameters, SpecError};
+use super::path::{LATENCY_MAX, RATE_MAX, RATE_MIN, carries, span};
 
 static MEMORY_BUSY: Label = Label::reason("memory busy");
 static MEMORY_DATA: Label = Label::payload("data");
@@ -21,29 +21,20 @@ static MEMORY_LATENCY: Label = Label::protocol("memory latency");
 static INTERRUPT: Label = Label::protocol("INTx to handler");
 
 /// The host's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Ports.
+    /// Ports, each for one bridge.
+    #[count("ports", 1..=16)]
     pub ports: u64,
+    /// From a read's arrival at memory to its data.
+    #[time("memory.latency", ..=LATENCY_MAX)]
     read_latency: Time,
+    /// What memory carries.
+    #[rate("memory.rate", RATE_MIN..=RATE_MAX)]
     rate: u64,
+    /// From an interrupt at the host to the processor.
+    #[time("interrupt", ..=LATENCY_MAX)]
     interrupt: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            ports: p.count("ports")?,
-            read_latency: latency(p, "memory.latency")?,
-            rate: rate(p, "memory.rate")?,
-            interrupt: latency(p, "interrupt")?,
-        };
-        if !(1..=16).contains(&spec.ports) {
-            return Err(p.error("ports", "a host has 1 to 16 ports", "write \"4 ports\""));
-        }
-        Ok(spec)
-    }
 }
 
 /// Memory, as devices see it.

@@ -26,6 +26,7 @@ mod posted;
 mod reads;
 pub mod registers;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use crate::bus::pci::card::CLOCKS_MAX;
@@ -38,118 +39,75 @@ const BUFFER_BYTES_MAX: u64 = 1 << 20;
 const PIECES_MAX: u64 = 64;
 
 /// The bridge's data sheet; each of its buses is like that.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
     /// Through the bridge, each way.
+    #[time("latency", ..=path::LATENCY_MAX)]
     latency: Time,
     /// Conventional bursts are stopped after so many bytes: at multiples of a power of two, or by count.
+    #[bytes("boundary", 16..=BURST_BYTES_MAX.into(), multiple_of = PHASE_BYTES.into())]
     boundary: u32,
+    #[nested("write")]
     write: Writes,
+    #[nested("read")]
     read: Reads,
 }
 
 /// Posted writes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 struct Writes {
-    /// Bytes of the buffer.
+    /// The buffer of posted writes.
+    #[bytes("buffer", DISCONNECT_BOUNDARY_BYTES.into()..=BUFFER_BYTES_MAX)]
     buffer: u32,
     /// Room below which a write is not begun.
+    #[bytes("accept", 1..=BUFFER_BYTES_MAX)]
     accept: u32,
     /// What is sent on as one.
+    #[bytes("gather", DISCONNECT_BOUNDARY_BYTES.into()..=BURST_BYTES_MAX.into(), multiple_of = PHASE_BYTES.into())]
     gather: u32,
     /// Pieces on their way to memory at a time.
+    #[count("under_way", 1..=PIECES_MAX)]
     under_way: u64,
-    /// Clocks from the address to the first data, DEVSEL# included.
+    /// From the address to the first data, DEVSEL# included.
+    #[clocks("response", 1..=CLOCKS_MAX)]
     response: u64,
 }
 
 /// Reads of memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 struct Reads {
     /// Reads latched at a time: split or delayed transactions.
+    #[count("latched", 1..=32)]
     latched: u64,
     /// What is asked of memory as one.
+    #[bytes("piece", 32..=BURST_BYTES_MAX.into(), multiple_of = PHASE_BYTES.into())]
     piece: u32,
     /// Pieces asked for at a time.
+    #[count("ahead", 1..=PIECES_MAX)]
     ahead: u64,
-    /// Bytes that are there before a completion, or a burst, begins.
+    /// What is there before a completion, or a burst, begins.
+    #[bytes("first", 1..=BUFFER_BYTES_MAX)]
     first: u32,
-    /// Clocks from the address to split response, retry or first data, DEVSEL# included.
+    /// From the address to split response, retry or first data, DEVSEL# included.
+    #[clocks("response", 1..=CLOCKS_MAX)]
     response: u64,
-    /// PCI: bytes that are fetched for a memory read, a memory read line and a memory read multiple.
+    /// PCI: what is fetched for a memory read, a memory read line and a memory read multiple.
+    #[bytes(["prefetch", "prefetch_line", "prefetch_multiple"], 4..=BURST_BYTES_MAX.into(), multiple_of = PHASE_BYTES.into())]
     prefetch: [u32; 3],
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let prefetch = [
-            phases(p, "read.prefetch", 4, BURST_BYTES_MAX)?,
-            phases(p, "read.prefetch_line", 4, BURST_BYTES_MAX)?,
-            phases(p, "read.prefetch_multiple", 4, BURST_BYTES_MAX)?,
-        ];
-        let spec = Spec {
-            latency: path::latency(p, "latency")?,
-            boundary: phases(p, "boundary", 16, BURST_BYTES_MAX)?,
-            write: Writes {
-                buffer: bytes(p, "write.buffer", DISCONNECT_BOUNDARY_BYTES)?,
-                accept: bytes(p, "write.accept", 1)?,
-                gather: phases(p, "write.gather", DISCONNECT_BOUNDARY_BYTES, BURST_BYTES_MAX)?,
-                under_way: count(p, "write.under_way", PIECES_MAX)?,
-                response: clocks(p, "write.response")?,
-            },
-            read: Reads {
-                latched: count(p, "read.latched", 32)?,
-                piece: phases(p, "read.piece", 32, BURST_BYTES_MAX)?,
-                ahead: count(p, "read.ahead", PIECES_MAX)?,
-                first: bytes(p, "read.first", 1)?,
-                response: clocks(p, "read.response")?,
-                prefetch,
-            },
-        };
-        if spec.write.accept > spec.write.buffer {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.write.accept > self.write.buffer {
             return Err(p.error(
                 "write.accept",
                 "the buffer never has as much room",
                 "expected `write.buffer` at most",
             ));
         }
-        Ok(spec)
+        Ok(())
     }
-}
-
-fn phases(p: &mut Parameters, key: &str, least: u32, most: u32) -> Result<u32, SpecError> {
-    let bytes = p.bytes(key)?;
-    if !bytes.is_multiple_of(PHASE_BYTES.into()) || !(u64::from(least)..=u64::from(most)).contains(&bytes) {
-        let help = format!("expected {least} B to {most} B, in data phases of {PHASE_BYTES} bytes");
-        return Err(p.error(key, "no bridge cuts data like that", help));
-    }
-    Ok(bytes as u32)
-}
-
-fn bytes(p: &mut Parameters, key: &str, least: u32) -> Result<u32, SpecError> {
-    let bytes = p.bytes(key)?;
-    if !(u64::from(least)..=BUFFER_BYTES_MAX).contains(&bytes) {
-        return Err(p.error(key, "no buffer of a bridge is like that", format!("expected {least} B to 1 MiB")));
-    }
-    Ok(bytes as u32)
-}
-
-fn count(p: &mut Parameters, key: &str, most: u64) -> Result<u64, SpecError> {
-    let count = p.count(key)?;
-    if !(1..=most).contains(&count) {
-        return Err(p.error(key, "no bridge has as many", format!("expected 1 to {most}")));
-    }
-    Ok(count)
-}
-
-fn clocks(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let clocks = p.clocks(key)?;
-    if !(1..=CLOCKS_MAX).contains(&clocks) {
-        let help = format!("expected 1 to {CLOCKS_MAX} clocks: DEVSEL# takes one at least");
-        return Err(p.error(key, "no target answers like that", help));
-    }
-    Ok(clocks)
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Lead, Sim, Time, led};
 
 use super::host::Memory;
-use crate::parameters::{Parameters, SpecError};
 
 static LINK_BUSY: Label = Label::reason("link busy");
 static LINK_DATA: Label = Label::payload("data");
@@ -26,74 +26,36 @@ static FLIGHT: Label = Label::protocol("flight");
 
 /// Links between a bridge and its memory, at most.
 pub const HOPS_MAX: usize = 8;
+/// What links and memories of hosts carry, bytes per second.
+pub(super) const RATE_MIN: u64 = 1_000_000;
+pub(super) const RATE_MAX: u64 = 100_000_000_000;
+/// Nothing in a host takes longer.
+pub(super) const LATENCY_MAX: Time = Time::ms(1);
 
 /// A link's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct LinkSpec {
-    /// Bytes per second, each way.
+    /// What it carries, each way.
+    #[rate("rate", RATE_MIN..=RATE_MAX)]
     rate: u64,
     /// Whether both ways share the wires.
+    #[choice("ways", "apart" => false, "shared" => true)]
     half_duplex: bool,
     /// Data of a packet, at most.
+    #[bytes("payload", 16..=4_096)]
     payload: u32,
-    /// Bytes on the link that a packet has besides its data: of a write, of read data, of a read request.
+    /// What a write has on the link besides its data.
+    #[bytes("write_overhead", ..=4_096)]
     write_overhead: u32,
+    /// What read data have on the link besides themselves.
+    #[bytes("read_overhead", ..=4_096)]
     read_overhead: u32,
+    /// A read request on the link.
+    #[bytes("request", ..=4_096)]
     request: u32,
     /// From one end to the other, what the chips at both ends do included.
+    #[time("latency", ..=LATENCY_MAX)]
     latency: Time,
-}
-
-impl LinkSpec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<LinkSpec, SpecError> {
-        let half_duplex = match p.text("ways")?.as_str() {
-            "shared" => true,
-            "apart" => false,
-            other => {
-                let help = "expected \"apart\" or \"shared\"";
-                return Err(p.error("ways", format!("`{other}` is not how two ways share a link"), help));
-            }
-        };
-        let (rate, payload) = (rate(p, "rate")?, p.bytes("payload")?);
-        if !(16..=4_096).contains(&payload) {
-            return Err(p.error("payload", "packets do not carry as much", "expected 16 B to 4 KiB"));
-        }
-        let overhead = |p: &mut Parameters, key: &str| {
-            let bytes = p.bytes(key)?;
-            if bytes > 4_096 {
-                return Err(p.error(key, "no packet has as much besides its data", "expected 4 KiB at most"));
-            }
-            Ok(bytes as u32)
-        };
-        Ok(LinkSpec {
-            rate,
-            half_duplex,
-            payload: payload as u32,
-            write_overhead: overhead(p, "write_overhead")?,
-            read_overhead: overhead(p, "read_overhead")?,
-            request: overhead(p, "request")?,
-            latency: latency(p, "latency")?,
-        })
-    }
-}
-
-/// A rate that a lane can have.
-pub(super) fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let rate = p.rate(key)?;
-    if !(1_000_000..=100_000_000_000).contains(&rate) {
-        return Err(p.error(key, "no link or memory is that slow or fast", "expected 1 MB/s to 100 GB/s"));
-    }
-    Ok(rate)
-}
-
-/// A latency of a host.
-pub(super) fn latency(p: &mut Parameters, key: &str) -> Result<Time, SpecError> {
-    let latency = p.time(key)?;
-    if latency > Time::ms(1) {
-        return Err(p.error(key, "nothing in a host takes that long", "expected 1 ms at most"));
-    }
-    Ok(latency)
 }
 
 /// Says that a lane moves bytes at so many a second, in small numbers.

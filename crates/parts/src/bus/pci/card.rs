@@ -5,6 +5,7 @@
 //!
 //! Not modelled: pull-ups between 66 and 133 MHz PCI-X by the number of slots, hot plug.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::Spec as Segment;
@@ -21,44 +22,18 @@ const PERIOD_MAX: Time = Time::us(1);
 const SAME_CLOCK: u64 = 50;
 /// PCI-X 1.0a, 7.2.3: outstanding split transactions.
 const SPLITS_MAX: u64 = 32;
+/// What data phases move: 32 or 64 bits.
+pub(super) const WIDTHS: [u64; 2] = [4, 8];
 
 /// What a segment speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum Mode {
     /// Conventional PCI.
+    #[word("PCI")]
     Pci,
     /// PCI-X 1.0.
+    #[word("PCI-X")]
     PciX,
-}
-
-impl Mode {
-    /// Pulls a choice.
-    pub fn read(p: &mut Parameters, key: &str) -> Result<Mode, SpecError> {
-        match p.text(key)?.as_str() {
-            "PCI" => Ok(Mode::Pci),
-            "PCI-X" => Ok(Mode::PciX),
-            other => Err(p.error(key, format!("`{other}` is no mode of a segment"), "expected \"PCI\" or \"PCI-X\"")),
-        }
-    }
-}
-
-/// Whether a segment's clock is what its file says, or that of the slowest card.
-pub(super) fn fixed(p: &mut Parameters) -> Result<bool, SpecError> {
-    match p.text("speed")?.as_str() {
-        "fixed" => Ok(true),
-        "slowest card" => Ok(false),
-        other => {
-            let help = "expected \"fixed\" or \"slowest card\"";
-            Err(p.error("speed", format!("`{other}` does not say who sets the clock"), help))
-        }
-    }
-}
-
-pub(super) fn check_width(p: &Parameters, key: &str, bytes: u32) -> Result<(), SpecError> {
-    match bytes {
-        4 | 8 => Ok(()),
-        _ => Err(p.error(key, "a data phase moves 4 or 8 bytes", "write \"4 B\" or \"8 B\"")),
-    }
 }
 
 pub(super) fn check_clock(p: &Parameters, key: &str, period: Time, mode: Mode) -> Result<(), SpecError> {
@@ -74,79 +49,48 @@ pub(super) fn check_clock(p: &Parameters, key: &str, period: Time, mode: Mode) -
 }
 
 /// The part of a card's data sheet that concerns its bus.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = CardSpec::fits)]
 pub struct CardSpec {
     /// What it speaks at best; a PCI-X card speaks conventional PCI too, up to 66 MHz.
+    #[choice("mode")]
     pub mode: Mode,
-    /// Its shortest clock period.
+    /// Its fastest clock.
+    #[period("clock")]
     pub clock: Time,
-    /// Bytes a data phase moves.
+    /// What a data phase moves.
+    #[bytes("width", one_of = &WIDTHS)]
     pub width_bytes: u32,
     /// Clocks between the end of one of its transactions and its request for the next.
+    #[clocks("gap", ..=CLOCKS_MAX)]
     pub gap: u64,
     /// Clocks after a retry or disconnect until it asks again.
+    #[clocks("retry_idle", ..=CLOCKS_MAX)]
     pub retry_idle: u64,
-    /// Bytes of a burst, at most.
+    /// A burst, at most.
+    #[bytes("burst", 16..=BURST_BYTES_MAX.into(), multiple_of = PHASE_BYTES.into())]
     pub burst: u32,
     /// How it reads memory on conventional PCI.
+    #[choice("read",
+        "memory read" => Command::MemoryRead,
+        "memory read line" => Command::MemoryReadLine,
+        "memory read multiple" => Command::MemoryReadMultiple,
+    )]
     pub read: Command,
-    /// PCI-X: bytes of a read request, at most.
+    /// PCI-X 1.0a, 7.2.3: maximum memory read byte count.
+    #[bytes("read_request", 512..=BURST_BYTES_MAX.into(), power_of_two)]
     pub read_request: u32,
     /// PCI-X: split transactions under way, at most.
+    #[count("splits", 1..=SPLITS_MAX)]
     pub splits: u64,
     /// Wait clocks of its registers.
+    #[clocks("register", ..=CLOCKS_MAX)]
     pub register: u64,
 }
 
 impl CardSpec {
-    /// Pulls the numbers, all of which begin with `pci`.
-    pub fn read(p: &mut Parameters) -> Result<CardSpec, SpecError> {
-        let read = match p.text("pci.read")?.as_str() {
-            "memory read" => Command::MemoryRead,
-            "memory read line" => Command::MemoryReadLine,
-            "memory read multiple" => Command::MemoryReadMultiple,
-            other => {
-                let problem = format!("`{other}` does not read memory");
-                let help = "expected \"memory read\", \"memory read line\" or \"memory read multiple\"";
-                return Err(p.error("pci.read", problem, help));
-            }
-        };
-        let read_request = p.bytes("pci.read_request")?;
-        if !read_request.is_power_of_two() || !(512..=u64::from(BURST_BYTES_MAX)).contains(&read_request) {
-            let problem = "a maximum memory read byte count is not like that";
-            return Err(p.error("pci.read_request", problem, "expected 512 B to 4 KiB, a power of two"));
-        }
-        let burst = p.bytes("pci.burst")?;
-        if !burst.is_multiple_of(PHASE_BYTES.into()) || !(16..=u64::from(BURST_BYTES_MAX)).contains(&burst) {
-            let help = format!("expected 16 B to 4 KiB, in data phases of {PHASE_BYTES} bytes");
-            return Err(p.error("pci.burst", "a burst is not like that", help));
-        }
-        let spec = CardSpec {
-            mode: Mode::read(p, "pci.mode")?,
-            clock: p.period("pci.clock")?,
-            width_bytes: p.bytes("pci.width")? as u32,
-            gap: p.clocks("pci.gap")?,
-            retry_idle: p.clocks("pci.retry_idle")?,
-            burst: burst as u32,
-            read,
-            // PCI-X 1.0a, 7.2.3: maximum memory read byte count.
-            read_request: read_request as u32,
-            splits: p.count("pci.splits")?,
-            register: p.clocks("pci.register")?,
-        };
-        check_width(p, "pci.width", spec.width_bytes)?;
-        check_clock(p, "pci.clock", spec.clock, spec.mode)?;
-        if !(1..=SPLITS_MAX).contains(&spec.splits) {
-            let help = "expected 1 to 32 transactions";
-            return Err(p.error("pci.splits", "no function has as many split transactions under way", help));
-        }
-        let waits = [("pci.gap", spec.gap), ("pci.retry_idle", spec.retry_idle), ("pci.register", spec.register)];
-        for (key, clocks) in waits {
-            if clocks > CLOCKS_MAX {
-                return Err(p.error(key, "no card waits that long", format!("expected {CLOCKS_MAX} clocks at most")));
-            }
-        }
-        Ok(spec)
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        check_clock(p, "clock", self.clock, self.mode)
     }
 
     /// The clock and mode of a segment that so far has settled to `clock` and `mode`, with this card too.

@@ -70,7 +70,7 @@ pub struct Initiator {
 impl Initiator {
     /// Pulls what a card says of its bus.
     pub fn read_spec(p: &mut Parameters) -> Result<CardSpec, SpecError> {
-        CardSpec::read(p)
+        p.within("pci", CardSpec::read)
     }
 
     /// Plugs a card into a slot, whose segment settles to it. An error concerns the card's `pci.clock`.

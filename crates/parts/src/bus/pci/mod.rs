@@ -25,6 +25,7 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Grant, Label, Lane, Sim, Time, Yielding};
 
 use self::card::{CardSpec, Mode};
@@ -41,50 +42,41 @@ pub type Phase = (&'static Label, Time);
 const NOTHING: Phase = (&TURNAROUND, Time::ZERO);
 
 /// The segment's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
-    /// Clock period, the shortest where cards may ask for longer ones.
+    /// Its clock, the fastest where cards may ask for slower ones.
+    #[period("clock")]
     pub clock: Time,
     /// What the segment speaks where all its cards do.
+    #[choice("mode")]
     pub mode: Mode,
-    /// Whether the clock stays as it is whatever is plugged in.
+    /// Who sets the clock: it stays as it is whatever is plugged in, or is that of the slowest card.
+    #[choice("speed", "fixed" => true, "slowest card" => false)]
     pub fixed: bool,
-    /// Bytes a data phase moves at most.
+    /// What a data phase moves at most.
+    #[bytes("width", one_of = &card::WIDTHS)]
     pub width_bytes: u32,
     /// Idle clocks after a transaction.
+    #[clocks("turnaround")]
     pub turnaround: u64,
     /// Clocks of a target's disconnect with STOP#.
+    #[clocks("disconnect")]
     pub disconnect: u64,
     /// Clocks from FRAME# after which nobody has claimed a transaction.
+    #[clocks("master_abort")]
     pub master_abort: u64,
     /// Clocks from FRAME# for which an initiator may keep the bus though others want it; one for all cards.
+    #[clocks("latency_timer")]
     pub latency_timer: u64,
     /// Connectors.
+    #[count("slots", 1..=32)]
     pub slots: u64,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            clock: p.period("clock")?,
-            mode: Mode::read(p, "mode")?,
-            fixed: card::fixed(p)?,
-            width_bytes: p.bytes("width")? as u32,
-            turnaround: p.clocks("turnaround")?,
-            disconnect: p.clocks("disconnect")?,
-            master_abort: p.clocks("master_abort")?,
-            latency_timer: p.clocks("latency_timer")?,
-            slots: p.count("slots")?,
-        };
-        card::check_width(p, "width", spec.width_bytes)?;
-        if !spec.fixed {
-            card::check_clock(p, "clock", spec.clock, spec.mode)?;
-        }
-        if !(1..=32).contains(&spec.slots) {
-            return Err(p.error("slots", "a segment has 1 to 32 slots", "write \"8 slots\""));
-        }
-        Ok(spec)
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.fixed { Ok(()) } else { card::check_clock(p, "clock", self.clock, self.mode) }
     }
 }
 

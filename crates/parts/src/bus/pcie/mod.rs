@@ -26,6 +26,7 @@ mod tests;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Sim, Time};
 
 pub use credits::Credits;
@@ -39,117 +40,102 @@ use crate::parameters::{Parameters, SpecError};
 /// Widths that links have.
 pub const WIDTHS: [u64; 6] = [1, 2, 4, 8, 12, 16];
 /// Rates that lanes have: 2.5 to 64 GT/s, in bytes per second.
-const RATES: [u64; 6] = [312_500_000, 625_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 8_000_000_000];
-/// Payloads and read requests are powers of two between these (7.5.3.4).
-const PAYLOAD: std::ops::RangeInclusive<u64> = 128..=4_096;
+pub const RATES: [u64; 6] = [312_500_000, 625_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 8_000_000_000];
+/// Payloads and read requests are powers of two from this one on (7.5.3.4).
+pub const PAYLOAD_MIN: u64 = 128;
+/// The largest.
+pub const PAYLOAD_MAX: u64 = 4_096;
 /// 3.5.2.1: what the acknowledge limit counts for a packet besides its payload, bytes.
 const LIMIT_OVERHEAD_BYTES: u64 = 28;
 const PPM: u64 = 1_000_000;
 
 /// What a rate means.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Generation::fits)]
 struct Generation {
-    /// Bits of one lane, bytes per second.
+    /// Bits of one lane.
+    #[rate("rate")]
     rate: u64,
-    /// Bytes on the wire…
+    /// A line on the wire: a symbol, a block or a flit.
+    #[bytes("line", ..=65_536)]
     line_bytes: u64,
-    /// …that carry so many of packets.
+    /// What a line carries of packets.
+    #[bytes("data", 1..=line_bytes)]
     data_bytes: u64,
+    /// What a packet has around it on the wire.
+    #[bytes("framing", ..=64)]
     framing_bytes: u64,
+    /// A packet of the link itself.
+    #[bytes("dllp", ..=64)]
     dllp_bytes: u64,
-    /// Bytes of one lane from one SKP ordered set to the next, and of one.
+    /// What a lane sends from one SKP ordered set to the next.
+    #[bytes("skip_every", ..=1 << 24)]
     skip_every_bytes: u64,
+    /// An SKP ordered set on a lane.
+    #[bytes("skip")]
     skip_bytes: u64,
     /// Delay of the receiver before it acknowledges.
+    #[time("internal_delay")]
     internal_delay: Time,
 }
 
+impl Generation {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.skip_bytes >= self.skip_every_bytes {
+            return Err(p.error("skip", "nothing is sent besides SKP", "expected less than `skip_every`"));
+        }
+        Ok(())
+    }
+}
+
 /// How late a packet may be acknowledged, by width: 3.5.2.1, table 3-7.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 struct AckFactor {
+    /// Lanes.
+    #[count("width")]
     width: u64,
-    /// Parts per million, for payloads of 256 bytes at most, and above.
+    /// Of the largest packet's time, for payloads of 256 bytes at most.
+    #[share("up_to_256_bytes", PPM / 10..=100 * PPM)]
     small: u64,
+    /// The same above.
+    #[share("above", PPM / 10..=100 * PPM)]
     large: u64,
 }
 
 /// The link's data sheet: a slot, a cable, traces on a board.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
+    /// What each rate means.
+    #[rows("generation.rows")]
     generations: Vec<Generation>,
+    /// How late a packet may be acknowledged, by width: 3.5.2.1, table 3-7.
+    #[rows("acknowledge.rows")]
     factors: Vec<AckFactor>,
-    /// The highest rate that it carries, bytes per second of one lane.
+    /// The highest rate that a lane carries.
+    #[rate("rate", one_of = &RATES)]
     rate: u64,
+    /// Lanes.
+    #[count("width", one_of = &WIDTHS)]
     width: u64,
+    /// From one end to the other.
+    #[time("flight", ..=Time::us(100))]
     flight: Time,
+    /// Of so many bits one is wrong; none where it is zero.
+    #[count("bits_per_error")]
     bits_per_error: u64,
+    /// When the receiver acknowledges packets.
+    #[choice("acknowledge.when", "at the limit" => false, "each packet" => true)]
     acknowledge_each: bool,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let mut generations = Vec::new();
-        for mut row in p.rows("generation.rows")? {
-            let (line_bytes, data_bytes) = (row.bytes("line")?, row.bytes("data")?);
-            if data_bytes == 0 || data_bytes > line_bytes || line_bytes > 65_536 {
-                return Err(row.error("data", "no line carries that", "expected 1 B up to what the line has"));
-            }
-            let generation = Generation {
-                rate: row.rate("rate")?,
-                line_bytes,
-                data_bytes,
-                framing_bytes: row.bytes("framing")?,
-                dllp_bytes: row.bytes("dllp")?,
-                skip_every_bytes: row.bytes("skip_every")?,
-                skip_bytes: row.bytes("skip")?,
-                internal_delay: row.time("internal_delay")?,
-            };
-            if generation.framing_bytes > 64 || generation.dllp_bytes > 64 {
-                return Err(row.error("framing", "no packet is framed by that much", "expected 64 B at most"));
-            }
-            if generation.skip_bytes >= generation.skip_every_bytes || generation.skip_every_bytes > 1 << 24 {
-                let help = "expected less than `skip_every`, which is 16 MiB at most";
-                return Err(row.error("skip", "nothing is sent besides SKP", help));
-            }
-            generations.push(generation);
-        }
-        let mut factors = Vec::new();
-        for mut row in p.rows("acknowledge.rows")? {
-            let factor = AckFactor {
-                width: row.count("width")?,
-                small: row.share("up_to_256_bytes")?,
-                large: row.share("above")?,
-            };
-            if !(PPM / 10..=100 * PPM).contains(&factor.small) || !(PPM / 10..=100 * PPM).contains(&factor.large) {
-                return Err(row.error("above", "no link acknowledges like that", "expected 10 % to 10000 %"));
-            }
-            factors.push(factor);
-        }
-        let spec = Spec {
-            generations,
-            factors,
-            rate: rate(p, "rate")?,
-            width: width(p, "width")?,
-            flight: p.time("flight")?,
-            bits_per_error: p.count("bits_per_error")?,
-            acknowledge_each: match p.text("acknowledge.when")?.as_str() {
-                "at the limit" => false,
-                "each packet" => true,
-                other => {
-                    let problem = format!("nobody acknowledges `{other}`");
-                    return Err(p.error("acknowledge.when", problem, "expected \"at the limit\" or \"each packet\""));
-                }
-            },
-        };
-        if spec.bits_per_error > 0 && spec.bits_per_error < 1_000_000 {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.bits_per_error > 0 && self.bits_per_error < 1_000_000 {
             let help = "expected \"0 bits\" (none is ever wrong), or 1000000 bits and more";
             return Err(p.error("bits_per_error", "such a link never trains", help));
         }
-        if spec.flight > Time::us(100) {
-            return Err(p.error("flight", "no link is that long", "expected 100 us at most"));
-        }
-        Ok(spec)
+        Ok(())
     }
 }
 
@@ -175,22 +161,27 @@ pub fn width(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
 /// A largest payload or read request, from data.
 pub fn payload(p: &mut Parameters, key: &str) -> Result<u32, SpecError> {
     let bytes = p.bytes(key)?;
-    if !bytes.is_power_of_two() || !PAYLOAD.contains(&bytes) {
+    if !bytes.is_power_of_two() || !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&bytes) {
         return Err(p.error(key, "that is no size of PCI Express", "expected 128 B to 4 KiB, a power of two"));
     }
     Ok(bytes as u32)
 }
 
 /// Buffers that a receiver advertises.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(with(payload_max: u32), holds = |buffers: &Buffers, p: &Parameters| buffers.fit(p, payload_max))]
 pub struct Buffers {
     /// Headers of posted requests; zero is infinitely many.
+    #[count("credits.posted_headers")]
     pub posted_headers: u64,
-    /// Data of posted requests, bytes.
+    /// Data of posted requests.
+    #[bytes("credits.posted_data")]
     pub posted_data_bytes: u64,
     /// Headers of non-posted requests; zero is infinitely many.
+    #[count("credits.non_posted_headers")]
     pub non_posted_headers: u64,
     /// How long a packet stays in them.
+    #[time("credits.drain")]
     pub drain: Time,
 }
 
@@ -199,23 +190,13 @@ impl Buffers {
     pub const INFINITE: Buffers =
         Buffers { posted_headers: 0, posted_data_bytes: 0, non_posted_headers: 0, drain: Time::ZERO };
 
-    /// Pulls the numbers; `payload_max` must fit.
-    pub fn read(p: &mut Parameters, payload_max: u32) -> Result<Buffers, SpecError> {
-        let buffers = Buffers {
-            posted_headers: p.count("credits.posted_headers")?,
-            posted_data_bytes: p.bytes("credits.posted_data")?,
-            non_posted_headers: p.count("credits.non_posted_headers")?,
-            drain: p.time("credits.drain")?,
-        };
-        if buffers.posted_headers > 0 && buffers.posted_data_bytes < u64::from(payload_max) {
-            // 2.6.1: at least one packet of the largest payload.
-            return Err(p.error(
-                "credits.posted_data",
-                "the largest packet does not fit",
-                format!("expected {payload_max} B at least"),
-            ));
+    /// 2.6.1: at least one packet of the largest payload.
+    fn fit(&self, p: &Parameters, payload_max: u32) -> Result<(), SpecError> {
+        if self.posted_headers > 0 && self.posted_data_bytes < u64::from(payload_max) {
+            let help = format!("expected {payload_max} B at least");
+            return Err(p.error("credits.posted_data", "the largest packet does not fit", help));
         }
-        Ok(buffers)
+        Ok(())
     }
 }
 

@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time, join};
 
 use super::path::{LINKS_MAX, Path};
 use super::sent::{Sent, Steps};
-use super::{Buffers, Link, UpstreamPort, payload, rate, width};
+use super::{Buffers, Link, PAYLOAD_MAX, PAYLOAD_MIN, RATES, UpstreamPort, WIDTHS};
 use crate::bridge::root_complex::RootComplex;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{
     CONTENT, CONTENT_AT, DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, INTERRUPTS_AT, NO_TAG, PAGE_BYTES,
     Packets, REGISTER, REGISTERS_AT, TAKEN_IN, incomplete,
@@ -30,21 +30,28 @@ use crate::protocols::pcie::{
 const TAGS_MAX: u64 = 16_384;
 
 /// The part of a device's data sheet that concerns its link.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct PortSpec {
-    /// Bytes per second of one lane, at most.
+    /// What a lane carries, at most.
+    #[rate("pcie.rate", one_of = &RATES)]
     pub rate: u64,
     /// Lanes, at most.
+    #[count("pcie.width", one_of = &WIDTHS)]
     pub width: u64,
-    /// Largest payload, bytes.
+    /// Largest payload of a packet.
+    #[bytes("pcie.payload_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     pub payload_max: u32,
-    /// Largest read request, bytes.
+    /// Largest read request.
+    #[bytes("pcie.read_request_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     pub read_request_max: u32,
     /// Reads under way, at most.
+    #[count("pcie.tags", 1..=TAGS_MAX)]
     pub tags: usize,
-    /// Header of a request, bytes.
-    pub header_bytes: u32,
-    /// Reads may pass writes.
+    /// Bits of the addresses in its requests.
+    #[count("pcie.address", one_of = &[32, 64])]
+    pub address_bits: u32,
+    /// Whether its reads may pass writes.
+    #[choice("pcie.ordering", "strict" => false, "relaxed" => true)]
     pub relaxed: bool,
 }
 
@@ -55,38 +62,6 @@ pub struct Intake {
     pub lane: Lane,
     /// From the last completion of a request until its data are there and its tag is free.
     pub span: Time,
-}
-
-impl PortSpec {
-    /// Pulls the numbers, all of which begin with `pcie`.
-    pub fn read(p: &mut Parameters) -> Result<PortSpec, SpecError> {
-        let tags = p.count("pcie.tags")?;
-        if !(1..=TAGS_MAX).contains(&tags) {
-            return Err(p.error("pcie.tags", "no requester has as many", format!("expected 1 to {TAGS_MAX} tags")));
-        }
-        let header_bytes = match p.count("pcie.address")? {
-            32 => HEADER_3DW,
-            64 => HEADER_4DW,
-            _ => return Err(p.error("pcie.address", "addresses have 32 or 64 bits", "write \"64 bits\"")),
-        };
-        let relaxed = match p.text("pcie.ordering")?.as_str() {
-            "relaxed" => true,
-            "strict" => false,
-            other => {
-                let problem = format!("`{other}` is no ordering");
-                return Err(p.error("pcie.ordering", problem, "expected \"strict\" or \"relaxed\""));
-            }
-        };
-        Ok(PortSpec {
-            rate: rate(p, "pcie.rate")?,
-            width: width(p, "pcie.width")?,
-            payload_max: payload(p, "pcie.payload_max")?,
-            read_request_max: payload(p, "pcie.read_request_max")?,
-            tags: tags as usize,
-            header_bytes,
-            relaxed,
-        })
-    }
 }
 
 /// An endpoint's port.
@@ -133,7 +108,7 @@ impl Port {
             tags,
             free_tags: RefCell::new((0..spec.tags as u16).collect()),
             intake,
-            header_bytes: spec.header_bytes,
+            header_bytes: if spec.address_bits == 32 { HEADER_3DW } else { HEADER_4DW },
             payload_max,
             read_request_max: spec.read_request_max,
             relaxed: spec.relaxed,

@@ -35,7 +35,7 @@ fn link_spec(rate: u64, width: u64, bits_per_error: u64) -> Spec {
 }
 
 fn port_spec(payload_max: u32, read_request_max: u32, tags: usize) -> PortSpec {
-    PortSpec { rate: 8 * GEN3, width: 16, payload_max, read_request_max, tags, header_bytes: 16, relaxed: false }
+    PortSpec { rate: 8 * GEN3, width: 16, payload_max, read_request_max, tags, address_bits: 64, relaxed: false }
 }
 
 fn direct(sim: &Sim, link: Spec, port: &PortSpec, buffers: Buffers) -> Rc<Port> {
