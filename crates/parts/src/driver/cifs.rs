@@ -11,13 +11,13 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::tcp::{self, Tcp};
 use crate::cpu::{Layer, Processor};
 use crate::network::client::Client;
 use crate::network::tcp::Message;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::smb;
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -29,14 +29,23 @@ const THREADS_MAX: u64 = 64;
 const PIECE_BYTES: u32 = 4_096;
 
 /// The server's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(with(frame_bytes: u32))]
 pub struct Spec {
+    /// What TCP and the adapter's driver cost.
+    #[by(tcp::Spec::read(p, frame_bytes))]
     tcp: tcp::Spec,
+    /// Threads of the server: commands at a time.
+    #[count("threads", 1..=THREADS_MAX)]
     threads: u64,
-    /// Processor time of a command before the device is asked, and of its answer.
+    /// Processor time of a command before the device is asked.
+    #[time("command")]
     command: Time,
+    /// Processor time of a command's answer.
+    #[time("answer")]
     answer: Time,
-    /// The device that is served, or [`EVERY_DEVICE`].
+    /// The device that is served, or "every device".
+    #[text("serves")]
     serves: String,
 }
 
@@ -45,24 +54,6 @@ pub type Devices = Vec<(String, Rc<dyn Storage>)>;
 
 /// Each device of the machine is a share.
 const EVERY_DEVICE: &str = "every device";
-
-impl Spec {
-    /// Pulls the numbers of a server at a wire with such frames.
-    pub fn read(p: &mut Parameters, frame_bytes: u32) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            tcp: tcp::Spec::read(p, frame_bytes)?,
-            threads: p.count("threads")?,
-            command: p.time("command")?,
-            answer: p.time("answer")?,
-            serves: p.text("serves")?,
-        };
-        if !(1..=THREADS_MAX).contains(&spec.threads) {
-            let help = format!("expected 1 to {THREADS_MAX} commands at a time");
-            return Err(p.error("threads", "no server has as many threads", help));
-        }
-        Ok(spec)
-    }
-}
 
 /// A device, as the client sees it.
 struct Share {

@@ -10,12 +10,12 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::accelerator::gpu::{Copy, Engine, Gpu, Way};
 use crate::cpu::{Layer, Processor};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -27,30 +27,26 @@ const BLOCK_BYTES: u32 = 512;
 const BUFFERS_AT: [u64; 2] = [0x10_0000_0000, 0x20_0000_0000];
 
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Processor time from the call to the doorbell.
+    #[time("launch")]
     launch: Time,
     /// Processor time to see that a copy has ended.
+    #[time("complete")]
     complete: Time,
+    /// Bytes of the pinned buffer of each direction: those of the largest request at least.
+    #[bytes("pinned", 1 << 24..=1 << 35)]
     pinned_bytes: u64,
+    /// Where its buffers lie.
+    #[by(super::home(p))]
     home: Home,
+    /// Processor time of a request above the driver.
+    #[time("time_above")]
     time_above: Time,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let home = super::home(p)?;
-        let (launch, complete, time_above) = (p.time("launch")?, p.time("complete")?, p.time("time_above")?);
-        let pinned_bytes = p.bytes("pinned")?;
-        if !(1 << 24..=1 << 35).contains(&pinned_bytes) {
-            let help = "expected 16 MiB to 32 GiB, the largest request at least";
-            return Err(p.error("pinned", "no buffer is that small or large", help));
-        }
-        Ok(Spec { launch, complete, pinned_bytes, home, time_above })
-    }
-
     /// Where its buffers lie.
     pub fn home(&self) -> Home {
         self.home

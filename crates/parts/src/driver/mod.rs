@@ -12,32 +12,24 @@ pub mod requests;
 pub mod scsi;
 pub mod tcp;
 
+use hopscope_declare::Spec;
+
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 
+/// Where a driver's file says that its data are.
+#[derive(Clone, Debug, PartialEq, Spec)]
+struct Data {
+    /// Whether a device finds the driver's data in the last-level cache, or in memory.
+    #[choice("data", "memory" => false, "cache" => true)]
+    cached: bool,
+    /// Whether the driver's memory is that of the socket where the device is, or of the other one.
+    #[choice("memory", "local" => false, "remote" => true)]
+    remote: bool,
+}
+
 /// Where buffers lie in the host.
 pub fn home(p: &mut Parameters) -> Result<Home, SpecError> {
-    Ok(Home { cached: cached(p)?, remote: remote(p)? })
-}
-
-/// Whether the driver's memory is that of the other socket.
-fn remote(p: &mut Parameters) -> Result<bool, SpecError> {
-    choice(p, "memory", ["remote", "local"])
-}
-
-/// Whether a device finds the driver's data in the last-level cache.
-fn cached(p: &mut Parameters) -> Result<bool, SpecError> {
-    choice(p, "data", ["cache", "memory"])
-}
-
-/// Whether the first of two words is written.
-fn choice(p: &mut Parameters, key: &str, words: [&str; 2]) -> Result<bool, SpecError> {
-    let written = p.text(key)?;
-    match words.iter().position(|word| *word == written) {
-        Some(position) => Ok(position == 0),
-        None => {
-            let help = format!("expected \"{}\" or \"{}\"", words[1], words[0]);
-            Err(p.error(key, format!("`{written}` is no such choice"), help))
-        }
-    }
+    let Data { cached, remote } = Data::read(p)?;
+    Ok(Home { cached, remote })
 }

@@ -14,6 +14,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use super::requests::Requests;
@@ -37,99 +38,77 @@ const STREAM_BYTES: u64 = 1 << 35;
 const BUFFERS_AT: u64 = 0x1_0000_0000;
 
 /// What the driver does for one direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 struct Side {
-    /// To write a descriptor, whatever is above it included.
+    /// Processor time to write a descriptor, whatever is above it included.
+    #[time("post")]
     post: Time,
-    /// To end one.
+    /// Processor time to end a descriptor.
+    #[time("complete")]
     complete: Time,
     /// Descriptors for one doorbell, at most.
+    #[count("batch", 1..=4_096)]
     batch: u64,
 }
 
-impl Side {
-    fn read(p: &mut Parameters, name: &str) -> Result<Side, SpecError> {
-        let key = |end: &str| format!("{name}.{end}");
-        let side =
-            Side { post: p.time(&key("post"))?, complete: p.time(&key("complete"))?, batch: p.count(&key("batch"))? };
-        if !(1..=4_096).contains(&side.batch) {
-            return Err(p.error(&key("batch"), "no doorbell tells of as many", "expected 1 to 4096 descriptors"));
-        }
-        Ok(side)
-    }
-}
-
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
+    /// What is sent.
+    #[nested("tx")]
     transmit: Side,
+    /// What is received.
+    #[nested("rx")]
     receive: Side,
-    /// Largest packet that is handed to the adapter, which cuts it into frames.
+    /// Largest packet that is handed to the adapter, which cuts it into frames: more than a frame where it segments.
+    #[bytes("packet_max", 512..=65_536, multiple_of = 2)]
     packet_bytes_max: u32,
+    /// Processor time to ring a doorbell.
+    #[time("doorbell")]
     doorbell: Time,
-    /// A look for completions.
+    /// Processor time of a look for completions.
+    #[time("poll")]
     poll: Time,
-    /// From an interrupt's arrival to the first look, on the processor; polled where nothing is given.
-    interrupt: Option<Time>,
+    /// From an interrupt's arrival to the first look, on the processor; without effect where completions are polled.
+    #[time("interrupt")]
+    interrupt: Time,
+    /// How the driver hears of completions.
+    #[choice("completions", "polled" => false, "interrupt" => true)]
+    interrupted: bool,
     /// Completions of one look, at most.
+    #[count("budget", 1..=4_096)]
     budget: u64,
     /// Bytes per second that the processor copies between application and buffers; zero where it copies nothing.
+    #[rate("copy_rate")]
     copy_rate: u64,
+    /// Buffers, which are used in turn.
+    #[count("buffers", 1..=1 << 20)]
     buffers: u64,
+    /// Bytes of a buffer.
+    #[bytes("buffer", 512..=1 << 20)]
     buffer_bytes: u64,
-    rings: Home,
+    /// Where packets lie.
+    #[by(super::home(p))]
     data: Home,
+    /// Where rings lie: the driver has just written, or will just read them.
+    #[given(Home { cached: true, ..data })]
+    rings: Home,
+    /// Processor time of a request above the driver.
+    #[time("time_above")]
     time_above: Time,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let interrupt = p.time("interrupt")?;
-        let interrupt = match p.text("completions")?.as_str() {
-            "interrupt" => Some(interrupt),
-            "polled" => None,
-            other => {
-                let problem = format!("`{other}` is no way to hear of completions");
-                return Err(p.error("completions", problem, "expected \"polled\" or \"interrupt\""));
-            }
-        };
-        let data = super::home(p)?;
-        let spec = Spec {
-            transmit: Side::read(p, "tx")?,
-            receive: Side::read(p, "rx")?,
-            packet_bytes_max: p.bytes("packet_max")? as u32,
-            doorbell: p.time("doorbell")?,
-            poll: p.time("poll")?,
-            interrupt,
-            budget: p.count("budget")?,
-            copy_rate: p.rate("copy_rate")?,
-            buffers: p.count("buffers")?,
-            buffer_bytes: p.bytes("buffer")?,
-            // The driver has just written, or will just read them.
-            rings: Home { cached: true, ..data },
-            data,
-            time_above: p.time("time_above")?,
-        };
-        if !(512..=65_536).contains(&spec.packet_bytes_max) || !spec.packet_bytes_max.is_multiple_of(2) {
-            let help = "expected 512 B to 64 KiB: 64 KiB where the adapter segments";
-            return Err(p.error("packet_max", "no adapter takes such packets", help));
-        }
-        if !(1..=4_096).contains(&spec.budget) {
-            return Err(p.error("budget", "no driver handles as many", "expected 1 to 4096 packets"));
-        }
-        if !(1..=1 << 20).contains(&spec.buffers) || !(512..=1 << 20).contains(&spec.buffer_bytes) {
-            let help = "expected 1 to 1048576 buffers of 512 B to 1 MiB";
-            return Err(p.error("buffers", "no driver has such buffers", help));
-        }
-        if spec.copy_rate > 0 && spec.copy_rate < 1_000_000 {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.copy_rate > 0 && self.copy_rate < 1_000_000 {
             return Err(p.error(
                 "copy_rate",
                 "no processor copies so slowly",
                 "expected \"0 B/s\", or 1 MB/s and more",
             ));
         }
-        Ok(spec)
+        Ok(())
     }
 
     /// Where packets lie.
@@ -177,7 +156,7 @@ pub fn install(
     let (requests, buffer) = (Requests::new(&sim), Cell::new(0));
     let driver =
         Rc::new(Driver { sim: sim.clone(), spec, processor, adapter, rings, requests, to_send, to_receive, buffer });
-    if driver.spec.interrupt.is_some() {
+    if driver.spec.interrupted {
         driver.rings.sent.arm();
         driver.rings.received.arm();
     }
@@ -304,10 +283,10 @@ impl Driver {
         };
         let mut seen: Option<Completed> = None;
         loop {
-            let next = match (seen.take(), self.spec.interrupt) {
+            let next = match (seen.take(), self.spec.interrupted) {
                 (Some(completed), _) => Some(completed),
-                (None, None) => Some(completions.wait(&NO_COMPLETION).await),
-                (None, Some(_)) => {
+                (None, false) => Some(completions.wait(&NO_COMPLETION).await),
+                (None, true) => {
                     completions.interrupted(&NO_INTERRUPT).await;
                     None
                 }
@@ -322,7 +301,7 @@ impl Driver {
                 }
                 let work = self.processor.dispatch().await;
                 if std::mem::take(&mut interrupted) {
-                    work.compute(Layer::Interrupts, self.spec.interrupt.unwrap_or(Time::ZERO)).await;
+                    work.compute(Layer::Interrupts, self.spec.interrupt).await;
                     self.adapter.attachment().cause(&work).await;
                 }
                 work.compute(Layer::Driver, self.spec.poll).await;
@@ -345,7 +324,7 @@ impl Driver {
                     handled += 1;
                 }
                 if handled < self.spec.budget && seen.is_none() {
-                    if self.spec.interrupt.is_some() {
+                    if self.spec.interrupted {
                         self.sim.take_up(Errand::NOBODY);
                         work.compute(Layer::Driver, self.spec.doorbell).await;
                         completions.arm();

@@ -14,12 +14,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::controller::nvme::{Controller, Message};
 use crate::cpu::{Layer, Processor, Work};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -35,105 +35,64 @@ static NEXT_POLL: Label = Label::protocol("until the next poll");
 const LISTS_AT: u64 = 0x2_0000_0000;
 const LIST_BYTES: u64 = 4 * PAGE_BYTES as u64;
 const BUFFERS_AT: u64 = 0x10_0000_0000;
+const PAGE: u64 = PAGE_BYTES as u64;
 
 /// How the driver hears of completions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 enum Notice {
     /// The drive interrupts the processor, which runs a handler.
     Interrupt {
-        /// From the arrival of the message to the handler.
+        /// From the arrival of the interrupt message to the handler.
+        #[time("interrupt.delivery")]
         delivery: Time,
-        /// Of the handler, besides completions.
+        /// Processor time of the handler, besides completions.
+        #[time("interrupt.handler")]
         handler: Time,
     },
     /// The thread looks at the completion queue.
     Poll {
-        /// From one look to the next.
+        /// From one look at the completion queue to the next.
+        #[time("poll.interval", Time::ps(1)..)]
         interval: Time,
-        /// Of a look that finds something, besides completions.
+        /// Processor time of a look that finds something, besides completions.
+        #[time("poll.look")]
         look: Time,
     },
 }
 
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Entries of its queues.
+    /// Entries of its queues: a queue holds one command less (3.1.1).
+    #[count("queue", 2..=u16::MAX.into())]
     entries: u64,
     /// Most bytes a command moves, where the drive moves as many.
+    #[bytes("transfer_max", PAGE..=2 << 20, multiple_of = PAGE)]
     transfer_max: u32,
+    /// Bytes of memory that lie together: a descriptor of a scatter-gather list.
+    #[bytes("contiguous", PAGE..=1 << 30, power_of_two)]
+    contiguous: u32,
+    /// How a command says where its data are: pages, or a scatter-gather list.
+    #[choice("transfer", "prp" => Pointers::Prp, "sgl" => Pointers::Sgl { contiguous })]
     pointers: Pointers,
-    /// Where data are, and where queues are.
-    data: Home,
+    /// On which socket the driver's memory is: the drive's, or the other one. Queues are in its last-level cache.
+    #[choice("socket", "local" => Home { cached: true, remote: false }, "remote" => Home { cached: true, remote: true })]
     queues: Home,
+    /// Where the buffers of requests are: in memory, or in the last-level cache.
+    #[choice("buffers", "memory" => Home { cached: false, ..queues }, "cache" => queues)]
+    data: Home,
     /// Processor time of a command's submission.
+    #[time("submission")]
     submission: Time,
     /// Processor time of a command's completion.
+    #[time("completion")]
     completion: Time,
+    /// How the driver hears of completions.
+    #[choice("notice")]
     notice: Notice,
     /// Processor time of a request above the driver.
+    #[time("time_above")]
     time_above: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let entries = p.count("queue")?;
-        if !(2..=u64::from(u16::MAX)).contains(&entries) {
-            // 3.1.1: a queue holds one command less than it has entries.
-            return Err(p.error("queue", "no queue is that long", "expected 2 to 65535 entries"));
-        }
-        let transfer_max = p.bytes("transfer_max")?;
-        if !transfer_max.is_multiple_of(u64::from(PAGE_BYTES))
-            || !(u64::from(PAGE_BYTES)..=2 << 20).contains(&transfer_max)
-        {
-            return Err(p.error(
-                "transfer_max",
-                "no command moves that much",
-                "expected pages of 4 KiB, 2 MiB at most",
-            ));
-        }
-        let contiguous = p.bytes("contiguous")?;
-        if !contiguous.is_power_of_two() || !(u64::from(PAGE_BYTES)..=1 << 30).contains(&contiguous) {
-            let help = "expected 4 KiB to 1 GiB, a power of two";
-            return Err(p.error("contiguous", "memory is not laid out like that", help));
-        }
-        let pointers = match choice(p, "transfer", ["prp", "sgl"])? {
-            0 => Pointers::Prp,
-            _ => Pointers::Sgl { contiguous: contiguous as u32 },
-        };
-        let cached = choice(p, "buffers", ["memory", "cache"])? == 1;
-        let remote = choice(p, "socket", ["local", "remote"])? == 1;
-        let notice = match choice(p, "notice", ["interrupt", "poll"])? {
-            0 => Notice::Interrupt { delivery: p.time("interrupt.delivery")?, handler: p.time("interrupt.handler")? },
-            _ => {
-                let interval = p.time("poll.interval")?;
-                if interval == Time::ZERO {
-                    return Err(p.error("poll.interval", "nobody looks that often", "expected more than nothing"));
-                }
-                Notice::Poll { interval, look: p.time("poll.look")? }
-            }
-        };
-        Ok(Spec {
-            entries,
-            transfer_max: transfer_max as u32,
-            pointers,
-            data: Home { cached, remote },
-            queues: Home { cached: true, remote },
-            submission: p.time("submission")?,
-            completion: p.time("completion")?,
-            notice,
-            time_above: p.time("time_above")?,
-        })
-    }
-}
-
-/// Which of two words a key has.
-fn choice(p: &mut Parameters, key: &str, words: [&str; 2]) -> Result<usize, SpecError> {
-    let text = p.text(key)?;
-    words.iter().position(|word| *word == text).ok_or_else(|| {
-        p.error(key, format!("`{text}` is not possible here"), format!("expected {:?} or {:?}", words[0], words[1]))
-    })
 }
 
 /// A request that waits for its submission.

@@ -13,12 +13,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::bus::pci::slot::Slot;
 use crate::cpu::{Layer, Processor};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Device};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -36,45 +36,26 @@ const DESCRIPTIONS_AT: u32 = 0x0800_0000;
 const DESCRIPTION_BYTES: u32 = 4_096;
 
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Commands under way, at most.
+    #[count("queue_depth", 1..=COMMANDS_MAX)]
     commands: u64,
     /// Most bytes a command moves.
+    #[bytes("transfer_max", 4_096..=BUFFER_BYTES.into(), multiple_of = BLOCK_BYTES.into())]
     transfer_max: u32,
-    /// Processor time of a command's submission, and of its completion.
+    /// Processor time of a command's submission.
+    #[time("submission")]
     submission: Time,
+    /// Processor time of a command's completion.
+    #[time("completion")]
     completion: Time,
     /// Processor time of the handler, besides completions and register reads.
+    #[time("interrupt.handler")]
     handler: Time,
     /// Processor time of a request above the driver.
+    #[time("time_above")]
     time_above: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let commands = p.count("queue_depth")?;
-        if !(1..=COMMANDS_MAX).contains(&commands) {
-            let help = format!("expected 1 to {COMMANDS_MAX}");
-            return Err(p.error("queue_depth", "no driver has so many commands", help));
-        }
-        let transfer_max = p.bytes("transfer_max")?;
-        if !transfer_max.is_multiple_of(u64::from(BLOCK_BYTES))
-            || !(4_096..=u64::from(BUFFER_BYTES)).contains(&transfer_max)
-        {
-            let help = "expected 4 KiB to 1 MiB, a multiple of 512 B";
-            return Err(p.error("transfer_max", "no command moves that much", help));
-        }
-        Ok(Spec {
-            commands,
-            transfer_max: transfer_max as u32,
-            submission: p.time("submission")?,
-            completion: p.time("completion")?,
-            handler: p.time("interrupt.handler")?,
-            time_above: p.time("time_above")?,
-        })
-    }
 }
 
 /// A request that waits for its submission.

@@ -15,12 +15,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::requests::Requests;
 use crate::controller::scsi::adapter::{Adapter, ControlBlock};
 use crate::cpu::{Layer, Processor};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX, TAGS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -35,51 +35,29 @@ const BUFFER_BYTES: u32 = 0x1_0000;
 const PAGE_BYTES: u64 = 4_096;
 
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Commands of a drive under way, at most.
+    #[count("queue_depth", 1..=TAGS_MAX.into())]
     queue_depth: u32,
     /// Most bytes a command moves.
+    #[bytes("transfer_max", BLOCK_BYTES.into()..=(BLOCK_BYTES * BLOCKS_MAX).into(), multiple_of = BLOCK_BYTES.into())]
     transfer_max: u32,
     /// Bytes of memory that lie together: an entry of the scatter list.
+    #[bytes("contiguous", PAGE_BYTES..=1 << 24, power_of_two)]
     contiguous: u32,
-    /// Processor time of a command's submission, and of its completion.
+    /// Processor time of a command's submission.
+    #[time("submission")]
     submission: Time,
+    /// Processor time of a command's completion.
+    #[time("completion")]
     completion: Time,
     /// Processor time of the handler, besides completions and register reads.
+    #[time("interrupt.handler")]
     handler: Time,
     /// Processor time of a request above the driver.
+    #[time("time_above")]
     time_above: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let queue_depth = p.count("queue_depth")?;
-        if !(1..=u64::from(TAGS_MAX)).contains(&queue_depth) {
-            let help = format!("expected 1 to {TAGS_MAX}");
-            return Err(p.error("queue_depth", "a queue tag is a byte", help));
-        }
-        let (block, transfer_max) = (u64::from(BLOCK_BYTES), p.bytes("transfer_max")?);
-        if !transfer_max.is_multiple_of(block) || !(block..=block * u64::from(BLOCKS_MAX)).contains(&transfer_max) {
-            let help = format!("expected blocks of 512 B, {BLOCKS_MAX} at most");
-            return Err(p.error("transfer_max", "no command moves that much", help));
-        }
-        let contiguous = p.bytes("contiguous")?;
-        if !contiguous.is_power_of_two() || !(PAGE_BYTES..=1 << 24).contains(&contiguous) {
-            let help = "expected 4 KiB to 16 MiB, a power of two";
-            return Err(p.error("contiguous", "no entry of a scatter list is like that", help));
-        }
-        Ok(Spec {
-            queue_depth: queue_depth as u32,
-            transfer_max: transfer_max as u32,
-            contiguous: contiguous as u32,
-            submission: p.time("submission")?,
-            completion: p.time("completion")?,
-            handler: p.time("interrupt.handler")?,
-            time_above: p.time("time_above")?,
-        })
-    }
 }
 
 /// A request that waits for its submission.

@@ -12,6 +12,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
@@ -36,29 +37,27 @@ const BATCH_MAX: u64 = 4_096;
 const DUE_MAX: usize = 1 << 16;
 
 /// The numbers of one way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Side::fits)]
 struct Side {
     /// Processor time of a segment.
+    #[time("segment")]
     segment: Time,
     /// Bytes per second that the processor copies or sums up; zero where it does neither.
+    #[rate("rate")]
     rate: u64,
     /// Processor time of an acknowledgement.
+    #[time("acknowledgement")]
     acknowledgement: Time,
 }
 
 impl Side {
-    fn read(p: &mut Parameters, name: &str) -> Result<Side, SpecError> {
-        let key = |end: &str| format!("tcp.{name}.{end}");
-        let side = Side {
-            segment: p.time(&key("segment"))?,
-            rate: p.rate(&key("rate"))?,
-            acknowledgement: p.time(&key("acknowledgement"))?,
-        };
-        if side.rate > 0 && side.rate < 1_000_000 {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.rate > 0 && self.rate < 1_000_000 {
             let help = "expected \"0 B/s\" where it copies nothing, or 1 MB/s and more";
-            return Err(p.error(&key("rate"), "no processor is that slow", help));
+            return Err(p.error("rate", "no processor is that slow", help));
         }
-        Ok(side)
+        Ok(())
     }
 
     fn time(&self, bytes: u32) -> Time {
@@ -71,38 +70,30 @@ impl Side {
 }
 
 /// What TCP and the driver cost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(with(frame_bytes: u32))]
 pub struct Spec {
+    /// Bytes that may be under way without an acknowledgement.
+    #[by(client::window(p, frame_bytes))]
     window_bytes: u32,
+    /// What is sent.
+    #[nested("tcp.send")]
     send: Side,
+    /// What is received.
+    #[nested("tcp.receive")]
     receive: Side,
-    /// To free what has been sent.
+    /// Processor time to free what has been sent.
+    #[time("tcp.sent")]
     sent: Time,
     /// Segments for one doorbell, at most.
+    #[count("tcp.batch", 1..=BATCH_MAX)]
     batch: u64,
-    /// Of a handler, besides what has come and its register read.
+    /// Processor time of a handler, besides what has come and its register read.
+    #[time("interrupt")]
     interrupt: Time,
-    /// A register write.
+    /// Processor time of a register write.
+    #[time("doorbell")]
     doorbell: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers of a server at a wire with such frames.
-    pub fn read(p: &mut Parameters, frame_bytes: u32) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            window_bytes: client::window(p, frame_bytes)?,
-            send: Side::read(p, "send")?,
-            receive: Side::read(p, "receive")?,
-            sent: p.time("tcp.sent")?,
-            batch: p.count("tcp.batch")?,
-            interrupt: p.time("interrupt")?,
-            doorbell: p.time("doorbell")?,
-        };
-        if !(1..=BATCH_MAX).contains(&spec.batch) {
-            return Err(p.error("tcp.batch", "no doorbell tells of as many", "expected 1 to 4096 segments"));
-        }
-        Ok(spec)
-    }
 }
 
 /// The server's end of a connection.

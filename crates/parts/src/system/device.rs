@@ -222,7 +222,7 @@ impl Device {
             self.free.borrow_mut().push(number);
             let (bytes, extra) = (request.bytes, &self.spec.extra);
             let again = if bytes >= extra.long_read_from { extra.long_read } else { Time::ZERO };
-            self.copy(for_each_kib(self.spec.copy[0] + again, bytes)).await;
+            self.copy(for_each_kib(self.spec.copy_read + again, bytes)).await;
             request.end(&self.sim);
         }
     }
@@ -239,7 +239,7 @@ impl Device {
                 while self.cache.borrow().unwritten() + (last - first) * PAGE_BYTES > self.spec.behind_limit {
                     self.left.take(&TOO_MUCH_DIRTY).await;
                 }
-                self.copy(for_each_kib(self.spec.copy[1], (part_end - at) as u32)).await;
+                self.copy(for_each_kib(self.spec.copy_write, (part_end - at) as u32)).await;
                 self.cache.borrow_mut().written(first, last);
                 if self.cache.borrow().dirty() >= self.spec.behind_from {
                     let _ = self.dirtied.try_put(());

@@ -20,6 +20,7 @@ mod files;
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Sim, Time};
 
 use self::device::Device;
@@ -36,18 +37,24 @@ const PAGE_BYTES: u64 = 4_096;
 /// What costs by length are counted in.
 const KIB: u64 = 1_024;
 
+/// Most that a request may cost whatever its length, and each KiB of it.
+const FIXED_MAX: Time = Time::ms(100);
+const KIB_MAX: Time = Time::ms(1);
+const PIECE_MAX: u64 = 1 << 24;
+const CACHE_MAX: u64 = 1 << 36;
+
 /// Processor time of a request: fixed, and for each KiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 struct Cost {
+    /// Processor time of a request, whatever its length.
+    #[time("fixed", ..=FIXED_MAX)]
     fixed: Time,
+    /// Processor time of each KiB of a request.
+    #[time("kib", ..=KIB_MAX)]
     kib: Time,
 }
 
 impl Cost {
-    fn read(p: &mut Parameters, table: &str) -> Result<Cost, SpecError> {
-        Ok(Cost { fixed: p.time(&format!("{table}.fixed"))?, kib: p.time(&format!("{table}.kib"))? })
-    }
-
     fn of(self, bytes: u32) -> Time {
         self.fixed + for_each_kib(self.kib, bytes)
     }
@@ -58,95 +65,76 @@ fn for_each_kib(kib: Time, bytes: u32) -> Time {
 }
 
 /// What some requests cost besides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 struct Extra {
-    /// Of a synchronous direct read of less bytes than that.
+    /// Processor time that a short synchronous direct read costs besides.
+    #[time("small_read", ..=FIXED_MAX)]
     small_read: Time,
+    /// Reads of less bytes than that are short.
+    #[bytes("small_read_below", 0..=PIECE_MAX, multiple_of = PAGE_BYTES)]
     small_read_below: u32,
-    /// Of an asynchronous direct request.
+    /// Processor time that an asynchronous direct request costs besides.
+    #[time("asynchronous", ..=FIXED_MAX)]
     asynchronous: Time,
-    /// Of each KiB of a buffered read of so many bytes or more: it is copied once more.
+    /// Processor time of each KiB that a long buffered read costs besides: it is copied once more.
+    #[time("long_read", ..=KIB_MAX)]
     long_read: Time,
+    /// Reads of so many bytes or more are long.
+    #[bytes("long_read_from", 0..=PIECE_MAX, multiple_of = PAGE_BYTES)]
     long_read_from: u32,
 }
 
 /// The system's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
+    /// What a direct request costs.
+    #[nested("direct")]
     direct: Cost,
-    /// Of a buffered request, besides its copy.
+    /// Processor time of a buffered request, besides its copy.
+    #[time("buffered.fixed", ..=FIXED_MAX)]
     buffered: Time,
-    /// Of what the cache itself asks of the device.
+    /// What it costs that the cache itself asks something of the device.
+    #[nested("paging")]
     paging: Cost,
     /// Most bytes of what goes to the device at a time.
+    #[bytes("piece", PAGE_BYTES..=PIECE_MAX, multiple_of = PAGE_BYTES)]
     piece: u32,
-    /// Of each KiB that is copied out of the cache, and into it.
-    copy: [Time; 2],
+    /// Processor time of each KiB that is copied out of the cache.
+    #[time("copy.read", ..=KIB_MAX)]
+    copy_read: Time,
+    /// Processor time of each KiB that is copied into the cache.
+    #[time("copy.write", ..=KIB_MAX)]
+    copy_write: Time,
+    /// Bytes of the cache of each device.
+    #[bytes("cache.size", 1 << 20..=CACHE_MAX, multiple_of = PAGE_BYTES)]
     cache_bytes: u64,
     /// What follows a run of reads is read ahead: so many pieces.
+    #[count("cache.ahead", 0..=64)]
     ahead: u64,
-    /// Pages that are written go to the device from so many bytes on, so many pieces at a time.
+    /// Pages that are written go to the device from so many bytes on.
+    #[bytes("write_behind.from", PAGE_BYTES..=CACHE_MAX, multiple_of = PAGE_BYTES)]
     behind_from: u64,
+    /// Pieces of written pages that go to the device at a time.
+    #[count("write_behind.pieces", 1..=64)]
     behind_pieces: u64,
-    /// Whoever writes waits beyond so many bytes.
+    /// Whoever writes waits while more bytes than that are not on the device yet.
+    #[bytes("write_behind.limit", PAGE_BYTES..=CACHE_MAX, multiple_of = PAGE_BYTES)]
     behind_limit: u64,
+    /// What some requests cost besides.
+    #[nested("extra")]
     extra: Extra,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            direct: Cost::read(p, "direct")?,
-            buffered: p.time("buffered.fixed")?,
-            paging: Cost::read(p, "paging")?,
-            piece: bytes(p, "piece", PAGE_BYTES..=1 << 24)? as u32,
-            copy: [p.time("copy.read")?, p.time("copy.write")?],
-            cache_bytes: bytes(p, "cache.size", 1 << 20..=1 << 36)?,
-            ahead: count(p, "cache.ahead", 0..=64)?,
-            behind_from: bytes(p, "write_behind.from", PAGE_BYTES..=1 << 36)?,
-            behind_pieces: count(p, "write_behind.pieces", 1..=64)?,
-            behind_limit: bytes(p, "write_behind.limit", PAGE_BYTES..=1 << 36)?,
-            extra: Extra {
-                small_read: p.time("extra.small_read")?,
-                small_read_below: bytes(p, "extra.small_read_below", 0..=1 << 24)? as u32,
-                asynchronous: p.time("extra.asynchronous")?,
-                long_read: p.time("extra.long_read")?,
-                long_read_from: bytes(p, "extra.long_read_from", 0..=1 << 24)? as u32,
-            },
-        };
-        let Extra { small_read, asynchronous, long_read, .. } = spec.extra;
-        let kib = [spec.direct.kib, spec.paging.kib, spec.copy[0], spec.copy[1], long_read];
-        let fixed = [spec.direct.fixed, spec.buffered, spec.paging.fixed, small_read, asynchronous];
-        if kib.iter().any(|time| *time > Time::ms(1)) || fixed.iter().any(|time| *time > Time::ms(100)) {
-            let help = "expected 100 ms a request and 1 ms a KiB at most";
-            return Err(p.error("direct.fixed", "no system needs as long", help));
-        }
-        let room = spec.behind_limit.saturating_sub(u64::from(spec.piece));
-        if spec.behind_from > room || spec.behind_limit > spec.cache_bytes / 2 {
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        let room = self.behind_limit.saturating_sub(u64::from(self.piece));
+        if self.behind_from > room || self.behind_limit > self.cache_bytes / 2 {
             let help = "expected write_behind.from and a piece at least, and half of the cache at most";
             return Err(p.error("write_behind.limit", "whoever waited would wait for ever", help));
         }
-        Ok(spec)
+        Ok(())
     }
-}
-
-/// Whole pages, within what is possible.
-fn bytes(p: &mut Parameters, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, SpecError> {
-    let bytes = p.bytes(key)?;
-    if !bytes.is_multiple_of(PAGE_BYTES) || !range.contains(&bytes) {
-        let help = format!("expected pages of 4 KiB, {} B to {} B", range.start(), range.end());
-        return Err(p.error(key, "no system is like that", help));
-    }
-    Ok(bytes)
-}
-
-fn count(p: &mut Parameters, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, SpecError> {
-    let count = p.count(key)?;
-    if !range.contains(&count) {
-        return Err(p.error(key, "no system has so many", format!("expected {} to {}", range.start(), range.end())));
-    }
-    Ok(count)
 }
 
 /// What the devices are called, and what they look like through the system. None may have passed one before.
@@ -162,8 +150,8 @@ pub fn install(
         return None;
     }
     let (spec, memory) = (Rc::new(spec), sim.lane(&format!("{name}.memory"), None));
-    if spec.copy[0] > Time::ZERO {
-        memory.carries(&COPIED, KIB, spec.copy[0]);
+    if spec.copy_read > Time::ZERO {
+        memory.carries(&COPIED, KIB, spec.copy_read);
     }
     let through = |(device, below): (String, Rc<dyn Storage>)| {
         let inside = format!("{name}.{device}");

@@ -12,6 +12,7 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
@@ -29,42 +30,34 @@ const REQUESTS_MAX: u64 = 1_024;
 const PIECES_MAX: usize = 256;
 
 /// What a volume is like.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Names of the devices, in their order.
+    /// Names of the devices, in their order: "disk0, disk1".
+    #[by(members(p))]
     pub members: Vec<String>,
     /// Bytes of a chunk.
+    #[bytes("chunk", CHUNK_MIN..=CHUNK_MAX, power_of_two)]
     chunk: u64,
     /// Requests under way, at most.
+    #[count("requests", 1..=REQUESTS_MAX)]
     requests: u64,
     /// Processor time of each piece.
+    #[time("piece")]
     piece: Time,
 }
 
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let written = p.text("members")?;
-        let members: Vec<String> = written.split([' ', ',']).filter(|name| !name.is_empty()).map(Into::into).collect();
-        if !(2..=MEMBERS_MAX).contains(&members.len()) {
-            let help = format!("name 2 to {MEMBERS_MAX} devices: members = \"disk0, disk1\"");
-            return Err(p.error("members", format!("a volume of {} devices is not striped", members.len()), help));
-        }
-        if let Some(twice) = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name)) {
-            let problem = format!("`{}` is there twice", twice.1);
-            return Err(p.error("members", problem, "each member is a device of its own"));
-        }
-        let chunk = p.bytes("chunk")?;
-        if !(CHUNK_MIN..=CHUNK_MAX).contains(&chunk) || !chunk.is_power_of_two() {
-            return Err(p.error("chunk", "no volume is cut like that", "expected 4 KiB to 16 MiB, a power of two"));
-        }
-        let requests = p.count("requests")?;
-        if !(1..=REQUESTS_MAX).contains(&requests) {
-            let help = format!("expected 1 to {REQUESTS_MAX}");
-            return Err(p.error("requests", "no volume has so many requests", help));
-        }
-        Ok(Spec { members, chunk, requests, piece: p.time("piece")? })
+fn members(p: &mut Parameters) -> Result<Vec<String>, SpecError> {
+    let written = p.text("members")?;
+    let members: Vec<String> = written.split([' ', ',']).filter(|name| !name.is_empty()).map(Into::into).collect();
+    if !(2..=MEMBERS_MAX).contains(&members.len()) {
+        let help = format!("name 2 to {MEMBERS_MAX} devices: members = \"disk0, disk1\"");
+        return Err(p.error("members", format!("a volume of {} devices is not striped", members.len()), help));
     }
+    if let Some(twice) = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name)) {
+        let problem = format!("`{}` is there twice", twice.1);
+        return Err(p.error("members", problem, "each member is a device of its own"));
+    }
+    Ok(members)
 }
 
 /// A part of a request: which member, and first byte and bytes there.

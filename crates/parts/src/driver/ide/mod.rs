@@ -17,14 +17,14 @@ mod words;
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use self::steps::{Base, Step, Written, read_steps};
+use self::steps::{Base, Step, Written};
 use self::words::Words;
 use crate::bridge::host::Region;
 use crate::bridge::ide::{CHANNELS, COMMAND_BLOCKS, IdeBridge};
 use crate::cpu::{Layer, Processor, Work};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{IdeDrive, READ_DMA, READ_MULTIPLE, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -40,36 +40,23 @@ const PAGE_BYTES: u32 = 4_096;
 const QUEUE_MAX: usize = 4_096 * 4_096;
 
 /// The driver's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
+    /// Accesses from the interrupt to the end of the request.
+    #[rows("service.rows")]
     service: Vec<Step>,
+    /// Accesses from the request to the start of its command.
+    #[rows("start.rows")]
     start: Vec<Step>,
-    /// Most bytes a command moves; longer requests become several.
+    /// Most bytes a command moves: 256 sectors. Longer requests become several.
+    #[bytes("transfer_max", PAGE_BYTES.into()..=(256 * SECTOR_BYTES).into(), multiple_of = PAGE_BYTES.into())]
     pub transfer_bytes_max: u32,
     /// Processor time of a request above the driver.
+    #[time("time_above")]
     pub time_above: Time,
+    /// How the processor moves the data of a drive in a PIO mode.
+    #[nested("words")]
     words: Words,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let transfer_bytes_max = p.bytes("transfer_max")? as u32;
-        if transfer_bytes_max == 0
-            || transfer_bytes_max > 256 * SECTOR_BYTES
-            || !transfer_bytes_max.is_multiple_of(PAGE_BYTES)
-        {
-            let help = "expected pages of 4 KiB, 128 KiB (256 sectors) at most";
-            return Err(p.error("transfer_max", "no IDE command moves that much", help));
-        }
-        Ok(Spec {
-            service: read_steps(p.rows("service.rows")?)?,
-            start: read_steps(p.rows("start.rows")?)?,
-            transfer_bytes_max,
-            time_above: p.time("time_above")?,
-            words: Words::read(p)?,
-        })
-    }
 }
 
 /// A command on its way through the driver: a request, or a part of one.
@@ -208,20 +195,21 @@ impl ChannelDriver {
         let host = self.bridge.host();
         let programmed = piece.mode.is_programmed();
         for (index, step) in steps.iter().enumerate() {
-            if programmed && step.base == Base::BusMaster {
+            let (command, place, bytes, written) = step.cycle.parts();
+            if programmed && place.base == Base::BusMaster {
                 // The way to the list is the same.
                 work.compute(layer, if index == 0 { step.gap } else { Time::ZERO }).await;
                 continue;
             }
             work.compute(layer, step.gap).await;
-            let address = step.offset
-                + match step.base {
+            let address = place.offset
+                + match place.base {
                     Base::Fixed => 0,
                     Base::CommandBlock => COMMAND_BLOCKS[self.channel],
                     Base::BusMaster => self.bridge.bus_master_base(self.channel),
                 };
-            let value = self.value(step.written, piece, regions);
-            host.processor_cycle(work, step.command, (address, step.bytes), (value, piece.errand)).await;
+            let value = self.value(written, piece, regions);
+            host.processor_cycle(work, command, (address, bytes), (value, piece.errand)).await;
         }
     }
 

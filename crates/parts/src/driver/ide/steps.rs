@@ -1,5 +1,6 @@
 //! The list of register accesses of an IDE driver, as its file has it.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use crate::parameters::{Parameters, SpecError};
@@ -40,71 +41,102 @@ const WRITTEN: [(&str, Written); 9] = [
     ("start", Written::Start),
 ];
 
-const CYCLES: [(&str, Command); 3] = [
-    ("interrupt-acknowledge", Command::InterruptAcknowledge),
-    ("io-read", Command::IoRead),
-    ("io-write", Command::IoWrite),
-];
-
 /// One register access.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Step {
+    /// Processor time before the access.
+    #[time("gap")]
     pub(super) gap: Time,
-    pub(super) command: Command,
+    /// The bus cycle of the access.
+    #[choice("cycle")]
+    pub(super) cycle: Cycle,
+}
+
+/// A bus cycle.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub(super) enum Cycle {
+    #[word("interrupt-acknowledge")]
+    InterruptAcknowledge,
+    #[word("io-read")]
+    IoRead {
+        /// What is read.
+        #[nested]
+        register: Register,
+    },
+    #[word("io-write")]
+    IoWrite {
+        /// What is written to.
+        #[nested]
+        register: Register,
+        /// What is written: a number such as "0x20", or what depends on the request.
+        #[by(Written::read(p))]
+        written: Written,
+    },
+}
+
+impl Cycle {
+    /// The command, which bytes it is for, and what it writes.
+    pub(super) fn parts(&self) -> (Command, Place, u32, Written) {
+        match self {
+            Cycle::InterruptAcknowledge => {
+                (Command::InterruptAcknowledge, Place { base: Base::Fixed, offset: 0 }, 1, Written::Constant(0))
+            }
+            Cycle::IoRead { register } => (Command::IoRead, register.place, register.bytes, Written::Constant(0)),
+            Cycle::IoWrite { register, written } => (Command::IoWrite, register.place, register.bytes, *written),
+        }
+    }
+}
+
+/// A register of the bridge, of a channel or of the board.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub(super) struct Register {
+    /// Its address, which may be relative to what the channel decides: "command-block + 0x7".
+    #[by(Place::read(p))]
+    place: Place,
+    /// Bytes of the access.
+    #[bytes("bytes")]
+    bytes: u32,
+    /// What the access is for: to the reader of the file.
+    #[text("what")]
+    what: String,
+}
+
+/// Where a register is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
     pub(super) base: Base,
     pub(super) offset: u32,
-    pub(super) bytes: u32,
-    pub(super) written: Written,
 }
 
-/// Pulls a list.
-pub(super) fn read_steps(rows: Vec<Parameters>) -> Result<Vec<Step>, SpecError> {
-    rows.into_iter().map(|mut row| read_step(&mut row)).collect()
-}
-
-fn read_step(row: &mut Parameters) -> Result<Step, SpecError> {
-    let gap = row.time("gap")?;
-    let cycle = row.text("cycle")?;
-    let Some((_, command)) = CYCLES.iter().find(|(name, _)| *name == cycle) else {
-        let names: Vec<&str> = CYCLES.iter().map(|c| c.0).collect();
-        return Err(row.error(
-            "cycle",
-            format!("`{cycle}` is no cycle of a driver"),
-            format!("expected {}", names.join(", ")),
-        ));
-    };
-    let mut step =
-        Step { gap, command: *command, base: Base::Fixed, offset: 0, bytes: 1, written: Written::Constant(0) };
-    if *command == Command::InterruptAcknowledge {
-        return Ok(step);
+impl Place {
+    fn read(p: &mut Parameters) -> Result<Place, SpecError> {
+        let register = p.text("register")?;
+        let (base, offset) = register.split_once('+').unwrap_or(("", &register));
+        let digits = offset.trim().strip_prefix("0x").unwrap_or("");
+        let parsed = u32::from_str_radix(digits, 16).ok().filter(|offset| *offset <= 0xFFFF);
+        let base = match base.trim() {
+            "" => Some(Base::Fixed),
+            "command-block" => Some(Base::CommandBlock),
+            "bus-master" => Some(Base::BusMaster),
+            _ => None,
+        };
+        let (Some(base), Some(offset)) = (base, parsed) else {
+            let help = "expected \"0xA0\", \"command-block + 0x7\" or \"bus-master + 0x2\"";
+            return Err(p.error("register", format!("`{register}` is no register"), help));
+        };
+        Ok(Place { base, offset })
     }
-    let register = row.text("register")?;
-    let (base, offset) = register.split_once('+').unwrap_or(("", &register));
-    let digits = offset.trim().strip_prefix("0x").unwrap_or("");
-    let parsed = u32::from_str_radix(digits, 16).ok().filter(|offset| *offset <= 0xFFFF);
-    let base = match base.trim() {
-        "" => Some(Base::Fixed),
-        "command-block" => Some(Base::CommandBlock),
-        "bus-master" => Some(Base::BusMaster),
-        _ => None,
-    };
-    let (Some(base), Some(offset)) = (base, parsed) else {
-        let help = "expected \"0xA0\", \"command-block + 0x7\" or \"bus-master + 0x2\"";
-        return Err(row.error("register", format!("`{register}` is no register"), help));
-    };
-    (step.base, step.offset, step.bytes) = (base, offset, row.bytes("bytes")? as u32);
-    if *command == Command::IoWrite {
-        let value = row.text("value")?;
+}
+
+impl Written {
+    fn read(p: &mut Parameters) -> Result<Written, SpecError> {
+        let value = p.text("value")?;
         let constant = value.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let named = WRITTEN.iter().find(|(name, _)| *name == value).map(|(_, written)| *written);
-        let Some(written) = constant.map(Written::Constant).or(named) else {
+        constant.map(Written::Constant).or(named).ok_or_else(|| {
             let names: Vec<&str> = WRITTEN.iter().map(|w| w.0).collect();
             let help = format!("expected \"0x20\" or one of {}", names.join(", "));
-            return Err(row.error("value", format!("`{value}` is nothing this driver writes"), help));
-        };
-        step.written = written;
+            p.error("value", format!("`{value}` is nothing this driver writes"), help)
+        })
     }
-    // The description is for the reader of the file.
-    let _ = row.text("what")?;
-    Ok(step)
 }

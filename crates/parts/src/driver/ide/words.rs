@@ -7,13 +7,13 @@
 //!
 //! READ MULTIPLE and WRITE MULTIPLE, in blocks that SET MULTIPLE MODE has agreed on before.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::{ChannelDriver, Piece};
 use crate::bridge::ide::{COMMAND_BLOCKS, Moves};
 use crate::bus::ide_cable::IdeCable;
 use crate::cpu::{Layer, Work};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::SECTOR_BYTES;
 use crate::protocols::pci::Command;
 use crate::protocols::storage::Operation;
@@ -22,34 +22,20 @@ use crate::protocols::storage::Operation;
 const STATUS: u32 = 7;
 
 /// How the driver moves words.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Words {
     /// Bytes of an access to the data port: one word or two.
+    #[bytes("width", 2..=4, power_of_two)]
     width_bytes: u32,
     /// From the end of an access to the next one on the bus.
+    #[time("gap")]
     gap: Time,
-    /// Sectors of a block.
+    /// Sectors of a block, which the processor moves at one interrupt (ATA/ATAPI-4, 8.38).
+    #[count("multiple", 1..=128, power_of_two)]
     pub(super) multiple: u64,
     /// From a status that does not ask for data to the next look.
+    #[time("poll")]
     poll: Time,
-}
-
-impl Words {
-    /// Pulls the numbers.
-    pub(super) fn read(p: &mut Parameters) -> Result<Words, SpecError> {
-        let width = p.bytes("words.width")?;
-        if width != 2 && width != 4 {
-            return Err(p.error("words.width", "a data port has 16 or 32 bits", "write \"2 B\" or \"4 B\""));
-        }
-        let multiple = p.count("words.multiple")?;
-        // ATA/ATAPI-4, 8.38: a power of two, 128 at most.
-        if !multiple.is_power_of_two() || multiple > 128 {
-            let help = "expected 1, 2, 4 and so on, 128 sectors at most";
-            return Err(p.error("words.multiple", "no drive takes a block of so many sectors", help));
-        }
-        let (gap, poll) = (p.time("words.gap")?, p.time("words.poll")?);
-        Ok(Words { width_bytes: width as u32, gap, multiple, poll })
-    }
 }
 
 impl ChannelDriver {
