@@ -16,11 +16,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pcie::{Port, payload};
+use crate::bus::pcie::Port;
 use crate::driver::doorbell::Doorbells;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
 
 static NO_COPY: Label = Label::reason("no copy");
@@ -40,56 +40,32 @@ const PAGES_MAX: u64 = 1_024;
 const COPIES_MAX: usize = 4_096;
 
 /// The data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Pages that an engine reads, and writes, at a time.
-    requests: [u64; 2],
+    /// Pages that the engine for copies from the host reads at a time.
+    #[count("engine.reads", 1..=PAGES_MAX)]
+    reads: usize,
+    /// Pages that the engine for copies to the host writes at a time.
+    #[count("engine.writes", 1..=PAGES_MAX)]
+    writes: usize,
     /// Bytes of a packet of writes, at most, whatever the link allows.
+    #[bytes("engine.write_payload", 128..=4_096, power_of_two)]
     write_payload: u32,
     /// Decoding of a command, address translation, first request.
+    #[time("engine.setup", ..=Time::ms(10))]
     setup: Time,
+    /// Bytes of a command, which an engine fetches from host memory.
+    #[bytes("command", 4..=4_096, power_of_two)]
     command_bytes: u64,
+    /// Bytes that tell the host of the end of a copy.
+    #[bytes("semaphore", 4..=4_096, power_of_two)]
     semaphore_bytes: u64,
+    /// Bytes a second that memory of the GPU moves.
+    #[rate("memory.rate", 1_000_000_000..=100_000_000_000_000)]
     memory_rate: u64,
     /// Memory of the GPU.
+    #[bytes("memory.size", 1 << 20..=1 << 50)]
     pub size_bytes: u64,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            requests: [p.count("engine.reads")?, p.count("engine.writes")?],
-            write_payload: payload(p, "engine.write_payload")?,
-            setup: p.time("engine.setup")?,
-            command_bytes: p.bytes("command")?,
-            semaphore_bytes: p.bytes("semaphore")?,
-            memory_rate: p.rate("memory.rate")?,
-            size_bytes: p.bytes("memory.size")?,
-        };
-        for (key, count) in [("engine.reads", spec.requests[0]), ("engine.writes", spec.requests[1])] {
-            if !(1..=PAGES_MAX).contains(&count) {
-                let help = format!("expected 1 to {PAGES_MAX} pages");
-                return Err(p.error(key, "no engine has as many pages under way", help));
-            }
-        }
-        for (key, bytes) in [("command", spec.command_bytes), ("semaphore", spec.semaphore_bytes)] {
-            if !bytes.is_power_of_two() || !(4..=4_096).contains(&bytes) {
-                return Err(p.error(key, "nothing is that long", "expected 4 B to 4 KiB, a power of two"));
-            }
-        }
-        if !(1_000_000_000..=100_000_000_000_000).contains(&spec.memory_rate) {
-            let help = "expected 1 GB/s to 100000 GB/s";
-            return Err(p.error("memory.rate", "no memory is that slow or fast", help));
-        }
-        if !(1 << 20..=1 << 50).contains(&spec.size_bytes) {
-            return Err(p.error("memory.size", "no GPU has that", "expected 1 MiB to 1024 TiB"));
-        }
-        if spec.setup > Time::ms(10) {
-            return Err(p.error("engine.setup", "no engine is that slow", "expected 10 ms at most"));
-        }
-        Ok(spec)
-    }
 }
 
 /// Which way a copy goes.
@@ -194,7 +170,10 @@ impl Gpu {
     pub fn engine(&self, way: Way, home: Home) -> Rc<Engine> {
         let sim = &self.sim;
         let name = format!("{}.{}", self.name, if way == Way::FromHost { "h2d" } else { "d2h" });
-        let requests = self.spec.requests[way as usize] as usize;
+        let requests = match way {
+            Way::FromHost => self.spec.reads,
+            Way::ToHost => self.spec.writes,
+        };
         let engine = Rc::new(Engine {
             sim: sim.clone(),
             way,

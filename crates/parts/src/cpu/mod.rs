@@ -17,9 +17,8 @@ mod layers;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Grant, Label, Lane, Queue, Sim, Time, Yielding};
-
-use crate::parameters::{Parameters, SpecError};
 
 pub use layers::Layer;
 
@@ -35,25 +34,17 @@ pub const THREAD: u8 = 1;
 const PROCESSORS_MAX: u64 = 8;
 
 /// The processor's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Core clock period.
+    /// Core clock.
+    #[period("clock")]
     pub clock: Time,
-    /// How many there are of it.
+    /// How many processors there are.
+    #[count("processors", 1..=PROCESSORS_MAX)]
     pub processors: usize,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let (clock, processors) = (p.period("clock")?, p.count("processors")?);
-        if !(1..=PROCESSORS_MAX).contains(&processors) {
-            let help = format!("expected 1 to {PROCESSORS_MAX} processors");
-            return Err(p.error("processors", "no machine here has that many", help));
-        }
-        Ok(Spec::of(clock, processors as usize))
-    }
-
     /// So many processors of that clock.
     pub fn of(clock: Time, processors: usize) -> Spec {
         Spec { clock, processors }

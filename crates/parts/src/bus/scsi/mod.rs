@@ -24,6 +24,7 @@ mod tests;
 use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Grant, Label, Lane, Sim, Time};
 
 pub use connection::Connection;
@@ -33,75 +34,64 @@ pub(crate) use nexus::{Drive, Nexus, ToHost};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{
     ARBITRATION, BUS_BUSY, COMMAND, DATA_IN, DATA_OUT, IDS_MAX, MESSAGE_IN, MESSAGE_OUT, RESELECTION, SELECTION,
-    STATUS, Target, priority,
+    STATUS, TAGS_MAX, Target, priority,
 };
 
 /// A phase and how long it takes.
 pub(crate) type Phase = (&'static Label, Time);
 
-/// Bytes a second that a bus, an adapter or a drive may have.
-const RATES: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
+/// Bytes a second that a bus, an adapter or a drive may have, at least and at most.
+const RATE_MIN: u64 = 100_000;
+const RATE_MAX: u64 = 1_000_000_000;
 
 /// A rate of a SCSI bus, from data: bytes per second.
 pub fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
     let rate = p.rate(key)?;
-    if !RATES.contains(&rate) {
+    if !(RATE_MIN..=RATE_MAX).contains(&rate) {
         return Err(p.error(key, "no parallel SCSI bus is like that", "expected 0.1 MB/s to 1000 MB/s"));
     }
     Ok(rate)
 }
 
 /// The bus's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Bytes of a transfer.
+    /// Bytes of a transfer: 1 B or 2 B wide.
+    #[bytes("width", 1..=2)]
     width_bytes: u32,
-    /// Bytes a second.
+    /// Bytes a second that the bus carries, at most.
+    #[rate("rate", RATE_MIN..=RATE_MAX)]
     rate: u64,
     /// From REQ to the ACK for it, over the whole cable.
+    #[time("round_trip")]
     round_trip: Time,
-    /// Whoever has waited longest wins, not the best id.
+    /// Who wins arbitration: the best id, or fairly whoever has waited longest.
+    #[choice("order", "ids" => false, "fair" => true)]
     fair: bool,
-    /// Phases, each with what is between it and the next one.
+    /// Time of ARBITRATION, with what is between it and the next phase.
+    #[time("arbitration")]
     arbitration: Time,
+    /// Time of SELECTION, with what is between it and the next phase.
+    #[time("selection")]
     selection: Time,
+    /// Time of RESELECTION, with what is between it and the next phase.
+    #[time("reselection")]
     reselection: Time,
+    /// Time of MESSAGE OUT, with what is between it and the next phase.
+    #[time("message_out")]
     message_out: Time,
+    /// Time of MESSAGE IN, with what is between it and the next phase.
+    #[time("message_in")]
     message_in: Time,
+    /// Time of COMMAND, with what is between it and the next phase.
+    #[time("command")]
     command: Time,
+    /// Time of STATUS, with what is between it and the next phase.
+    #[time("status")]
     status: Time,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let width_bytes = p.bytes("width")?;
-        if ![1, 2].contains(&width_bytes) {
-            return Err(p.error("width", "this model has buses of 8 and 16 bits", "write \"1 B\" or \"2 B\""));
-        }
-        let fair = match p.text("order")?.as_str() {
-            "ids" => false,
-            "fair" => true,
-            other => {
-                let problem = format!("`{other}` is no order of arbitration");
-                return Err(p.error("order", problem, "expected \"ids\" or \"fair\""));
-            }
-        };
-        Ok(Spec {
-            fair,
-            width_bytes: width_bytes as u32,
-            rate: rate(p, "rate")?,
-            round_trip: p.time("round_trip")?,
-            arbitration: p.time("arbitration")?,
-            selection: p.time("selection")?,
-            reselection: p.time("reselection")?,
-            message_out: p.time("message_out")?,
-            message_in: p.time("message_in")?,
-            command: p.time("command")?,
-            status: p.time("status")?,
-        })
-    }
-
     /// Ids: a data line each.
     pub fn ids(&self) -> usize {
         8 * self.width_bytes as usize
@@ -139,18 +129,32 @@ impl Spec {
 }
 
 /// The initiator's end of a bus.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct HostEnd {
     /// Its id.
+    #[by(own_id(p))]
     pub id: usize,
-    /// Bytes a second, at most.
+    /// Bytes a second that a channel moves over its bus, at most.
+    #[rate("channel.rate", RATE_MIN..=RATE_MAX)]
     pub rate: u64,
-    /// Transfers that it lets a drive be ahead of its acknowledgements.
+    /// Transfers that a channel lets a drive be ahead of its acknowledgements: the REQ/ACK offset.
+    #[count("channel.offset", 1..=255)]
     pub offset: u64,
-    /// Tags for each drive, at most.
+    /// Tags for each drive, at most: commands of it that are under way.
+    #[count("channel.tags", 1..=TAGS_MAX.into())]
     pub tags: u32,
     /// Its FIFO and the pieces that data pass it in, bytes; none where data vanish, or appear, at once.
+    #[given(None)]
     pub fifo: Option<(u32, u32)>,
+}
+
+fn own_id(p: &mut Parameters) -> Result<usize, SpecError> {
+    let written = p.text("channel.id")?;
+    let id = written.strip_prefix("id").and_then(|number| number.parse().ok()).filter(|id: &usize| *id < IDS_MAX);
+    id.ok_or_else(|| {
+        let problem = format!("`{written}` is no id of a bus");
+        p.error("channel.id", problem, "expected \"id0\" to \"id15\", mostly \"id7\"")
+    })
 }
 
 /// A bus.

@@ -15,6 +15,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::ide_cable::IdeCable;
@@ -36,37 +37,35 @@ const ADDRESSES: u64 = 1 << 28;
 const FIFO_MAX: u64 = 1 << 20;
 
 /// A channel's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Bytes that cross between FIFO and memory together.
+    /// Bytes that the FIFO of a channel holds.
+    #[bytes("channel.fifo", 2..=FIFO_MAX)]
+    fifo: u32,
+    /// Bytes that cross between FIFO and memory together; the FIFO holds that much at least.
+    #[bytes("channel.piece", 2..=fifo.into(), multiple_of = 2)]
     piece: u32,
-    /// How many of these the FIFO holds.
-    pieces: usize,
-    /// The clock by which it strobes.
+    /// The clock by which a channel strobes.
+    #[period("channel.clock")]
     clock: Time,
     /// The best Ultra DMA mode that it has.
+    #[by(transfer_mode(p))]
     mode: usize,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let (fifo, piece) = (p.bytes("channel.fifo")?, p.bytes("channel.piece")?);
-        if !(2..=FIFO_MAX).contains(&fifo) {
-            return Err(p.error("channel.fifo", "no FIFO is like that", "expected 2 B to 1 MiB"));
-        }
-        if piece % 2 != 0 || !(2..=fifo).contains(&piece) {
-            let help = "expected an even number of bytes, at most what the FIFO holds";
-            return Err(p.error("channel.piece", "data cannot pass the FIFO in such pieces", help));
-        }
-        let written = p.text("channel.transfer_mode")?;
-        let Some(mode) = written.strip_prefix("ultra-dma-").and_then(|digit| digit.parse().ok()) else {
-            let problem = format!("`{written}` is no transfer mode of this model");
-            return Err(p.error("channel.transfer_mode", problem, "write \"ultra-dma-4\""));
-        };
-        let clock = p.period("channel.clock")?;
-        Ok(Spec { piece: piece as u32, pieces: (fifo / piece) as usize, clock, mode })
+    /// Pieces that the FIFO holds.
+    fn pieces(&self) -> usize {
+        (self.fifo / self.piece) as usize
     }
+}
+
+fn transfer_mode(p: &mut Parameters) -> Result<usize, SpecError> {
+    let written = p.text("channel.transfer_mode")?;
+    written.strip_prefix("ultra-dma-").and_then(|digit| digit.parse().ok()).ok_or_else(|| {
+        let problem = format!("`{written}` is no transfer mode of this model");
+        p.error("channel.transfer_mode", problem, "write \"ultra-dma-4\"")
+    })
 }
 
 /// What the engine says to whoever has the command.
@@ -109,7 +108,7 @@ impl AtaChannel {
             cable: OnceCell::new(),
             started: Queue::new(sim, 1),
             steps: Queue::new(sim, usize::MAX),
-            moved: Queue::new(sim, spec.pieces),
+            moved: Queue::new(sim, spec.pieces()),
             free,
             spec,
         });
@@ -193,7 +192,7 @@ impl AtaChannel {
     async fn read_drive(&self, cable: &IdeCable, bytes: u32) {
         // Whoever had the command before has moved its last bytes.
         while self.moved.try_take().is_some() {}
-        let (mut left, mut room) = (bytes, self.spec.pieces);
+        let (mut left, mut room) = (bytes, self.spec.pieces());
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
             if left == bytes {
@@ -205,7 +204,7 @@ impl AtaChannel {
                     self.moved.take(&FIFO_FULL).await;
                     room += 1;
                 }
-                while room < self.spec.pieces && self.moved.try_take().is_some() {
+                while room < self.spec.pieces() && self.moved.try_take().is_some() {
                     room += 1;
                 }
                 let piece = self.piece(coming);
@@ -230,7 +229,7 @@ impl AtaChannel {
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
             if left == bytes {
-                for _ in 0..self.spec.pieces {
+                for _ in 0..self.spec.pieces() {
                     asked += self.ask(bytes - asked);
                 }
                 cable.start_burst(false, 0, word).await;

@@ -6,35 +6,32 @@
 //!
 //! P. M. Chen et al.: RAID: high-performance, reliable secondary storage. ACM Computing Surveys 26 (1994).
 
+use hopscope_declare::Spec;
+
 /// Bytes of a sector: a stripe unit is some of them.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// How an array keeps its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum Level {
     /// Striped.
+    #[word("RAID 0")]
     Raid0,
     /// Two drives with the same data.
+    #[word("RAID 1")]
     Raid1,
     /// Striped, with a parity that moves.
+    #[word("RAID 5")]
     Raid5,
     /// Pairs of drives with the same data, striped.
+    #[word("RAID 10")]
     Raid10,
     /// Each drive a device of its own: their bytes follow one another.
+    #[word("JBOD")]
     Jbod,
 }
 
 impl Level {
-    /// By the words of a part file.
-    pub fn named(name: &str) -> Option<Level> {
-        let levels = [("RAID 0", Level::Raid0), ("RAID 1", Level::Raid1), ("RAID 5", Level::Raid5)];
-        levels
-            .into_iter()
-            .chain([("RAID 10", Level::Raid10), ("JBOD", Level::Jbod)])
-            .find(|(word, _)| *word == name)
-            .map(|(_, level)| level)
-    }
-
     /// Whether the data outlive a drive.
     pub fn is_redundant(self) -> bool {
         !matches!(self, Level::Raid0 | Level::Jbod)

@@ -47,14 +47,13 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::block_card::{BlockCard, Command, Device, Registers};
 use crate::protocols::finished::Finished;
 use array::Array;
 use cache::Cache;
 use channels::Channels;
 use spec::EngineSpec;
-pub use spec::{Interface, Spec};
+pub use spec::{Interface, Spec, channel_count};
 
 static PROCESSOR_BUSY: Label = Label::reason("processor of the adapter busy");
 static MEMORY_BUSY: Label = Label::reason("memory of the adapter busy");
@@ -85,11 +84,6 @@ impl Client {
         self.sim.take_up(errand);
         self.errand.set(errand);
     }
-}
-
-/// How many channels the controller of a file has.
-pub fn channel_count(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError> {
-    spec::channels(p, interface)
 }
 
 /// What moves everything over PCI, one thing at a time.

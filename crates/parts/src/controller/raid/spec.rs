@@ -1,5 +1,6 @@
 //! The controller's data sheet and the policies that its set-up utility offers.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::cache::LINE_SECTORS_MAX;
@@ -9,43 +10,48 @@ use crate::parameters::{Parameters, SpecError};
 /// No line rate that a simulation can count with is slower.
 const RATE_MIN: u64 = 1_000_000;
 const COUNT_MAX: u64 = 256;
-const SCSI_CHANNELS_MAX: u64 = 4;
-/// One drive each: as many as an array may have.
-const ATA_CHANNELS_MAX: u64 = 32;
-/// Lines of a cache: 16 GiB in lines of 64 KiB.
+/// Lines of a cache.
+const LINES_MIN: u64 = 64;
+/// 16 GiB in lines of 64 KiB.
 const LINES_MAX: u64 = 1 << 18;
 
 /// When writes end for the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum WriteEnds {
     /// When they are in the cache.
+    #[word("write-back")]
     InCache,
     /// When they are on the drives.
+    #[word("write-through")]
     OnDrives,
 }
 
 /// When the cache is written to the drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum Destages {
     /// While a drive has nothing else to do.
+    #[word("drives idle")]
     WhenIdle,
     /// When a write finds the limit reached: it waits for that.
+    #[word("limit reached")]
     AtLimit,
 }
 
 /// What makes the firmware read ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum ReadsAhead {
     /// Nothing.
     Never,
     /// A read that goes on where the command before it, which was a read too, ended.
+    #[word("previous command")]
     AfterCommand,
     /// A read that goes on where one of the last streams of reads ended.
+    #[word("any stream")]
     InStreams,
 }
 
 /// Which command of a drive is sent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum Order {
     /// The oldest.
     FirstCome,
@@ -62,266 +68,255 @@ pub enum Interface {
     Ata,
 }
 
+impl Interface {
+    fn channels_max(self) -> u64 {
+        match self {
+            Interface::Scsi => 4,
+            // One drive each: as many as an array may have.
+            Interface::Ata => 32,
+        }
+    }
+}
+
 /// What moves everything over PCI, where a card has but one such engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub struct EngineSpec {
-    /// Bytes of a burst.
+    /// Bytes of a burst of the one engine that moves everything over PCI.
+    #[bytes("engine.burst", 64..=1 << 20, multiple_of = 8)]
     pub burst: u32,
-    /// From one burst to the next.
+    /// Time of the engine from one burst to the next.
+    #[time("engine.setup")]
     pub setup: Time,
 }
 
 /// A drive that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
+#[spec(with(drive: usize))]
 pub struct Failure {
     /// Which of the array.
+    #[given(drive)]
     pub drive: usize,
-    /// When.
+    /// When the drive fails, from the start of the run.
+    #[time("failure.at")]
     pub at: Time,
-    /// From then until the firmware knows that commands are lost.
+    /// From the failure of a drive until the firmware knows that commands are lost.
+    #[time("failure.noticed")]
     pub noticed: Time,
 }
 
+/// The channels by themselves.
+#[derive(Spec)]
+#[spec(with(interface: Interface))]
+struct ChannelsSpec {
+    /// Channels, each with drives of its own.
+    #[count("channels", 1..=interface.channels_max())]
+    count: u64,
+}
+
+/// What firmware says of drives with tags.
+#[derive(Spec)]
+struct TagsSpec {
+    /// Commands to a drive under way, at most.
+    #[count("firmware.drive_tags", 1..=COUNT_MAX)]
+    each: u64,
+}
+
 /// The controller.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(with(interface: Interface), holds = Spec::fits)]
 pub struct Spec {
+    /// Bytes of a line of the cache: what it keeps, and forgets, together.
+    #[bytes("cache.line", SECTOR_BYTES..=LINE_SECTORS_MAX * SECTOR_BYTES, multiple_of = SECTOR_BYTES)]
+    pub line_bytes: u64,
+    /// Bytes of the cache, 64 lines at least. A card of ATA channels may have 0 B: it keeps nothing.
+    #[bytes("cache.size", ..=LINES_MAX * line_bytes, multiple_of = SECTOR_BYTES)]
+    pub cache_bytes: u64,
     /// Whether bytes go between drives and the host as they come, and are kept nowhere on the card.
+    #[given(interface == Interface::Ata && cache_bytes == 0)]
     pub keeps_nothing: bool,
     /// Bytes a second that its memory moves.
+    #[rate("memory.rate", RATE_MIN..)]
     pub memory_rate: u64,
     /// Bytes that one user of the memory moves at a time.
+    #[bytes("memory.burst", SECTOR_BYTES..=1 << 20, multiple_of = SECTOR_BYTES)]
     pub memory_burst: u64,
     /// Channels.
+    #[by(channel_count(p, interface))]
     pub channels: u64,
-    /// Commands of the host under way.
+    /// Commands of the host under way, at most.
+    #[count("firmware.commands", 1..=COUNT_MAX)]
     pub commands: u64,
-    /// Bytes of a command's description in the host's memory, and of its status.
+    /// Bytes of a command's description in the host's memory; 4 B where it is less, 4 KiB where it is more.
+    #[bytes("firmware.description")]
+    description_written: u64,
+    /// Bytes of a command's description that are fetched.
+    #[given(description_written.clamp(4, 4_096) as u32)]
     pub description_bytes: u32,
-    /// The same.
+    /// Bytes of a command's status in the host's memory; 4 B where it is less, 4 KiB where it is more.
+    #[bytes("firmware.status")]
+    status_written: u64,
+    /// Bytes of a command's status that are sent.
+    #[given(status_written.clamp(4, 4_096) as u32)]
     pub status_bytes: u32,
-    /// Bytes of the host's memory that lie together.
+    /// Bytes of the host's memory that lie together: a region of a buffer.
+    #[bytes("firmware.page", SECTOR_BYTES..=1 << 20, multiple_of = SECTOR_BYTES)]
     pub page_bytes: u32,
     /// Its engine on PCI, where all share one.
+    #[by((interface == Interface::Ata).then(|| EngineSpec::read(p)).transpose())]
     pub engine: Option<EngineSpec>,
-    /// Processor time of a command of the host, of one to a drive, and of a line in the cache.
+    /// Processor time of a command of the host.
+    #[time("firmware.command")]
     pub command: Time,
-    /// The same.
+    /// Processor time of a command to a drive.
+    #[time("firmware.drive_command")]
     pub drive_command: Time,
-    /// The same.
+    /// Processor time to find a line in the cache and to mark it.
+    #[time("firmware.line")]
     pub line: Time,
     /// Commands to a drive under way.
+    #[by(drive_tags(p, interface))]
     pub drive_tags: u64,
     /// Which of those that wait is next.
+    #[by(order(p, interface))]
     pub order: Order,
-    /// Bytes of the cache, and of a line of it.
-    pub cache_bytes: u64,
-    /// The same.
-    pub line_bytes: u64,
-    /// When writes end.
+    /// When writes end for the host: in the cache, or on the drives.
+    #[choice("cache.writes")]
     pub write_ends: WriteEnds,
-    /// When they go to the drives.
+    /// When the cache is written to the drives.
+    #[choice("write_back.when")]
     pub destages: Destages,
-    /// Lines that may be unwritten, those that stay unwritten while drives are idle, and those that go together.
+    /// Bytes of the cache that may be unwritten, half of it at most; one line where it is less.
+    #[bytes("write_back.limit")]
+    unwritten_limit_bytes: u64,
+    /// Lines that may be unwritten.
+    #[given(((unwritten_limit_bytes / line_bytes) as usize).max(1))]
     pub unwritten_max: usize,
-    /// The same.
+    /// Bytes of the cache that stay unwritten while drives are idle, half of it at most.
+    #[bytes("write_back.kept")]
+    unwritten_kept_bytes: u64,
+    /// Lines that stay unwritten while drives are idle.
+    #[given((unwritten_kept_bytes / line_bytes) as usize)]
     pub unwritten_kept: usize,
-    /// The same.
+    /// Bytes that are written to the drives together, half of the cache at most; one line where it is less.
+    #[bytes("write_back.together")]
+    together_bytes: u64,
+    /// Lines that are written together.
+    #[given(((together_bytes / line_bytes) as usize).max(1))]
     pub together_max: usize,
-    /// What is read ahead.
+    /// What makes the firmware read ahead: nothing, a read that goes on where the command before it ended, or one that
+    /// goes on where any known stream ended.
+    #[choice("read_ahead.when")]
     pub reads_ahead: ReadsAhead,
-    /// Lines ahead, and streams that are known.
+    /// Bytes that are read ahead, half of the cache at most.
+    #[bytes("read_ahead.size")]
+    ahead_bytes: u64,
+    /// Lines that are read ahead.
+    #[given(ahead_bytes / line_bytes)]
     pub ahead_lines: u64,
-    /// The same.
+    /// Streams of reads that the firmware knows at a time.
+    #[count("read_ahead.streams", 1..=COUNT_MAX)]
     pub streams: usize,
-    /// How the array keeps its data.
+    /// How the array keeps its data on its drives.
+    #[choice("array.level")]
     pub level: Level,
-    /// Its drives, and spares beside them.
-    pub drives: usize,
-    /// The same.
-    pub spares: usize,
-    /// Bytes of a stripe unit.
+    /// Bytes of a stripe unit, which lie together on a drive: whole sectors, and whole lines of the cache.
+    #[bytes("array.stripe", SECTOR_BYTES..=1 << 24, multiple_of = SECTOR_BYTES)]
     pub unit_bytes: u64,
+    /// Drives of the array, without spares.
+    #[count("array.drives", 1..=32)]
+    pub drives: usize,
+    /// Drives that stand by for one that fails; 256 where it is more.
+    #[count("array.spares")]
+    spares_written: u64,
+    /// Spares beside its drives.
+    #[given(spares_written.min(COUNT_MAX) as usize)]
+    pub spares: usize,
     /// Processor time for the parity of a row.
+    #[time("array.parity")]
     pub parity: Time,
     /// A drive that fails.
+    #[by(failure(p, level, drives))]
     pub failure: Option<Failure>,
-    /// Rows of a rebuild that go together, and the pause after them.
+    /// Rows that a rebuild copies together.
+    #[count("rebuild.rows", 1..=1_024)]
     pub rebuild_rows: u64,
-    /// The same.
+    /// Pause of a rebuild after such rows.
+    #[time("rebuild.pause")]
     pub rebuild_pause: Time,
 }
 
-fn choice<T: Copy>(p: &mut Parameters, key: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
-    let written = p.text(key)?;
-    words.iter().find(|(word, _)| *word == written).map(|(_, choice)| *choice).ok_or_else(|| {
-        let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        p.error(key, format!("`{written}` is not possible here"), format!("expected {}", known.join(" or ")))
-    })
-}
-
-fn count(p: &mut Parameters, key: &str, most: u64) -> Result<u64, SpecError> {
-    let count = p.count(key)?;
-    if !(1..=most).contains(&count) {
-        return Err(p.error(key, "no adapter has so many", format!("expected 1 to {most}")));
-    }
-    Ok(count)
-}
-
-fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let rate = p.rate(key)?;
-    if rate < RATE_MIN {
-        return Err(p.error(key, "no memory is so slow", "expected 1 MB/s at least"));
-    }
-    Ok(rate)
-}
-
-/// Channels of the controller.
-pub(super) fn channels(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError> {
-    count(p, "channels", if interface == Interface::Ata { ATA_CHANNELS_MAX } else { SCSI_CHANNELS_MAX })
-}
-
-/// An amount of data between two others, in whole sectors.
-fn sectors(p: &mut Parameters, key: &str, least: u64, most: u64) -> Result<u64, SpecError> {
-    let bytes = p.bytes(key)?;
-    if !bytes.is_multiple_of(SECTOR_BYTES) || !(least..=most).contains(&bytes) {
-        let help = format!("expected a multiple of {SECTOR_BYTES} B, {least} to {most} B");
-        return Err(p.error(key, "no adapter is like that", help));
-    }
-    Ok(bytes)
-}
-
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters, interface: Interface) -> Result<Spec, SpecError> {
-        let line_bytes = sectors(p, "cache.line", SECTOR_BYTES, LINE_SECTORS_MAX * SECTOR_BYTES)?;
-        let keeps_nothing = interface == Interface::Ata && p.bytes("cache.size")? == 0;
-        let least = if keeps_nothing { 0 } else { 64 * line_bytes };
-        let cache_bytes = sectors(p, "cache.size", least, LINES_MAX * line_bytes)?;
-        let lines = cache_bytes / line_bytes;
-        let of_cache = |p: &mut Parameters, key: &str| {
-            let bytes = p.bytes(key)?;
-            if bytes / line_bytes > lines / 2 && !keeps_nothing {
-                return Err(p.error(key, "the cache needs room for reads too", "expected half of it at most"));
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        let lines = self.cache_bytes / self.line_bytes;
+        if !self.keeps_nothing {
+            if self.cache_bytes < LINES_MIN * self.line_bytes {
+                let help = format!("expected {LINES_MIN} times `cache.line` at least");
+                return Err(p.error("cache.size", "the cache has too few lines", help));
             }
-            Ok((bytes / line_bytes) as usize)
-        };
-        let unwritten_max = of_cache(p, "write_back.limit")?.max(1);
-        let unwritten_kept = of_cache(p, "write_back.kept")?;
-        let together_max = of_cache(p, "write_back.together")?.max(1);
-        let ahead_lines = of_cache(p, "read_ahead.size")? as u64;
-        let (level, drives, unit_bytes) = Spec::read_array(p, line_bytes)?;
-        if keeps_nothing && level.is_redundant() {
-            let problem = "a card that keeps nothing has no bytes to make copies or parity of";
-            return Err(p.error("cache.size", problem, "give it a cache, or take RAID 0 or JBOD"));
-        }
-        let spec = Spec {
-            keeps_nothing,
-            memory_rate: rate(p, "memory.rate")?,
-            memory_burst: sectors(p, "memory.burst", SECTOR_BYTES, 1 << 20)?,
-            channels: channels(p, interface)?,
-            commands: count(p, "firmware.commands", COUNT_MAX)?,
-            description_bytes: p.bytes("firmware.description")?.clamp(4, 4_096) as u32,
-            status_bytes: p.bytes("firmware.status")?.clamp(4, 4_096) as u32,
-            page_bytes: sectors(p, "firmware.page", SECTOR_BYTES, 1 << 20)? as u32,
-            engine: match interface {
-                Interface::Scsi => None,
-                Interface::Ata => Some(Spec::read_engine(p)?),
-            },
-            command: p.time("firmware.command")?,
-            drive_command: p.time("firmware.drive_command")?,
-            line: p.time("firmware.line")?,
-            drive_tags: match interface {
-                Interface::Scsi => count(p, "firmware.drive_tags", COUNT_MAX)?,
-                Interface::Ata => 1,
-            },
-            order: match interface {
-                Interface::Scsi => Order::FirstCome,
-                Interface::Ata => {
-                    choice(p, "firmware.order", &[("first come", Order::FirstCome), ("elevator", Order::Elevator)])?
+            for (key, bytes) in [
+                ("write_back.limit", self.unwritten_limit_bytes),
+                ("write_back.kept", self.unwritten_kept_bytes),
+                ("write_back.together", self.together_bytes),
+                ("read_ahead.size", self.ahead_bytes),
+            ] {
+                if bytes / self.line_bytes > lines / 2 {
+                    return Err(p.error(key, "the cache needs room for reads too", "expected half of it at most"));
                 }
-            },
-            cache_bytes,
-            line_bytes,
-            write_ends: choice(
-                p,
-                "cache.writes",
-                &[("write-back", WriteEnds::InCache), ("write-through", WriteEnds::OnDrives)],
-            )?,
-            destages: choice(
-                p,
-                "write_back.when",
-                &[("drives idle", Destages::WhenIdle), ("limit reached", Destages::AtLimit)],
-            )?,
-            unwritten_max,
-            unwritten_kept,
-            together_max,
-            reads_ahead: choice(
-                p,
-                "read_ahead.when",
-                &[
-                    ("never", ReadsAhead::Never),
-                    ("previous command", ReadsAhead::AfterCommand),
-                    ("any stream", ReadsAhead::InStreams),
-                ],
-            )?,
-            ahead_lines,
-            streams: count(p, "read_ahead.streams", COUNT_MAX)? as usize,
-            level,
-            drives,
-            spares: p.count("array.spares")?.min(COUNT_MAX) as usize,
-            unit_bytes,
-            parity: p.time("array.parity")?,
-            failure: Spec::read_failure(p, level, drives)?,
-            rebuild_rows: count(p, "rebuild.rows", 1_024)?,
-            rebuild_pause: p.time("rebuild.pause")?,
-        };
-        Ok(spec)
-    }
-
-    fn read_engine(p: &mut Parameters) -> Result<EngineSpec, SpecError> {
-        let burst = p.bytes("engine.burst")?;
-        if !(64..=1 << 20).contains(&burst) || !burst.is_multiple_of(8) {
-            return Err(p.error("engine.burst", "no engine is like that", "expected 64 B to 1 MiB, a multiple of 8 B"));
+            }
         }
-        Ok(EngineSpec { burst: burst as u32, setup: p.time("engine.setup")? })
-    }
-
-    fn read_array(p: &mut Parameters, line_bytes: u64) -> Result<(Level, usize, u64), SpecError> {
-        let written = p.text("array.level")?;
-        let Some(level) = Level::named(&written) else {
-            let help = "expected \"RAID 0\", \"RAID 1\", \"RAID 5\", \"RAID 10\" or \"JBOD\"";
-            return Err(p.error("array.level", format!("`{written}` is no level of this model"), help));
-        };
-        let unit_bytes = p.bytes("array.stripe")?;
-        if !unit_bytes.is_multiple_of(SECTOR_BYTES) || unit_bytes == 0 || unit_bytes > 1 << 24 {
-            let help = "expected 512 B to 16 MiB, a multiple of 512 B";
-            return Err(p.error("array.stripe", "a stripe unit is some whole sectors", help));
-        }
-        if !unit_bytes.is_multiple_of(line_bytes) {
+        if !self.unit_bytes.is_multiple_of(self.line_bytes) {
             let help = "expected a multiple of `cache.line`";
             return Err(p.error("array.stripe", "a line of the cache would lie on two drives", help));
         }
-        let drives = count(p, "array.drives", 32)? as usize;
-        if let Err((problem, help)) = Layout::new(level, drives, unit_bytes, unit_bytes) {
-            return Err(p.error("array.level", format!("{written}: {problem}"), help));
+        if let Err((problem, help)) = Layout::new(self.level, self.drives, self.unit_bytes, self.unit_bytes) {
+            let level = p.written("array.level").unwrap_or_default();
+            return Err(p.error("array.level", format!("{level}: {problem}"), help));
         }
-        Ok((level, drives, unit_bytes))
+        if self.keeps_nothing && self.level.is_redundant() {
+            let problem = "a card that keeps nothing has no bytes to make copies or parity of";
+            return Err(p.error("cache.size", problem, "give it a cache, or take RAID 0 or JBOD"));
+        }
+        Ok(())
     }
+}
 
-    fn read_failure(p: &mut Parameters, level: Level, drives: usize) -> Result<Option<Failure>, SpecError> {
-        let (written, at, noticed) = (p.text("failure.drive")?, p.time("failure.at")?, p.time("failure.noticed")?);
-        if written == "none" {
-            return Ok(None);
-        }
-        let drive = written.strip_prefix("drive").and_then(|number| number.parse().ok()).filter(|n| *n < drives);
-        let Some(drive) = drive else {
-            let help = format!("expected \"none\", or \"drive0\" to \"drive{}\"", drives - 1);
-            return Err(p.error("failure.drive", format!("the array has no `{written}`"), help));
-        };
-        if !level.is_redundant() {
-            let problem = "without a second copy or parity no data outlive a drive";
-            return Err(p.error("failure.drive", problem, "take another level, or \"none\""));
-        }
-        Ok(Some(Failure { drive, at, noticed }))
+/// How many channels the controller of a file has.
+pub fn channel_count(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError> {
+    ChannelsSpec::read(p, interface).map(|channels| channels.count)
+}
+
+/// A drive of an ATA channel has one command at a time.
+fn drive_tags(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError> {
+    match interface {
+        Interface::Scsi => TagsSpec::read(p).map(|tags| tags.each),
+        Interface::Ata => Ok(1),
     }
+}
+
+/// Drives with tags see to the order themselves.
+fn order(p: &mut Parameters, interface: Interface) -> Result<Order, SpecError> {
+    match interface {
+        Interface::Scsi => Ok(Order::FirstCome),
+        Interface::Ata => {
+            Order::choose(p, "firmware.order", "Which of the commands that wait for a drive is sent first")
+        }
+    }
+}
+
+fn failure(p: &mut Parameters, level: Level, drives: usize) -> Result<Option<Failure>, SpecError> {
+    let written = p.text("failure.drive")?;
+    let number = written.strip_prefix("drive").and_then(|number| number.parse().ok());
+    let failure = Failure::read(p, number.unwrap_or_default())?;
+    if written == "none" {
+        return Ok(None);
+    }
+    if number.is_none_or(|number| number >= drives) {
+        let help = format!("expected \"none\", or \"drive0\" to \"drive{}\"", drives - 1);
+        return Err(p.error("failure.drive", format!("the array has no `{written}`"), help));
+    }
+    if !level.is_redundant() {
+        let problem = "without a second copy or parity no data outlive a drive";
+        return Err(p.error("failure.drive", problem, "take another level, or \"none\""));
+    }
+    Ok(Some(failure))
 }

@@ -16,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::channel::{self, Channel, Exchange};
@@ -23,7 +24,6 @@ use crate::bus::pci::card::CardSpec;
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
 use crate::bus::scsi::HostEnd;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::finished::Finished;
 use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
 use crate::protocols::scsi::BLOCK_BYTES;
@@ -53,55 +53,35 @@ const LIST_BYTES: u32 = 0x1000;
 const ENDED_AT: u32 = 0x0700_0000;
 
 /// The adapter's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Channels, each with a bus.
+    #[count("channels", 1..=CHANNELS_MAX)]
     pub channels: usize,
+    /// What each channel is like.
+    #[by(channel::read(p))]
     channel: HostEnd,
+    /// Commands of a channel that are under way, at most.
+    #[count("contexts", 1..=CONTEXTS_MAX)]
     contexts: u64,
-    /// Bytes of a control block, and of what is fetched of a scatter list at once.
+    /// Bytes of a control block, which describes a command in memory.
+    #[bytes("sequencer.control_block", 4..=LIST_BYTES.into(), multiple_of = 4)]
     control_block: u32,
+    /// Bytes of a scatter list that are fetched at once: entries of 8 B.
+    #[bytes("sequencer.list", ENTRY_BYTES.into()..=LIST_BYTES.into(), multiple_of = ENTRY_BYTES.into())]
     list: u32,
-    /// What the sequencer does of a command: before the bus, before data move, after status.
+    /// What the sequencer does of a command before the bus.
+    #[time("sequencer.command")]
     command: Time,
+    /// What the sequencer does of a command before its data move.
+    #[time("sequencer.transfer")]
     transfer: Time,
+    /// What the sequencer does of a command after its status.
+    #[time("sequencer.completion")]
     completion: Time,
+    /// Its card on the bus.
+    #[by(Initiator::read_spec(p))]
     pci: CardSpec,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let channels = p.count("channels")?;
-        if !(1..=CHANNELS_MAX).contains(&channels) {
-            return Err(p.error("channels", "no adapter is like that", format!("expected 1 to {CHANNELS_MAX}")));
-        }
-        let contexts = p.count("contexts")?;
-        if !(1..=CONTEXTS_MAX).contains(&contexts) {
-            return Err(p.error("contexts", "no adapter is like that", format!("expected 1 to {CONTEXTS_MAX}")));
-        }
-        let mut bytes = |key: &str, unit: u64| match p.bytes(key)? {
-            bytes if bytes > 0 && bytes % unit == 0 && bytes <= u64::from(LIST_BYTES) => Ok(bytes as u32),
-            _ => Err(p.error(
-                key,
-                "nothing is fetched like that",
-                format!("expected a multiple of {unit} B, 4 KiB at most"),
-            )),
-        };
-        let (control_block, list) =
-            (bytes("sequencer.control_block", 4)?, bytes("sequencer.list", u64::from(ENTRY_BYTES))?);
-        Ok(Spec {
-            channels: channels as usize,
-            channel: channel::read(p)?,
-            contexts,
-            control_block,
-            list,
-            command: p.time("sequencer.command")?,
-            transfer: p.time("sequencer.transfer")?,
-            completion: p.time("sequencer.completion")?,
-            pci: Initiator::read_spec(p)?,
-        })
-    }
 }
 
 /// A command, as its control block describes it.

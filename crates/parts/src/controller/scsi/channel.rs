@@ -14,47 +14,31 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Sim};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::parameters::{Parameters, SpecError};
-use crate::protocols::scsi::{Command, DRIVE_AT_WORK, ENDING, IDS_MAX, NO_TAG, TAGS_MAX};
+use crate::protocols::scsi::{Command, DRIVE_AT_WORK, ENDING, NO_TAG};
 
-/// A channel's FIFO, bytes.
+/// Bytes of a channel's FIFO.
 const FIFO_MAX: u64 = 1 << 20;
 
-/// Pulls the numbers of a channel, all but its FIFO.
-pub fn read_end(p: &mut Parameters) -> Result<HostEnd, SpecError> {
-    let written = p.text("channel.id")?;
-    let id = written.strip_prefix("id").and_then(|number| number.parse().ok()).filter(|id: &usize| *id < IDS_MAX);
-    let Some(id) = id else {
-        let problem = format!("`{written}` is no id of a bus");
-        return Err(p.error("channel.id", problem, "expected \"id0\" to \"id15\", mostly \"id7\""));
-    };
-    let offset = p.count("channel.offset")?;
-    if !(1..=255).contains(&offset) {
-        return Err(p.error("channel.offset", "no REQ/ACK offset is like that", "expected 1 to 255 transfers"));
-    }
-    let tags = p.count("channel.tags")?;
-    if !(1..=u64::from(TAGS_MAX)).contains(&tags) {
-        return Err(p.error("channel.tags", "a queue tag is a byte", format!("expected 1 to {TAGS_MAX}")));
-    }
-    let rate = scsi::rate(p, "channel.rate")?;
-    Ok(HostEnd { id, rate, offset, tags: tags as u32, fifo: None })
+/// A channel's FIFO.
+#[derive(Spec)]
+struct FifoSpec {
+    /// Bytes that the FIFO of a channel holds.
+    #[bytes("channel.fifo", 2..=FIFO_MAX)]
+    bytes: u32,
+    /// Bytes that pass the FIFO together; it holds that much at least.
+    #[bytes("channel.piece", 2..=bytes.into(), multiple_of = 2)]
+    piece: u32,
 }
 
 /// Pulls the numbers of a channel with a FIFO.
 pub fn read(p: &mut Parameters) -> Result<HostEnd, SpecError> {
-    let end = read_end(p)?;
-    let (fifo, piece) = (p.bytes("channel.fifo")?, p.bytes("channel.piece")?);
-    if !(2..=FIFO_MAX).contains(&fifo) {
-        return Err(p.error("channel.fifo", "no FIFO is like that", "expected 2 B to 1 MiB"));
-    }
-    if piece % 2 != 0 || !(2..=fifo).contains(&piece) {
-        let help = "expected an even number of bytes, at most what the FIFO holds";
-        return Err(p.error("channel.piece", "data cannot pass the FIFO in such pieces", help));
-    }
-    Ok(HostEnd { fifo: Some((fifo as u32, piece as u32)), ..end })
+    let (end, fifo) = (HostEnd::read(p)?, FifoSpec::read(p)?);
+    Ok(HostEnd { fifo: Some((fifo.bytes, fifo.piece)), ..end })
 }
 
 /// A channel.

@@ -12,12 +12,12 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
-use super::channel::{self, Channel};
+use super::channel::Channel;
 use crate::bus::scsi::HostEnd;
 use crate::cpu::{Layer, Processor};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -27,18 +27,14 @@ static HOST_BUSY: Label = Label::reason("the host has another command");
 static HOST: Label = Label::protocol("driver and adapter of the host");
 
 /// What an initiator is like.
+#[derive(Spec)]
 pub struct Spec {
     /// Its end of the bus.
+    #[nested]
     pub end: HostEnd,
     /// What the host takes of each command, before it sends it.
+    #[time("host.command")]
     pub command: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        Ok(Spec { end: channel::read_end(p)?, command: p.time("host.command")? })
-    }
 }
 
 /// The host, where it takes time.
