@@ -208,3 +208,159 @@ fn written(quantity: Quantity, amount: u64) -> String {
         units.iter().find(|(size, _)| amount.is_multiple_of(*size) && amount > 0).unwrap_or(&units[units.len() - 1]);
     format!("{} {unit}", amount / size)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use hopscope_declare::Spec;
+    use hopscope_kernel::Time;
+
+    use crate::parameters::{Basis, Entry, Parameters, Place, SpecError, Value};
+
+    /// A device.
+    #[derive(Debug, PartialEq, Spec)]
+    #[spec(with(least: u32), holds = |device: &Device, p: &Parameters| device.fits(p, least))]
+    struct Device {
+        /// Most bytes of a command.
+        #[bytes("transfer", 4_096..=1 << 20, multiple_of = 512)]
+        transfer: u32,
+        /// A part of it.
+        #[bytes("piece", ..=transfer.into(), power_of_two)]
+        piece: u32,
+        /// NCQ tags.
+        #[count(["read.tags", "write.tags"], 1..=32)]
+        tags: [u8; 2],
+        /// What a lane carries.
+        #[rate("rate", one_of = &[187_500_000, 375_000_000])]
+        rate: u64,
+        /// How it tells of completions.
+        #[choice("notice")]
+        notice: Notice,
+        #[nested("ring")]
+        ring: Ring,
+        /// Modes, from 0.
+        #[rows("modes")]
+        modes: Vec<Mode>,
+        #[given(transfer / piece)]
+        pieces: u32,
+    }
+
+    impl Device {
+        fn fits(&self, p: &Parameters, least: u32) -> Result<(), SpecError> {
+            if self.pieces < least { Err(p.error("piece", "too few", "expected more")) } else { Ok(()) }
+        }
+    }
+
+    #[derive(Debug, PartialEq, Spec)]
+    enum Notice {
+        Interrupt,
+        #[word("looked for")]
+        Poll {
+            /// From one look to the next.
+            #[time("poll.interval", Time::ps(1)..=Time::ms(1))]
+            interval: Time,
+        },
+    }
+
+    #[derive(Debug, PartialEq, Spec)]
+    struct Ring {
+        /// Entries.
+        #[count("entries", 2..)]
+        entries: usize,
+    }
+
+    #[derive(Debug, PartialEq, Spec)]
+    struct Mode {
+        /// A word.
+        #[clocks("word", 1..=8)]
+        word: u64,
+    }
+
+    fn parameters(values: &[(&str, Value)]) -> Parameters {
+        let entry = |value: &Value| {
+            let (basis, written) = (Basis::Source("the test".into()), format!("{value:?}"));
+            Entry { value: value.clone(), basis, written, range: vec![], place: Place::default() }
+        };
+        let entries: BTreeMap<_, _> = values.iter().map(|(key, value)| (key.to_string(), entry(value))).collect();
+        let mut parameters = Parameters::new(Place::default());
+        parameters.entries = entries.into();
+        parameters
+    }
+
+    fn device(changed: &[(&str, Value)]) -> Result<Device, SpecError> {
+        let rows = [4, 2].map(|word| parameters(&[("word", Value::Clocks(word))])).to_vec();
+        let mut values = vec![
+            ("transfer", Value::Bytes(8_192)),
+            ("piece", Value::Bytes(1_024)),
+            ("read.tags", Value::Count(32)),
+            ("write.tags", Value::Count(1)),
+            ("rate", Value::Rate(187_500_000)),
+            ("notice", Value::Text("looked for".into())),
+            ("poll.interval", Value::Time(Time::us(1))),
+            ("ring.entries", Value::Count(2)),
+            ("modes", Value::Rows(rows)),
+        ];
+        for (key, value) in changed {
+            values.retain(|(known, _)| known != key);
+            values.push((key, value.clone()));
+        }
+        let mut p = parameters(&values);
+        let device = Device::read(&mut p, 8)?;
+        let unknown: Vec<String> = p.unknown().into_iter().map(|unknown| unknown.path).collect();
+        assert_eq!(unknown.is_empty(), device.notice != Notice::Interrupt, "{unknown:?}");
+        Ok(device)
+    }
+
+    #[test]
+    fn a_declaration_reads_what_it_says() {
+        let expected = Device {
+            transfer: 8_192,
+            piece: 1_024,
+            tags: [32, 1],
+            rate: 187_500_000,
+            notice: Notice::Poll { interval: Time::us(1) },
+            ring: Ring { entries: 2 },
+            modes: vec![Mode { word: 4 }, Mode { word: 2 }],
+            pieces: 8,
+        };
+        assert_eq!(device(&[]), Ok(expected));
+        // A word that asks for nothing leaves what another would have asked for, which is an unknown key then.
+        assert_eq!(device(&[("notice", Value::Text("interrupt".into()))]).unwrap().notice, Notice::Interrupt);
+    }
+
+    #[test]
+    fn what_is_out_of_its_limits_is_refused_with_what_it_means() {
+        let refused = |key: &str, value: Value| {
+            let error = device(&[(key, value)]).unwrap_err();
+            (error.key, error.problem, error.help)
+        };
+        let words = |key: &str, problem: &str, help: &str| (key.to_string(), problem.to_string(), help.to_string());
+        let transfer = "expected 4 KiB to 1 MiB, a multiple of 512 B: most bytes of a command";
+        for bytes in [4_095, 4_608 + 1, (1 << 20) + 512, (1 << 32) + 4_096] {
+            let problem = format!("`transfer` is Bytes({bytes})");
+            assert_eq!(refused("transfer", Value::Bytes(bytes)), words("transfer", &problem, transfer));
+        }
+        let piece = "expected 8 KiB at most, a power of two: a part of it";
+        for bytes in [0, 1_000, 16_384] {
+            assert_eq!(refused("piece", Value::Bytes(bytes)).2, piece);
+        }
+        assert_eq!(refused("write.tags", Value::Count(33)).2, "expected 1 to 32: NCQ tags");
+        assert_eq!(refused("rate", Value::Rate(500)).2, "expected 1.5 GT/s or 3 GT/s: what a lane carries");
+        let notice = "expected \"interrupt\" or \"looked for\": how it tells of completions";
+        assert_eq!(refused("notice", Value::Text("poll".into())), words("notice", "`notice` is `poll`", notice));
+        assert_eq!(
+            refused("poll.interval", Value::Time(Time::ZERO)).2,
+            "expected 1 ps to 1 ms: from one look to the next"
+        );
+        let ring = ("ring.entries".to_string(), "`ring.entries` is Count(1)".to_string());
+        assert_eq!(
+            refused("ring.entries", Value::Count(1)),
+            (ring.0, ring.1, "expected 2 at least: entries".to_string())
+        );
+        assert_eq!(refused("rate", Value::Count(1)).1, "`rate` is a count");
+        let rows = vec![parameters(&[("word", Value::Clocks(9))])];
+        assert_eq!(refused("modes", Value::Rows(rows)).2, "expected 1 clocks to 8 clocks: a word");
+        assert_eq!(refused("piece", Value::Bytes(2_048)).1, "too few");
+    }
+}

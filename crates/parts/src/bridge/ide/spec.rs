@@ -25,6 +25,7 @@ pub enum Refill {
     /// When the whole buffer is empty.
     WhenEmpty,
     /// As soon as one of its halves is free.
+    #[word("when a half is free")]
     WhenHalfIsFree,
 }
 
