@@ -19,7 +19,7 @@ const QUANTITIES: [(&str, &str); 7] = [
 /// How a field is read.
 pub enum Way {
     /// One number, or one each.
-    Number(&'static str, Keys, Limits),
+    Number(&'static str, Keys, Box<Limits>),
     Text(Keys),
     /// One of these words; those of the field's type where there are none.
     Choice(Keys, Vec<(LitStr, Expr)>),
@@ -133,7 +133,7 @@ fn of(attribute: &Attribute) -> Result<Option<Way>> {
     let Some(name) = attribute.path().get_ident().map(Ident::to_string) else { return Ok(None) };
     if let Some((_, quantity)) = QUANTITIES.iter().find(|(known, _)| *known == name) {
         let Number(keys, limits) = attribute.parse_args()?;
-        return Ok(Some(Way::Number(quantity, keys, limits)));
+        return Ok(Some(Way::Number(quantity, keys, Box::new(limits))));
     }
     Ok(Some(match name.as_str() {
         "text" => Way::Text(attribute.parse_args()?),

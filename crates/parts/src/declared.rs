@@ -200,7 +200,8 @@ fn written(quantity: Quantity, amount: u64) -> String {
         Quantity::Time | Quantity::Period => TIMES,
         Quantity::Bytes => BYTES,
         Quantity::Rate => RATES,
-        Quantity::Clocks => &[(1, "clocks")],
+        Quantity::Clocks if amount == 1 => return "1 clock".to_string(),
+        Quantity::Clocks => return format!("{amount} clocks"),
         Quantity::Share => return format!("{} %", amount as f64 / 10_000.0),
         Quantity::Count | Quantity::Text | Quantity::Rows => return amount.to_string(),
     };
@@ -360,7 +361,7 @@ mod tests {
         );
         assert_eq!(refused("rate", Value::Count(1)).1, "`rate` is a count");
         let rows = vec![parameters(&[("word", Value::Clocks(9))])];
-        assert_eq!(refused("modes", Value::Rows(rows)).2, "expected 1 clocks to 8 clocks: a word");
+        assert_eq!(refused("modes", Value::Rows(rows)).2, "expected 1 clock to 8 clocks: a word");
         assert_eq!(refused("piece", Value::Bytes(2_048)).1, "too few");
     }
 }

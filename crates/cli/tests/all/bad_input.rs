@@ -287,7 +287,12 @@ fn a_wrong_machine_with_links_says_what_and_where() {
     let folder = TempDir::new().unwrap();
     let system = |name: &str| fs::read_to_string(Path::new("../../data/systems").join(name)).unwrap();
     for (name, from, to, words) in [
-        ("nvme-server.toml", "\"4 lanes\"", "\"5 lanes\"", &["links have 1, 2, 4, 8, 12 or 16 lanes"][..]),
+        (
+            "nvme-server.toml",
+            "\"4 lanes\"",
+            "\"5 lanes\"",
+            &["`width` is 5 lanes", "expected 1, 2, 4, 8, 12 or 16: lanes"][..],
+        ),
         ("nvme-server.toml", "\"4 lanes\"", "\"4\"", &["a unit is missing"]),
         ("nvme-server.toml", "\"switch.port1\"", "\"switch.port77\"", &["there is no port `switch.port77`"]),
         ("nvme-server.toml", "\"switch.port1\"", "\"switch.port0\"", &["`switch.port0` is already used"]),
@@ -298,12 +303,15 @@ fn a_wrong_machine_with_links_says_what_and_where() {
         refused(&check_path(&path), words);
     }
     for (set, words) in [
-        ("gpu.pcie.tags=0 tags", "expected 1 to 16384 tags"),
+        ("gpu.pcie.tags=0 tags", "expected 1 to 16384: reads under way, at most"),
         ("gpu.pcie.payload_max=100 B", "128 B to 4 KiB"),
         ("root.completion=32 B", "64 B to 4 KiB"),
         ("root.iommu.page=5 KiB", "4 KiB to 1 GiB"),
         ("link.flight=1 s", "100 us at most"),
-        ("link.rate=3 GT/s", "expected 2.5, 5, 8, 16, 32 or 64 GT/s"),
+        (
+            "link.rate=3 GT/s",
+            "expected 2.5 GT/s, 5 GT/s, 8 GT/s, 16 GT/s, 32 GT/s or 64 GT/s: the highest rate that a lane carries",
+        ),
         ("link.bits_per_error=5 bits", "1000000 bits and more"),
         ("gpu.pcie.ordering=loose", "\"strict\" or \"relaxed\""),
     ] {

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pcie::Port;
+use crate::bus::pcie::{PAYLOAD_MAX, PAYLOAD_MIN, Port};
 use crate::driver::doorbell::Doorbells;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
 
@@ -49,7 +49,7 @@ pub struct Spec {
     #[count("engine.writes", 1..=PAGES_MAX)]
     writes: usize,
     /// Bytes of a packet of writes, at most, whatever the link allows.
-    #[bytes("engine.write_payload", 128..=4_096, power_of_two)]
+    #[bytes("engine.write_payload", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     write_payload: u32,
     /// Decoding of a command, address translation, first request.
     #[time("engine.setup", ..=Time::ms(10))]

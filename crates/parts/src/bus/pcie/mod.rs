@@ -97,7 +97,7 @@ struct AckFactor {
     /// Of the largest packet's time, for payloads of 256 bytes at most.
     #[share("up_to_256_bytes", PPM / 10..=100 * PPM)]
     small: u64,
-    /// The same above.
+    /// Of the largest packet's time, for larger payloads.
     #[share("above", PPM / 10..=100 * PPM)]
     large: u64,
 }
