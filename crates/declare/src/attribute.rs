@@ -57,22 +57,24 @@ impl Parse for Keys {
     }
 }
 
+mod word {
+    syn::custom_keyword!(power_of_two);
+    syn::custom_keyword!(multiple_of);
+    syn::custom_keyword!(one_of);
+}
+
 struct Number(Keys, Limits);
 
 impl Parse for Number {
     fn parse(input: ParseStream) -> Result<Number> {
         let (keys, mut limits) = (input.parse()?, Limits::default());
         while next(input)? {
-            let is = |word: &str| input.fork().parse::<Ident>().is_ok_and(|ident| ident == word);
-            if is("power_of_two") {
-                input.parse::<Ident>()?;
+            if input.parse::<Option<word::power_of_two>>()?.is_some() {
                 limits.power_of_two = true;
-            } else if is("one_of") {
-                input.parse::<Ident>()?;
+            } else if input.parse::<Option<word::one_of>>()?.is_some() {
                 input.parse::<Token![=]>()?;
                 limits.one_of = Some(input.parse()?);
-            } else if is("multiple_of") {
-                input.parse::<Ident>()?;
+            } else if input.parse::<Option<word::multiple_of>>()?.is_some() {
                 input.parse::<Token![=]>()?;
                 limits.multiple_of = Some(input.parse()?);
             } else {
@@ -150,7 +152,7 @@ fn of(attribute: &Attribute) -> Result<Option<Way>> {
     }))
 }
 
-/// What documentation says, in one line, without the mark-up of links and code.
+/// What documentation says, in one line, without the brackets of links.
 pub fn words(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(doc) if doc.path.is_ident("doc") => match &doc.value {

@@ -10,18 +10,19 @@ use crate::fields;
 pub fn chooser(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
     let name = &input.ident;
     let words: Vec<String> = data.variants.iter().map(word).collect::<Result<_>>()?;
-    let mut arms = Vec::new();
-    for (index, variant) in data.variants.iter().enumerate() {
+    let value = |variant: &Variant| {
         let ident = &variant.ident;
-        arms.push(match &variant.fields {
-            Fields::Unit => quote!(#index => #name::#ident,),
+        match &variant.fields {
+            Fields::Unit => Ok(quote!(#name::#ident)),
             Fields::Named(_) => {
                 let (lines, names) = (fields::read(&variant.fields)?, variant.fields.iter().map(|field| &field.ident));
-                quote!(#index => { #lines #name::#ident { #(#names),* } })
+                Ok(quote!({ #lines #name::#ident { #(#names),* } }))
             }
-            Fields::Unnamed(of) => return Err(syn::Error::new_spanned(of, "a variant has fields with names, or none")),
-        });
-    }
+            Fields::Unnamed(of) => Err(syn::Error::new_spanned(of, "a variant has fields with names, or none")),
+        }
+    };
+    let values: Vec<TokenStream> = data.variants.iter().map(value).collect::<Result<_>>()?;
+    let chosen = fields::chosen(&quote!(key), &quote!(meaning), &words, &values);
     Ok(quote! {
         impl #name {
             /// Pulls the word, and what it asks for.
@@ -34,10 +35,7 @@ pub fn chooser(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
                 key: &str,
                 meaning: &'static str,
             ) -> Result<#name, crate::parameters::SpecError> {
-                Ok(match crate::declared::word(p, key, meaning, &[#(#words),*])? {
-                    #(#arms)*
-                    _ => unreachable!("one of the words"),
-                })
+                Ok(#chosen)
             }
         }
     })

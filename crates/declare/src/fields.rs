@@ -1,7 +1,7 @@
 //! Readers of structs, and of the fields of a variant.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
 use syn::parse::Parse;
 use syn::{
     DeriveInput, Error, Expr, Field, Fields, FnArg, GenericArgument, LitStr, PathArguments, Result, Token, Type,
@@ -65,11 +65,14 @@ pub fn reader(input: &DeriveInput, fields: &Fields) -> Result<TokenStream> {
 
 /// A variable of the name of each field, read in order.
 pub fn read(fields: &Fields) -> Result<TokenStream> {
-    let lines: Vec<TokenStream> = fields.iter().map(line).collect::<Result<_>>()?;
+    let names: Vec<&Ident> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
+    let lines = fields.iter().enumerate().map(|(number, field)| line(field, &names[..number]));
+    let lines: Vec<TokenStream> = lines.collect::<Result<_>>()?;
     Ok(quote!(#(#lines)*))
 }
 
-fn line(field: &Field) -> Result<TokenStream> {
+/// The variable of a field, which may depend on those before it.
+fn line(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
     let (name, kind, meaning) = (&field.ident, &field.ty, words(&field.attrs));
     let said = || match meaning.is_empty() {
         true => Err(Error::new_spanned(field, "what does it mean? Its documentation is what users are told of it")),
@@ -84,11 +87,11 @@ fn line(field: &Field) -> Result<TokenStream> {
     };
     let value = match way(field)? {
         Way::Number(quantity, keys, limits) => {
-            let declared = declared(quantity, said()?, &limits);
+            let declared = declared(quantity, said()?, &limits, before);
             each(&keys, &|key| quote!(crate::declared::number(p, #key, &#declared)?))
         }
         Way::Text(keys) => {
-            let declared = declared("Text", said()?, &Limits::default());
+            let declared = declared("Text", said()?, &Limits::default(), &[]);
             each(&keys, &|key| quote!(crate::declared::text(p, #key, &#declared)?))
         }
         Way::Choice(keys, list) if list.is_empty() => {
@@ -97,18 +100,11 @@ fn line(field: &Field) -> Result<TokenStream> {
         }
         Way::Choice(keys, list) => {
             let meaning = said()?;
-            let (word, value): (Vec<_>, Vec<_>) = list.into_iter().unzip();
-            let index = 0..word.len();
-            each(&keys, &|key| {
-                let (word, value, index) = (&word, &value, index.clone());
-                quote!(match crate::declared::word(p, #key, #meaning, &[#(#word),*])? {
-                    #(#index => #value,)*
-                    _ => unreachable!("one of the words"),
-                })
-            })
+            let (words, values): (Vec<_>, Vec<_>) = list.into_iter().unzip();
+            each(&keys, &|key| chosen(key, &meaning, &words, &values))
         }
         Way::Rows(keys) => {
-            let declared = declared("Rows", said()?, &Limits::default());
+            let declared = declared("Rows", said()?, &Limits::default(), &[]);
             let row = row(kind)?;
             each(&keys, &|key| quote!(crate::declared::rows(p, #key, &#declared, <#row>::read)?))
         }
@@ -118,6 +114,20 @@ fn line(field: &Field) -> Result<TokenStream> {
         Way::Given(expression) => quote!(#expression),
     };
     Ok(quote!(let #name: #kind = #value;))
+}
+
+/// The value of the word that a file has.
+pub fn chosen(
+    key: &impl ToTokens,
+    meaning: &impl ToTokens,
+    words: &[impl ToTokens],
+    values: &[impl ToTokens],
+) -> TokenStream {
+    let index = 0..words.len();
+    quote!(match crate::declared::word(p, #key, #meaning, &[#(#words),*])? {
+        #(#index => #values,)*
+        _ => unreachable!("one of the words"),
+    })
 }
 
 /// What a table has rows of.
@@ -132,7 +142,7 @@ fn row(kind: &Type) -> Result<&Type> {
     Err(Error::new_spanned(kind, "a table is a `Vec` of its rows"))
 }
 
-fn declared(quantity: &str, meaning: &str, limits: &Limits) -> TokenStream {
+fn declared(quantity: &str, meaning: &str, limits: &Limits, before: &[&Ident]) -> TokenStream {
     let quantity = format_ident!("{quantity}");
     let amount = |limit: &Option<Expr>| match limit {
         Some(limit) if quantity == "Time" || quantity == "Period" => quote!(Some((#limit).as_ps())),
@@ -141,6 +151,8 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits) -> TokenStream {
     };
     let (least, most, multiple_of) = (amount(&limits.least), amount(&limits.most), amount(&limits.multiple_of));
     let power_of_two = limits.power_of_two;
+    let bounds = [&limits.least, &limits.most, &limits.multiple_of];
+    let depends = bounds.into_iter().flatten().any(|bound| names_any(bound.to_token_stream(), before));
     let one_of = limits.one_of.as_ref().map_or(quote!(&[]), |list| quote!(#list));
     quote! {
         crate::declared::Declared {
@@ -150,8 +162,17 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits) -> TokenStream {
             most: #most,
             multiple_of: #multiple_of,
             power_of_two: #power_of_two,
+            depends: #depends,
             one_of: #one_of,
             words: &[],
         }
     }
+}
+
+fn names_any(tokens: TokenStream, names: &[&Ident]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => names.contains(&&ident),
+        TokenTree::Group(group) => names_any(group.stream(), names),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }

@@ -44,7 +44,6 @@ mod choices;
 mod fields;
 
 use proc_macro::TokenStream;
-use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
 
 /// Makes `read`: see the crate's documentation.
@@ -59,9 +58,5 @@ pub fn spec(input: TokenStream) -> TokenStream {
         Data::Enum(data) => choices::chooser(&input, data),
         Data::Union(_) => Err(syn::Error::new_spanned(&input.ident, "a `Spec` is a struct or an enum")),
     };
-    made.unwrap_or_else(|error| {
-        let error = error.to_compile_error();
-        quote!(#error)
-    })
-    .into()
+    made.unwrap_or_else(syn::Error::into_compile_error).into()
 }

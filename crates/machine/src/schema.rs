@@ -260,7 +260,8 @@ pub(crate) fn number_pattern(units: Vec<&str>) -> String {
 /// What is declared of a number: what it means, what it may be.
 fn said(declared: &Declared) -> Json {
     let limits = declared.limits();
-    let description = match limits.is_empty() {
+    // What follows from other numbers of a file is not the same in the next one.
+    let description = match declared.depends || limits.is_empty() {
         true => declared.meaning.to_string(),
         false => format!("{} ({limits})", declared.meaning),
     };

@@ -22,6 +22,8 @@ pub struct Declared {
     pub multiple_of: Option<u64>,
     /// Whether it is a power of two.
     pub power_of_two: bool,
+    /// Whether its limits follow from other numbers of the same file.
+    pub depends: bool,
     /// What it may be, where that is some amounts alone.
     pub one_of: &'static [u64],
     /// What it may be, of a choice; anything else where there are none.
@@ -39,6 +41,7 @@ impl Declared {
             most: None,
             multiple_of: None,
             power_of_two: false,
+            depends: false,
             one_of: &[],
             words,
         }
@@ -212,12 +215,10 @@ fn written(quantity: Quantity, amount: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use hopscope_declare::Spec;
     use hopscope_kernel::Time;
 
-    use crate::parameters::{Basis, Entry, Parameters, Place, SpecError, Value};
+    use crate::parameters::{Parameters, SpecError, Value};
 
     /// A device.
     #[derive(Debug, PartialEq, Spec)]
@@ -278,19 +279,8 @@ mod tests {
         word: u64,
     }
 
-    fn parameters(values: &[(&str, Value)]) -> Parameters {
-        let entry = |value: &Value| {
-            let (basis, written) = (Basis::Source("the test".into()), format!("{value:?}"));
-            Entry { value: value.clone(), basis, written, range: vec![], place: Place::default() }
-        };
-        let entries: BTreeMap<_, _> = values.iter().map(|(key, value)| (key.to_string(), entry(value))).collect();
-        let mut parameters = Parameters::new(Place::default());
-        parameters.entries = entries.into();
-        parameters
-    }
-
     fn device(changed: &[(&str, Value)]) -> Result<Device, SpecError> {
-        let rows = [4, 2].map(|word| parameters(&[("word", Value::Clocks(word))])).to_vec();
+        let rows = [4, 2].map(|word| Parameters::of([("word", Value::Clocks(word))])).to_vec();
         let mut values = vec![
             ("transfer", Value::Bytes(8_192)),
             ("piece", Value::Bytes(1_024)),
@@ -306,7 +296,7 @@ mod tests {
             values.retain(|(known, _)| known != key);
             values.push((key, value.clone()));
         }
-        let mut p = parameters(&values);
+        let mut p = Parameters::of(values);
         let device = Device::read(&mut p, 8)?;
         let unknown: Vec<String> = p.unknown().into_iter().map(|unknown| unknown.path).collect();
         assert_eq!(unknown.is_empty(), device.notice != Notice::Interrupt, "{unknown:?}");
@@ -328,6 +318,18 @@ mod tests {
         assert_eq!(device(&[]), Ok(expected));
         // A word that asks for nothing leaves what another would have asked for, which is an unknown key then.
         assert_eq!(device(&[("notice", Value::Text("interrupt".into()))]).unwrap().notice, Notice::Interrupt);
+    }
+
+    #[test]
+    fn limits_that_follow_from_other_numbers_are_told_apart() {
+        let mut p = Parameters::of([("transfer", Value::Bytes(8_192)), ("piece", Value::Bytes(1_024))]);
+        let asked = p.listen();
+        Device::read(&mut p, 8).expect_err("nothing else is there");
+        let declared: Vec<_> = asked.list().into_iter().filter_map(|note| Some((note.path, note.declared?))).collect();
+        let limits: Vec<_> = declared.iter().map(|(path, of)| (&path[..], of.depends, of.limits())).collect();
+        let transfer = ("transfer", false, "4 KiB to 1 MiB, a multiple of 512 B".to_string());
+        let piece = ("piece", true, "8 KiB at most, a power of two".to_string());
+        assert_eq!(limits, [transfer, piece, ("read.tags", false, "1 to 32".to_string())]);
     }
 
     #[test]
@@ -360,7 +362,7 @@ mod tests {
             (ring.0, ring.1, "expected 2 at least: entries".to_string())
         );
         assert_eq!(refused("rate", Value::Count(1)).1, "`rate` is a count");
-        let rows = vec![parameters(&[("word", Value::Clocks(9))])];
+        let rows = vec![Parameters::of([("word", Value::Clocks(9))])];
         assert_eq!(refused("modes", Value::Rows(rows)).2, "expected 1 clock to 8 clocks: a word");
         assert_eq!(refused("piece", Value::Bytes(2_048)).1, "too few");
     }

@@ -284,6 +284,17 @@ impl Parameters {
         Parameters { place, ..Parameters::default() }
     }
 
+    /// These numbers, as a test writes them.
+    #[cfg(test)]
+    pub(crate) fn of<K: Into<String>>(values: impl IntoIterator<Item = (K, Value)>) -> Self {
+        let entry = |value: Value| {
+            let (basis, written) = (Basis::Assumed("a test".into()), format!("{value:?}"));
+            Entry { value, basis, written, range: Vec::new(), place: Place::default() }
+        };
+        let entries: BTreeMap<_, _> = values.into_iter().map(|(key, value)| (key.into(), entry(value))).collect();
+        Parameters { entries: entries.into(), ..Parameters::default() }
+    }
+
     /// Keeps a list of what is pulled from now on, and as what.
     pub fn listen(&mut self) -> Asked {
         self.asked.insert(Asked::default()).clone()
@@ -294,12 +305,11 @@ impl Parameters {
         for asked in self.asked.iter().chain([&self.pulled.0]) {
             asked.note(&key, quantity, declared);
         }
-        let problem = match self.entries.get(&key) {
+        let (place, problem) = match self.entries.get(&key) {
             Some(entry) if entry.value.quantity() == quantity => return Ok(self.heard(&key, &entry.value)),
             Some(entry) => (entry.place, format!("`{key}` is {}", entry.value.kind())),
             None => (self.place, format!("`{key}` is missing")),
         };
-        let (place, problem) = problem;
         Err(SpecError { place, problem, help: format!("expected {}", quantity.expected()), key })
     }
 

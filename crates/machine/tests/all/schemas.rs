@@ -71,6 +71,20 @@ fn every_kind_of_part_and_every_number_of_it_is_in_the_schemas() {
 
 /// A text with one change, which has to be one, and one space instead of several.
 #[track_caller]
+#[test]
+fn a_schema_says_what_a_number_means_and_what_it_may_be_in_every_file() {
+    let part = schema("part");
+    let said = |model: &str, path: &[&str]| {
+        let table = path.iter().fold(&part["$defs"][model], |table, key| &table["properties"][key]);
+        table["description"].as_str().unwrap_or_else(|| panic!("{model} {path:?}: {table}")).to_string()
+    };
+    let transfer = "Most bytes a command moves. (4 KiB to 32 MiB, a multiple of 4 KiB)";
+    assert_eq!(said("ahci-driver", &["transfer_max"]), transfer);
+    // No file's FIFO is the limit of another's pieces.
+    let piece = "Bytes that cross between FIFO and memory together; the FIFO holds that much at least.";
+    assert_eq!(said("scsi-adapter", &["channel", "piece"]), piece);
+}
+
 fn changed(text: &str, from: &str, to: &str) -> String {
     let squeezed: String =
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect();

@@ -226,10 +226,9 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::{Basis, Entry, Place, Value};
+    use crate::parameters::Value;
 
     fn parameters() -> Parameters {
-        let mut p = Parameters::new(Place::default());
         let time = |ns| Value::Time(Time::ns(ns));
         let values = [
             ("capacity", Value::Bytes(1 << 30)),
@@ -254,12 +253,7 @@ mod tests {
             ("flash.single_bit.fixed", Value::Bytes(0)),
             ("flash.single_bit.dynamic", Value::Bytes(0)),
         ];
-        for (key, value) in values {
-            let (basis, written) = (Basis::Assumed("a test".into()), String::new());
-            let entry = Entry { value, basis, written, range: Vec::new(), place: Place::default() };
-            std::sync::Arc::make_mut(&mut p.entries).insert(key.into(), entry);
-        }
-        p
+        Parameters::of(values)
     }
 
     #[test]

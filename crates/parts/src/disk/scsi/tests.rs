@@ -1,7 +1,6 @@
 //! The drive on a bus of its own, against figures worked out by hand.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use hopscope_kernel::{Ended, Errand, Kind, Observer, Record};
 
@@ -11,20 +10,7 @@ use crate::bus::scsi as bus;
 use crate::controller::scsi::channel::Channel;
 use crate::disk::geometry::Geometry;
 use crate::disk::geometry::tests::small;
-use crate::parameters::{Basis, Entry, Parameters, Place, Value};
-
-fn parameters(values: &[(&str, Value)]) -> Parameters {
-    let mut parameters = Parameters::new(Place::default());
-    let entries = values
-        .iter()
-        .map(|(key, value)| {
-            let (value, basis) = (value.clone(), Basis::Source("the test".into()));
-            (key.to_string(), Entry { value, basis, written: String::new(), range: vec![], place: Place::default() })
-        })
-        .collect::<BTreeMap<_, _>>();
-    parameters.entries = entries.into();
-    parameters
-}
+use crate::parameters::{Parameters, Value};
 
 /// Every phase but data takes a microsecond.
 fn bus_spec() -> bus::Spec {
@@ -33,7 +19,7 @@ fn bus_spec() -> bus::Spec {
     let mut values: Vec<(&str, Value)> = phases.iter().map(|phase| (*phase, us())).collect();
     values.push(("order", Value::Text("ids".into())));
     values.extend([("width", Value::Bytes(2)), ("rate", Value::Rate(40_000_000)), ("round_trip", us())]);
-    bus::Spec::read(&mut parameters(&values)).expect("a right bus")
+    bus::Spec::read(&mut Parameters::of(values)).expect("a right bus")
 }
 
 /// Before a drive has a command; from its coming back to its data; and from the data to the end of the command.
@@ -92,14 +78,13 @@ fn spec() -> Spec {
         ("spares", count(0)),
     ];
     let points = [(1, 1_000), (5, 2_000), (19, 5_500)];
-    let curve =
-        points.map(|(distance, us)| parameters(&[("distance", count(distance)), ("time", Value::Time(Time::us(us)))]));
-    let none = parameters(&[("zone", count(0)), ("first", count(0)), ("sectors", count(0))]);
+    let curve = points
+        .map(|(distance, us)| Parameters::of([("distance", count(distance)), ("time", Value::Time(Time::us(us)))]));
+    let none = Parameters::of([("zone", count(0)), ("first", count(0)), ("sectors", count(0))]);
     values.push(("slips.rows".into(), Value::Rows(vec![none])));
-    values.push(("zones.rows".into(), Value::Rows(vec![parameters(&zone)])));
+    values.push(("zones.rows".into(), Value::Rows(vec![Parameters::of(zone)])));
     values.push(("seek.rows".into(), Value::Rows(curve.to_vec())));
-    let borrowed: Vec<(&str, Value)> = values.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
-    Spec::read(&mut parameters(&borrowed)).expect("a right drive")
+    Spec::read(&mut Parameters::of(values)).expect("a right drive")
 }
 
 /// When, for how long, what.
