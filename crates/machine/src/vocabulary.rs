@@ -141,27 +141,20 @@ impl Stand {
         above: &mut Vec<&'static str>,
         without: Option<&'static str>,
     ) -> Option<Result<Built, SpecError>> {
-        let first = self.build_without(kind, parameters, above, without);
+        let mut tried = |without| {
+            above.push(kind.model);
+            let plugs = kind.plugs.iter().map(|(_, protocol)| self.socket(*protocol, above, without));
+            let plugs = plugs.collect::<Option<Vec<_>>>();
+            above.pop();
+            let name = format!("{} {}", kind.model, self.sim.lanes().len());
+            Some((kind.build)(Context { sim: &self.sim, name: &name, seed: 0, plugs: plugs? }, parameters))
+        };
+        let first = tried(without);
         if without.is_some() || !matches!(first, Some(Err(_))) {
             return first;
         }
-        let mut others = KINDS.iter().map(|other| self.build_without(kind, parameters, above, Some(other.model)));
+        let mut others = KINDS.iter().map(|other| tried(Some(other.model)));
         others.find(|built| matches!(built, Some(Ok(_)))).unwrap_or(first)
-    }
-
-    fn build_without(
-        &self,
-        kind: &'static Kind,
-        parameters: &mut Parameters,
-        above: &mut Vec<&'static str>,
-        without: Option<&'static str>,
-    ) -> Option<Result<Built, SpecError>> {
-        above.push(kind.model);
-        let plugs = kind.plugs.iter().map(|(_, protocol)| self.socket(*protocol, above, without));
-        let plugs = plugs.collect::<Option<Vec<_>>>();
-        above.pop();
-        let name = format!("{} {}", kind.model, self.sim.lanes().len());
-        Some((kind.build)(Context { sim: &self.sim, name: &name, seed: 0, plugs: plugs? }, parameters))
     }
 
     /// A socket of a protocol, with the part that has it.

@@ -136,10 +136,7 @@ pub fn hops_table((id, caption): (&str, &str), account: &Account, latency: Optio
         };
         row.push(figure(lane.capacity.as_ref().map(|capacity| capacity.bytes_per_second)));
         row.push(figure(lane.delivered()));
-        row.extend(latency.map(|latency| {
-            let of = latency::awaited(latency, &lane.lane);
-            Cell::figure(percent(of), of)
-        }));
+        row.extend(latency::awaited(latency, &lane.lane).map(|of| Cell::figure(percent(of), of)));
         row
     });
     let mut columns = vec![

@@ -71,10 +71,11 @@ impl Hues {
     }
 }
 
-/// Share of their time that requests waited for a hop.
-pub fn awaited(latency: &Latency, hop: &str) -> f64 {
-    let of_hop = latency.mean.stages.iter().filter(|stage| stage.kind == StageKind::Wait && stage.lane == hop);
-    share(of_hop.fold(Time::ZERO, |sum, stage| sum + stage.time), latency.mean.sum)
+/// Share of their time that requests waited for a hop, where their latencies are known.
+pub fn awaited(latency: Option<&Latency>, hop: &str) -> Option<f64> {
+    let mean = &latency?.mean;
+    let of_hop = mean.stages.iter().filter(|stage| stage.kind == StageKind::Wait && stage.lane == hop);
+    Some(share(of_hop.fold(Time::ZERO, |sum, stage| sum + stage.time), mean.sum))
 }
 
 /// Where a request's time went: all of them, those about the median, those about the 99th percentile.

@@ -27,13 +27,12 @@ pub fn figure(
     limiting: Option<&str>,
     changed: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Figure {
-    let awaited = |of: &LaneAccount| latency.map(|latency| latency::awaited(latency, &of.lane));
     let shown = account.lanes.iter().map(|of| Shown {
         part: &of.part,
         carries: of.capacity.as_ref().map(|of| of.bytes_per_second),
         delivers: of.capacity.as_ref().and(of.delivered()),
         moves: of.time_in(Use::Payload) > Time::ZERO,
-        lane: lane(of, limiting, awaited(of)),
+        lane: lane(of, limiting, latency),
     });
     let blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), changed);
     let figures: Vec<_> = account
@@ -43,7 +42,7 @@ pub fn figure(
             json!({
                 "lane": of.lane, "time_ps": account::times(of), "busy_share": of.busy_share(), "delivered_bytes_per_s": of.delivered(),
                 "capacity_bytes_per_s": of.capacity.as_ref().map(|capacity| capacity.bytes_per_second),
-                "awaited_share": awaited(of),
+                "awaited_share": latency::awaited(latency, &of.lane),
             })
         })
         .collect();
@@ -77,26 +76,14 @@ pub fn each(explained: &Explained, hop: &str) -> Option<Figure> {
     lanes.sort_by(|a, b| b.busy_share().total_cmp(&a.busy_share()).then(a.lane.cmp(&b.lane)));
     let lanes = lanes.into_iter().take(ONE_BY_ONE).cloned().collect();
     let account = Account { from: *from, until: *until, lanes, path: Vec::new(), requests: *requests };
-    let awaited = |of: &LaneAccount| latency.map(|latency| latency::awaited(latency, &of.lane));
-    let one = |of: &LaneAccount| Lane { name: of.lane.clone(), hop: None, ..lane(of, None, awaited(of)) };
+    let one = |of: &LaneAccount| Lane { name: of.lane.clone(), hop: None, ..lane(of, None, latency) };
     let about = match all {
         all if all > ONE_BY_ONE => format!("the busiest {ONE_BY_ONE} of {all}"),
         all => format!("all {all}, the busiest first"),
     };
     let title = format!("{hop}, one by one");
     let description = format!("What each of its lanes did: {about}.");
-    let block = map::Block {
-        name: hop.to_string(),
-        about,
-        count: 1,
-        above: None,
-        carries: None,
-        delivers: None,
-        moves: false,
-        lanes: account.lanes.iter().map(one).collect(),
-        limits: false,
-        change: None,
-    };
+    let block = map::Block { about, ..map::Block::alone(hop, account.lanes.iter().map(one).collect()) };
     let figures = account.lanes.iter().map(|of| json!({ "lane": of.lane, "busy_share": of.busy_share() }));
     let id = format!("each-{}", slug(hop));
     let table = account::hops_table((&format!("{id}-table"), &title), &account, latency);
@@ -168,18 +155,7 @@ fn blocks(blueprint: &Blueprint, lanes: &[Shown], changed: &dyn Fn(&str) -> Opti
     // What is no part of the wiring has no place in it.
     let wired = |of: &&Shown| diagram.iter().any(|block| of_block(block, of.part));
     for of in lanes.iter().filter(|of| !wired(of)) {
-        blocks.push(map::Block {
-            name: of.part.to_string(),
-            about: String::new(),
-            count: 1,
-            above: None,
-            carries: None,
-            delivers: None,
-            moves: false,
-            limits: of.lane.limits,
-            lanes: vec![of.lane.clone()],
-            change: None,
-        });
+        blocks.push(map::Block::alone(of.part, vec![of.lane.clone()]));
     }
     blocks
 }
@@ -237,7 +213,7 @@ pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
     }
 }
 
-fn lane(of: &LaneAccount, limiting: Option<&str>, awaited: Option<f64>) -> Lane {
+fn lane(of: &LaneAccount, limiting: Option<&str>, latency: Option<&Latency>) -> Lane {
     let figure = match (of.delivered(), &of.capacity) {
         (Some(got), Some(_)) => rate(got),
         _ => percent(of.busy_share()),
@@ -245,14 +221,17 @@ fn lane(of: &LaneAccount, limiting: Option<&str>, awaited: Option<f64>) -> Lane 
     let (name, segments) = (of.lane.split_once('.').map_or("", |(_, name)| name), account::shares(of));
     let said: Vec<&str> = segments.iter().map(|segment| &segment.tip[..]).collect();
     let carries = of.capacity.as_ref().map_or(String::new(), |of| format!(" of {}", rate(of.bytes_per_second)));
-    let waits = awaited.filter(|share| *share > 0.0);
-    let waits = waits.map_or(String::new(), |of| format!("; requests wait for it {} of their time", percent(of)));
+    let awaited = latency::awaited(latency, &of.lane).unwrap_or(0.0);
+    let waits = match awaited > 0.0 {
+        true => format!("; requests wait for it {} of their time", percent(awaited)),
+        false => String::new(),
+    };
     Lane {
         name: name.to_string(),
         hop: Some(slug(&of.lane)),
         tip: format!("{}: {figure}{carries}; {}{waits}", of.lane, said.join("; ")),
         segments,
-        awaited: awaited.unwrap_or(0.0),
+        awaited,
         figure,
         limits: Some(&of.lane[..]) == limiting,
     }

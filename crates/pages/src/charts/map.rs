@@ -68,6 +68,24 @@ pub struct Block {
     pub change: Option<&'static str>,
 }
 
+impl Block {
+    /// A block of these lanes that is plugged into nothing.
+    pub fn alone(name: &str, lanes: Vec<Lane>) -> Block {
+        Block {
+            name: name.to_string(),
+            about: String::new(),
+            count: 1,
+            above: None,
+            carries: None,
+            delivers: None,
+            moves: false,
+            limits: lanes.iter().any(|lane| lane.limits),
+            lanes,
+            change: None,
+        }
+    }
+}
+
 /// A machine.
 #[derive(Clone, Debug)]
 pub struct Map {

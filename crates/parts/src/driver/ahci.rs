@@ -33,7 +33,6 @@ static DELIVERY: Label = Label::protocol("interrupt delivery");
 
 /// AHCI 1.3.1, 4.2.3.3: a descriptor's region has at most 4 MiB; a table has 65,535 of them. Linux has 168.
 const REGIONS_MAX: u32 = 4_088;
-const PAGE: u64 = PAGE_BYTES as u64;
 /// Memory of the buffers: so much for each tag of each port.
 const BUFFERS_AT: u64 = 0x10_0000_0000;
 
@@ -45,10 +44,10 @@ pub struct Spec {
     #[count("queue_depth", 1..=TAGS_MAX)]
     tags: u64,
     /// Most bytes a command moves.
-    #[bytes("transfer_max", PAGE..=COMMAND_BYTES_MAX.into(), multiple_of = PAGE)]
+    #[bytes("transfer_max", PAGE_BYTES.into()..=COMMAND_BYTES_MAX.into(), multiple_of = PAGE_BYTES.into())]
     transfer_max: u32,
     /// Bytes of memory that lie together: a region of the buffer.
-    #[bytes("contiguous", PAGE..=4 << 20, power_of_two)]
+    #[bytes("contiguous", PAGE_BYTES.into()..=4 << 20, power_of_two)]
     contiguous: u32,
     /// Where the buffers of requests are.
     #[choice("buffers", "memory" => Home { cached: false, remote: false }, "cache" => Home { cached: true, remote: false })]

@@ -35,7 +35,6 @@ static NEXT_POLL: Label = Label::protocol("until the next poll");
 const LISTS_AT: u64 = 0x2_0000_0000;
 const LIST_BYTES: u64 = 4 * PAGE_BYTES as u64;
 const BUFFERS_AT: u64 = 0x10_0000_0000;
-const PAGE: u64 = PAGE_BYTES as u64;
 
 /// How the driver hears of completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
@@ -67,10 +66,10 @@ pub struct Spec {
     #[count("queue", 2..=u16::MAX.into())]
     entries: u64,
     /// Most bytes a command moves, where the drive moves as many.
-    #[bytes("transfer_max", PAGE..=2 << 20, multiple_of = PAGE)]
+    #[bytes("transfer_max", PAGE_BYTES.into()..=2 << 20, multiple_of = PAGE_BYTES.into())]
     transfer_max: u32,
     /// Bytes of memory that lie together: a descriptor of a scatter-gather list.
-    #[bytes("contiguous", PAGE..=1 << 30, power_of_two)]
+    #[bytes("contiguous", PAGE_BYTES.into()..=1 << 30, power_of_two)]
     contiguous: u32,
     /// How a command says where its data are: pages, or a scatter-gather list.
     #[choice("transfer", "prp" => Pointers::Prp, "sgl" => Pointers::Sgl { contiguous })]

@@ -139,25 +139,6 @@ impl Spec {
     }
 }
 
-/// A rate, from data.
-pub fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let rate = p.rate(key)?;
-    if !RATES.contains(&rate) {
-        let help = "expected 2.5, 5, 8, 16, 32 or 64 GT/s";
-        return Err(p.error(key, "lanes have no such rate", help));
-    }
-    Ok(rate)
-}
-
-/// A width, from data.
-pub fn width(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let width = p.count(key)?;
-    if !WIDTHS.contains(&width) {
-        return Err(p.error(key, "links have 1, 2, 4, 8, 12 or 16 lanes", "write \"4 lanes\""));
-    }
-    Ok(width)
-}
-
 /// A largest payload or read request, from data.
 pub fn payload(p: &mut Parameters, key: &str) -> Result<u32, SpecError> {
     let bytes = p.bytes(key)?;

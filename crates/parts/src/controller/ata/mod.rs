@@ -19,6 +19,7 @@ use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::ide_cable::IdeCable;
+use crate::controller::fifo::Fifo;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{DRIVE_NOT_READY, READ_DMA, Register, SECTOR_BYTES, WRITE_DMA};
 
@@ -34,30 +35,22 @@ static MOVES: Label = Label::through("data between cable and FIFO");
 pub const SECTORS_MAX: u64 = 256;
 /// ATA/ATAPI-4, 6.2: addresses of 28 bits.
 const ADDRESSES: u64 = 1 << 28;
-const FIFO_MAX: u64 = 1 << 20;
 
 /// A channel's data sheet.
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
-    /// Bytes that the FIFO of a channel holds.
-    #[bytes("channel.fifo", 2..=FIFO_MAX)]
-    fifo: u32,
-    /// Bytes that cross between FIFO and memory together; the FIFO holds that much at least.
-    #[bytes("channel.piece", 2..=fifo.into(), multiple_of = 2)]
-    piece: u32,
+    /// Its FIFO.
+    #[nested]
+    fifo: Fifo,
+    /// Pieces that the FIFO holds.
+    #[given((fifo.bytes / fifo.piece) as usize)]
+    pieces: usize,
     /// The clock by which a channel strobes.
     #[period("channel.clock")]
     clock: Time,
     /// The best Ultra DMA mode that it has.
     #[by(transfer_mode(p))]
     mode: usize,
-}
-
-impl Spec {
-    /// Pieces that the FIFO holds.
-    fn pieces(&self) -> usize {
-        (self.fifo / self.piece) as usize
-    }
 }
 
 fn transfer_mode(p: &mut Parameters) -> Result<usize, SpecError> {
@@ -108,7 +101,7 @@ impl AtaChannel {
             cable: OnceCell::new(),
             started: Queue::new(sim, 1),
             steps: Queue::new(sim, usize::MAX),
-            moved: Queue::new(sim, spec.pieces()),
+            moved: Queue::new(sim, spec.pieces),
             free,
             spec,
         });
@@ -185,14 +178,14 @@ impl AtaChannel {
 
     /// Bytes of the next piece of what is left.
     fn piece(&self, left: u32) -> u32 {
-        left.min(self.spec.piece)
+        left.min(self.spec.fifo.piece)
     }
 
     /// From the cable into the FIFO, as far as the drive offers it and the FIFO has room.
     async fn read_drive(&self, cable: &IdeCable, bytes: u32) {
         // Whoever had the command before has moved its last bytes.
         while self.moved.try_take().is_some() {}
-        let (mut left, mut room) = (bytes, self.spec.pieces());
+        let (mut left, mut room) = (bytes, self.spec.pieces);
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
             if left == bytes {
@@ -204,7 +197,7 @@ impl AtaChannel {
                     self.moved.take(&FIFO_FULL).await;
                     room += 1;
                 }
-                while room < self.spec.pieces() && self.moved.try_take().is_some() {
+                while room < self.spec.pieces && self.moved.try_take().is_some() {
                     room += 1;
                 }
                 let piece = self.piece(coming);
@@ -229,7 +222,7 @@ impl AtaChannel {
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
             if left == bytes {
-                for _ in 0..self.spec.pieces() {
+                for _ in 0..self.spec.pieces {
                     asked += self.ask(bytes - asked);
                 }
                 cable.start_burst(false, 0, word).await;

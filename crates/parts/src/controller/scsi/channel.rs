@@ -14,30 +14,16 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Sim};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
+use crate::controller::fifo::Fifo;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{Command, DRIVE_AT_WORK, ENDING, NO_TAG};
 
-/// Bytes of a channel's FIFO.
-const FIFO_MAX: u64 = 1 << 20;
-
-/// A channel's FIFO.
-#[derive(Spec)]
-struct FifoSpec {
-    /// Bytes that the FIFO of a channel holds.
-    #[bytes("channel.fifo", 2..=FIFO_MAX)]
-    bytes: u32,
-    /// Bytes that pass the FIFO together; it holds that much at least.
-    #[bytes("channel.piece", 2..=bytes.into(), multiple_of = 2)]
-    piece: u32,
-}
-
 /// Pulls the numbers of a channel with a FIFO.
 pub fn read(p: &mut Parameters) -> Result<HostEnd, SpecError> {
-    let (end, fifo) = (HostEnd::read(p)?, FifoSpec::read(p)?);
+    let (end, fifo) = (HostEnd::read(p)?, Fifo::read(p)?);
     Ok(HostEnd { fifo: Some((fifo.bytes, fifo.piece)), ..end })
 }
 
