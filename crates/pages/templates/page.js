@@ -444,6 +444,8 @@
     layout(width = this.room()) {
       const x = this.scaled(width);
       const { from, until } = this.view;
+      // What was lit, or read, is drawn anew.
+      hide();
       const seen = until <= this.listed ? this.seenSingles() : [];
       this.marks = 0;
       let inSteps = 0;
@@ -548,11 +550,6 @@
         const g = put(row.g, 'g', one.request ? { class: 'single', 'data-request': one.request } : { class: 'single' });
         const y = row.y + one.lane * height;
         const [left, right] = [Math.max(0, x(one.from)), Math.min(width, x(one.until))];
-        const said = new Map();
-        for (let part = 0; part < one.parts.length; part += 2) {
-          const name = row.kinds[one.parts[part]][0];
-          said.set(name, (said.get(name) || 0) + one.parts[part + 1]);
-        }
         const paths = new Map();
         for (const [kind, begin, end] of this.visible(one, x, width)) {
           const box = `M${begin.toFixed(1)} ${y + 0.5}h${Math.max(0.7, end - begin).toFixed(1)}v${Math.max(1, height - 1)}H${begin.toFixed(1)}Z`;
@@ -569,6 +566,12 @@
         } else if (height >= 15 && fits(name)) {
           put(g, 'text', { ...middle, y: y + height / 2 + 4.5 }, name);
         }
+        if (!this.read) continue;
+        const said = new Map();
+        for (let part = 0; part < one.parts.length; part += 2) {
+          const kind = row.kinds[one.parts[part]][0];
+          said.set(kind, (said.get(kind) || 0) + one.parts[part + 1]);
+        }
         const address = one.address === null ? '' : ` at 0x${one.address}`;
         const owner = one.request ? `, request ${one.request}` : '';
         this.mark(g, `${one.word}${address}${owner}; from ${time(one.from)}, ${time(one.until - one.from)}: ${inShort(said)}`, [left, y, Math.max(1, right - left), height]);
@@ -578,18 +581,27 @@
     // The parts of something that can be told apart: those that share half a pixel are one, of the kind that took most.
     visible(one, x, width) {
       const shown = [];
-      let [at, amounts] = [one.from, null];
+      // What shares half a pixel, until it is full or nothing follows: how much there is of each kind.
+      let group = null;
+      const close = () => {
+        const [most] = [...group.of].reduce((a, b) => (b[1] > a[1] ? b : a));
+        const before = shown.at(-1);
+        if (before && before[0] === most) before[2] = group.end;
+        else shown.push([most, group.begin, group.end]);
+        group = null;
+      };
+      let at = one.from;
       for (let part = 0; part < one.parts.length; part += 2) {
         const [kind, length] = [one.parts[part], one.parts[part + 1]];
         const [begin, end] = [Math.max(0, x(at)), Math.min(width, x(at + length))];
         at += length;
         if (end <= begin) continue;
-        amounts = amounts || { begin, of: new Map() };
-        amounts.of.set(kind, (amounts.of.get(kind) || 0) + end - begin);
-        amounts.end = end;
-        if (end - amounts.begin >= 0.5) amounts = merge(shown, amounts);
+        group = group || { begin, of: new Map() };
+        group.of.set(kind, (group.of.get(kind) || 0) + end - begin);
+        group.end = end;
+        if (end - group.begin >= 0.5) close();
       }
-      if (amounts) merge(shown, amounts);
+      if (group) close();
       return shown;
     }
 
@@ -610,15 +622,6 @@
     seen() {
       return { marks: this.marks, oneByOne: this.oneByOne };
     }
-  }
-
-  // Parts become one of the kind that took most, or the end of the one before where that is of the same kind.
-  function merge(shown, { begin, end, of }) {
-    const [most] = [...of].reduce((a, b) => (b[1] > a[1] ? b : a));
-    const before = shown.at(-1);
-    if (before && before[0] === most) before[2] = end;
-    else shown.push([most, begin, end]);
-    return null;
   }
 
   const HATCHED = ['waiting', 'nothing', 'width'];
@@ -752,6 +755,7 @@
     const press = (timeline, key) => timeline.drawing.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
     const seen = (timeline) => ({
       from_ps: timeline.view.from, until_ps: timeline.view.until, ...timeline.seen(),
+      lighting: timeline.svg.classList.contains('lighting'),
       ticks: timeline.axes.map((axis) => [...axis.querySelectorAll('text')].map((text) => text.textContent)),
     });
     const outcome = { timelines: {}, marks: {}, taken: {} };
@@ -759,7 +763,7 @@
       const log = { first: seen(timeline) };
       const doing = {
         plus: () => press(timeline, '+'), right: () => press(timeline, 'ArrowRight'), minus: () => press(timeline, '-'),
-        zero: () => press(timeline, '0'), button: () => timeline.buttons['+'].click(), all: () => press(timeline, 'a'),
+        zero: () => press(timeline, '0'), next: () => press(timeline, 'n'), button: () => timeline.buttons['+'].click(), all: () => press(timeline, 'a'),
         wheel: () => {
           const box = timeline.svg.getBoundingClientRect();
           timeline.drawing.dispatchEvent(new WheelEvent('wheel', {

@@ -255,6 +255,9 @@ fn every_figure_of_an_explained_run_can_be_read_by_keyboard_and_pointer() {
     let outcome = outcome(&dom);
     let marks = outcome["marks"].as_object().unwrap();
     assert!(marks.len() >= run.explained.account.lanes.len() + 3, "{marks:?}");
+    // The request that is read is lit, until the drawing is another.
+    let seen = &outcome["timelines"]["explain-piix4e-one-disk-requests-and-hops"];
+    assert_eq!((&seen["next"]["lighting"], &seen["button"]["lighting"]), (&json!(true), &json!(false)), "{seen}");
     for (figure, read) in marks {
         assert!(read["byKey"].as_str().is_some_and(|words| words.len() > 10), "{figure}: {read}");
         assert_eq!(read["byKey"], read["byPointer"], "{figure}");
