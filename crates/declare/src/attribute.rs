@@ -42,6 +42,7 @@ pub struct Limits {
     pub most: Option<Expr>,
     pub multiple_of: Option<Expr>,
     pub power_of_two: bool,
+    pub or_zero: bool,
     pub one_of: Option<Expr>,
 }
 
@@ -60,6 +61,7 @@ impl Parse for Keys {
 mod word {
     syn::custom_keyword!(power_of_two);
     syn::custom_keyword!(multiple_of);
+    syn::custom_keyword!(or_zero);
     syn::custom_keyword!(one_of);
 }
 
@@ -71,6 +73,8 @@ impl Parse for Number {
         while next(input)? {
             if input.parse::<Option<word::power_of_two>>()?.is_some() {
                 limits.power_of_two = true;
+            } else if input.parse::<Option<word::or_zero>>()?.is_some() {
+                limits.or_zero = true;
             } else if input.parse::<Option<word::one_of>>()?.is_some() {
                 input.parse::<Token![=]>()?;
                 limits.one_of = Some(input.parse()?);

@@ -15,7 +15,8 @@ pub fn chooser(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
         match &variant.fields {
             Fields::Unit => Ok(quote!(#name::#ident)),
             Fields::Named(_) => {
-                let (lines, names) = (fields::read(&variant.fields)?, variant.fields.iter().map(|field| &field.ident));
+                let (lines, names) =
+                    (fields::read(&variant.fields, Vec::new())?, variant.fields.iter().map(|field| &field.ident));
                 Ok(quote!({ #lines #name::#ident { #(#names),* } }))
             }
             Fields::Unnamed(of) => Err(syn::Error::new_spanned(of, "a variant has fields with names, or none")),

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::Parse;
 use syn::{
-    DeriveInput, Error, Expr, Field, Fields, FnArg, GenericArgument, LitStr, PathArguments, Result, Token, Type,
+    DeriveInput, Error, Expr, Field, Fields, FnArg, GenericArgument, LitStr, Pat, PathArguments, Result, Token, Type,
     parenthesized,
 };
 
@@ -42,7 +42,14 @@ pub fn reader(input: &DeriveInput, fields: &Fields) -> Result<TokenStream> {
         return Err(Error::new_spanned(&input.ident, "a `Spec` has fields with names"));
     };
     let Whole { holds, with } = whole(input)?;
-    let lines = read(fields)?;
+    let given = with.iter().filter_map(|argument| match argument {
+        FnArg::Typed(typed) => match &*typed.pat {
+            Pat::Ident(name) => Some(&name.ident),
+            _ => None,
+        },
+        FnArg::Receiver(_) => None,
+    });
+    let lines = read(fields, given.collect())?;
     let names = fields.iter().map(|field| &field.ident);
     let name = &input.ident;
     let holds = holds.map(|holds| quote!((#holds)(&spec, p)?;));
@@ -63,11 +70,13 @@ pub fn reader(input: &DeriveInput, fields: &Fields) -> Result<TokenStream> {
     })
 }
 
-/// A variable of the name of each field, read in order.
-pub fn read(fields: &Fields) -> Result<TokenStream> {
-    let names: Vec<&Ident> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
-    let lines = fields.iter().enumerate().map(|(number, field)| line(field, &names[..number]));
-    let lines: Vec<TokenStream> = lines.collect::<Result<_>>()?;
+/// A variable of the name of each field, read in order; `known` are the variables that there are before.
+pub fn read<'a>(fields: &'a Fields, mut known: Vec<&'a Ident>) -> Result<TokenStream> {
+    let mut lines = Vec::new();
+    for field in fields {
+        lines.push(line(field, &known)?);
+        known.extend(&field.ident);
+    }
     Ok(quote!(#(#lines)*))
 }
 
@@ -150,7 +159,7 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits, before: &[&Ident]) -
         None => quote!(None),
     };
     let (least, most, multiple_of) = (amount(&limits.least), amount(&limits.most), amount(&limits.multiple_of));
-    let power_of_two = limits.power_of_two;
+    let (power_of_two, or_zero) = (limits.power_of_two, limits.or_zero);
     let bounds = [&limits.least, &limits.most, &limits.multiple_of];
     let depends = bounds.into_iter().flatten().any(|bound| names_any(bound.to_token_stream(), before));
     let one_of = limits.one_of.as_ref().map_or(quote!(&[]), |list| quote!(#list));
@@ -162,6 +171,7 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits, before: &[&Ident]) -
             most: #most,
             multiple_of: #multiple_of,
             power_of_two: #power_of_two,
+            or_zero: #or_zero,
             depends: #depends,
             one_of: #one_of,
             words: &[],

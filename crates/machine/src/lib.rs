@@ -21,7 +21,6 @@ pub mod job_options;
 mod job_values;
 pub mod library;
 pub mod measured;
-pub mod nearest;
 mod parameter_table;
 pub mod part_file;
 pub mod passage;
@@ -40,3 +39,5 @@ pub mod trials;
 pub mod vocabulary;
 pub mod whatif;
 mod wiring;
+
+pub use hopscope_parts::nearest;

@@ -5,6 +5,7 @@
 
 use hopscope_kernel::Time;
 
+use crate::nearest::nearest;
 use crate::parameters::{Parameters, Quantity, SpecError, Value};
 
 /// What may be said of a key.
@@ -22,6 +23,8 @@ pub struct Declared {
     pub multiple_of: Option<u64>,
     /// Whether it is a power of two.
     pub power_of_two: bool,
+    /// Whether it may be zero as well, which is nothing of it.
+    pub or_zero: bool,
     /// Whether its limits follow from other numbers of the same file.
     pub depends: bool,
     /// What it may be, where that is some amounts alone.
@@ -41,6 +44,7 @@ impl Declared {
             most: None,
             multiple_of: None,
             power_of_two: false,
+            or_zero: false,
             depends: false,
             one_of: &[],
             words,
@@ -50,7 +54,12 @@ impl Declared {
     /// What it may be, in words: `4 KiB to 32 MiB, a multiple of 4 KiB`; nothing where it may be anything of its kind.
     pub fn limits(&self) -> String {
         let said = |amount: u64| written(self.quantity, amount);
-        let mut limits = match (self.least.filter(|least| *least > 0), self.most) {
+        let (least, most) = match self.quantity {
+            // The longest period is the least frequency.
+            Quantity::Period => (self.most, self.least),
+            _ => (self.least, self.most),
+        };
+        let mut limits = match (least.filter(|least| *least > 0), most) {
             (Some(least), Some(most)) if least == most => said(least),
             (Some(least), Some(most)) => format!("{} to {}", said(least), said(most)),
             (Some(least), None) => format!("{} at least", said(least)),
@@ -60,6 +69,7 @@ impl Declared {
         let more = [
             self.multiple_of.filter(|unit| *unit > 1).map(|unit| format!("a multiple of {}", said(unit))),
             self.power_of_two.then(|| "a power of two".to_string()),
+            self.or_zero.then(|| format!("or {}", said(0))),
             (!self.one_of.is_empty()).then(|| self.amounts()),
             (!self.words.is_empty()).then(|| one_of(self.words)),
         ];
@@ -90,6 +100,10 @@ impl Declared {
     }
 
     fn allows(&self, amount: u64) -> bool {
+        self.or_zero && amount == 0 || self.is_within(amount)
+    }
+
+    fn is_within(&self, amount: u64) -> bool {
         self.least.is_none_or(|least| amount >= least)
             && self.most.is_none_or(|most| amount <= most)
             && self.multiple_of.is_none_or(|unit| amount.is_multiple_of(unit))
@@ -162,9 +176,9 @@ pub fn word(
     let declared = Declared::text(meaning, words);
     let found = text(p, key, &declared)?;
     words.iter().position(|word| *word == found).ok_or_else(|| {
-        let (problem, help) =
-            (format!("`{}` is `{found}`", p.path(key)), format!("expected {}: {}", one_of(words), declared.about()));
-        p.error(key, problem, help)
+        let meant = nearest(&found, words).map_or(String::new(), |word| format!("did you mean \"{word}\"? "));
+        let help = format!("{meant}expected {}: {}", one_of(words), declared.about());
+        p.error(key, format!("`{}` is `{found}`", p.path(key)), help)
     })
 }
 
@@ -200,7 +214,9 @@ fn written(quantity: Quantity, amount: u64) -> String {
     const BYTES: &[(u64, &str)] = &[(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
     const RATES: &[(u64, &str)] = &[(1_000_000_000, "GB/s"), (1_000_000, "MB/s"), (1_000, "kB/s"), (1, "B/s")];
     let units = match quantity {
-        Quantity::Time | Quantity::Period => TIMES,
+        Quantity::Time => TIMES,
+        Quantity::Period if amount >= 1_000_000 => return format!("{} rpm", 60_000_000_000_000 / amount),
+        Quantity::Period => return format!("{} MHz", 1_000_000 / amount.max(1)),
         Quantity::Bytes => BYTES,
         Quantity::Rate => RATES,
         Quantity::Clocks if amount == 1 => return "1 clock".to_string(),

@@ -11,6 +11,7 @@ pub mod declared;
 pub mod disk;
 pub mod driver;
 pub mod flash;
+pub mod nearest;
 pub mod network;
 pub mod parameters;
 pub mod protocols;

@@ -391,6 +391,14 @@ impl Parameters {
         }
     }
 
+    /// A row of a table; these parameters themselves where there is no such row.
+    pub fn row(&self, table: &str, index: usize) -> &Parameters {
+        match self.entry(table).map(|entry| &entry.value) {
+            Some(Value::Rows(rows)) => rows.get(index).unwrap_or(self),
+            _ => self,
+        }
+    }
+
     /// What no `Spec` has pulled: keys, and columns of tables of which rows were pulled.
     pub fn unknown(&self) -> Vec<Unknown> {
         let pulled: BTreeSet<String> = self.pulled.0.list().into_iter().map(|note| note.path).collect();

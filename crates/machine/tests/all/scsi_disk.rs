@@ -80,22 +80,22 @@ fn a_random_pattern_leaves_a_twentieth_of_that() {
 #[test]
 fn a_drive_that_cannot_be_is_refused_where_it_is_written() {
     let wrong = [
-        ("disk.heads=0 heads", "heads"),
+        ("disk.heads=0 heads", "expected 1 to 64: heads"),
         ("disk.sectors=99000000 sectors", "zones hold"),
-        ("disk.rotation=0.001rpm", "no disk turns"),
-        ("disk.rotation=44066MHz", "no disk turns"),
-        ("disk.layout.heads=backward", "order of heads"),
-        ("disk.seek.between=curve", "no way"),
-        ("disk.queue.depth=257 commands", "byte"),
-        ("disk.queue.scheduling=sstf", "no policy"),
-        ("disk.interface.rate=1kB/s", "no parallel SCSI"),
-        ("disk.interface.stays_connected=maybe", "neither true nor false"),
-        ("disk.buffer.segments=0 segments", "out of range"),
-        ("disk.buffer.burst=0 sectors", "out of range"),
-        ("disk.buffer.high_water=101 %", "never fuller"),
-        ("disk.buffer.water_of=bus", "no water marks"),
-        ("disk.buffer.read_ahead_to=moon", "read on to"),
-        ("disk.buffer.read_ahead_after=writes", "read on after"),
+        ("disk.rotation=0.001rpm", "expected 1 rpm to 1000000 rpm"),
+        ("disk.rotation=44066MHz", "expected 1 rpm to 1000000 rpm"),
+        ("disk.layout.heads=backward", "order the heads of a cylinder come"),
+        ("disk.seek.between=curve", "expected \\\"straight line\\\" or"),
+        ("disk.queue.depth=257 commands", "expected 1 to 256: commands that it takes"),
+        ("disk.queue.scheduling=sstf", "did you mean \\\"sptf\\\"?"),
+        ("disk.interface.rate=1kB/s", "expected 100 kB/s to 1 GB/s"),
+        ("disk.interface.stays_connected=maybe", "expected \\\"false\\\" or \\\"true\\\""),
+        ("disk.buffer.segments=0 segments", "expected 1 to 256"),
+        ("disk.buffer.burst=0 sectors", "expected 1 to 65536"),
+        ("disk.buffer.high_water=101 %", "expected 100 % at most"),
+        ("disk.buffer.water_of=bus", "shares of"),
+        ("disk.buffer.read_ahead_to=moon", "\\\"track ahead\\\""),
+        ("disk.buffer.read_ahead_after=writes", "after which reads it reads on"),
     ];
     for (change, part) in wrong {
         let (mut blueprint, _) = machine(ATLAS_10K, &[], RANDOM);

@@ -19,7 +19,6 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Grant, Lane, Queue, Sim, Time};
 
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::sata::{
     ACKNOWLEDGE, ALIGN, ALIGN_DWORDS, ALIGN_EVERY_DWORDS, CABLE_BUSY, COMMAND_DWORDS, Command, DATA, DATA_FIS_BYTES,
     DATA_HEADER_DWORDS, DWORD_BYTES, FIS, FRAME_DWORDS, FRAMING, HOLD, READY, Received, ToHost,
@@ -39,15 +38,6 @@ pub struct Spec {
     /// Link and transport layer, until they answer: by their own clock, whatever the rate of the cable.
     #[time("turnaround", ..=Time::ms(1))]
     turnaround: Time,
-}
-
-/// A rate of Serial ATA, from data: bytes per second of encoded bits.
-pub fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let rate = p.rate(key)?;
-    if !RATES.contains(&rate) {
-        return Err(p.error(key, "Serial ATA has no such rate", "expected 1.5, 3 or 6 GT/s"));
-    }
-    Ok(rate)
 }
 
 /// What is at the far end of a cable.

@@ -1,8 +1,7 @@
 //! Software that makes devices of devices.
 
-use strsim::levenshtein as edits;
-
 use super::{Above, Built, Kind, Protocol, Socket, Volumes};
+use crate::nearest::nearest;
 use crate::parameters::SpecError;
 use crate::volume::striped::{Spec, Striped};
 
@@ -25,7 +24,7 @@ pub static STRIPED_VOLUME: Kind = Kind {
             for wanted in &spec.members {
                 let Some((_, device)) = devices.iter().find(|(name, _)| name == wanted) else {
                     let names: Vec<&str> = devices.iter().map(|(name, _)| name.as_str()).collect();
-                    return Err(refuse(format!("`{wanted}` is no device of this system"), nearest(wanted, &names)));
+                    return Err(refuse(format!("`{wanted}` is no device of this system"), among(wanted, &names)));
                 };
                 members.push(device.clone());
             }
@@ -39,22 +38,8 @@ pub static STRIPED_VOLUME: Kind = Kind {
     },
 };
 
-/// "did you mean", of the name that the fewest letters make of it; and all of them.
-fn nearest(wanted: &str, names: &[&str]) -> String {
-    let near = names.iter().map(|name| (edits(wanted, name), *name)).min();
-    let near = near.filter(|(edits, _)| *edits <= 1 + wanted.len() / 3);
+/// "did you mean" the nearest name, and all of them.
+fn among(wanted: &str, names: &[&str]) -> String {
     let all = format!("devices: {}", names.join(", "));
-    near.map_or(all.clone(), |(_, name)| format!("did you mean `{name}`? ({all})"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_is_one_edit_and_the_nearest_name_is_offered() {
-        assert_eq!((edits("disk1", "disk"), edits("dsik", "disk"), edits("", "ab"), edits("a", "a")), (1, 2, 2, 0));
-        assert!(nearest("diskl", &["disk1", "raid"]).starts_with("did you mean `disk1`?"));
-        assert_eq!(nearest("zzzzzz", &["disk1"]), "devices: disk1");
-    }
+    nearest(wanted, names).map_or(all.clone(), |name| format!("did you mean `{name}`? ({all})"))
 }

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use hopscope_declare::Spec;
+
 /// A run of sectors in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Extent {
@@ -20,7 +22,7 @@ pub(super) struct Dirty {
 }
 
 /// Which block goes to the media first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum WriteOrder {
     /// The oldest.
     Arrival,

@@ -17,17 +17,16 @@ mod mechanics;
 mod programmed;
 pub mod sata_ssd;
 pub mod scsi;
-mod transfer_mode;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
 use crate::bus::ide_cable::IdeCable;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use buffer::Buffer;
 pub use buffer::WriteOrder;
@@ -35,86 +34,67 @@ use geometry::Geometry;
 use mechanics::{Job, Stream};
 
 /// The drive's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Where sectors are, and when they pass.
+    #[by(Geometry::read(p))]
     pub geometry: Geometry,
     /// Segments of the buffer.
+    #[count("buffer.segments", 1..=65_536)]
     pub segments: usize,
     /// Sectors of a segment.
+    #[count("buffer.segment", 1..=65_536)]
     pub segment_sectors: u64,
     /// Sectors that read-ahead goes beyond what was asked for, at most.
+    #[count("buffer.read_ahead")]
     pub read_ahead_sectors: u64,
     /// A read asks for the cable when so many sectors have come from the media, or the last one has.
+    #[count("buffer.offer", 1..=65_536)]
     pub offer_sectors: u64,
     /// Writes that wait in the buffer for the media, at most.
+    #[count("buffer.cached_writes", 1..=4_096)]
     pub cached_writes: usize,
     /// Which of them goes to the media first.
+    #[choice("buffer.write_order")]
     pub write_order: WriteOrder,
     /// The mode the drive is set to.
+    // PIO and multiword DMA: ATA/ATAPI-4, table 17. Ultra DMA: ATA/ATAPI-6.
+    #[choice(
+        "transfer_mode",
+        "pio-0" => TransferMode::Pio(0),
+        "pio-1" => TransferMode::Pio(1),
+        "pio-2" => TransferMode::Pio(2),
+        "pio-3" => TransferMode::Pio(3),
+        "pio-4" => TransferMode::Pio(4),
+        "multiword-dma-0" => TransferMode::MultiwordDma(0),
+        "multiword-dma-1" => TransferMode::MultiwordDma(1),
+        "multiword-dma-2" => TransferMode::MultiwordDma(2),
+        "ultra-dma-0" => TransferMode::UltraDma(0),
+        "ultra-dma-1" => TransferMode::UltraDma(1),
+        "ultra-dma-2" => TransferMode::UltraDma(2),
+        "ultra-dma-3" => TransferMode::UltraDma(3),
+        "ultra-dma-4" => TransferMode::UltraDma(4),
+        "ultra-dma-5" => TransferMode::UltraDma(5)
+    )]
     pub transfer_mode: TransferMode,
     /// Every command: from the command register to its meaning.
+    #[time("firmware.decode")]
     pub decode: Time,
     /// A read that does not continue the one before: search of the segments.
+    #[time("firmware.look_up")]
     pub look_up: Time,
     /// After a read was decoded: bookkeeping, while its data move; the next command waits for it.
+    #[time("firmware.read_follow_up")]
     pub read_follow_up: Time,
     /// The same after a write.
+    #[time("firmware.write_follow_up")]
     pub write_follow_up: Time,
     /// Between two writes of the same blocks, mean.
+    #[time("firmware.overwrite_interval")]
     pub overwrite_interval: Time,
-    /// All these vary evenly by this share either way, parts per million.
+    /// All spans of the firmware vary evenly by this share either way.
+    #[share("firmware.variation", ..=1_000_000)]
     pub variation: u64,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let order = p.text("buffer.write_order")?;
-        let orders = [("arrival", WriteOrder::Arrival), ("elevator", WriteOrder::Elevator)];
-        let Some((_, write_order)) = orders.into_iter().find(|(word, _)| *word == order) else {
-            let problem = format!("`{order}` is no order of writes of this model");
-            return Err(p.error("buffer.write_order", problem, "expected \"arrival\" or \"elevator\""));
-        };
-        let transfer_mode = transfer_mode::read(p)?;
-        let spec = Spec {
-            geometry: Geometry::read(p)?,
-            segments: p.count("buffer.segments")? as usize,
-            segment_sectors: p.count("buffer.segment")?,
-            read_ahead_sectors: p.count("buffer.read_ahead")?,
-            offer_sectors: p.count("buffer.offer")?,
-            cached_writes: p.count("buffer.cached_writes")? as usize,
-            write_order,
-            transfer_mode,
-            decode: p.time("firmware.decode")?,
-            look_up: p.time("firmware.look_up")?,
-            read_follow_up: p.time("firmware.read_follow_up")?,
-            write_follow_up: p.time("firmware.write_follow_up")?,
-            overwrite_interval: p.time("firmware.overwrite_interval")?,
-            variation: p.share("firmware.variation")?,
-        };
-        let sizes = [
-            ("buffer.segments", spec.segments as u64),
-            ("buffer.segment", spec.segment_sectors),
-            ("buffer.offer", spec.offer_sectors),
-        ];
-        for (key, value) in sizes {
-            if value == 0 || value > 65_536 {
-                return Err(p.error(key, format!("{value} is out of range"), "expected 1 to 65,536"));
-            }
-        }
-        if spec.cached_writes == 0 || spec.cached_writes > 4_096 {
-            return Err(p.error("buffer.cached_writes", "a drive holds at least one write", "expected 1 to 4,096"));
-        }
-        if spec.variation > 1_000_000 {
-            return Err(p.error(
-                "firmware.variation",
-                "a span cannot vary by more than itself",
-                "expected at most 100 %",
-            ));
-        }
-        Ok(spec)
-    }
 }
 
 /// The registers of the command block.

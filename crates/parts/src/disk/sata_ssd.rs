@@ -14,12 +14,12 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use crate::bus::sata::{self, SataCable};
 use crate::flash::read_ahead::{self, ReadAhead};
 use crate::flash::{self, Flash};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::sata::{Command, TAGS_MAX, ToHost};
 
 static NO_COMMAND: Label = Label::reason("no command");
@@ -30,38 +30,27 @@ static OTHER_DATA: Label = Label::reason("data of another command");
 static FROM_HOST: Label = Label::reason("data from the host");
 
 /// The drive's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Bytes per second of encoded bits, at most.
+    #[rate("rate", one_of = &sata::RATES)]
     pub rate: u64,
     /// Commands that it takes.
+    #[count("queue_depth", 1..=TAGS_MAX)]
     pub tags: u64,
     /// From a command's arrival until the drive is ready for the next one.
+    #[time("firmware.decode")]
     decode: Time,
-    /// The controller's time for a read and for a write.
+    /// The controller's time for a read.
+    #[time("firmware.read")]
     read: Time,
+    /// The controller's time for a write.
+    #[time("firmware.write")]
     write: Time,
+    #[nested("read_ahead")]
     read_ahead: read_ahead::Spec,
+    #[nested]
     flash: flash::Spec,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let tags = p.count("queue_depth")?;
-        if !(1..=TAGS_MAX).contains(&tags) {
-            return Err(p.error("queue_depth", "no drive takes that many", format!("expected 1 to {TAGS_MAX}")));
-        }
-        Ok(Spec {
-            rate: sata::rate(p, "rate")?,
-            tags,
-            decode: p.time("firmware.decode")?,
-            read: p.time("firmware.read")?,
-            write: p.time("firmware.write")?,
-            read_ahead: read_ahead::Spec::read(p)?,
-            flash: flash::Spec::read(p)?,
-        })
-    }
 }
 
 /// A drive.

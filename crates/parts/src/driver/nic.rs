@@ -22,7 +22,6 @@ use crate::cpu::{Layer, Processor, Work};
 use crate::network::descriptor_ring::{Descriptor, DescriptorRing, RING_FULL};
 use crate::network::moderation::Completions;
 use crate::network::nic::{Adapter, Arrival, Completed, Rings};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -53,7 +52,6 @@ struct Side {
 
 /// The driver's behaviour.
 #[derive(Clone, Debug, PartialEq, Spec)]
-#[spec(holds = Spec::fits)]
 pub struct Spec {
     /// What is sent.
     #[nested("tx")]
@@ -80,7 +78,7 @@ pub struct Spec {
     #[count("budget", 1..=4_096)]
     budget: u64,
     /// Bytes per second that the processor copies between application and buffers; zero where it copies nothing.
-    #[rate("copy_rate")]
+    #[rate("copy_rate", 1_000_000.., or_zero)]
     copy_rate: u64,
     /// Buffers, which are used in turn.
     #[count("buffers", 1..=1 << 20)]
@@ -100,17 +98,6 @@ pub struct Spec {
 }
 
 impl Spec {
-    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
-        if self.copy_rate > 0 && self.copy_rate < 1_000_000 {
-            return Err(p.error(
-                "copy_rate",
-                "no processor copies so slowly",
-                "expected \"0 B/s\", or 1 MB/s and more",
-            ));
-        }
-        Ok(())
-    }
-
     /// Where packets lie.
     pub fn data(&self) -> Home {
         self.data

@@ -16,11 +16,10 @@ use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
-use crate::network::client::{self, Client};
+use crate::network::client::Client;
 use crate::network::descriptor_ring::{Descriptor, DescriptorRing, RING_FULL};
 use crate::network::nic::{Adapter, Rings};
-use crate::network::tcp::Connection;
-use crate::parameters::{Parameters, SpecError};
+use crate::network::tcp::{Connection, WINDOW_BYTES_MAX, window_bytes_min};
 use crate::protocols::pcie::Home;
 
 static NO_INTERRUPT: Label = Label::reason("no interrupt");
@@ -38,13 +37,12 @@ const DUE_MAX: usize = 1 << 16;
 
 /// The numbers of one way.
 #[derive(Clone, Debug, PartialEq, Spec)]
-#[spec(holds = Side::fits)]
 struct Side {
     /// Processor time of a segment.
     #[time("segment")]
     segment: Time,
     /// Bytes per second that the processor copies or sums up; zero where it does neither.
-    #[rate("rate")]
+    #[rate("rate", 1_000_000.., or_zero)]
     rate: u64,
     /// Processor time of an acknowledgement.
     #[time("acknowledgement")]
@@ -52,14 +50,6 @@ struct Side {
 }
 
 impl Side {
-    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
-        if self.rate > 0 && self.rate < 1_000_000 {
-            let help = "expected \"0 B/s\" where it copies nothing, or 1 MB/s and more";
-            return Err(p.error("rate", "no processor is that slow", help));
-        }
-        Ok(())
-    }
-
     fn time(&self, bytes: u32) -> Time {
         match (bytes, self.rate) {
             (0, _) => self.acknowledgement,
@@ -74,7 +64,7 @@ impl Side {
 #[spec(with(frame_bytes: u32))]
 pub struct Spec {
     /// Bytes that may be under way without an acknowledgement.
-    #[by(client::window(p, frame_bytes))]
+    #[bytes("tcp.window", window_bytes_min(frame_bytes)..=WINDOW_BYTES_MAX)]
     window_bytes: u32,
     /// What is sent.
     #[nested("tcp.send")]

@@ -118,7 +118,7 @@ impl Flash {
             let part = left.min(self.spec.page_units());
             left -= part;
             let grant = self.load(die, part, &OF_HOST).await;
-            self.suspendable(die, grant, &PROGRAM_SINGLE_BIT, self.spec.single_bit.program).await;
+            self.suspendable(die, grant, &PROGRAM_SINGLE_BIT, self.spec.single_bit.times.program).await;
         }
     }
 

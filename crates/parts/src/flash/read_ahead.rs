@@ -13,48 +13,29 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Sim};
 
 use super::Flash;
 use super::reads::Together;
-use crate::parameters::{Parameters, SpecError};
 
 static ON_ITS_WAY: Label = Label::reason("being read ahead");
 
 /// Runs that are followed at once.
 const RUNS: usize = 8;
-/// Segments, at most.
-const SEGMENTS_MAX: u64 = 256;
 
 /// The numbers of read-ahead.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
+    /// Bytes of a segment.
+    #[bytes("segment", 4_096..=4 << 20, power_of_two)]
     segment_bytes: u32,
     /// Segments that the memory holds.
+    #[count("segments", ..=256)]
     segments: u64,
-    /// Segments beyond the end of a read that are asked for.
+    /// Segments beyond the end of a read that are asked for; 0 reads nothing ahead.
+    #[count("ahead", ..=segments)]
     ahead: u64,
-}
-
-impl Spec {
-    /// Pulls the numbers, all under `read_ahead.`.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let segment = p.bytes("read_ahead.segment")?;
-        let (segments, ahead) = (p.count("read_ahead.segments")?, p.count("read_ahead.ahead")?);
-        if !segment.is_power_of_two() || !(4_096..=4 << 20).contains(&segment) {
-            let help = "expected 4 KiB to 4 MiB, a power of two";
-            return Err(p.error("read_ahead.segment", "no segment is like that", help));
-        }
-        if segments > SEGMENTS_MAX {
-            let help = format!("expected {SEGMENTS_MAX} at most");
-            return Err(p.error("read_ahead.segments", "too many segments", help));
-        }
-        if ahead > segments {
-            let help = format!("the memory holds {segments}; 0 reads nothing ahead");
-            return Err(p.error("read_ahead.ahead", "there is no room for that", help));
-        }
-        Ok(Spec { segment_bytes: segment as u32, segments, ahead })
-    }
 }
 
 /// A place for a segment.

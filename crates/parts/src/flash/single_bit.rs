@@ -14,12 +14,12 @@
 
 use std::cell::Cell;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
 
 use super::die::Names;
 use super::spec::State;
 use super::{Die, Flash, Task, UNIT_BYTES};
-use crate::parameters::{Parameters, SpecError};
 
 static NOTHING_TO_FOLD: Label = Label::reason("nothing in single-bit cells");
 static NOT_IDLE: Label = Label::reason("folding, or somebody asks");
@@ -35,42 +35,37 @@ static OF_FOLDING: Names =
     Names { read: &FOLD_READ, out: &FOLD_OUT, data_in: &FOLD_IN, load: &FOLD_LOAD, program: &FOLD_PROGRAM };
 
 /// The numbers of single-bit cells.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Bytes that always find room.
+    #[bytes("fixed", ..=1 << 50)]
     pub fixed_bytes: u64,
     /// Bytes more on a fresh drive.
+    #[bytes("dynamic", ..=1 << 50)]
     pub dynamic_bytes: u64,
-    /// tPROG of a page.
-    pub program: Time,
-    /// For so long nobody asks for anything before folding begins.
-    pub idle: Time,
+    /// How long they take. A drive that has none says nothing of it.
+    #[by(if fixed_bytes + dynamic_bytes > 0 { Times::read(p) } else { Ok(Times::NONE) })]
+    pub times: Times,
 }
 
 impl Spec {
     /// A drive that has none.
-    pub const NONE: Spec = Spec { fixed_bytes: 0, dynamic_bytes: 0, program: Time::ZERO, idle: Time::ZERO };
+    pub const NONE: Spec = Spec { fixed_bytes: 0, dynamic_bytes: 0, times: Times::NONE };
+}
 
-    /// Pulls the numbers, all under `flash.single_bit.`; of a drive without such cells nothing but that it has none.
-    pub(super) fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let fixed_bytes = p.bytes("flash.single_bit.fixed")?;
-        let dynamic_bytes = p.bytes("flash.single_bit.dynamic")?;
-        if fixed_bytes == 0 && dynamic_bytes == 0 {
-            return Ok(Spec::NONE);
-        }
-        for (key, bytes) in [("flash.single_bit.fixed", fixed_bytes), ("flash.single_bit.dynamic", dynamic_bytes)] {
-            if bytes > 1 << 50 {
-                return Err(p.error(key, "no drive is that large", "expected 1 PiB at most"));
-            }
-        }
-        let (program, idle) = (p.time("flash.single_bit.program")?, p.time("flash.single_bit.idle")?);
-        for (key, time) in [("flash.single_bit.program", program), ("flash.single_bit.idle", idle)] {
-            if time == Time::ZERO {
-                return Err(p.error(key, "no flash is like that", "expected more"));
-            }
-        }
-        Ok(Spec { fixed_bytes, dynamic_bytes, program, idle })
-    }
+/// How long single-bit cells take.
+#[derive(Clone, Debug, PartialEq, Spec)]
+pub struct Times {
+    /// tPROG of a page.
+    #[time("program", Time::ps(1)..)]
+    pub program: Time,
+    /// For so long nobody asks for anything before folding begins.
+    #[time("idle", Time::ps(1)..)]
+    pub idle: Time,
+}
+
+impl Times {
+    const NONE: Times = Times { program: Time::ZERO, idle: Time::ZERO };
 }
 
 /// What lies in single-bit cells.
@@ -135,7 +130,7 @@ impl Flash {
 
     /// Since when the drive has been idle for long enough.
     fn idle_from(&self, lane: &Lane) -> Time {
-        self.single_bit.used.get() + lane.paced(self.spec.single_bit.idle)
+        self.single_bit.used.get() + lane.paced(self.spec.single_bit.times.idle)
     }
 
     /// Has the dies fold while nobody asks for anything.

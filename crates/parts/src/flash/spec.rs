@@ -1,5 +1,6 @@
 //! What flash is built from: the numbers of its dies, its channels and its buffer.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::{UNIT_BYTES, single_bit};
@@ -17,7 +18,7 @@ const BLOCKS_MAX: u64 = 1 << 20;
 const BUFFER_MAX: u64 = 4 << 30;
 
 /// How the drive was written before the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub enum State {
     /// Once, from the first unit to the last; what is over-provisioned is erased.
     Fresh,
@@ -26,128 +27,79 @@ pub enum State {
 }
 
 /// The numbers of the flash in a drive.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(holds = Spec::fits)]
 pub struct Spec {
     /// What the host may address, bytes.
+    #[bytes("capacity", 1 << 20..=1 << 50, multiple_of = UNIT_BYTES.into())]
     pub capacity_bytes: u64,
-    /// Flash beyond the capacity that garbage collection may use, parts per million of the capacity.
+    /// Flash beyond the capacity that garbage collection may use, as a share of the capacity.
+    #[share("flash.over_provisioning", 10_000..=10_000_000)]
     pub over_provisioning: u64,
     /// How the drive was written before the run.
+    #[choice("flash.state")]
     pub state: State,
     /// Channels.
+    #[count("flash.channels", 1..=64)]
     pub channels: u64,
     /// Dies a channel.
+    #[count("flash.dies", 1..=256)]
     pub dies: u64,
     /// Planes a die.
+    #[count("flash.planes", 1..=16)]
     pub planes: u64,
     /// Groups of planes of a die that read at times of their own; 1 where a die reads one thing at a time.
+    #[count("flash.independent_planes", 1..=planes)]
     pub independent_planes: u64,
     /// Bytes of a page of one plane.
+    #[bytes("flash.page", 4_096..=65_536, multiple_of = UNIT_BYTES.into())]
     pub page_bytes: u32,
-    /// Pages of a block of one plane.
-    pub pages_per_block: u64,
     /// Pages of each plane that one program writes: 3 where the three pages of a word line are programmed at once.
+    #[count("flash.pages_per_program", 1..=16)]
     pub pages_per_program: u64,
+    /// Pages of a block of one plane.
+    #[count("flash.pages_per_block", 1..=65_536, multiple_of = pages_per_program)]
+    pub pages_per_block: u64,
     /// tR: a page from the array to the page register.
+    #[time("flash.read", Time::ps(1)..)]
     pub read: Time,
     /// tPROG: one program.
+    #[time("flash.program", Time::ps(1)..)]
     pub program: Time,
     /// tBERS: one erase.
+    #[time("flash.erase", Time::ps(1)..)]
     pub erase: Time,
     /// A program or erase stops so long after somebody asks for the die.
+    #[time("flash.suspend.latency", Time::ps(1)..)]
     pub suspend_latency: Time,
     /// It goes on for at least so long before it stops again.
+    #[time("flash.suspend.progress")]
     pub suspend_progress: Time,
     /// Bytes per second of a channel.
+    #[rate("flash.channel_rate", 1_000_000..=1_000_000_000_000)]
     pub channel_rate: u64,
     /// Command, address and status cycles of one page on the channel.
+    #[time("flash.command")]
     pub command: Time,
     /// ECC decode of what was read.
+    #[time("flash.decode")]
     pub decode: Time,
-    /// Bytes that the write buffer holds.
+    /// Bytes that the write buffer holds: one program of a die at least.
+    #[bytes("flash.buffer", ..=BUFFER_MAX)]
     pub buffer_bytes: u64,
     /// Cells that take one bit before they take more.
+    #[nested("flash.single_bit")]
     pub single_bit: single_bit::Spec,
 }
 
 impl Spec {
-    /// Pulls the numbers: `capacity`, and the others under `flash.`.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let state = p.text("flash.state")?;
-        let state = match state.as_str() {
-            "fresh" => State::Fresh,
-            "steady" => State::Steady,
-            _ => {
-                let problem = format!("`{state}` is no state of flash");
-                return Err(p.error("flash.state", problem, "expected \"fresh\" or \"steady\""));
-            }
-        };
-        let spec = Spec {
-            state,
-            capacity_bytes: p.bytes("capacity")?,
-            over_provisioning: p.share("flash.over_provisioning")?,
-            channels: p.count("flash.channels")?,
-            dies: p.count("flash.dies")?,
-            planes: p.count("flash.planes")?,
-            independent_planes: p.count("flash.independent_planes")?,
-            page_bytes: p.bytes("flash.page")?.min(u64::from(u32::MAX)) as u32,
-            pages_per_block: p.count("flash.pages_per_block")?,
-            pages_per_program: p.count("flash.pages_per_program")?,
-            read: p.time("flash.read")?,
-            program: p.time("flash.program")?,
-            erase: p.time("flash.erase")?,
-            suspend_latency: p.time("flash.suspend.latency")?,
-            suspend_progress: p.time("flash.suspend.progress")?,
-            channel_rate: p.rate("flash.channel_rate")?,
-            command: p.time("flash.command")?,
-            decode: p.time("flash.decode")?,
-            buffer_bytes: p.bytes("flash.buffer")?,
-            single_bit: single_bit::Spec::read(p)?,
-        };
-        spec.check(p)?;
-        Ok(spec)
-    }
-
-    fn check(&self, p: &Parameters) -> Result<(), SpecError> {
-        let page = u64::from(self.page_bytes);
-        let ranges = [
-            ("flash.channels", self.channels, 1, 64),
-            ("flash.dies", self.dies, 1, 256),
-            ("flash.planes", self.planes, 1, 16),
-            ("flash.independent_planes", self.independent_planes, 1, self.planes.max(1)),
-            ("flash.page", page, 4_096, 65_536),
-            ("flash.pages_per_program", self.pages_per_program, 1, 16),
-            ("flash.pages_per_block", self.pages_per_block, 1, 65_536),
-            ("flash.over_provisioning", self.over_provisioning, 10_000, 10_000_000),
-            ("flash.channel_rate", self.channel_rate, 1_000_000, 1_000_000_000_000),
-            ("flash.read", self.read.as_ps(), 1, u64::MAX),
-            ("flash.program", self.program.as_ps(), 1, u64::MAX),
-            ("flash.erase", self.erase.as_ps(), 1, u64::MAX),
-            ("flash.suspend.latency", self.suspend_latency.as_ps(), 1, u64::MAX),
-            ("capacity", self.capacity_bytes, 1 << 20, 1 << 50),
-        ];
+    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
         let wrong = |key: &str, problem: &str, help: String| Err(p.error(key, problem, help));
-        for (key, value, least, most) in ranges {
-            if !(least..=most).contains(&value) {
-                let help = if most == u64::MAX { "expected more".into() } else { format!("from {least} to {most}") };
-                return wrong(key, "no flash is like that", help);
-            }
-        }
-        if !page.is_multiple_of(u64::from(UNIT_BYTES)) {
-            return wrong("flash.page", "the map speaks of units of 4 KiB", "expected a multiple of 4 KiB".into());
-        }
-        if !self.capacity_bytes.is_multiple_of(u64::from(UNIT_BYTES)) {
-            return wrong("capacity", "the map speaks of units of 4 KiB", "expected a multiple of 4 KiB".into());
-        }
         if !self.planes.is_multiple_of(self.independent_planes) {
             return wrong("flash.independent_planes", "the groups differ", format!("a divisor of {}", self.planes));
         }
         if self.channels * self.dies * self.independent_planes > LANES_MAX {
             return wrong("flash.dies", "too many dies", format!("at most {LANES_MAX} that read independently"));
-        }
-        if !self.pages_per_block.is_multiple_of(self.pages_per_program) {
-            let help = format!("expected a multiple of {}", self.pages_per_program);
-            return wrong("flash.pages_per_block", "no whole number of programs fills a block", help);
         }
         if self.spare_of_block() < 2 * self.stripe_units() {
             let help = "raise it, or make blocks of more pages".into();
@@ -158,7 +110,7 @@ impl Spec {
             return wrong("flash.pages_per_block", "more than a million blocks", help);
         }
         let stripe = self.stripe_units() * u64::from(UNIT_BYTES);
-        if self.buffer_bytes < stripe || self.buffer_bytes > BUFFER_MAX {
+        if self.buffer_bytes < stripe {
             let help = format!("from {stripe} bytes, one program of a die, to 4 GiB");
             return wrong("flash.buffer", "the buffer hands over whole programs", help);
         }

@@ -14,12 +14,12 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::nic::{Adapter, Arrival};
-use super::tcp::{Connection, HEADERS_BYTES, Message, WINDOW_BYTES_MAX};
+use super::tcp::{Connection, Message, WINDOW_BYTES_MAX, window_bytes_min};
 use crate::driver::requests::Requests;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::smb;
 use crate::protocols::storage::{Operation, Request};
 
@@ -40,60 +40,27 @@ const COMMANDS_MAX: u64 = 50;
 const FRAMES_MAX: usize = 4_096;
 
 /// The client's behaviour.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
+#[spec(with(frame_bytes: u32))]
 pub struct Spec {
-    /// What it receives before it acknowledges, at most.
+    /// What it receives before it acknowledges, at most: two segments at least.
+    #[bytes("tcp.window", window_bytes_min(frame_bytes)..=WINDOW_BYTES_MAX)]
     window_bytes: u32,
     /// Processor time of a segment, sent or received.
+    #[time("tcp.segment", ..=Time::ms(100))]
     segment: Time,
-    /// Processor time of a command, and of its answer.
+    /// Processor time of a command.
+    #[time("command", ..=Time::ms(100))]
     command: Time,
+    /// Processor time of its answer.
+    #[time("answer", ..=Time::ms(100))]
     answer: Time,
-    /// Commands under way, and bytes of one: reads, writes.
+    /// Commands under way, of reads and of writes.
+    #[count(["read.under_way", "write.under_way"], 1..=COMMANDS_MAX)]
     under_way: [u64; 2],
+    /// What a command moves, of reads and of writes.
+    #[bytes(["read.bytes", "write.bytes"], PIECE_BYTES..=COMMAND_BYTES_MAX, multiple_of = PIECE_BYTES)]
     bytes_max: [u32; 2],
-}
-
-/// Reads a window, which has room for two segments of `frame_bytes` with their headers.
-pub fn window(p: &mut Parameters, frame_bytes: u32) -> Result<u32, SpecError> {
-    let (window, least) = (p.bytes("tcp.window")?, 2 * u64::from(frame_bytes - HEADERS_BYTES));
-    if !(least..=WINDOW_BYTES_MAX).contains(&window) {
-        let help = format!("expected two segments ({least} B) to 1 MiB");
-        return Err(p.error("tcp.window", "no connection has such a window", help));
-    }
-    Ok(window as u32)
-}
-
-impl Spec {
-    /// Pulls the numbers of a client at a wire with such frames.
-    pub fn read(p: &mut Parameters, frame_bytes: u32) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            window_bytes: window(p, frame_bytes)?,
-            segment: p.time("tcp.segment")?,
-            command: p.time("command")?,
-            answer: p.time("answer")?,
-            under_way: [p.count("read.under_way")?, p.count("write.under_way")?],
-            bytes_max: [p.bytes("read.bytes")? as u32, p.bytes("write.bytes")? as u32],
-        };
-        for (key, count) in ["read.under_way", "write.under_way"].into_iter().zip(spec.under_way) {
-            if !(1..=COMMANDS_MAX).contains(&count) {
-                let help = format!("expected 1 to {COMMANDS_MAX} commands");
-                return Err(p.error(key, "no server allows as many", help));
-            }
-        }
-        for key in ["read.bytes", "write.bytes"] {
-            let bytes = p.bytes(key)?;
-            if !bytes.is_multiple_of(PIECE_BYTES) || !(PIECE_BYTES..=COMMAND_BYTES_MAX).contains(&bytes) {
-                return Err(p.error(key, "no command moves that", "expected 4 KiB to 64 KiB, in pages of 4 KiB"));
-            }
-        }
-        for (key, span) in [("tcp.segment", spec.segment), ("command", spec.command), ("answer", spec.answer)] {
-            if span > Time::ms(100) {
-                return Err(p.error(key, "no client is that slow", "expected 100 ms at most"));
-            }
-        }
-        Ok(spec)
-    }
 }
 
 /// What a server is asked for.

@@ -12,11 +12,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Queue, Sim};
 
 use super::attachment::Attachment;
 use crate::driver::doorbell::Doorbells;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DESCRIPTOR, Home, PAGE_BYTES};
 
 static NO_DESCRIPTORS: Label = Label::reason("no descriptors in the ring");
@@ -32,46 +32,23 @@ pub(super) fn filled(sim: &Sim, count: u64) -> Queue<()> {
 }
 
 /// A ring of descriptors, as the adapter's data sheet gives it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Descriptors in the ring.
+    #[count("ring", 1..=32_768)]
     pub entries: u64,
+    /// Bytes of a descriptor.
+    #[bytes("descriptor", 8..=128, power_of_two)]
     descriptor_bytes: u64,
     /// Descriptors of one read, at most.
+    #[count("fetch", 1..=u64::from(PAGE_BYTES) / descriptor_bytes)]
     fetch: u64,
     /// Reads of descriptors under way.
+    #[count("fetches", 1..=64)]
     fetches: u64,
     /// Descriptors on the adapter.
+    #[count("prefetch", 1..=4_096)]
     prefetch: u64,
-}
-
-impl Spec {
-    /// Pulls the numbers, all of which begin with `name`.
-    pub fn read(p: &mut Parameters, name: &str) -> Result<Spec, SpecError> {
-        let key = |end: &str| format!("{name}.{end}");
-        let spec = Spec {
-            entries: p.count(&key("ring"))?,
-            descriptor_bytes: p.bytes(&key("descriptor"))?,
-            fetch: p.count(&key("fetch"))?,
-            fetches: p.count(&key("fetches"))?,
-            prefetch: p.count(&key("prefetch"))?,
-        };
-        if !spec.descriptor_bytes.is_power_of_two() || !(8..=128).contains(&spec.descriptor_bytes) {
-            let help = "expected 8 B to 128 B, a power of two";
-            return Err(p.error(&key("descriptor"), "there are no such descriptors", help));
-        }
-        for (end, value, most) in [
-            ("ring", spec.entries, 32_768),
-            ("fetch", spec.fetch, u64::from(PAGE_BYTES) / spec.descriptor_bytes),
-            ("fetches", spec.fetches, 64),
-            ("prefetch", spec.prefetch, 4_096),
-        ] {
-            if !(1..=most).contains(&value) {
-                return Err(p.error(&key(end), "no adapter has as many", format!("expected 1 to {most}")));
-            }
-        }
-        Ok(spec)
-    }
 }
 
 /// What the adapter is told of one buffer.

@@ -9,37 +9,26 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Either, Errand, Label, Lane, Queue, Sim, Time, race};
 
 use super::attachment::Attachment;
 use crate::driver::doorbell::Doorbells;
 use crate::network::nic::Completed;
-use crate::parameters::{Parameters, SpecError};
 
 static NOT_ARMED: Label = Label::reason("the driver looks by itself");
 static NOTHING_COMPLETED: Label = Label::reason("nothing completed");
 static MODERATION: Label = Label::protocol("interrupt moderation");
 
 /// When an adapter interrupts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Spec {
+    /// An interrupt tells of so many completions, unless the time for them is over.
+    #[count("count", 1..)]
     count: u64,
+    /// It comes so long after the first of them, at the latest.
+    #[time("time", ..=Time::ms(100))]
     time: Time,
-}
-
-impl Spec {
-    /// Pulls the numbers, all of which begin with `name`.
-    pub(super) fn read(p: &mut Parameters, name: &str) -> Result<Spec, SpecError> {
-        let (count_key, time_key) = (format!("{name}.moderation.count"), format!("{name}.moderation.time"));
-        let spec = Spec { count: p.count(&count_key)?, time: p.time(&time_key)? };
-        if spec.count == 0 {
-            return Err(p.error(&count_key, "an interrupt tells of something", "expected \"1 packets\" at least"));
-        }
-        if spec.time > Time::ms(100) {
-            return Err(p.error(&time_key, "no adapter waits that long", "expected 100 ms at most"));
-        }
-        Ok(spec)
-    }
 }
 
 /// Completions of one direction.

@@ -16,6 +16,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 
 use super::attachment::Attachment;
@@ -24,106 +25,60 @@ use super::moderation::{self, Completions};
 use super::receive::Receiver;
 use super::transmit::{CELL_BYTES, Transmitter};
 use super::wire;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
 
 /// Rings and completion queues of a direction begin at multiples of this.
 const RINGS_AT: u64 = 0x1000_0000;
-const CONTEXTS_MAX: u64 = 256;
 /// Requests that the jobs of a run have in flight, at most.
 const REQUESTS_MAX: usize = 4_096;
 
 /// One direction's part of the data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Side {
     /// The ring.
+    #[nested]
     pub(super) ring: descriptor_ring::Spec,
     /// The engine takes so long for a frame.
+    #[time("packet", ..=Time::ms(1))]
     pub(super) frame_time: Time,
     /// Frames that are moved by DMA at a time.
+    #[count("contexts", 1..=256)]
     pub(super) contexts: u64,
     /// A completion that is written.
+    #[bytes("completion", 4..=128)]
     pub(super) completion_bytes: u32,
     /// When it interrupts.
+    #[nested("moderation")]
     moderation: moderation::Spec,
 }
 
-impl Side {
-    fn read(p: &mut Parameters, name: &str) -> Result<Side, SpecError> {
-        let key = |end: &str| format!("{name}.{end}");
-        let side = Side {
-            ring: descriptor_ring::Spec::read(p, name)?,
-            frame_time: p.time(&key("packet"))?,
-            contexts: p.count(&key("contexts"))?,
-            completion_bytes: p.bytes(&key("completion"))? as u32,
-            moderation: moderation::Spec::read(p, name)?,
-        };
-        if !(1..=CONTEXTS_MAX).contains(&side.contexts) {
-            let help = format!("expected 1 to {CONTEXTS_MAX} packets");
-            return Err(p.error(&key("contexts"), "no adapter moves as many packets at a time", help));
-        }
-        if !(4..=128).contains(&side.completion_bytes) {
-            return Err(p.error(&key("completion"), "there are no such completions", "expected 4 B to 128 B"));
-        }
-        if side.frame_time > Time::ms(1) {
-            return Err(p.error(&key("packet"), "no adapter is that slow", "expected 1 ms at most"));
-        }
-        Ok(side)
-    }
-}
-
 /// The data sheet of an adapter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
+    #[nested]
     pub(super) wire: wire::Spec,
+    #[nested("tx")]
     pub(super) transmit: Side,
     /// Headers that segmentation copies into every frame but the first.
+    #[bytes("tx.segment_header", ..=256)]
     pub(super) segment_header_bytes: u32,
-    /// Packets that are read and not sent, bytes.
+    /// Packets that are read and not sent, bytes: a frame at least.
+    #[bytes("tx.buffer", wire.frame_bytes_max.next_multiple_of(CELL_BYTES).into()..=16 << 20)]
     pub(super) transmit_buffer_bytes: u64,
+    #[nested("rx")]
     pub(super) receive: Side,
     /// Frames that the adapter keeps before they are written to memory.
+    #[count("rx.buffer", 1..=4_096)]
     pub(super) buffer: u64,
-    /// Completions that are written together, at most, and how long the first waits for others.
+    /// Completions that are written together, at most.
+    #[count("rx.completions", 1..=4_096)]
     pub(super) completions: u64,
+    /// How long the first of them waits for others.
+    #[time("rx.completion_wait", ..=Time::ms(10))]
     pub(super) completion_wait: Time,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            wire: wire::Spec::read(p)?,
-            transmit: Side::read(p, "tx")?,
-            segment_header_bytes: p.bytes("tx.segment_header")? as u32,
-            transmit_buffer_bytes: p.bytes("tx.buffer")?,
-            receive: Side::read(p, "rx")?,
-            buffer: p.count("rx.buffer")?,
-            completions: p.count("rx.completions")?,
-            completion_wait: p.time("rx.completion_wait")?,
-        };
-        if spec.segment_header_bytes > 256 {
-            return Err(p.error("tx.segment_header", "no packet has such headers", "expected 256 B at most"));
-        }
-        let fits = (spec.frame_bytes_max().next_multiple_of(CELL_BYTES).into(), 1 << 24);
-        if !(fits.0..=fits.1).contains(&spec.transmit_buffer_bytes) {
-            return Err(p.error(
-                "tx.buffer",
-                "no adapter has such a buffer",
-                "expected a frame at least, 16 MiB at most",
-            ));
-        }
-        for (key, value) in [("rx.buffer", spec.buffer), ("rx.completions", spec.completions)] {
-            if !(1..=4_096).contains(&value) {
-                return Err(p.error(key, "no adapter keeps as many", "expected 1 to 4096 packets"));
-            }
-        }
-        if spec.completion_wait > Time::ms(10) {
-            return Err(p.error("rx.completion_wait", "no adapter waits that long", "expected 10 ms at most"));
-        }
-        Ok(spec)
-    }
-
     /// The largest frame, without its FCS.
     pub fn frame_bytes_max(&self) -> u32 {
         self.wire.frame_bytes_max

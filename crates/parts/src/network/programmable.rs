@@ -19,12 +19,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pcie::{Intake, Link, Port, PortSpec, payload};
+use crate::bus::pcie::{Intake, Link, PAYLOAD_MAX, PAYLOAD_MIN, Port, PortSpec};
 use crate::cpu::{self, Layer, Processor};
 use crate::driver;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{DATA, Home};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -50,57 +50,48 @@ const TRANSFER_BYTES_MAX: u32 = 4_096;
 const QUEUE_MAX: usize = 4_096;
 
 /// The adapter's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
+    #[nested]
     port: PortSpec,
+    /// Clock of the firmware.
+    #[period("clock")]
     clock: Time,
+    /// What jobs address.
+    #[bytes("window", TRANSFER_BYTES_MAX.into()..=1 << 40)]
     window_bytes: u64,
+    /// Transfers at a time.
+    #[count("contexts", 1..=1_024)]
     contexts: u64,
+    /// Queueing a descriptor and signalling its completion.
+    #[time("dispatch")]
     dispatch: Time,
+    /// The write engine, for a descriptor, and for each packet besides its lines.
+    #[time("write.step")]
     step: Time,
+    /// The write engine, for each line of a packet.
+    #[time("write.line")]
     line: Time,
+    /// The largest packet that it builds.
+    #[bytes("write.payload_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     write_payload_max: u32,
+    /// Packets that wait for the link, at most.
+    #[count("write.buffer", 1..=64)]
     packets_buffered: usize,
+    /// Building a read request.
+    #[time("read.request")]
     request: Time,
+    /// Taking in a completion.
+    #[time("read.intake")]
     intake: Time,
+    /// One access of the internal bus, by which completions come into the memory.
+    #[time("read.access")]
     access: Time,
+    #[by(driver::home(p))]
     home: Home,
 }
 
 impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let spec = Spec {
-            port: PortSpec::read(p)?,
-            clock: p.period("clock")?,
-            window_bytes: p.bytes("window")?,
-            contexts: p.count("contexts")?,
-            dispatch: p.time("dispatch")?,
-            step: p.time("write.step")?,
-            line: p.time("write.line")?,
-            write_payload_max: payload(p, "write.payload_max")?,
-            packets_buffered: p.count("write.buffer")? as usize,
-            request: p.time("read.request")?,
-            intake: p.time("read.intake")?,
-            access: p.time("read.access")?,
-            home: driver::home(p)?,
-        };
-        if !(1..=1_024).contains(&spec.contexts) {
-            return Err(p.error("contexts", "the firmware has 1 to 1024 contexts", "write \"88 transfers\""));
-        }
-        if !(1..=64).contains(&spec.packets_buffered) {
-            return Err(p.error("write.buffer", "the buffer holds 1 to 64 packets", "write \"2 packets\""));
-        }
-        if !(u64::from(TRANSFER_BYTES_MAX)..=1 << 40).contains(&spec.window_bytes) {
-            return Err(p.error(
-                "window",
-                "a transfer does not fit or the window is too large",
-                "expected 4 KiB to 1 TiB",
-            ));
-        }
-        Ok(spec)
-    }
-
     /// Where in the host its buffer lies.
     pub fn home(&self) -> Home {
         self.home

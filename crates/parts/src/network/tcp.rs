@@ -21,11 +21,16 @@ static NO_MESSAGE: Label = Label::workload("no message");
 static WINDOW_CLOSED: Label = Label::reason("TCP window full of what is not acknowledged");
 
 /// Ethernet (IEEE Std 802.3-2018, 3.1.1), IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1).
-pub const HEADERS_BYTES: u32 = 14 + 20 + 20;
+const HEADERS_BYTES: u32 = 14 + 20 + 20;
 /// RFC 1122, 4.2.3.2: an acknowledgement for every second segment at least.
 const ACKNOWLEDGED_TOGETHER: u32 = 2;
 /// RFC 7323 allows more; so much is more than a wire of its time holds.
 pub const WINDOW_BYTES_MAX: u64 = 1 << 20;
+
+/// A window has room for two segments of `frame_bytes` with their headers.
+pub fn window_bytes_min(frame_bytes: u32) -> u64 {
+    2 * u64::from(frame_bytes.saturating_sub(HEADERS_BYTES))
+}
 
 /// What one end tells the other.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,8 @@
 //! Not modelled: encoding and forward error correction (the rate is that of the MAC), pause frames as frames (a full
 //! receiver stops the wire), propagation.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Sim, Time};
-
-use crate::parameters::{Parameters, SpecError};
 
 /// Bytes of the user.
 static DATA: Label = Label::payload("data");
@@ -27,26 +26,14 @@ const FCS_BYTES: u64 = 4;
 const FRAME_BYTES_MIN: u64 = 60;
 
 /// A wire's numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Spec {
+    /// Bytes that a wire carries in a second, each way.
+    #[rate("wire.rate", 1_000_000..=1_000_000_000_000)]
     rate: u64,
-    /// The largest frame without its FCS, bytes.
+    /// The largest frame, header included, FCS not: 1514 B for an MTU of 1500.
+    #[bytes("wire.frame_max", 512..=16_384)]
     pub(super) frame_bytes_max: u32,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub(super) fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let (rate, frame_bytes_max) = (p.rate("wire.rate")?, p.bytes("wire.frame_max")?);
-        if !(1_000_000..=1_000_000_000_000).contains(&rate) {
-            return Err(p.error("wire.rate", "no wire is that slow or fast", "expected 1 MB/s to 1000 GB/s"));
-        }
-        if !(512..=16_384).contains(&frame_bytes_max) {
-            let help = "expected 512 B to 16 KiB, header included, FCS not: 1514 B for an MTU of 1500";
-            return Err(p.error("wire.frame_max", "no adapter has such frames", help));
-        }
-        Ok(Spec { rate, frame_bytes_max: frame_bytes_max as u32 })
-    }
 }
 
 /// One direction.

@@ -104,7 +104,6 @@ struct AckFactor {
 
 /// The link's data sheet: a slot, a cable, traces on a board.
 #[derive(Clone, Debug, PartialEq, Spec)]
-#[spec(holds = Spec::fits)]
 pub struct Spec {
     /// What each rate means.
     #[rows("generation.rows")]
@@ -122,30 +121,11 @@ pub struct Spec {
     #[time("flight", ..=Time::us(100))]
     flight: Time,
     /// Of so many bits one is wrong; none where it is zero.
-    #[count("bits_per_error")]
+    #[count("bits_per_error", 1_000_000.., or_zero)]
     bits_per_error: u64,
     /// When the receiver acknowledges packets.
     #[choice("acknowledge.when", "at the limit" => false, "each packet" => true)]
     acknowledge_each: bool,
-}
-
-impl Spec {
-    fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
-        if self.bits_per_error > 0 && self.bits_per_error < 1_000_000 {
-            let help = "expected \"0 bits\" (none is ever wrong), or 1000000 bits and more";
-            return Err(p.error("bits_per_error", "such a link never trains", help));
-        }
-        Ok(())
-    }
-}
-
-/// A largest payload or read request, from data.
-pub fn payload(p: &mut Parameters, key: &str) -> Result<u32, SpecError> {
-    let bytes = p.bytes(key)?;
-    if !bytes.is_power_of_two() || !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&bytes) {
-        return Err(p.error(key, "that is no size of PCI Express", "expected 128 B to 4 KiB, a power of two"));
-    }
-    Ok(bytes as u32)
 }
 
 /// Buffers that a receiver advertises.

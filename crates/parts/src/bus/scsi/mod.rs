@@ -40,18 +40,10 @@ use crate::protocols::scsi::{
 /// A phase and how long it takes.
 pub(crate) type Phase = (&'static Label, Time);
 
-/// Bytes a second that a bus, an adapter or a drive may have, at least and at most.
-const RATE_MIN: u64 = 100_000;
-const RATE_MAX: u64 = 1_000_000_000;
-
-/// A rate of a SCSI bus, from data: bytes per second.
-pub fn rate(p: &mut Parameters, key: &str) -> Result<u64, SpecError> {
-    let rate = p.rate(key)?;
-    if !(RATE_MIN..=RATE_MAX).contains(&rate) {
-        return Err(p.error(key, "no parallel SCSI bus is like that", "expected 0.1 MB/s to 1000 MB/s"));
-    }
-    Ok(rate)
-}
+/// Bytes a second that a bus, an adapter or a drive may have, at least.
+pub const RATE_MIN: u64 = 100_000;
+/// The same, at most.
+pub const RATE_MAX: u64 = 1_000_000_000;
 
 /// The bus's data sheet.
 #[derive(Clone, Debug, PartialEq, Spec)]

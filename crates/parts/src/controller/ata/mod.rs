@@ -20,7 +20,6 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::ide_cable::IdeCable;
 use crate::controller::fifo::Fifo;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::ide::{DRIVE_NOT_READY, READ_DMA, Register, SECTOR_BYTES, WRITE_DMA};
 
 static NO_COMMAND: Label = Label::reason("no command for the channel");
@@ -49,16 +48,16 @@ pub struct Spec {
     #[period("channel.clock")]
     clock: Time,
     /// The best Ultra DMA mode that it has.
-    #[by(transfer_mode(p))]
+    #[choice(
+        "channel.transfer_mode",
+        "ultra-dma-0" => 0,
+        "ultra-dma-1" => 1,
+        "ultra-dma-2" => 2,
+        "ultra-dma-3" => 3,
+        "ultra-dma-4" => 4,
+        "ultra-dma-5" => 5
+    )]
     mode: usize,
-}
-
-fn transfer_mode(p: &mut Parameters) -> Result<usize, SpecError> {
-    let written = p.text("channel.transfer_mode")?;
-    written.strip_prefix("ultra-dma-").and_then(|digit| digit.parse().ok()).ok_or_else(|| {
-        let problem = format!("`{written}` is no transfer mode of this model");
-        p.error("channel.transfer_mode", problem, "write \"ultra-dma-4\"")
-    })
 }
 
 /// What the engine says to whoever has the command.

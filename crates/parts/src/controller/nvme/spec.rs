@@ -18,7 +18,7 @@ pub struct Spec {
     #[nested]
     pub flash: flash::Spec,
     /// What it reads ahead.
-    #[nested]
+    #[nested("read_ahead")]
     pub read_ahead: read_ahead::Spec,
     /// Bytes of a logical block.
     #[bytes("block", 512..=PAGE_BYTES.into(), power_of_two)]

@@ -4,6 +4,8 @@
 //! cylinders with equally many sectors a track; between two zones cylinders may lie idle. Some sectors of every group
 //! of tracks are spare; a sector with a defect is left out, and those behind it in its group move up by one.
 
+use hopscope_declare::Spec;
+
 use crate::parameters::{Parameters, SpecError};
 
 /// A run of cylinders with equally many sectors a track.
@@ -36,12 +38,84 @@ struct Slip {
     sectors: u64,
 }
 
+/// What a file says of a zone.
+#[derive(Spec)]
+pub(super) struct ZoneRow {
+    /// Cylinders.
+    #[count("cylinders", 1..=10_000_000)]
+    cylinders: u64,
+    /// Sectors of each of its tracks.
+    #[count("sectors_per_track", 1..=100_000)]
+    sectors_per_track: u64,
+    /// Sectors by which a track begins later than the one before.
+    #[count("track_skew", ..=sectors_per_track - 1)]
+    track_skew: u64,
+    /// Sectors by which a cylinder begins later than the one before ended.
+    #[count("cylinder_skew", ..=sectors_per_track - 1)]
+    cylinder_skew: u64,
+}
+
+/// What the file of a disk that was measured says of a zone.
+#[derive(Spec)]
+pub(super) struct SparedZoneRow {
+    #[nested]
+    zone: ZoneRow,
+    /// Where it begins: cylinders before it may lie idle.
+    #[count("first_cylinder", ..=100_000_000)]
+    first_cylinder: u64,
+    /// Sectors that its first one lies behind the index mark.
+    #[count("offset", ..=zone.sectors_per_track - 1)]
+    offset: u64,
+    /// Sectors at its beginning that hold no blocks.
+    #[count("front")]
+    front: u64,
+    /// Sectors of a group of tracks that are spare.
+    #[count("spares")]
+    spares: u64,
+}
+
+/// What the file says of sectors that are left out.
+#[derive(Spec)]
+pub(super) struct SlipRow {
+    /// In which zone, counted from 0.
+    #[count("zone")]
+    zone: usize,
+    /// The first of them, counted from the zone's first sector.
+    #[count("first")]
+    first: u64,
+    /// How many.
+    #[count("sectors")]
+    sectors: u64,
+}
+
+impl ZoneRow {
+    /// A zone that is one group without spares.
+    fn zone(&self, heads: u64, first_lba: u64, first_cylinder: u64) -> Zone {
+        let ZoneRow { cylinders, sectors_per_track, track_skew, cylinder_skew } = *self;
+        let sectors = cylinders * heads * sectors_per_track;
+        Zone {
+            first_lba,
+            first_cylinder,
+            cylinders,
+            sectors_per_track,
+            track_skew,
+            cylinder_skew,
+            offset: 0,
+            front: 0,
+            group_sectors: sectors,
+            group_blocks: sectors,
+            slips: 0..0,
+        }
+    }
+}
+
 /// In which order the heads of a cylinder come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
+pub(super) enum Order {
     /// From the first to the last on every cylinder.
     Forward,
     /// Back on every other cylinder of a zone.
+    #[word("serpentine in zone")]
     SerpentineInZone,
     /// Back on every other cylinder of the disk.
     Serpentine,
@@ -82,84 +156,78 @@ impl Layout {
     }
 
     /// Zones without spares, one behind the other: the blocks that they hold are returned too.
-    pub(super) fn plain(p: &mut Parameters) -> Result<(Layout, u64), SpecError> {
-        let heads = heads(p)?;
+    pub(super) fn plain(heads: u64, zones: &[ZoneRow]) -> (Layout, u64) {
         let mut layout = Layout::forward(heads, Vec::new());
         let (mut lba, mut cylinder) = (0, 0);
-        for mut row in p.rows("zones.rows")? {
-            let (zone, _) = zone(&mut row, heads, lba, cylinder)?;
+        for row in zones {
+            let zone = row.zone(heads, lba, cylinder);
             (lba, cylinder) = (lba + zone.group_blocks, cylinder + zone.cylinders);
             layout.zones.push(zone);
         }
-        Ok((layout, lba))
+        (layout, lba)
     }
 
     /// Zones with spares, slipped sectors and idle cylinders.
-    pub(super) fn spared(p: &mut Parameters) -> Result<(Layout, u64), SpecError> {
-        let heads = heads(p)?;
-        let order = match p.text("layout.heads")?.as_str() {
-            "forward" => Order::Forward,
-            "serpentine" => Order::Serpentine,
-            "serpentine in zone" => Order::SerpentineInZone,
-            other => {
-                let help = "write \"forward\", \"serpentine\" or \"serpentine in zone\"";
-                return Err(p.error("layout.heads", format!("`{other}` is no order of heads"), help));
-            }
-        };
-        let group_tracks = p.count("layout.spare_group")?;
+    pub(super) fn spared(
+        heads: u64,
+        order: Order,
+        group_tracks: u64,
+        (zones, slips): (&[SparedZoneRow], &[SlipRow]),
+        p: &Parameters,
+    ) -> Result<(Layout, u64), SpecError> {
         let mut layout = Layout { heads, zones: Vec::new(), slips: Vec::new(), order };
         let (mut lba, mut cylinder) = (0, 0);
-        for mut row in p.rows("zones.rows")? {
-            let first_cylinder = row.count("first_cylinder")?;
-            if first_cylinder < cylinder || first_cylinder > 100_000_000 {
+        for (index, row) in zones.iter().enumerate() {
+            let SparedZoneRow { first_cylinder, offset, front, spares, ref zone } = *row;
+            let wrong =
+                |key: &str, problem: String, help: &str| Err(p.row("zones.rows", index).error(key, problem, help));
+            if first_cylinder < cylinder {
                 let problem =
                     format!("this zone begins at cylinder {first_cylinder}, the one before ends at {cylinder}");
-                return Err(row.error("first_cylinder", problem, "expected zones from the outside to the inside"));
+                return wrong("first_cylinder", problem, "expected zones from the outside to the inside");
             }
-            let (mut zone, sectors) = zone(&mut row, heads, lba, first_cylinder)?;
+            let mut zone = zone.zone(heads, lba, first_cylinder);
+            let sectors = zone.group_sectors;
             let group = match group_tracks {
                 0 => sectors,
                 tracks => tracks.saturating_mul(zone.sectors_per_track).min(sectors),
             };
-            (zone.offset, zone.front) = (row.count("offset")?, row.count("front")?);
-            if zone.offset >= zone.sectors_per_track {
-                let problem = format!("the zone begins {} sectors behind the index mark", zone.offset);
-                return Err(row.error("offset", problem, "expected less than a track"));
-            }
-            let spares = row.count("spares")?;
+            (zone.offset, zone.front) = (offset, front);
             if spares >= group {
                 let problem = format!("{spares} of {group} sectors are spare");
-                return Err(row.error("spares", problem, "expected fewer spares than a group of tracks has sectors"));
+                return wrong("spares", problem, "expected fewer spares than a group of tracks has sectors");
             }
             (zone.group_sectors, zone.group_blocks) = (group, group - spares);
             let held = sectors - spares * (sectors / group);
-            if zone.front >= held {
-                let problem = format!("{} of {held} sectors at the front of the zone hold nothing", zone.front);
-                return Err(row.error("front", problem, "expected fewer than the zone has"));
+            if front >= held {
+                let problem = format!("{front} of {held} sectors at the front of the zone hold nothing");
+                return wrong("front", problem, "expected fewer than the zone has");
             }
-            (lba, cylinder) = (lba + held - zone.front, first_cylinder + zone.cylinders);
+            (lba, cylinder) = (lba + held - front, first_cylinder + zone.cylinders);
             layout.zones.push(zone);
         }
-        layout.read_slips(p)?;
+        layout.slip(slips, p)?;
         Ok((layout, lba))
     }
 
-    fn read_slips(&mut self, p: &mut Parameters) -> Result<(), SpecError> {
+    fn slip(&mut self, rows: &[SlipRow], p: &Parameters) -> Result<(), SpecError> {
         let mut from = (0, 0);
-        for mut row in p.rows("slips.rows")? {
-            let (index, first, sectors) = (row.count("zone")? as usize, row.count("first")?, row.count("sectors")?);
+        for (row, SlipRow { zone: index, first, sectors }) in rows.iter().enumerate() {
+            let (index, first, sectors) = (*index, *first, *sectors);
             // A disk without defects has a row that says so.
             if sectors == 0 {
                 continue;
             }
+            let wrong =
+                |key: &str, problem: String, help: &str| Err(p.row("slips.rows", row).error(key, problem, help));
             let Some(zone) = self.zones.get_mut(index) else {
-                return Err(row.error("zone", format!("there is no zone {index}"), "zones are counted from 0"));
+                return wrong("zone", format!("there is no zone {index}"), "zones are counted from 0");
             };
             let held = zone.cylinders * self.heads * zone.sectors_per_track;
             let (group, within) = (first / zone.group_sectors, first % zone.group_sectors);
             if (index, first) < from || first >= held || sectors > zone.group_sectors - within {
                 let help = "expected rising zones and sectors, each within its zone and its group of tracks";
-                return Err(row.error("first", "these slipped sectors are out of place", help));
+                return wrong("first", "these slipped sectors are out of place".to_string(), help);
             }
             let known = self.slips.last().filter(|slip| slip.group == group && !zone.slips.is_empty());
             let already = known.map_or(0, |slip| slip.sectors);
@@ -211,40 +279,4 @@ impl Layout {
             left_on_track: left.min(zone.sectors_per_track - sector),
         }
     }
-}
-
-fn heads(p: &mut Parameters) -> Result<u64, SpecError> {
-    let heads = p.count("heads")?;
-    if heads == 0 || heads > 64 {
-        return Err(p.error("heads", format!("{heads} heads"), "a disk has 1 to 64 heads"));
-    }
-    Ok(heads)
-}
-
-/// A zone that is one group without spares, and its sectors.
-fn zone(row: &mut Parameters, heads: u64, first_lba: u64, first_cylinder: u64) -> Result<(Zone, u64), SpecError> {
-    let (cylinders, sectors_per_track) = (row.count("cylinders")?, row.count("sectors_per_track")?);
-    let (track_skew, cylinder_skew) = (row.count("track_skew")?, row.count("cylinder_skew")?);
-    let in_range = (1..=10_000_000).contains(&cylinders) && (1..=100_000).contains(&sectors_per_track);
-    if !in_range || track_skew >= sectors_per_track || cylinder_skew >= sectors_per_track {
-        let help = "expected cylinders and sectors above zero, and skews below the sectors of a track";
-        return Err(row.error("sectors_per_track", "this zone is no zone", help));
-    }
-    let sectors = cylinders * heads * sectors_per_track;
-    let (offset, front) = (0, 0);
-    let (group_sectors, group_blocks, slips) = (sectors, sectors, 0..0);
-    let zone = Zone {
-        first_lba,
-        first_cylinder,
-        cylinders,
-        sectors_per_track,
-        track_skew,
-        cylinder_skew,
-        offset,
-        front,
-        group_sectors,
-        group_blocks,
-        slips,
-    };
-    Ok((zone, sectors))
 }

@@ -12,12 +12,13 @@ mod seek_curve;
 
 use std::fmt;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Lane, Time};
 
 use crate::parameters::{Parameters, SpecError};
-use layout::Layout;
 pub(super) use layout::Place;
-use seek_curve::SeekCurve;
+use layout::{Layout, Order, SlipRow, SparedZoneRow, ZoneRow};
+use seek_curve::{SeekCurve, SeekPoint};
 
 /// Layout and mechanics.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,35 +60,108 @@ impl PartialEq for Arm {
     }
 }
 
-impl Geometry {
-    /// Pulls the numbers of a disk of which little is known: zones without spares, a few points of the seek curve.
-    pub(super) fn read(p: &mut Parameters) -> Result<Geometry, SpecError> {
-        Geometry::pull(p, false)
-    }
+/// What every disk has.
+#[derive(Spec)]
+struct Platters {
+    /// How fast it turns.
+    // Faster, and sectors would pass in no time.
+    #[period("rotation", Time::us(60)..=Time::ms(60_000))]
+    revolution: Time,
+    /// Heads, each with a surface.
+    #[count("heads", 1..=64)]
+    heads: u64,
+    /// Blocks that a host may address, no more than the zones hold.
+    #[count("sectors", 1..)]
+    sectors: u64,
+    /// From one head to the next on the same cylinder.
+    #[time("head_switch")]
+    head_switch: Time,
+    /// What a write settles longer than seek and head switch say.
+    #[time("write_settle")]
+    write_settle: Time,
+}
 
-    /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
-    pub(super) fn read_measured(p: &mut Parameters) -> Result<Geometry, SpecError> {
-        Geometry::pull(p, true)
-    }
+/// A disk of which little is known.
+#[derive(Spec)]
+struct Drawn {
+    #[nested]
+    platters: Platters,
+    /// Zones without spares, from the outside to the inside.
+    #[rows("zones.rows")]
+    zones: Vec<ZoneRow>,
+    /// A few points of the seek curve: between them time grows with the square root of the distance.
+    #[rows("seek.rows")]
+    seek: Vec<SeekPoint>,
+}
 
-    fn pull(p: &mut Parameters, is_measured: bool) -> Result<Geometry, SpecError> {
-        let revolution = revolution(p)?;
-        let (layout, held) = if is_measured { Layout::spared(p)? } else { Layout::plain(p)? };
-        let sectors = capacity(p, held)?;
-        let cylinders = layout.cylinders();
-        let seek = if is_measured { SeekCurve::measured(p, cylinders)? } else { SeekCurve::drawn(p, cylinders)? };
+/// A disk that was measured.
+#[derive(Spec)]
+struct Measured {
+    #[nested]
+    platters: Platters,
+    /// In which order the heads of a cylinder come.
+    #[choice("layout.heads")]
+    order: Order,
+    /// Tracks that have their spares together; 0 where all of a zone has.
+    #[count("layout.spare_group")]
+    spare_group_tracks: u64,
+    /// Zones, from the outside to the inside.
+    #[rows("zones.rows")]
+    zones: Vec<SparedZoneRow>,
+    /// Sectors that are left out, in order; a disk without defects has a row of none.
+    #[rows("slips.rows")]
+    slips: Vec<SlipRow>,
+    /// How time grows between two points of the seek curve.
+    #[choice("seek.between", "straight line" => true, "square root" => false)]
+    straight: bool,
+    /// The seek curve, as it was measured.
+    #[rows("seek.rows")]
+    seek: Vec<SeekPoint>,
+    /// What a read settles longer than seek and head switch say.
+    #[time("read_settle")]
+    read_settle: Time,
+}
+
+impl Platters {
+    /// A disk whose zones hold so many sectors.
+    fn disk(self, p: &Parameters, (layout, held): (Layout, u64), seek: SeekCurve) -> Result<Geometry, SpecError> {
+        let Platters { revolution, sectors, head_switch, write_settle, .. } = self;
+        if held < sectors {
+            let problem = format!("the zones hold {held} sectors, the drive {sectors}");
+            return Err(p.error("zones.rows", problem, "the zone table must add up to at least `sectors`"));
+        }
+        let (keeps_head, read_settle, phase, arm) = (false, Time::ZERO, Time::ZERO, Arm::default());
         Ok(Geometry {
             revolution,
             layout,
             sectors,
             seek,
-            head_switch: p.time("head_switch")?,
-            keeps_head: is_measured,
-            write_settle: p.time("write_settle")?,
-            read_settle: if is_measured { p.time("read_settle")? } else { Time::ZERO },
-            phase: Time::ZERO,
-            arm: Arm::default(),
+            head_switch,
+            keeps_head,
+            write_settle,
+            read_settle,
+            phase,
+            arm,
         })
+    }
+}
+
+impl Geometry {
+    /// Pulls the numbers of a disk of which little is known: zones without spares, a few points of the seek curve.
+    pub(super) fn read(p: &mut Parameters) -> Result<Geometry, SpecError> {
+        let Drawn { platters, zones, seek } = Drawn::read(p)?;
+        let (layout, held) = Layout::plain(platters.heads, &zones);
+        let seek = SeekCurve::drawn(seek, layout.cylinders(), p)?;
+        platters.disk(p, (layout, held), seek)
+    }
+
+    /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
+    pub(super) fn read_measured(p: &mut Parameters) -> Result<Geometry, SpecError> {
+        let Measured { platters, order, spare_group_tracks, zones, slips, straight, seek, read_settle } =
+            Measured::read(p)?;
+        let (layout, held) = Layout::spared(platters.heads, order, spare_group_tracks, (&zones, &slips), p)?;
+        let seek = SeekCurve::measured(seek, straight, layout.cylinders(), p)?;
+        Ok(Geometry { keeps_head: true, read_settle, ..platters.disk(p, (layout, held), seek)? })
     }
 
     /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.
@@ -167,28 +241,9 @@ impl Geometry {
     }
 }
 
-fn revolution(p: &mut Parameters) -> Result<Time, SpecError> {
-    let revolution = p.period("rotation")?;
-    // Faster, and sectors would pass in no time.
-    if revolution < Time::us(60) || revolution > Time::ms(60_000) {
-        return Err(p.error("rotation", "no disk turns like that", "expected 1 rpm to 1000000 rpm"));
-    }
-    Ok(revolution)
-}
-
-fn capacity(p: &mut Parameters, held: u64) -> Result<u64, SpecError> {
-    let capacity = p.count("sectors")?;
-    if capacity == 0 || held < capacity {
-        let problem = format!("the zones hold {held} sectors, the drive {capacity}");
-        return Err(p.error("zones.rows", problem, "the zone table must add up to at least `sectors`"));
-    }
-    Ok(capacity)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::layout::Zone;
-    use super::seek_curve::SeekPoint;
     use super::*;
 
     pub(crate) fn small() -> Geometry {

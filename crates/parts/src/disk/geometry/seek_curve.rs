@@ -1,13 +1,18 @@
 //! How long the arm needs for a distance.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use crate::parameters::{Parameters, SpecError};
 
 /// One point of the seek curve.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct SeekPoint {
+    /// Cylinders, more than those of the point before.
+    #[count("distance", 1..)]
     pub(super) distance: u64,
+    /// How long a seek over them takes.
+    #[time("time")]
     pub(super) time: Time,
 }
 
@@ -21,32 +26,27 @@ pub(super) struct SeekCurve {
 
 impl SeekCurve {
     /// A few points, between which time grows with the square root of the distance; it never falls.
-    pub(super) fn drawn(p: &mut Parameters, cylinders: u64) -> Result<SeekCurve, SpecError> {
-        SeekCurve::points(p, cylinders, false)
+    pub(super) fn drawn(points: Vec<SeekPoint>, cylinders: u64, p: &Parameters) -> Result<SeekCurve, SpecError> {
+        if let Some(at) = points.windows(2).position(|pair| pair[0].time > pair[1].time) {
+            return Err(falls(p, at + 1));
+        }
+        SeekCurve { points, straight: false }.spans(cylinders, p)
     }
 
     /// Points as they were measured: longer seeks may be a little faster than shorter ones.
-    pub(super) fn measured(p: &mut Parameters, cylinders: u64) -> Result<SeekCurve, SpecError> {
-        let straight = match p.text("seek.between")?.as_str() {
-            "straight line" => true,
-            "square root" => false,
-            other => {
-                let problem = format!("`{other}` is no way from one point to the next");
-                return Err(p.error("seek.between", problem, "write \"straight line\" or \"square root\""));
-            }
-        };
-        Ok(SeekCurve { straight, ..SeekCurve::points(p, cylinders, true)? })
+    pub(super) fn measured(
+        points: Vec<SeekPoint>,
+        straight: bool,
+        cylinders: u64,
+        p: &Parameters,
+    ) -> Result<SeekCurve, SpecError> {
+        SeekCurve { points, straight }.spans(cylinders, p)
     }
 
-    fn points(p: &mut Parameters, cylinders: u64, may_fall: bool) -> Result<SeekCurve, SpecError> {
-        let mut points = Vec::new();
-        for mut row in p.rows("seek.rows")? {
-            let point = SeekPoint { distance: row.count("distance")?, time: row.time("time")? };
-            let falls = |before: &SeekPoint| before.distance >= point.distance || !may_fall && before.time > point.time;
-            if points.last().is_some_and(falls) {
-                return Err(row.error("distance", "the seek curve falls", "expected rising distances and times"));
-            }
-            points.push(point);
+    fn spans(self, cylinders: u64, p: &Parameters) -> Result<SeekCurve, SpecError> {
+        let points = &self.points;
+        if let Some(at) = points.windows(2).position(|pair| pair[0].distance >= pair[1].distance) {
+            return Err(falls(p, at + 1));
         }
         if points.first().is_none_or(|first| first.distance != 1)
             || points.last().is_none_or(|last| last.distance < cylinders - 1)
@@ -54,7 +54,7 @@ impl SeekCurve {
             let help = format!("expected points from 1 cylinder to {} cylinders", cylinders - 1);
             return Err(p.error("seek.rows", "the seek curve does not span the disk", help));
         }
-        Ok(SeekCurve { points, straight: false })
+        Ok(self)
     }
 
     /// Time for a distance of at least one cylinder.
@@ -80,4 +80,8 @@ impl SeekCurve {
         }
         lower.time + Time::ps((share * (high - low)) as u64)
     }
+}
+
+fn falls(p: &Parameters, row: usize) -> SpecError {
+    p.row("seek.rows", row).error("distance", "the seek curve falls", "expected rising distances and times")
 }

@@ -1,5 +1,6 @@
 //! Which of the waiting commands the arm goes to next.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Time};
 
 use crate::disk::geometry::{Geometry, Place};
@@ -28,7 +29,7 @@ impl Job {
 }
 
 /// How the next one is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub(super) enum Policy {
     /// In order of arrival.
     Fcfs,
@@ -36,17 +37,6 @@ pub(super) enum Policy {
     Elevator,
     /// The one that the head reaches first.
     Sptf,
-}
-
-impl Policy {
-    pub(super) fn named(name: &str) -> Option<Policy> {
-        match name {
-            "fcfs" => Some(Policy::Fcfs),
-            "elevator" => Some(Policy::Elevator),
-            "sptf" => Some(Policy::Sptf),
-            _ => None,
-        }
-    }
 }
 
 /// How long the head needs from `from` to the beginning of a block.

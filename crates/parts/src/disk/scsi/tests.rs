@@ -375,12 +375,12 @@ fn a_drive_reads_on_to_the_end_of_a_track_or_a_cylinder_where_it_does_that() {
 fn the_shortest_way_first_is_done_sooner_than_in_order_of_arrival() {
     let asked: Vec<Asked> =
         [2_500, 100, 2_400, 300, 2_600, 150, 2_450, 20].map(|lba| (false, lba, 4, Time::ZERO)).to_vec();
-    let done = |name: &str| {
-        let policy = schedule::Policy::named(name).unwrap();
+    let done = |policy: schedule::Policy| {
         let (times, _, _) = run_with(&Spec { policy, ..spec() }, &asked, true);
         times.iter().map(|(_, end)| *end).max().unwrap()
     };
-    let (fcfs, elevator, sptf) = (done("fcfs"), done("elevator"), done("sptf"));
+    let (fcfs, elevator, sptf) =
+        (done(schedule::Policy::Fcfs), done(schedule::Policy::Elevator), done(schedule::Policy::Sptf));
     assert!(sptf < elevator && elevator < fcfs, "{sptf} {elevator} {fcfs}");
 }
 

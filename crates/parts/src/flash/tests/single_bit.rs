@@ -13,7 +13,8 @@ fn stripes(spec: &Spec, count: u64) -> Vec<Time> {
 }
 
 fn with_single_bit(idle: Time) -> Spec {
-    let cells = single_bit::Spec { fixed_bytes: 96 << 10, dynamic_bytes: 96 << 10, program: Time::us(100), idle };
+    let times = single_bit::Times { program: Time::us(100), idle };
+    let cells = single_bit::Spec { fixed_bytes: 96 << 10, dynamic_bytes: 96 << 10, times };
     Spec { pages_per_program: 3, single_bit: cells, ..spec() }
 }
 

@@ -25,6 +25,7 @@ mod ports;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use self::engines::Engine;
@@ -32,7 +33,6 @@ use self::ports::Port;
 use crate::bus::pci::card::CardSpec;
 use crate::bus::pci::initiator::Initiator;
 use crate::cpu::{self, Layer, Processor};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{BURST_BYTES_MAX, reach};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -40,71 +40,43 @@ use crate::protocols::storage::{Operation, Request, Storage};
 const PORT_RATE: u64 = 250_000_000;
 /// Blocks that all jobs together have asked for, at most.
 const BLOCKS_MAX: usize = 1 << 20;
-/// Buffers of packets each way, at most.
-const BUFFERS_MAX: u64 = 64;
 
 static LOCAL_BUSY: Label = Label::reason("local memory busy");
 static LOCAL: Label = Label::through("local memory");
 
 /// The adapter's data sheet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// What it says of its bus.
+    #[nested("pci")]
     pub card: CardSpec,
+    /// What jobs address.
+    #[bytes("window", BURST_BYTES_MAX.into()..=1 << 40)]
     window_bytes: u64,
+    /// What a descriptor of the raw test moves.
+    #[bytes("block", 128..=BURST_BYTES_MAX.into())]
     block: u32,
+    /// Bytes that go into the local memory, or out of it, in a second.
+    #[rate("local_memory", 1_000_000..=100_000_000_000)]
     local_rate: u64,
+    /// Clock of the processor.
+    #[period("firmware.clock")]
     clock: Time,
+    /// What it does for a packet that is sent.
+    #[time("firmware.send", ..=Time::ms(1))]
     send: Time,
+    /// What it does for a packet that is received.
+    #[time("firmware.receive", ..=Time::ms(1))]
     receive: Time,
+    /// Ports to the fabric.
+    #[count("ports", 1..=4)]
     ports: u64,
+    /// Bytes that a packet has besides its data.
+    #[bytes("packet_overhead", ..=1_024)]
     packet_overhead: u32,
+    /// Packets that the local memory holds, each way.
+    #[count("buffers", 1..=64)]
     buffers: u64,
-}
-
-impl Spec {
-    /// Pulls the numbers.
-    pub fn read(p: &mut Parameters) -> Result<Spec, SpecError> {
-        let block = p.bytes("block")?;
-        if !(128..=u64::from(BURST_BYTES_MAX)).contains(&block) {
-            return Err(p.error("block", "no descriptor moves that much", "expected 128 B to 4 KiB"));
-        }
-        let spec = Spec {
-            card: Initiator::read_spec(p)?,
-            window_bytes: p.bytes("window")?,
-            block: block as u32,
-            local_rate: p.rate("local_memory")?,
-            clock: p.period("firmware.clock")?,
-            send: p.time("firmware.send")?,
-            receive: p.time("firmware.receive")?,
-            ports: p.count("ports")?,
-            packet_overhead: p.bytes("packet_overhead")? as u32,
-            buffers: p.count("buffers")?,
-        };
-        if !(u64::from(BURST_BYTES_MAX)..=1 << 40).contains(&spec.window_bytes) {
-            return Err(p.error("window", "no job fits into it, or none fills it", "expected 4 KiB to 1 TiB"));
-        }
-        if !(1_000_000..=100_000_000_000).contains(&spec.local_rate) {
-            let help = "expected 1 MB/s to 100 GB/s";
-            return Err(p.error("local_memory", "no memory is that slow or fast", help));
-        }
-        for (key, span) in [("firmware.send", spec.send), ("firmware.receive", spec.receive)] {
-            if span > Time::ms(1) {
-                return Err(p.error(key, "no firmware is that slow", "expected 1 ms at most"));
-            }
-        }
-        if !(1..=4).contains(&spec.ports) {
-            return Err(p.error("ports", "the adapter has 1 to 4 ports", "write \"2 ports\""));
-        }
-        if spec.packet_overhead > 1_024 {
-            return Err(p.error("packet_overhead", "no packet has as much", "expected 1 KiB at most"));
-        }
-        if !(1..=BUFFERS_MAX).contains(&spec.buffers) {
-            let help = format!("expected 1 to {BUFFERS_MAX} packets");
-            return Err(p.error("buffers", "the local memory does not hold as many", help));
-        }
-        Ok(spec)
-    }
 }
 
 /// The last part of a request tells whoever asked.
