@@ -20,7 +20,8 @@ const QUANTITIES: [(&str, &str); 7] = [
 pub enum Way {
     /// One number, or one each.
     Number(&'static str, Keys, Box<Limits>),
-    Text(Keys),
+    /// A text, or what a function makes of it.
+    Text(Keys, Option<Expr>),
     /// One of these words; those of the field's type where there are none.
     Choice(Keys, Vec<(LitStr, Expr)>),
     Rows(Keys),
@@ -62,6 +63,7 @@ mod word {
     syn::custom_keyword!(power_of_two);
     syn::custom_keyword!(multiple_of);
     syn::custom_keyword!(or_zero);
+    syn::custom_keyword!(parse);
     syn::custom_keyword!(one_of);
 }
 
@@ -95,6 +97,20 @@ impl Parse for Number {
             }
         }
         Ok(Number(keys, limits))
+    }
+}
+
+struct Text(Keys, Option<Expr>);
+
+impl Parse for Text {
+    fn parse(input: ParseStream) -> Result<Text> {
+        let keys = input.parse()?;
+        if !next(input)? {
+            return Ok(Text(keys, None));
+        }
+        input.parse::<word::parse>()?;
+        input.parse::<Token![=]>()?;
+        Ok(Text(keys, Some(input.parse()?)))
     }
 }
 
@@ -142,7 +158,10 @@ fn of(attribute: &Attribute) -> Result<Option<Way>> {
         return Ok(Some(Way::Number(quantity, keys, Box::new(limits))));
     }
     Ok(Some(match name.as_str() {
-        "text" => Way::Text(attribute.parse_args()?),
+        "text" => {
+            let Text(keys, parse) = attribute.parse_args()?;
+            Way::Text(keys, parse)
+        }
         "choice" => {
             let Choice(keys, words) = attribute.parse_args()?;
             Way::Choice(keys, words)

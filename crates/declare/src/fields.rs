@@ -99,9 +99,12 @@ fn line(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
             let declared = declared(quantity, said()?, &limits, before);
             each(&keys, &|key| quote!(crate::declared::number(p, #key, &#declared)?))
         }
-        Way::Text(keys) => {
+        Way::Text(keys, parse) => {
             let declared = declared("Text", said()?, &Limits::default(), &[]);
-            each(&keys, &|key| quote!(crate::declared::text(p, #key, &#declared)?))
+            each(&keys, &|key| match &parse {
+                None => quote!(crate::declared::text(p, #key, &#declared)?),
+                Some(parse) => quote!(crate::declared::parsed(p, #key, &#declared, #parse)?),
+            })
         }
         Way::Choice(keys, list) if list.is_empty() => {
             let meaning = said()?;

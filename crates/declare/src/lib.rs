@@ -24,7 +24,7 @@
 //! | attribute of a field | what it reads |
 //! |---|---|
 //! | `#[count(KEY, …)]`, `bytes`, `time`, `period`, `rate`, `clocks`, `share` | a quantity; then, in any order, a range, `multiple_of = …`, `power_of_two`, `or_zero` (nothing of it, whatever the range), `one_of = &[…]` |
-//! | `#[text(KEY)]` | a text |
+//! | `#[text(KEY)]`, `#[text(KEY, parse = function)]` | a text, or what the function makes of it; where it can make nothing, it says what is expected |
 //! | `#[choice(KEY, "word" => value, …)]` | one of these words |
 //! | `#[choice(KEY)]` | one of the words of the field's type, an enum that derives `Spec`: each variant is its name in small letters or its `#[word("…")]`, and its fields are read where it is chosen |
 //! | `#[rows(KEY)]` | a table: a `Vec` of a type that derives `Spec`, a row each |

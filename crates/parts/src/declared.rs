@@ -89,6 +89,12 @@ impl Declared {
         any_of(&self.one_of.iter().map(said).collect::<Vec<_>>())
     }
 
+    /// What it is, and in brackets what it may be: `Lanes (1 to 16)`.
+    pub fn said(&self) -> String {
+        let (meaning, limits) = (self.meaning.trim_end_matches('.'), self.limits());
+        if limits.is_empty() { meaning.to_string() } else { format!("{meaning} ({limits})") }
+    }
+
     /// The meaning as the end of a sentence.
     fn about(&self) -> String {
         let meaning = self.meaning.trim_end_matches('.');
@@ -119,19 +125,8 @@ impl Declared {
 
 /// A number within its limits, as what its field is.
 pub fn number<T: Number>(p: &mut Parameters, key: &str, declared: &Declared) -> Result<T, SpecError> {
-    let amount = match p.declared(key, declared)? {
-        Value::Time(time) | Value::Period(time) => time.as_ps(),
-        Value::Bytes(amount)
-        | Value::Rate(amount)
-        | Value::Clocks(amount)
-        | Value::Count(amount)
-        | Value::Share(amount) => amount,
-        Value::Text(_) | Value::Rows(_) => unreachable!("of another kind"),
-    };
-    match T::of(amount) {
-        Some(number) if declared.allows(amount) => Ok(number),
-        _ => Err(declared.refused(p, key)),
-    }
+    let amount = p.declared(key, declared)?.amount().filter(|amount| declared.allows(*amount));
+    amount.and_then(T::of).ok_or_else(|| declared.refused(p, key))
 }
 
 /// What a number of a file can be within a part.
@@ -164,6 +159,19 @@ pub fn text(p: &mut Parameters, key: &str, declared: &Declared) -> Result<String
         Value::Text(text) => Ok(text),
         _ => unreachable!("of another kind"),
     }
+}
+
+/// What is written in a text; where it is nothing, `parse` says what is expected.
+pub fn parsed<T>(
+    p: &mut Parameters,
+    key: &str,
+    declared: &Declared,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, SpecError> {
+    let found = text(p, key, declared)?;
+    parse(&found).map_err(|expected| {
+        p.error(key, format!("`{}` is `{found}`", p.path(key)), format!("expected {expected}: {}", declared.about()))
+    })
 }
 
 /// Which of these words it is.
@@ -211,7 +219,8 @@ fn any_of(words: &[String]) -> String {
 fn written(quantity: Quantity, amount: u64) -> String {
     const TIMES: &[(u64, &str)] =
         &[(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
-    const BYTES: &[(u64, &str)] = &[(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+    const BYTES: &[(u64, &str)] =
+        &[(1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
     const RATES: &[(u64, &str)] = &[(1_000_000_000, "GB/s"), (1_000_000, "MB/s"), (1_000, "kB/s"), (1, "B/s")];
     let units = match quantity {
         Quantity::Time => TIMES,
@@ -260,8 +269,16 @@ mod tests {
         /// Modes, from 0.
         #[rows("modes")]
         modes: Vec<Mode>,
+        /// Its address.
+        #[text("address", parse = address)]
+        address: u32,
         #[given(transfer / piece)]
         pieces: u32,
+    }
+
+    fn address(written: &str) -> Result<u32, String> {
+        let digits = written.strip_prefix("0x").ok_or("\"0x10\"")?;
+        u32::from_str_radix(digits, 16).map_err(|_| "digits".to_string())
     }
 
     impl Device {
@@ -306,6 +323,7 @@ mod tests {
             ("notice", Value::Text("looked for".into())),
             ("poll.interval", Value::Time(Time::us(1))),
             ("ring.entries", Value::Count(2)),
+            ("address", Value::Text("0x1F0".into())),
             ("modes", Value::Rows(rows)),
         ];
         for (key, value) in changed {
@@ -329,6 +347,7 @@ mod tests {
             notice: Notice::Poll { interval: Time::us(1) },
             ring: Ring { entries: 2 },
             modes: vec![Mode { word: 4 }, Mode { word: 2 }],
+            address: 0x1F0,
             pieces: 8,
         };
         assert_eq!(device(&[]), Ok(expected));
@@ -377,6 +396,8 @@ mod tests {
             refused("ring.entries", Value::Count(1)),
             (ring.0, ring.1, "expected 2 at least: entries".to_string())
         );
+        let address = ("`address` is `1F0`", "expected \"0x10\": its address");
+        assert_eq!(refused("address", Value::Text("1F0".into())), words("address", address.0, address.1));
         assert_eq!(refused("rate", Value::Count(1)).1, "`rate` is a count");
         let rows = vec![Parameters::of([("word", Value::Clocks(9))])];
         assert_eq!(refused("modes", Value::Rows(rows)).2, "expected 1 clock to 8 clocks: a word");

@@ -105,6 +105,19 @@ impl Value {
         }
     }
 
+    /// How much it is, in the unit of its kind; nothing for what is no number.
+    pub fn amount(&self) -> Option<u64> {
+        match self {
+            Value::Time(time) | Value::Period(time) => Some(time.as_ps()),
+            Value::Bytes(amount)
+            | Value::Rate(amount)
+            | Value::Clocks(amount)
+            | Value::Count(amount)
+            | Value::Share(amount) => Some(*amount),
+            Value::Text(_) | Value::Rows(_) => None,
+        }
+    }
+
     /// The same, in the words an error message uses.
     pub fn kind(&self) -> &'static str {
         self.quantity().name()

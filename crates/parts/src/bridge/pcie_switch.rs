@@ -29,7 +29,7 @@ pub struct Spec {
     /// Lanes towards the host.
     #[count("width", one_of = &WIDTHS)]
     width: u64,
-    /// Lanes of each port away from it.
+    /// Lanes of each port to a device.
     #[count("port_width", one_of = &WIDTHS)]
     port_width: u64,
     /// Largest payload of a packet.

@@ -54,7 +54,7 @@ pub struct Spec {
     /// Largest payload of a packet.
     #[bytes("payload_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     payload_max: u32,
-    /// Completions are cut at multiples of it: the read completion boundary (2.3.1.1).
+    /// Completions are cut at multiples of so many bytes: the read completion boundary (2.3.1.1).
     #[bytes("completion", 64..=4_096, power_of_two)]
     completion_bytes: u32,
     /// Completions of long reads are combined up to this size.

@@ -24,7 +24,7 @@ pub struct Mode {
     /// Typical time from one strobe edge to the next, two bytes each.
     #[time("word")]
     pub word: Time,
-    /// tCYC: the same, at least.
+    /// tCYC: from one strobe to the next, at least.
     #[time("t_cyc")]
     pub word_min: Time,
     /// tENV: from DMACK# to STOP and HDMARDY#.

@@ -30,6 +30,7 @@ fn check_home(p: &Parameters, home: Home, root: Option<&Rc<RootComplex>>) -> Res
 /// `programmable-adapter`
 pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
     model: "programmable-adapter",
+    what: "A programmable network adapter, by whose firmware hosts are measured",
     plugs: &[("at", Protocol::PcieDevice)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
@@ -47,6 +48,7 @@ pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
 /// `myrinet-adapter`
 pub static MYRINET_ADAPTER: Kind = Kind {
     model: "myrinet-adapter",
+    what: "A Myrinet adapter with a PCI-X interface",
     plugs: &[("at", Protocol::Pci)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
@@ -63,6 +65,7 @@ pub static MYRINET_ADAPTER: Kind = Kind {
 /// `network-adapter`
 pub static NETWORK_ADAPTER: Kind = Kind {
     model: "network-adapter",
+    what: "A network adapter at PCI Express",
     plugs: &[("at", Protocol::PcieDevice)],
     sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters)]),
     required: &["registers"],
@@ -79,6 +82,7 @@ pub static NETWORK_ADAPTER: Kind = Kind {
 /// `network-adapter-pci`
 pub static NETWORK_ADAPTER_PCI: Kind = Kind {
     model: "network-adapter-pci",
+    what: "A network adapter at a PCI bus",
     plugs: &[("at", Protocol::Pci)],
     sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters), ("wire".into(), Protocol::Ethernet)]),
     required: &[],
@@ -97,6 +101,7 @@ pub static NETWORK_ADAPTER_PCI: Kind = Kind {
 /// `network-driver`
 pub static NETWORK_DRIVER: Kind = Kind {
     model: "network-driver",
+    what: "A driver of network adapters that sends and receives packets",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NicRegisters)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
@@ -119,6 +124,7 @@ pub static NETWORK_DRIVER: Kind = Kind {
 /// `gpu`
 pub static GPU: Kind = Kind {
     model: "gpu",
+    what: "A GPU: its memory and its copy engines",
     plugs: &[("at", Protocol::PcieDevice)],
     sockets: |_| Ok(vec![("registers".into(), Protocol::GpuRegisters)]),
     required: &["registers"],
@@ -135,6 +141,7 @@ pub static GPU: Kind = Kind {
 /// `gpu-driver`
 pub static GPU_DRIVER: Kind = Kind {
     model: "gpu-driver",
+    what: "A driver that copies to a GPU and back",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::GpuRegisters)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

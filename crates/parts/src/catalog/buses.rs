@@ -11,6 +11,7 @@ use crate::bus::sata;
 /// `ide-cable`
 pub static IDE_CABLE: Kind = Kind {
     model: "ide-cable",
+    what: "An IDE cable, with its timing modes",
     plugs: &[("at", Protocol::IdeChannel)],
     sockets: |_| Ok((0..2).map(|n| (format!("drive{n}"), Protocol::IdeDrive)).collect()),
     required: &[],
@@ -31,6 +32,7 @@ pub static IDE_CABLE: Kind = Kind {
 /// `pcie-link`
 pub static PCIE_LINK: Kind = Kind {
     model: "pcie-link",
+    what: "A PCI Express link: a slot, a cable, traces on a board",
     plugs: &[("at", Protocol::PciePort)],
     sockets: |_| Ok(vec![("device".into(), Protocol::PcieDevice)]),
     required: &["device"],
@@ -46,6 +48,7 @@ pub static PCIE_LINK: Kind = Kind {
 /// `pcie-switch`
 pub static PCIE_SWITCH: Kind = Kind {
     model: "pcie-switch",
+    what: "A PCI Express switch, or a chip set that works as one",
     plugs: &[("at", Protocol::PcieDevice)],
     sockets: |p| Ok(ports(pcie_switch::Spec::read(p)?.ports)),
     required: &[],
@@ -62,6 +65,7 @@ pub static PCIE_SWITCH: Kind = Kind {
 /// `sata-cable`
 pub static SATA_CABLE: Kind = Kind {
     model: "sata-cable",
+    what: "A Serial ATA cable",
     plugs: &[("at", Protocol::SataPort)],
     sockets: |_| Ok(vec![("drive".into(), Protocol::SataDrive)]),
     required: &["drive"],

@@ -7,6 +7,7 @@ use crate::network::client::{self, Client};
 /// `cifs-client`
 pub static CIFS_CLIENT: Kind = Kind {
     model: "cifs-client",
+    what: "A client machine, whose redirector asks a file server by SMB",
     plugs: &[("at", Protocol::Ethernet)],
     sockets: |_| Ok(vec![("server".into(), Protocol::CifsClient)]),
     required: &["server"],
@@ -22,6 +23,7 @@ pub static CIFS_CLIENT: Kind = Kind {
 /// `cifs-server`
 pub static CIFS_SERVER: Kind = Kind {
     model: "cifs-server",
+    what: "A file server",
     // The adapter that it controls is the one at the client's wire.
     plugs: &[("runs_on", Protocol::Software), ("at", Protocol::CifsClient)],
     sockets: |_| Ok(Vec::new()),

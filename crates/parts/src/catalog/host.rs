@@ -11,6 +11,7 @@ use crate::cpu::Processor;
 /// `processor`
 pub static PROCESSOR: Kind = Kind {
     model: "processor",
+    what: "A processor, with the caches and the interrupts that drivers see of it",
     plugs: &[],
     sockets: |_| Ok(vec![("bus".into(), Protocol::ProcessorBus), ("software".into(), Protocol::Software)]),
     required: &[],
@@ -29,6 +30,7 @@ pub static PROCESSOR: Kind = Kind {
 /// `host-bridge`
 pub static HOST_BRIDGE: Kind = Kind {
     model: "host-bridge",
+    what: "A host bridge: memory and processor beside a PCI bus",
     plugs: &[("at", Protocol::ProcessorBus)],
     sockets: |_| Ok(vec![("pci".into(), Protocol::HostPci)]),
     required: &["pci"],
@@ -44,6 +46,7 @@ pub static HOST_BRIDGE: Kind = Kind {
 /// `root-complex`
 pub static ROOT_COMPLEX: Kind = Kind {
     model: "root-complex",
+    what: "A root complex: memory and its ports to PCI Express",
     plugs: &[],
     sockets: |p| Ok(ports(root_complex::Spec::read(p)?.ports)),
     required: &[],

@@ -11,6 +11,7 @@ use crate::driver;
 /// `ide-bridge`
 pub static IDE_BRIDGE: Kind = Kind {
     model: "ide-bridge",
+    what: "A bus master IDE controller at a PCI bus, with one or two channels",
     plugs: &[("at", Protocol::Pci)],
     sockets: |_| {
         let channels = CHANNELS.iter().map(|name| (name.to_string(), Protocol::IdeChannel));
@@ -40,6 +41,7 @@ pub static IDE_BRIDGE: Kind = Kind {
 /// `hard-disk`
 pub static HARD_DISK: Kind = Kind {
     model: "hard-disk",
+    what: "A hard disk behind an IDE cable",
     plugs: &[("at", Protocol::IdeDrive)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
@@ -58,6 +60,7 @@ pub static HARD_DISK: Kind = Kind {
 /// `ide-driver`
 pub static IDE_DRIVER: Kind = Kind {
     model: "ide-driver",
+    what: "A driver of bus master IDE",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::IdeRegisters)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

@@ -70,6 +70,8 @@ pub struct Built {
 pub struct Kind {
     /// As `model = "…"` in a part file.
     pub model: &'static str,
+    /// What it is, in words.
+    pub what: &'static str,
     /// Keys of the wiring, and what they must lead to.
     pub plugs: &'static [(&'static str, Protocol)],
     /// Names and protocols of its sockets.

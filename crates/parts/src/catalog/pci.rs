@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use hopscope_declare::Spec;
+
 use super::{Built, Kind, Protocol, Socket};
 use crate::bridge::pci_x;
 use crate::bridge::pci_x::host::{self, Memory};
@@ -20,6 +22,7 @@ const SEGMENTS_MAX: usize = 4;
 /// `pci-bus`
 pub static PCI_BUS: Kind = Kind {
     model: "pci-bus",
+    what: "A conventional PCI bus, or one in PCI-X mode",
     plugs: &[("at", Protocol::HostPci)],
     sockets: |p| Ok((0..pci::Spec::read(p)?.slots).map(|slot| (format!("slot{slot}"), Protocol::Pci)).collect()),
     required: &[],
@@ -56,6 +59,7 @@ pub static PCI_BUS: Kind = Kind {
 /// `io-host`
 pub static IO_HOST: Kind = Kind {
     model: "io-host",
+    what: "A host chip that others hang at: memory, and ports for I/O bridges",
     plugs: &[],
     sockets: |p| Ok((0..host::Spec::read(p)?.ports).map(|n| (format!("port{n}"), Protocol::HostPort)).collect()),
     required: &[],
@@ -72,6 +76,7 @@ pub static IO_HOST: Kind = Kind {
 /// `host-link`
 pub static HOST_LINK: Kind = Kind {
     model: "host-link",
+    what: "A link between a host chip and an I/O bridge",
     plugs: &[("at", Protocol::HostPort)],
     sockets: |_| Ok(vec![("far".into(), Protocol::HostPort)]),
     required: &["far"],
@@ -86,26 +91,26 @@ pub static HOST_LINK: Kind = Kind {
 };
 
 /// The buses of a bridge.
-fn buses(p: &mut Parameters) -> Result<u64, SpecError> {
-    let buses = p.count("buses")?;
-    if !(1..=8).contains(&buses) {
-        return Err(p.error("buses", "a bridge has 1 to 8 buses", "write \"2 buses\""));
-    }
-    Ok(buses)
+#[derive(Spec)]
+struct Buses {
+    /// Buses behind the bridge.
+    #[count("buses", 1..=8)]
+    count: u64,
 }
 
 /// `pci-x-bridge`
 pub static PCI_X_BRIDGE: Kind = Kind {
     model: "pci-x-bridge",
+    what: "A bridge from a host link to PCI or PCI-X buses",
     plugs: &[("at", Protocol::HostPort)],
     sockets: |p| {
         pci_x::Spec::read(p)?;
-        Ok((0..buses(p)?).map(|n| (format!("bus{n}"), Protocol::HostPci)).collect())
+        Ok((0..Buses::read(p)?.count).map(|n| (format!("bus{n}"), Protocol::HostPci)).collect())
     },
     required: &[],
     software: false,
     build: |context, p| {
-        let (spec, buses) = (Rc::new(pci_x::Spec::read(p)?), buses(p)?);
+        let (spec, Buses { count: buses }) = (Rc::new(pci_x::Spec::read(p)?), Buses::read(p)?);
         let [Socket::HostPort(path)] = &context.plugs[..] else { unreachable!("plugs are checked") };
         let socket = |n| {
             let (name, beyond) = (format!("{}.bus{n}", context.name), Beyond::Host(path.clone()));
@@ -118,6 +123,7 @@ pub static PCI_X_BRIDGE: Kind = Kind {
 /// `pci-to-pci-bridge`
 pub static PCI_TO_PCI_BRIDGE: Kind = Kind {
     model: "pci-to-pci-bridge",
+    what: "A PCI-to-PCI bridge",
     plugs: &[("at", Protocol::Pci)],
     sockets: |p| {
         pci_x::Spec::read(p)?;

@@ -12,6 +12,7 @@ use crate::driver;
 /// `raid-controller`
 pub static RAID_CONTROLLER: Kind = Kind {
     model: "raid-controller",
+    what: "A RAID controller with SCSI channels",
     plugs: &[("at", Protocol::Pci)],
     sockets: |p| {
         let channels = raid::channel_count(p, Interface::Scsi)?;
@@ -37,6 +38,7 @@ pub static RAID_CONTROLLER: Kind = Kind {
 /// `ata-raid-controller`
 pub static ATA_RAID_CONTROLLER: Kind = Kind {
     model: "ata-raid-controller",
+    what: "A RAID controller with an ATA channel for each disk",
     plugs: &[("at", Protocol::Pci)],
     sockets: |p| {
         let channels = raid::channel_count(p, Interface::Ata)?;
@@ -65,6 +67,7 @@ pub static ATA_RAID_CONTROLLER: Kind = Kind {
 /// `block-card-driver`
 pub static BLOCK_CARD_DRIVER: Kind = Kind {
     model: "block-card-driver",
+    what: "A driver of cards that are asked for blocks",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::BlockCard)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

@@ -10,6 +10,7 @@ use crate::driver;
 /// `scsi-bus`
 pub static SCSI_BUS: Kind = Kind {
     model: "scsi-bus",
+    what: "A parallel SCSI bus",
     plugs: &[("at", Protocol::ScsiBus)],
     sockets: |p| Ok((0..scsi::Spec::read(p)?.ids()).map(|id| (format!("id{id}"), Protocol::ScsiTarget)).collect()),
     required: &[],
@@ -28,6 +29,7 @@ pub static SCSI_BUS: Kind = Kind {
 /// `scsi-initiator`
 pub static SCSI_INITIATOR: Kind = Kind {
     model: "scsi-initiator",
+    what: "An initiator at a SCSI bus without a host: for disks by themselves",
     plugs: &[],
     sockets: |_| Ok(vec![("bus".into(), Protocol::ScsiBus)]),
     required: &["bus"],
@@ -45,6 +47,7 @@ pub static SCSI_INITIATOR: Kind = Kind {
 /// `scsi-adapter`
 pub static SCSI_ADAPTER: Kind = Kind {
     model: "scsi-adapter",
+    what: "A SCSI host adapter",
     plugs: &[("at", Protocol::Pci)],
     sockets: |p| {
         let channels = (0..adapter::Spec::read(p)?.channels).map(|n| (format!("channel{n}"), Protocol::ScsiBus));
@@ -68,6 +71,7 @@ pub static SCSI_ADAPTER: Kind = Kind {
 /// `scsi-driver`
 pub static SCSI_DRIVER: Kind = Kind {
     model: "scsi-driver",
+    what: "A driver of SCSI host adapters",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::ScsiRegisters)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

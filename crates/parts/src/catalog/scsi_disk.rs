@@ -6,6 +6,7 @@ use crate::disk::scsi::{ScsiDisk, Spec};
 /// `scsi-disk`
 pub static SCSI_DISK: Kind = Kind {
     model: "scsi-disk",
+    what: "A SCSI disk, with the numbers that DiskSim has of one",
     plugs: &[("at", Protocol::ScsiTarget)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

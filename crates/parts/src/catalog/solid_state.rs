@@ -12,6 +12,7 @@ use crate::driver;
 /// `nvme-drive`
 pub static NVME_DRIVE: Kind = Kind {
     model: "nvme-drive",
+    what: "An NVM Express drive",
     plugs: &[("at", Protocol::PcieDevice)],
     sockets: |_| Ok(vec![("registers".into(), Protocol::NvmeRegisters)]),
     required: &["registers"],
@@ -28,6 +29,7 @@ pub static NVME_DRIVE: Kind = Kind {
 /// `nvme-driver`
 pub static NVME_DRIVER: Kind = Kind {
     model: "nvme-driver",
+    what: "A driver of NVM Express drives",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NvmeRegisters)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
@@ -45,6 +47,7 @@ pub static NVME_DRIVER: Kind = Kind {
 /// `ahci-adapter`
 pub static AHCI_ADAPTER: Kind = Kind {
     model: "ahci-adapter",
+    what: "An AHCI adapter: Serial ATA behind PCI Express",
     plugs: &[("at", Protocol::PcieDevice)],
     sockets: |p| {
         let ports = (0..ahci::Spec::read(p)?.ports).map(|n| (format!("port{n}"), Protocol::SataPort));
@@ -67,6 +70,7 @@ pub static AHCI_ADAPTER: Kind = Kind {
 /// `sata-ssd`
 pub static SATA_SSD: Kind = Kind {
     model: "sata-ssd",
+    what: "A solid-state drive behind a Serial ATA cable",
     plugs: &[("at", Protocol::SataDrive)],
     sockets: |_| Ok(Vec::new()),
     required: &[],
@@ -82,6 +86,7 @@ pub static SATA_SSD: Kind = Kind {
 /// `ahci-driver`
 pub static AHCI_DRIVER: Kind = Kind {
     model: "ahci-driver",
+    what: "A driver of AHCI adapters",
     plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::AhciRegisters)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

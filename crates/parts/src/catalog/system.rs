@@ -6,6 +6,7 @@ use crate::system;
 /// `io-stack`
 pub static IO_STACK: Kind = Kind {
     model: "io-stack",
+    what: "The operating system's I/O stack: every request passes it",
     plugs: &[("runs_on", Protocol::Software)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

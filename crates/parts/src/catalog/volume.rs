@@ -8,6 +8,7 @@ use crate::volume::striped::{Spec, Striped};
 /// `striped-volume`
 pub static STRIPED_VOLUME: Kind = Kind {
     model: "striped-volume",
+    what: "A volume striped over devices by software",
     plugs: &[("runs_on", Protocol::Software)],
     sockets: |_| Ok(Vec::new()),
     required: &[],

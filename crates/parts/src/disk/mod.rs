@@ -54,7 +54,7 @@ pub struct Spec {
     /// Writes that wait in the buffer for the media, at most.
     #[count("buffer.cached_writes", 1..=4_096)]
     pub cached_writes: usize,
-    /// Which of them goes to the media first.
+    /// Which of the writes that wait goes to the media first.
     #[choice("buffer.write_order")]
     pub write_order: WriteOrder,
     /// The mode the drive is set to.
@@ -86,10 +86,10 @@ pub struct Spec {
     /// After a read was decoded: bookkeeping, while its data move; the next command waits for it.
     #[time("firmware.read_follow_up")]
     pub read_follow_up: Time,
-    /// The same after a write.
+    /// After a write was decoded: bookkeeping, while its data move; the next command waits for it.
     #[time("firmware.write_follow_up")]
     pub write_follow_up: Time,
-    /// Between two writes of the same blocks, mean.
+    /// Pause between two writes of the same blocks, on average.
     #[time("firmware.overwrite_interval")]
     pub overwrite_interval: Time,
     /// All spans of the firmware vary evenly by this share either way.

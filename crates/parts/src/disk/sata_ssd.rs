@@ -35,7 +35,7 @@ pub struct Spec {
     /// Bytes per second of encoded bits, at most.
     #[rate("rate", one_of = &sata::RATES)]
     pub rate: u64,
-    /// Commands that it takes.
+    /// Commands that the drive takes.
     #[count("queue_depth", 1..=TAGS_MAX)]
     pub tags: u64,
     /// From a command's arrival until the drive is ready for the next one.

@@ -72,7 +72,7 @@ pub struct Spec {
     /// A program or erase stops so long after somebody asks for the die.
     #[time("flash.suspend.latency", Time::ps(1)..)]
     pub suspend_latency: Time,
-    /// It goes on for at least so long before it stops again.
+    /// A program or erase that was stopped goes on for at least so long before it stops again.
     #[time("flash.suspend.progress")]
     pub suspend_progress: Time,
     /// Bytes per second of a channel.

@@ -43,7 +43,7 @@ const FRAMES_MAX: usize = 4_096;
 #[derive(Clone, Debug, PartialEq, Spec)]
 #[spec(with(frame_bytes: u32))]
 pub struct Spec {
-    /// What it receives before it acknowledges, at most: two segments at least.
+    /// What the client receives before it acknowledges, at most: two segments at least.
     #[bytes("tcp.window", window_bytes_min(frame_bytes)..=WINDOW_BYTES_MAX)]
     window_bytes: u32,
     /// Processor time of a segment, sent or received.
@@ -52,7 +52,7 @@ pub struct Spec {
     /// Processor time of a command.
     #[time("command", ..=Time::ms(100))]
     command: Time,
-    /// Processor time of its answer.
+    /// Processor time of a command's answer.
     #[time("answer", ..=Time::ms(100))]
     answer: Time,
     /// Commands under way, of reads and of writes.

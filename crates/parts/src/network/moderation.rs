@@ -23,10 +23,10 @@ static MODERATION: Label = Label::protocol("interrupt moderation");
 /// When an adapter interrupts.
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Spec {
-    /// An interrupt tells of so many completions, unless the time for them is over.
+    /// Completions that an interrupt waits for, unless the time for that is over.
     #[count("count", 1..)]
     count: u64,
-    /// It comes so long after the first of them, at the latest.
+    /// An interrupt comes so long after the first completion, at the latest.
     #[time("time", ..=Time::ms(100))]
     time: Time,
 }

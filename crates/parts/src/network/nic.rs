@@ -73,7 +73,7 @@ pub struct Spec {
     /// Completions that are written together, at most.
     #[count("rx.completions", 1..=4_096)]
     pub(super) completions: u64,
-    /// How long the first of them waits for others.
+    /// How long the first of such completions waits for others.
     #[time("rx.completion_wait", ..=Time::ms(10))]
     pub(super) completion_wait: Time,
 }

@@ -72,7 +72,7 @@ pub struct Spec {
     /// The write engine, for each line of a packet.
     #[time("write.line")]
     line: Time,
-    /// The largest packet that it builds.
+    /// The largest packet that the write engine builds.
     #[bytes("write.payload_max", PAYLOAD_MIN..=PAYLOAD_MAX, power_of_two)]
     write_payload_max: u32,
     /// Packets that wait for the link, at most.

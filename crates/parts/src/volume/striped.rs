@@ -16,7 +16,6 @@ use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::storage::{Completion, Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
@@ -33,7 +32,7 @@ const PIECES_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Names of the devices, in their order: "disk0, disk1".
-    #[by(members(p))]
+    #[text("members", parse = members)]
     pub members: Vec<String>,
     /// Bytes of a chunk.
     #[bytes("chunk", CHUNK_MIN..=CHUNK_MAX, power_of_two)]
@@ -46,18 +45,13 @@ pub struct Spec {
     piece: Time,
 }
 
-fn members(p: &mut Parameters) -> Result<Vec<String>, SpecError> {
-    let written = p.text("members")?;
+fn members(written: &str) -> Result<Vec<String>, String> {
     let members: Vec<String> = written.split([' ', ',']).filter(|name| !name.is_empty()).map(Into::into).collect();
-    if !(2..=MEMBERS_MAX).contains(&members.len()) {
-        let help = format!("name 2 to {MEMBERS_MAX} devices: members = \"disk0, disk1\"");
-        return Err(p.error("members", format!("a volume of {} devices is not striped", members.len()), help));
+    let differ = members.iter().enumerate().all(|(at, name)| !members[..at].contains(name));
+    if (2..=MEMBERS_MAX).contains(&members.len()) && differ {
+        return Ok(members);
     }
-    if let Some(twice) = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name)) {
-        let problem = format!("`{}` is there twice", twice.1);
-        return Err(p.error("members", problem, "each member is a device of its own"));
-    }
-    Ok(members)
+    Err(format!("2 to {MEMBERS_MAX} devices, each once: \"disk0, disk1\""))
 }
 
 /// A part of a request: which member, and first byte and bytes there.

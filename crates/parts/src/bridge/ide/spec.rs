@@ -4,7 +4,6 @@ use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::HALVES;
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::PHASE_BYTES;
 
 /// A data phase for each half of the buffer.
@@ -56,14 +55,14 @@ pub struct Spec {
     /// Dead time when the buffer turns from one channel to the other.
     #[time("channel_switch")]
     pub channel_switch: Time,
-    /// When that time is lost.
+    /// When the dead time of a channel switch is lost.
     #[choice("channel_switch_at")]
     pub channel_switch_at: SwitchAt,
     /// Wait clocks of a register inside the bridge.
     #[clocks("register_first_data")]
     pub register_first_data: u64,
-    /// A register access not satisfied by then is retried: clocks from FRAME#.
-    #[clocks("retry_after")]
+    /// A register access not satisfied by then is retried: clocks from FRAME#, more than an access takes at least.
+    #[clocks("retry_after", register_first_data.saturating_add(1).max(2)..)]
     pub retry_after: u64,
     /// Ultra DMA modes on the way to the drive, from 0.
     #[rows("ultra_dma.rows")]
@@ -78,7 +77,7 @@ pub struct Spec {
     #[clocks("pio.start_up")]
     pub pio_start_up: u64,
     /// Base of the bus master registers.
-    #[by(base(p))]
+    #[text("bus_master_base", parse = base)]
     pub bus_master_base: u32,
 }
 
@@ -98,11 +97,7 @@ pub struct Cycle {
     pub cycle: u64,
 }
 
-/// Base of the bus master registers.
-fn base(p: &mut Parameters) -> Result<u32, SpecError> {
-    let base = p.text("bus_master_base")?;
-    let parsed = base.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    parsed
-        .filter(|base| base % 16 == 0)
-        .ok_or_else(|| p.error("bus_master_base", format!("`{base}` is no register base"), "write \"0x10A0\""))
+fn base(written: &str) -> Result<u32, String> {
+    let base = written.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    base.filter(|base| base % 16 == 0).ok_or_else(|| "a multiple of 16, such as \"0x10A0\"".to_string())
 }

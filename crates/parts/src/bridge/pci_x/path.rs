@@ -35,7 +35,7 @@ pub(super) const LATENCY_MAX: Time = Time::ms(1);
 /// A link's data sheet.
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub struct LinkSpec {
-    /// What it carries, each way.
+    /// What the link carries, each way.
     #[rate("rate", RATE_MIN..=RATE_MAX)]
     rate: u64,
     /// Whether both ways share the wires.

@@ -52,7 +52,7 @@ pub(super) fn check_clock(p: &Parameters, key: &str, period: Time, mode: Mode) -
 #[derive(Clone, Debug, PartialEq, Spec)]
 #[spec(holds = CardSpec::fits)]
 pub struct CardSpec {
-    /// What it speaks at best; a PCI-X card speaks conventional PCI too, up to 66 MHz.
+    /// What the card speaks at best; a PCI-X card speaks conventional PCI too, up to 66 MHz.
     #[choice("mode")]
     pub mode: Mode,
     /// Its fastest clock.
@@ -64,13 +64,13 @@ pub struct CardSpec {
     /// Clocks between the end of one of its transactions and its request for the next.
     #[clocks("gap", ..=CLOCKS_MAX)]
     pub gap: u64,
-    /// Clocks after a retry or disconnect until it asks again.
+    /// Clocks after a retry or disconnect until the card asks again.
     #[clocks("retry_idle", ..=CLOCKS_MAX)]
     pub retry_idle: u64,
     /// A burst, at most.
     #[bytes("burst", 16..=BURST_BYTES_MAX.into(), multiple_of = PHASE_BYTES.into())]
     pub burst: u32,
-    /// How it reads memory on conventional PCI.
+    /// How the card reads memory on conventional PCI.
     #[choice("read",
         "memory read" => Command::MemoryRead,
         "memory read line" => Command::MemoryReadLine,

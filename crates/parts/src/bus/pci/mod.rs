@@ -51,7 +51,7 @@ pub struct Spec {
     /// What the segment speaks where all its cards do.
     #[choice("mode")]
     pub mode: Mode,
-    /// Who sets the clock: it stays as it is whatever is plugged in, or is that of the slowest card.
+    /// Who sets the clock: it stays whatever is plugged in, or is that of the slowest card.
     #[choice("speed", "fixed" => true, "slowest card" => false)]
     pub fixed: bool,
     /// What a data phase moves at most.

@@ -74,7 +74,7 @@ struct Generation {
     /// An SKP ordered set on a lane.
     #[bytes("skip")]
     skip_bytes: u64,
-    /// Delay of the receiver before it acknowledges.
+    /// What a receiver may take before it acknowledges.
     #[time("internal_delay")]
     internal_delay: Time,
 }
@@ -141,7 +141,7 @@ pub struct Buffers {
     /// Headers of non-posted requests; zero is infinitely many.
     #[count("credits.non_posted_headers")]
     pub non_posted_headers: u64,
-    /// How long a packet stays in them.
+    /// How long a packet stays in the buffers of the receiver.
     #[time("credits.drain")]
     pub drain: Time,
 }

@@ -31,7 +31,6 @@ pub use connection::Connection;
 pub(crate) use fifo::Fifo;
 pub(crate) use nexus::{Drive, Nexus, ToHost};
 
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{
     ARBITRATION, BUS_BUSY, COMMAND, DATA_IN, DATA_OUT, IDS_MAX, MESSAGE_IN, MESSAGE_OUT, RESELECTION, SELECTION,
     STATUS, TAGS_MAX, Target, priority,
@@ -123,8 +122,8 @@ impl Spec {
 /// The initiator's end of a bus.
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub struct HostEnd {
-    /// Its id.
-    #[by(own_id(p))]
+    /// Id of the initiator.
+    #[text("channel.id", parse = id)]
     pub id: usize,
     /// Bytes a second that a channel moves over its bus, at most.
     #[rate("channel.rate", RATE_MIN..=RATE_MAX)]
@@ -140,13 +139,9 @@ pub struct HostEnd {
     pub fifo: Option<(u32, u32)>,
 }
 
-fn own_id(p: &mut Parameters) -> Result<usize, SpecError> {
-    let written = p.text("channel.id")?;
+fn id(written: &str) -> Result<usize, String> {
     let id = written.strip_prefix("id").and_then(|number| number.parse().ok()).filter(|id: &usize| *id < IDS_MAX);
-    id.ok_or_else(|| {
-        let problem = format!("`{written}` is no id of a bus");
-        p.error("channel.id", problem, "expected \"id0\" to \"id15\", mostly \"id7\"")
-    })
+    id.ok_or_else(|| "\"id0\" to \"id15\", mostly \"id7\"".to_string())
 }
 
 /// A bus.

@@ -47,7 +47,7 @@ pub struct Spec {
     /// The clock by which a channel strobes.
     #[period("channel.clock")]
     clock: Time,
-    /// The best Ultra DMA mode that it has.
+    /// The best Ultra DMA mode that the channel has.
     #[choice(
         "channel.transfer_mode",
         "ultra-dma-0" => 0,

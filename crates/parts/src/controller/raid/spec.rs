@@ -90,18 +90,36 @@ pub struct EngineSpec {
 }
 
 /// A drive that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
-#[spec(with(drive: usize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which of the array.
-    #[given(drive)]
     pub drive: usize,
+    /// When, from the start of the run.
+    pub at: Time,
+    /// How long it takes until the firmware knows that commands are lost.
+    pub noticed: Time,
+}
+
+/// The same, as files have it.
+#[derive(Spec)]
+#[spec(with(drives: usize))]
+struct FailureSpec {
+    /// Which drive of the array fails, or none.
+    #[text("failure.drive", parse = |written: &str| failing(written, drives))]
+    drive: Option<usize>,
     /// When the drive fails, from the start of the run.
     #[time("failure.at")]
-    pub at: Time,
+    at: Time,
     /// From the failure of a drive until the firmware knows that commands are lost.
     #[time("failure.noticed")]
-    pub noticed: Time,
+    noticed: Time,
+}
+
+impl FailureSpec {
+    fn failure(self) -> Option<Failure> {
+        let FailureSpec { drive, at, noticed } = self;
+        drive.map(|drive| Failure { drive, at, noticed })
+    }
 }
 
 /// The channels by themselves.
@@ -235,7 +253,7 @@ pub struct Spec {
     #[time("array.parity")]
     pub parity: Time,
     /// A drive that fails.
-    #[by(failure(p, level, drives))]
+    #[by(FailureSpec::read(p, drives).map(FailureSpec::failure))]
     pub failure: Option<Failure>,
     /// Rows that a rebuild copies together.
     #[count("rebuild.rows", 1..=1_024)]
@@ -247,6 +265,10 @@ pub struct Spec {
 
 impl Spec {
     fn fits(&self, p: &Parameters) -> Result<(), SpecError> {
+        if self.failure.is_some() && !self.level.is_redundant() {
+            let problem = "without a second copy or parity no data outlive a drive";
+            return Err(p.error("failure.drive", problem, "take another level, or \"none\""));
+        }
         let lines = self.cache_bytes / self.line_bytes;
         if !self.keeps_nothing {
             if self.cache_bytes < LINES_MIN * self.line_bytes {
@@ -303,20 +325,11 @@ fn order(p: &mut Parameters, interface: Interface) -> Result<Order, SpecError> {
     }
 }
 
-fn failure(p: &mut Parameters, level: Level, drives: usize) -> Result<Option<Failure>, SpecError> {
-    let written = p.text("failure.drive")?;
+/// Which drive fails.
+fn failing(written: &str, drives: usize) -> Result<Option<usize>, String> {
     let number = written.strip_prefix("drive").and_then(|number| number.parse().ok());
-    let failure = Failure::read(p, number.unwrap_or_default())?;
-    if written == "none" {
-        return Ok(None);
+    match number.filter(|number| *number < drives) {
+        None if written != "none" => Err(format!("\"none\", or \"drive0\" to \"drive{}\"", drives - 1)),
+        drive => Ok(drive),
     }
-    if number.is_none_or(|number| number >= drives) {
-        let help = format!("expected \"none\", or \"drive0\" to \"drive{}\"", drives - 1);
-        return Err(p.error("failure.drive", format!("the array has no `{written}`"), help));
-    }
-    if !level.is_redundant() {
-        let problem = "without a second copy or parity no data outlive a drive";
-        return Err(p.error("failure.drive", problem, "take another level, or \"none\""));
-    }
-    Ok(Some(failure))
 }

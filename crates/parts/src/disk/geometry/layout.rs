@@ -44,7 +44,7 @@ pub(super) struct ZoneRow {
     /// Cylinders.
     #[count("cylinders", 1..=10_000_000)]
     cylinders: u64,
-    /// Sectors of each of its tracks.
+    /// Sectors of each track.
     #[count("sectors_per_track", 1..=100_000)]
     sectors_per_track: u64,
     /// Sectors by which a track begins later than the one before.
@@ -60,13 +60,13 @@ pub(super) struct ZoneRow {
 pub(super) struct SparedZoneRow {
     #[nested]
     zone: ZoneRow,
-    /// Where it begins: cylinders before it may lie idle.
+    /// Where the zone begins: cylinders before it may lie idle.
     #[count("first_cylinder", ..=100_000_000)]
     first_cylinder: u64,
-    /// Sectors that its first one lies behind the index mark.
+    /// Sectors that the zone's first one lies behind the index mark.
     #[count("offset", ..=zone.sectors_per_track - 1)]
     offset: u64,
-    /// Sectors at its beginning that hold no blocks.
+    /// Sectors at the zone's beginning that hold no blocks.
     #[count("front")]
     front: u64,
     /// Sectors of a group of tracks that are spare.
@@ -77,13 +77,13 @@ pub(super) struct SparedZoneRow {
 /// What the file says of sectors that are left out.
 #[derive(Spec)]
 pub(super) struct SlipRow {
-    /// In which zone, counted from 0.
+    /// The zone, counted from 0.
     #[count("zone")]
     zone: usize,
-    /// The first of them, counted from the zone's first sector.
+    /// The first sector that is left out, counted from the zone's first sector.
     #[count("first")]
     first: u64,
-    /// How many.
+    /// How many sectors are left out.
     #[count("sectors")]
     sectors: u64,
 }

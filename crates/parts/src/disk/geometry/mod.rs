@@ -63,7 +63,7 @@ impl PartialEq for Arm {
 /// What every disk has.
 #[derive(Spec)]
 struct Platters {
-    /// How fast it turns.
+    /// How fast the disk turns.
     // Faster, and sectors would pass in no time.
     #[period("rotation", Time::us(60)..=Time::ms(60_000))]
     revolution: Time,

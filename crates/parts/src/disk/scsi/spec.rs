@@ -26,13 +26,13 @@ pub(super) enum Reach {
 /// How full or empty the buffer is when the drive comes back to the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub(super) struct Marks {
-    /// Of a read's sectors, the share that is there.
+    /// The drive comes back to the bus when this share of a read is in the buffer.
     #[share("high_water", ..=1_000_000)]
     pub(super) high_ppm: u64,
-    /// Of a write's, the share that is not on the media yet.
+    /// The drive comes back for more of a write when no more than this share still waits for the media.
     #[share("low_water", ..=1_000_000)]
     pub(super) low_ppm: u64,
-    /// What they are shares of.
+    /// What `high_water` and `low_water` are shares of: a segment of the buffer, or the request.
     #[choice("water_of", "segment" => false, "request" => true)]
     pub(super) of_request: bool,
 }
@@ -64,13 +64,13 @@ pub struct Spec {
     /// Bytes a second on the bus, at most.
     #[rate("interface.rate", scsi::RATE_MIN..=scsi::RATE_MAX)]
     pub rate: u64,
-    /// It keeps the bus after a command whose data, or whose room, is there.
+    /// Whether the drive keeps the bus after a command whose data, or whose room, is there.
     #[choice("interface.stays_connected", "false" => false, "true" => true)]
     pub stays_connected: bool,
-    /// Commands that it takes.
+    /// Commands that the drive takes.
     #[count("queue.depth", 1..=TAGS_MAX.into())]
     pub queue_depth: u32,
-    /// Which of them the arm goes to next.
+    /// Which command that waits the arm goes to next.
     #[choice("queue.scheduling")]
     pub(super) policy: Policy,
     /// Segments of the buffer.
@@ -85,13 +85,13 @@ pub struct Spec {
     /// Sectors that the head reads on after those asked for, at most.
     #[count("buffer.read_ahead", ..=65_536)]
     pub read_ahead_sectors: u64,
-    /// Where it stops by itself.
+    /// Where reading on stops by itself.
     #[choice("buffer.read_ahead_to")]
     pub(super) reach: Reach,
-    /// After which reads it reads on: every one, or those that continue what the buffer has.
+    /// After which reads the head reads on: every one, or those that continue what the buffer has.
     #[choice("buffer.read_ahead_after", "every read" => false, "reads in order" => true)]
     pub(super) read_ahead_in_order: bool,
-    /// A hit lets read-ahead that had stopped go on.
+    /// Whether a hit lets read-ahead that had stopped go on.
     #[choice("buffer.read_ahead_after_hit", "false" => false, "true" => true)]
     pub read_ahead_after_hit: bool,
     /// Segments of writes that are reported before they are on the media.
@@ -100,13 +100,13 @@ pub struct Spec {
     /// From a read that the buffer has to its first data: after a read, after a write.
     #[time(["overhead.read_hit_after_read", "overhead.read_hit_after_write"])]
     pub(super) read_hit: [Time; 2],
-    /// From a read that it has not to the first move of the arm: after a read, after a write.
+    /// From a read that the buffer has not to the first move of the arm: after a read, after a write.
     #[time(["overhead.read_miss_after_read", "overhead.read_miss_after_write"])]
     pub(super) read_miss: [Time; 2],
     /// From a write that finds room to its first data: after a read, after a write.
     #[time(["overhead.write_hit_after_read", "overhead.write_hit_after_write"])]
     pub(super) write_hit: [Time; 2],
-    /// From a write that finds none to the first move of the arm: after a read, after a write.
+    /// From a write that finds no room to the first move of the arm: after a read, after a write.
     #[time(["overhead.write_miss_after_read", "overhead.write_miss_after_write"])]
     pub(super) write_miss: [Time; 2],
     /// Before the status of a read.

@@ -3,7 +3,6 @@
 use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
-use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::Command;
 
 /// Which register a step names, relative to what the channel decides.
@@ -69,7 +68,7 @@ pub(super) enum Cycle {
         #[nested]
         register: Register,
         /// What is written: a number such as "0x20", or what depends on the request.
-        #[by(Written::read(p))]
+        #[text("value", parse = Written::parse)]
         written: Written,
     },
 }
@@ -91,7 +90,7 @@ impl Cycle {
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub(super) struct Register {
     /// Its address, which may be relative to what the channel decides: "command-block + 0x7".
-    #[by(Place::read(p))]
+    #[text("register", parse = Place::parse)]
     place: Place,
     /// Bytes of the access.
     #[bytes("bytes")]
@@ -109,9 +108,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn read(p: &mut Parameters) -> Result<Place, SpecError> {
-        let register = p.text("register")?;
-        let (base, offset) = register.split_once('+').unwrap_or(("", &register));
+    fn parse(register: &str) -> Result<Place, String> {
+        let (base, offset) = register.split_once('+').unwrap_or(("", register));
         let digits = offset.trim().strip_prefix("0x").unwrap_or("");
         let parsed = u32::from_str_radix(digits, 16).ok().filter(|offset| *offset <= 0xFFFF);
         let base = match base.trim() {
@@ -120,23 +118,18 @@ impl Place {
             "bus-master" => Some(Base::BusMaster),
             _ => None,
         };
-        let (Some(base), Some(offset)) = (base, parsed) else {
-            let help = "expected \"0xA0\", \"command-block + 0x7\" or \"bus-master + 0x2\"";
-            return Err(p.error("register", format!("`{register}` is no register"), help));
-        };
-        Ok(Place { base, offset })
+        let place = base.zip(parsed).map(|(base, offset)| Place { base, offset });
+        place.ok_or_else(|| "\"0xA0\", \"command-block + 0x7\" or \"bus-master + 0x2\"".to_string())
     }
 }
 
 impl Written {
-    fn read(p: &mut Parameters) -> Result<Written, SpecError> {
-        let value = p.text("value")?;
+    fn parse(value: &str) -> Result<Written, String> {
         let constant = value.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let named = WRITTEN.iter().find(|(name, _)| *name == value).map(|(_, written)| *written);
         constant.map(Written::Constant).or(named).ok_or_else(|| {
             let names: Vec<&str> = WRITTEN.iter().map(|w| w.0).collect();
-            let help = format!("expected \"0x20\" or one of {}", names.join(", "));
-            p.error("value", format!("`{value}` is nothing this driver writes"), help)
+            format!("\"0x20\" or one of {}", names.join(", "))
         })
     }
 }

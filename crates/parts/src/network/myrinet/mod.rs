@@ -62,10 +62,10 @@ pub struct Spec {
     /// Clock of the processor.
     #[period("firmware.clock")]
     clock: Time,
-    /// What it does for a packet that is sent.
+    /// What the processor takes for a packet that is sent.
     #[time("firmware.send", ..=Time::ms(1))]
     send: Time,
-    /// What it does for a packet that is received.
+    /// What the processor takes for a packet that is received.
     #[time("firmware.receive", ..=Time::ms(1))]
     receive: Time,
     /// Ports to the fabric.
