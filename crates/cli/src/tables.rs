@@ -1,7 +1,10 @@
 //! Figures and tables as people read them, as wide as the terminal.
 
+use std::collections::BTreeMap;
+
 use crate::answer::{BOLD, PLAIN};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use hopscope_parts::declared::Declared;
 use hopscope_parts::parameters::Entry;
 use serde_json::{Value, json};
 
@@ -58,31 +61,57 @@ pub fn close_table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> 
     rows.iter().map(line).collect()
 }
 
-/// Numbers by path, with their values and why they are what they are.
-pub fn numbers(numbers: &[(String, &Entry)]) -> String {
-    let why = |entry: &Entry| format!("{}: {}", entry.basis.word(), entry.basis.text());
-    let rows = numbers.iter().map(|(path, entry)| vec![path.clone(), entry.written.clone(), why(entry)]);
-    table(&["number", "value", "why"], 2, rows)
+/// What numbers mean, by path.
+pub type Meanings = BTreeMap<String, Declared>;
+
+/// Numbers by path, with their values, what they are where that is known, and why they are what they are.
+pub fn numbers(numbers: &[(String, &Entry)], meanings: &Meanings) -> String {
+    let why = |path: &str, entry: &Entry| {
+        let basis = format!("{}: {}", entry.basis.word(), entry.basis.text());
+        meanings.get(path).map_or(basis.clone(), |declared| format!("{}\n{basis}", declared.said()))
+    };
+    let rows = numbers.iter().map(|(path, entry)| vec![path.clone(), entry.written.clone(), why(path, entry)]);
+    table(&["number", "value", if meanings.is_empty() { "why" } else { "what, and why" }], 2, rows)
 }
 
 /// The same, as JSON.
-pub fn numbers_json(numbers: &[(String, &Entry)]) -> Value {
-    let one = |(path, entry): &(String, &Entry)| json!({ "name": path, "value": entry.written, "basis": entry.basis.word(), "from": entry.basis.text() });
+pub fn numbers_json(numbers: &[(String, &Entry)], meanings: &Meanings) -> Value {
+    let one = |(path, entry): &(String, &Entry)| {
+        let row = json!({
+            "name": path, "value": entry.written, "basis": entry.basis.word(), "from": entry.basis.text(),
+        });
+        with_meaning(row, meanings.get(path))
+    };
     numbers.iter().map(one).collect()
 }
 
 /// Choices that are no numbers, as JSON.
-pub fn choices_json(choices: &[(String, &Entry)]) -> Value {
-    choices.iter().map(|(path, entry)| json!({ "name": path, "value": entry.written })).collect()
+pub fn choices_json(choices: &[(String, &Entry)], meanings: &Meanings) -> Value {
+    let one = |(path, entry): &(String, &Entry)| {
+        with_meaning(json!({ "name": path, "value": entry.written }), meanings.get(path))
+    };
+    choices.iter().map(one).collect()
+}
+
+fn with_meaning(mut row: Value, declared: Option<&Declared>) -> Value {
+    if let Some(declared) = declared {
+        row["meaning"] = json!(declared.meaning);
+        row["may_be"] = Some(declared.limits()).filter(|limits| !limits.is_empty()).into();
+    }
+    row
 }
 
 /// Choices that are no numbers; nothing where there are none.
-pub fn choices(choices: &[(String, &Entry)]) -> String {
+pub fn choices(choices: &[(String, &Entry)], meanings: &Meanings) -> String {
     if choices.is_empty() {
         return String::new();
     }
-    let rows = choices.iter().map(|(path, entry)| vec![path.clone(), entry.written.clone()]);
-    format!("\n{}", table(&["choice", "value"], 1, rows))
+    let what = |path: &str| meanings.get(path).map(Declared::said);
+    let rows = choices
+        .iter()
+        .map(|(path, entry)| [path.clone(), entry.written.clone()].into_iter().chain(what(path)).collect::<Vec<_>>());
+    let columns = ["choice", "value", "what"];
+    format!("\n{}", table(&columns[..if meanings.is_empty() { 2 } else { 3 }], 2, rows))
 }
 
 /// Words in lines of the terminal's width, all but the first indented.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
+use hopscope_parts::declared::Declared;
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, SpecError, Unknown, Value};
 use hopscope_parts::protocols::storage::Storage;
 
@@ -214,7 +215,8 @@ impl Blueprint {
         for part in &self.parts {
             let plugs: Vec<Socket> = part.plugs.iter().filter_map(|plug| sockets.get(plug).cloned()).collect();
             if plugs.len() < part.kind.plugs.len() {
-                // What it is plugged into could not be built, which is the problem to report.
+                // Where what it is plugged into could not be built, that is the problem to report.
+                problems.0.extend(without_port(part, &sockets));
                 continue;
             }
             let mut parameters = Parameters::clone(&part.parameters);
@@ -309,6 +311,17 @@ impl Blueprint {
         self.parts.iter().flat_map(|part| choices_of(&part.parameters).into_iter().map(|c| named(part, c))).collect()
     }
 
+    /// What is declared of its numbers and choices, by path.
+    pub fn declared(&self) -> BTreeMap<String, Declared> {
+        let mut machine = self.clone();
+        let listen = |part: &mut Part| (part.name.clone(), Arc::make_mut(&mut part.parameters).listen());
+        let asked: Vec<_> = machine.parts.iter_mut().map(listen).collect();
+        machine.build(Sim::new(), 0, &mut Problems::default());
+        let notes =
+            asked.into_iter().flat_map(|(part, asked)| asked.list().into_iter().map(move |of| (part.clone(), of)));
+        notes.filter_map(|(part, note)| Some((format!("{part}.{}", note.path), note.declared?))).collect()
+    }
+
     /// The number at a path.
     pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
         if self.known_entry_mut(path).is_none() {
@@ -350,6 +363,21 @@ pub fn choices_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
 }
 
 /// What is wrong with a wire is written where the wire is.
+/// A part that was built has not, or no longer, the port that another one is plugged into.
+fn without_port(part: &Part, sockets: &BTreeMap<(String, String), Socket>) -> Option<Problem> {
+    let of = |owner: &str| {
+        let of_owner = sockets.keys().filter(|(part, _)| part == owner);
+        of_owner.map(|(_, socket)| socket.as_str()).collect::<Vec<_>>()
+    };
+    let missing = part.plugs.iter().find(|plug| !sockets.contains_key(plug) && !of(&plug.0).is_empty());
+    missing.map(|(owner, socket)| {
+        let port = format!("{owner}.{socket}");
+        let wire = part.wires.iter().find(|wire| wire.target == port).map_or(part.place, |wire| wire.place);
+        let problem = Problem::at(wire, format!("there is no port `{port}`, where `{}` is plugged in", part.name));
+        problem.help(format!("`{owner}` has {} as its numbers are", of(owner).join(", ")))
+    })
+}
+
 fn at_the_wire(part: &Part, mut error: SpecError) -> SpecError {
     if let Some(wire) = part.wires.iter().find(|wire| wire.key == error.key) {
         error.place = wire.place;

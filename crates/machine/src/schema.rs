@@ -259,12 +259,8 @@ pub(crate) fn number_pattern(units: Vec<&str>) -> String {
 
 /// What is declared of a number: what it means, what it may be.
 fn said(declared: &Declared) -> Json {
-    let limits = declared.limits();
     // What follows from other numbers of a file is not the same in the next one.
-    let description = match declared.depends || limits.is_empty() {
-        true => declared.meaning.to_string(),
-        false => format!("{} ({limits})", declared.meaning),
-    };
+    let description = if declared.depends { declared.meaning.to_string() } else { declared.said() };
     match declared.words.is_empty() {
         true => json!({ "description": description }),
         false => json!({ "description": description, "examples": declared.words }),

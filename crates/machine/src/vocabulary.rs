@@ -53,39 +53,38 @@ impl Vocabulary {
 
 /// Builds a part of every file and writes down what it asks for.
 pub fn vocabularies(library: &Library, sources: &mut Sources) -> Result<Vec<Vocabulary>, Problems> {
-    let mut stand = Stand { parts: BTreeMap::new(), sim: Sim::new() };
+    let stand = Stand::new(library, sources)?;
     let mut problems = Problems::default();
-    for name in library.parts() {
-        let Some(text) = library.part(name) else { continue };
-        let file = sources.add(text.name.clone(), text.text.clone());
-        match part_file::read(sources, file) {
-            Ok(part) => stand.parts.entry(part.model.clone()).or_default().push((name.to_string(), part)),
-            Err(found) => problems.0.extend(found.0),
-        }
-    }
     let mut vocabularies = Vec::new();
     for kind in KINDS {
         let mut keys: BTreeMap<String, Key> = BTreeMap::new();
         let parts = stand.parts_of(kind);
         for (name, part) in parts {
-            let mut parameters = Parameters::clone(&part.parameters);
-            let asked = parameters.listen();
-            match stand.build(kind, &mut parameters, &mut Vec::new(), None) {
-                Some(Ok(_)) => {}
-                Some(Err(error)) => problems.0.push(Problem::from(error)),
-                None => {
-                    problems.0.push(Problem::nowhere(format!("nothing takes a part of the model `{}`", kind.model)))
-                }
-            }
-            for asked in asked.list() {
+            let (notes, built) = stand.asked(kind, &part.parameters);
+            problems.0.extend(built.err());
+            for asked in notes {
                 note(&mut keys, name, &asked, &part.parameters);
             }
         }
         let files = parts.iter().map(|(name, _)| name.clone()).collect();
         vocabularies.push(Vocabulary { kind, files, keys });
     }
-    stand.sim.tear_down();
     problems.unless_empty(vocabularies)
+}
+
+/// What one part asks its file for, each key once, as it is read.
+///
+/// # Errors
+///
+/// There is no such kind of part, it cannot be built, or a file of the library cannot be read.
+pub fn asked(library: &Library, sources: &mut Sources, part: &PartFile) -> Result<Vec<Note>, Problems> {
+    let kind = KINDS.iter().find(|kind| kind.model == part.model);
+    let kind = kind.ok_or_else(|| Problem::nowhere(format!("there is no model `{}`", part.model)))?;
+    let (mut notes, built) = Stand::new(library, sources)?.asked(kind, &part.parameters);
+    built?;
+    let mut known = BTreeSet::new();
+    notes.retain(|note| known.insert(note.path.clone()));
+    Ok(notes)
 }
 
 fn note(keys: &mut BTreeMap<String, Key>, file: &str, asked: &Note, parameters: &Parameters) {
@@ -120,6 +119,12 @@ fn find<'a>(parameters: &'a Parameters, row: &str, column: &str) -> Option<&'a E
     }
 }
 
+impl Drop for Stand {
+    fn drop(&mut self) {
+        self.sim.tear_down();
+    }
+}
+
 /// Where a part can be built: with whatever it has to be plugged into.
 struct Stand {
     /// Name and content of the part files, by model.
@@ -128,6 +133,31 @@ struct Stand {
 }
 
 impl Stand {
+    fn new(library: &Library, sources: &mut Sources) -> Result<Stand, Problems> {
+        let mut parts: BTreeMap<String, Vec<(String, PartFile)>> = BTreeMap::new();
+        let mut problems = Problems::default();
+        for name in library.parts() {
+            let Some(text) = library.part(name) else { continue };
+            let file = sources.add(text.name.clone(), text.text.clone());
+            match part_file::read(sources, file) {
+                Ok(part) => parts.entry(part.model.clone()).or_default().push((name.to_string(), part)),
+                Err(found) => problems.0.extend(found.0),
+            }
+        }
+        problems.unless_empty(Stand { parts, sim: Sim::new() })
+    }
+
+    /// What a part of these numbers asks for, and whether it could be built.
+    fn asked(&self, kind: &'static Kind, parameters: &Parameters) -> (Vec<Note>, Result<(), Problem>) {
+        let mut parameters = parameters.clone();
+        let asked = parameters.listen();
+        let built = match self.build(kind, &mut parameters, &mut Vec::new(), None) {
+            Some(built) => built.map(drop).map_err(Problem::from),
+            None => Err(Problem::nowhere(format!("nothing takes a part of the model `{}`", kind.model))),
+        };
+        (asked.list(), built)
+    }
+
     fn parts_of(&self, kind: &Kind) -> &[(String, PartFile)] {
         self.parts.get(kind.model).map_or(&[], Vec::as_slice)
     }

@@ -8,6 +8,7 @@ mod explain;
 mod fit;
 mod import;
 mod man;
+mod new;
 mod parts;
 mod replay;
 mod reproduce;
@@ -50,6 +51,7 @@ commands! {
     Parts => parts,
     Systems => systems,
     Check => check,
+    New => new,
     Reproduce => reproduce,
     Studies => studies,
     Fit => fit,

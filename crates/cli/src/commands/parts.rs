@@ -9,8 +9,10 @@ use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::part_file::{self, PartFile};
 use hopscope_machine::price::Price;
 use hopscope_machine::problem::{Problem, Problems, Sources};
+use hopscope_machine::reference;
 use hopscope_machine::run::Options;
 use hopscope_machine::text_file;
+use hopscope_machine::vocabulary;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, INTERRUPTED, Refusal, SUCCESS};
@@ -19,7 +21,7 @@ use crate::interrupts;
 use crate::listing::list;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table, wrapped};
+use crate::tables::{Meanings, bold, choices, choices_json, numbers, numbers_json, table, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +29,7 @@ Examples:
   hopscope parts bus/pci-32-33
   hopscope parts drive/samsung-980-pro-1tb
   hopscope parts disk/quantum-fireball-el10.2a --json
+  hopscope parts --reference > PARTS.md
 
 A drive is run in a machine against each figure that its data sheet promises.";
 
@@ -39,6 +42,9 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
+    /// Every kind of part and every number that its file has, as Markdown
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    reference: bool,
     /// Show what a drive's data sheet promises without running the drive against it
     #[arg(long)]
     no_run: bool,
@@ -50,6 +56,10 @@ impl Args {
     /// Lists or shows.
     pub fn run(self) -> Result<Answer, Refusal> {
         match &self.name {
+            None if self.reference => {
+                let (page, _) = reading(|sources| reference::page(&self.data.library()?, sources))?;
+                Ok(Answer::text(page))
+            }
             None => self.list(),
             Some(name) => self.show(name),
         }
@@ -90,6 +100,9 @@ impl Args {
         doing("writing the answer");
         let all = blueprint::numbers_of(&part.parameters);
         let chosen = blueprint::choices_of(&part.parameters);
+        // What is wrong with a part is said by `check`; it can be shown all the same.
+        let asked = vocabulary::asked(&library, &mut sources, &part).unwrap_or_default();
+        let meanings: Meanings = asked.into_iter().filter_map(|note| Some((note.path, note.declared?))).collect();
         let answer = if self.json {
             let sheet = part.data_sheet.iter().flat_map(|sheet| &sheet.rows).zip(&held);
             Answer::json(&json!({
@@ -98,13 +111,13 @@ impl Args {
                 "model": part.model,
                 "price_usd": part.price.as_ref().map(Price::dollars),
                 "data_sheet": sheet.map(|(promise, held)| row(promise, held.as_ref())).collect::<Vec<_>>(),
-                "numbers": numbers_json(&all),
-                "choices": choices_json(&chosen),
+                "numbers": numbers_json(&all, &meanings),
+                "choices": choices_json(&chosen, &meanings),
             }))
         } else {
             let sheet = part.data_sheet.as_ref().map_or(String::new(), |sheet| promises(sheet, &held));
             let (title, model) = (bold(&part.title), &part.model);
-            let rest = format!("{}{}", numbers(&all), choices(&chosen));
+            let rest = format!("{}{}", numbers(&all, &meanings), choices(&chosen, &meanings));
             let price = part.price.as_ref().map_or(String::new(), |price| {
                 let (word, text) = (price.basis.word(), price.basis.text());
                 format!("\n{:.2} USD ({word}: {text})", price.dollars())

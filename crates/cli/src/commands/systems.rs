@@ -14,7 +14,7 @@ use crate::answer::{Answer, Refusal};
 use crate::inputs::{self, Data, reading};
 use crate::listing::list;
 use crate::outputs::Outputs;
-use crate::tables::{bold, choices, choices_json, numbers, numbers_json, table, wrapped};
+use crate::tables::{Meanings, bold, choices, choices_json, numbers, numbers_json, table, wrapped};
 use crate::written::Inputs;
 
 const EXAMPLES: &str = "\
@@ -101,7 +101,12 @@ impl Args {
             out += &format!("\n{}", table(&header, 1, link_rows(system, &links)));
         }
         out += "\n";
-        out += &if self.numbers { numbers(&all) + &choices(&chosen) } else { summary(system, &all, &chosen) };
+        if self.numbers {
+            let meanings = system.declared();
+            out += &(numbers(&all, &meanings) + &choices(&chosen, &meanings));
+        } else {
+            out += &summary(system, &all, &chosen);
+        }
         Answer::text(out)
     }
 }
@@ -117,8 +122,8 @@ fn report(name: &str, system: &Blueprint) -> Value {
         "price_usd": system.price().map(|price| price.json_of_machine()),
         "links": system.links().iter().map(link_json).collect::<Vec<_>>(),
         "parts": system.parts().iter().map(part_json).collect::<Vec<_>>(),
-        "numbers": numbers_json(&system.numbers()),
-        "choices": choices_json(&system.choices()),
+        "numbers": numbers_json(&system.numbers(), &Meanings::new()),
+        "choices": choices_json(&system.choices(), &Meanings::new()),
     })
 }
 

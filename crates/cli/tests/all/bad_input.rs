@@ -134,7 +134,7 @@ fn a_job_that_does_not_fit_the_machine_says_why() {
         ("--set disk.hds=8", &["no number `disk.hds`", "did you mean `disk.heads`?"]),
         ("--set disk.heads=8", &["`disk.heads=8`", "a unit is missing", "\"8 heads\""]),
         ("--set disk.heads=8MHz", &["`disk.heads` is a count", "a frequency"]),
-        ("--set disk.heads=0heads", &["`disk.heads=0heads`", "1 to 64 heads"]),
+        ("--set disk.heads=0heads", &["`disk.heads=0heads`", "expected 1 to 64: heads"]),
         ("--set nonsense", &["no change", "part.key=value"]),
         ("--set pci.clock=1e9MHz", &["pci.clock"]),
         ("--set pci.disconnect=99999999999999clocks", &["at most 1000000 clocks"]),
@@ -312,7 +312,7 @@ fn a_wrong_machine_with_links_says_what_and_where() {
             "link.rate=3 GT/s",
             "expected 2.5 GT/s, 5 GT/s, 8 GT/s, 16 GT/s, 32 GT/s or 64 GT/s: the highest rate that a lane carries",
         ),
-        ("link.bits_per_error=5 bits", "1000000 bits and more"),
+        ("link.bits_per_error=5 bits", "1000000 at least, or 0"),
         ("gpu.pcie.ordering=loose", "\"strict\" or \"relaxed\""),
     ] {
         refused(&hopscope(&["run", "gpu-server", "--rw=read", "--runtime=1ms", "--set", set]), &[words]);

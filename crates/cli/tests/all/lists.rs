@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use crate::documents::root;
 use crate::program::{command, hopscope, ran};
 use serde_json::Value;
 
@@ -95,6 +96,52 @@ fn every_part_in_the_list_can_be_shown() {
     let disk = text(&["parts", "disk/quantum-fireball-el10.2a", "--no-run"]);
     assert!(disk.contains("seek.rows[0].time") && disk.contains("5400 rpm") && disk.contains("source: "), "{disk}");
     assert!(disk.contains("transfer_mode"), "{disk}");
+    // What a number means and what it may be stands beside it.
+    assert!(disk.contains("what, and why") && disk.contains("Heads, each with"), "{disk}");
+    let shown = json(&["parts", "bus/pcie-link", "--json"]);
+    let width = shown["numbers"].as_array().unwrap().iter().find(|number| number["name"] == "width").unwrap();
+    assert_eq!((&width["meaning"], &width["may_be"]), (&"Lanes.".into(), &"1, 2, 4, 8, 12 or 16".into()));
+    let machine = text(&["systems", "nvme-desktop", "--numbers"]);
+    assert!(machine.contains("what, and why") && machine.contains("Ports (1 to"), "{machine}");
+}
+
+#[test]
+fn the_reference_of_parts_is_current() {
+    let printed = text(&["parts", "--reference"]);
+    let kept = std::fs::read_to_string(root().join("docs/PARTS.md")).unwrap();
+    assert!(printed == kept, "write it again: hopscope parts --reference > docs/PARTS.md");
+    // Every model has a section, and every number a meaning.
+    let kinds = json(&["new", "--json"]);
+    let kinds: Vec<&str> = kinds["kinds"].as_array().unwrap().iter().filter_map(|kind| kind["name"].as_str()).collect();
+    assert!(kinds.len() > 35 && kinds.iter().all(|kind| kept.contains(&format!("\n### {kind}\n"))), "{kinds:?}");
+    let without: Vec<&str> = kept.lines().filter(|line| line.starts_with('|') && line.contains("|  |")).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
+#[test]
+fn a_new_part_is_begun_checked_and_put_into_a_machine() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let drives = folder.path().join("parts/drive");
+    std::fs::create_dir_all(&drives).unwrap();
+    let file = drives.join("mine.toml").display().to_string();
+    let begin = ["new", "drive", "Mine", "capacity=2 TB", "controller.read=3 us", "--source", "its sheet", "-o", &file];
+    let said = text(&begin);
+    assert!(said.contains("is written") && said.contains("drive/intel-dc-p4500-2tb"), "{said}");
+    assert!(text(&["check", &file]).contains(": ok"));
+    let shown = json(&["parts", &file, "--json"]);
+    let numbers = shown["numbers"].as_array().unwrap();
+    let of = |name: &str| numbers.iter().find(|number| number["name"] == name).unwrap();
+    assert_eq!((&of("capacity")["basis"], &of("capacity")["from"]), (&"source".into(), &"its sheet".into()));
+    assert_eq!(of("block")["from"], "as drive/intel-dc-p4500-2tb has it");
+    // What was given decides what the machine gets.
+    let data = folder.path().display().to_string();
+    let job = ["--rw=randread", "--bs=4k", "--iodepth=256", "--runtime=20ms", "--json"];
+    let replaced = ["--replace", "drive=drive/mine", "--data", &data];
+    let changed = json(&[&["whatif", "nvme-xeon"], &job[..], &replaced[..]].concat());
+    let iops = changed["after"]["throughput_bytes_per_s"].as_f64().unwrap() / 4_096.0;
+    assert!((iops / (1.0 / 3e-6) - 1.0).abs() < 0.05, "{iops} with 3 us of the one controller for each read");
+    let again = hopscope(&begin);
+    assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
 }
 
 #[test]

@@ -144,3 +144,12 @@ fn a_memory_too_small_for_the_drivers_buffers_is_refused() {
     assert!(blueprint.set("host.memory.size=64MiB").is_ok());
     assert!(blueprint.set("host.memory.size=8MiB").is_err());
 }
+
+#[test]
+fn a_port_that_a_number_took_away_is_named_where_a_part_is_plugged_into_it() {
+    let (mut blueprint, _) = read(ONE, REREAD);
+    let problems = blueprint.set("pci.slots=2 slots").expect_err("the bridge is in the eighth");
+    let found = format!("{problems:?}");
+    assert!(found.contains("there is no port `pci.slot7`, where `ide` is plugged in"), "{found}");
+    assert!(found.contains("`pci` has slot0, slot1 as its numbers are"), "{found}");
+}

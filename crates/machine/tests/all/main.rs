@@ -17,6 +17,7 @@ mod lives_of_drives;
 mod machines;
 mod measured;
 mod mixes;
+mod new_parts;
 mod numbers;
 mod nvme;
 mod paces;

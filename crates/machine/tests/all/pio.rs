@@ -240,7 +240,12 @@ fn a_mode_that_there_is_not_is_told_the_nearest_one() {
     }
     let problem = changed(ONE_DISK, &["disk.transfer_mode=ultra-dma-4"]).err().unwrap_or_default();
     assert!(problem.contains("the cable carries Ultra DMA modes 0 to 2"), "{problem}");
-    for wrong in ["driver.words.width=3 B", "driver.words.multiple=3 sectors", "driver.words.multiple=256 sectors"] {
+    for wrong in [
+        "ide.retry_after=1 clock",
+        "driver.words.width=3 B",
+        "driver.words.multiple=3 sectors",
+        "driver.words.multiple=256 sectors",
+    ] {
         assert!(changed(ONE_DISK, &[wrong]).is_err(), "{wrong}");
     }
 }

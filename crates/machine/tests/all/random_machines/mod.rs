@@ -1,6 +1,7 @@
 //! Random machines: the test bed with one or two disks, or a shipped system with PCI Express links; some numbers
 //! changed, jobs of any kind.
 
+pub mod declared;
 pub mod scsi;
 
 use hopscope_machine::blueprint::Blueprint;
@@ -17,9 +18,18 @@ const LINE: &str = "host.memory.cache_line=";
 struct Draw(u64);
 
 impl Draw {
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+    /// 31 bits.
+    fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        choices[(self.0 >> 33) as usize % choices.len()]
+        self.0 >> 33
+    }
+
+    fn any<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.number() as usize % choices.len()]
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        self.any(choices)
     }
 }
 
