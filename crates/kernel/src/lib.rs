@@ -30,6 +30,7 @@
 //! assert_eq!(sim.now(), Time::ns(20 * 240));
 //! ```
 
+mod bell;
 #[doc(hidden)]
 pub mod bench;
 mod combine;
@@ -43,8 +44,10 @@ mod queue;
 mod record;
 mod sim;
 mod time;
+mod tokens;
 mod train;
 
+pub use bell::Bell;
 pub use combine::{Either, join, race};
 pub use errand::Errand;
 pub use lane::{Acquire, Grant, HandedOver, Lane, Rate, Yielding};
@@ -54,4 +57,5 @@ pub use queue::Queue;
 pub use record::{Class, Kind, Label, MOST, Observer, Record, Span, expand};
 pub use sim::{Counts, Ended, Sim};
 pub use time::Time;
+pub use tokens::Tokens;
 pub use train::{Burst, Car, CarState, Journey, Lead, UnderWay, led};

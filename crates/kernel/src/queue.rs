@@ -52,7 +52,7 @@ impl Line {
     }
 }
 
-/// A bounded queue of `T`; credits and tags are a `Queue<()>`.
+/// A bounded queue of `T`.
 pub struct Queue<T> {
     sim: Sim,
     state: Rc<RefCell<State<T>>>,

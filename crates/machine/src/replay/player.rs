@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time, Tokens};
 use hopscope_parts::protocols::storage::{Completion, Operation, READ, Request, Storage, WRITE};
 
 use super::Progress;
@@ -38,7 +38,7 @@ pub(super) struct Player {
     /// What is owed to the trace.
     lane: Lane,
     done: Queue<Completion>,
-    room: Queue<()>,
+    room: Tokens,
     /// Requests under way that are told apart by what a completion says.
     open: RefCell<VecDeque<Open>>,
     at_end: Cell<bool>,
@@ -73,7 +73,7 @@ pub(super) fn start(
         problem: RefCell::new(None),
         lane: sim.lane("trace", None),
         done: Queue::new(sim, UNDER_WAY_MAX),
-        room: Queue::new(sim, UNDER_WAY_MAX),
+        room: Tokens::full(sim, UNDER_WAY_MAX),
         open: RefCell::new(VecDeque::with_capacity(UNDER_WAY_MAX)),
         at_end: Cell::new(false),
         read: Cell::new(0),
@@ -83,9 +83,6 @@ pub(super) fn start(
     if follows {
         sim.process("trace", async move { playing.one_after_the_other().await });
     } else {
-        for _ in 0..UNDER_WAY_MAX {
-            let _ = player.room.try_put(());
-        }
         let taking = player.clone();
         sim.process("trace", async move { playing.at_their_times().await });
         sim.process("trace completions", async move { taking.completions().await });
@@ -166,7 +163,7 @@ impl Player {
             if let Some(Open { due, response, .. }) = found {
                 self.ended(writes, bytes, due, response);
             }
-            let _ = self.room.try_put(());
+            self.room.give();
         }
     }
 

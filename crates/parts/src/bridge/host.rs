@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time};
 
 use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
@@ -79,12 +79,12 @@ impl HostBridge {
             pci: RefCell::new(None),
             tables: RefCell::new(BTreeMap::new()),
         });
-        let halts = Queue::new(sim, 1);
+        let halts = Bell::new(sim);
         processor.on_halt(halts.clone());
         let halting = bridge.clone();
         sim.process(&format!("{name}.halt"), async move {
             loop {
-                halts.take(&NOT_HALTED).await;
+                halts.heard(&NOT_HALTED).await;
                 let pci = halting.pci();
                 // PCI 2.1, appendix A: message 0001h says HALT.
                 let halt =

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Sim, Time, Tokens};
 
 /// A walk of the page table.
 static WALK: Label = Label::protocol("page table walk");
@@ -47,7 +47,7 @@ impl Spec {
 pub struct Iommu {
     spec: Spec,
     lane: Lane,
-    walkers: Queue<()>,
+    walkers: Tokens,
     /// Pages, the least recently used first.
     pages: RefCell<Vec<u64>>,
 }
@@ -55,10 +55,7 @@ pub struct Iommu {
 impl Iommu {
     /// The IOMMU of root complex `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Iommu {
-        let walkers = Queue::new(sim, spec.walkers);
-        for _ in 0..spec.walkers {
-            let _ = walkers.try_put(());
-        }
+        let walkers = Tokens::full(sim, spec.walkers);
         let pages = RefCell::new(Vec::with_capacity(spec.entries as usize));
         Iommu { spec, lane: sim.lane(&format!("{name}.iommu"), None), walkers, pages }
     }
@@ -76,7 +73,7 @@ impl Iommu {
         self.walkers.take(&NO_WALKER).await;
         let walk = self.lane.paced(self.spec.walk);
         self.lane.delay(&WALK, walk).await;
-        let _ = self.walkers.try_put(());
+        self.walkers.give();
         walk
     }
 

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time, Tokens};
 
 use crate::protocols::ide::{
     ACCESSED, Access, BURST_END, BURST_START, INITIATION, INTRQ, IdeDrive, MOVES, Moves, PAUSE, PIO, READY_AGAIN,
@@ -97,7 +97,7 @@ pub struct IdeCable {
     /// Bytes that the selected drive offers to send, or to take.
     offers: Queue<u32>,
     /// INTRQ.
-    interrupts: Queue<()>,
+    interrupts: Tokens,
     /// The words that crossed without a pause, and their phase.
     words: Cell<Option<(Time, Time)>>,
     moving: Cell<&'static Label>,
@@ -119,7 +119,7 @@ impl IdeCable {
             register_access: Cell::new(None),
             ends: Cell::new(Time::ZERO),
             offers: Queue::new(sim, 1_024),
-            interrupts: Queue::new(sim, 4),
+            interrupts: Tokens::none(sim, 4),
             words: Cell::new(None),
             moving: Cell::new(&WORDS_IN),
         })
@@ -247,11 +247,11 @@ impl IdeCable {
     /// The drive asserts INTRQ.
     pub fn interrupt(&self) {
         self.lane.carried(&INTRQ, 1);
-        let _ = self.interrupts.try_put(());
+        self.interrupts.give();
     }
 
     /// INTRQ, as the interrupt controller sees it.
-    pub fn interrupts(&self) -> &Queue<()> {
+    pub fn interrupts(&self) -> &Tokens {
         &self.interrupts
     }
 

@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Grant, Label, Lane, Queue, Sim, Time, Yielding};
+use hopscope_kernel::{Bell, Grant, Label, Lane, Sim, Time, Yielding};
 
 pub use layers::Layer;
 
@@ -64,7 +64,7 @@ pub struct Processor {
     spec: Spec,
     /// The first one serves interrupts.
     each: Vec<One>,
-    halted: RefCell<Option<Queue<()>>>,
+    halted: RefCell<Option<Bell>>,
 }
 
 impl Processor {
@@ -83,9 +83,9 @@ impl Processor {
         self.each.iter().for_each(|one| one.lane.meter());
     }
 
-    /// Tells `queue` whenever the first processor halts.
-    pub fn on_halt(&self, queue: Queue<()>) {
-        *self.halted.borrow_mut() = Some(queue);
+    /// Rings whenever the first processor halts.
+    pub fn on_halt(&self, bell: Bell) {
+        *self.halted.borrow_mut() = Some(bell);
     }
 
     /// The processor for the driver, which keeps it until it drops the work.
@@ -187,10 +187,10 @@ impl Drop for AtWork<'_> {
         if self.1 == 0
             && at_work.get() == 0
             && self.0.sim.now() > Time::ZERO
-            && let Some(queue) = self.0.halted.borrow().as_ref()
+            && let Some(bell) = self.0.halted.borrow().as_ref()
         {
             // A HALT that is not yet on the bus covers this one too.
-            let _ = queue.try_put(());
+            bell.ring();
         }
     }
 }

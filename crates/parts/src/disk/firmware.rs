@@ -63,7 +63,7 @@ impl Disk {
             // The block went to the media while its successor arrived: that one needs a slot of its own.
             self.write_slots.take(&WRITE_CACHE_FULL).await;
         } else if !joined && joins() {
-            let _ = self.write_slots.try_put(());
+            self.write_slots.give();
         }
         self.buffer.borrow_mut().write(command.lba, command.sectors);
         // One such job writes all that waits: beyond as many as there can be, they would only keep others out.

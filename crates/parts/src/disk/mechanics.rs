@@ -309,7 +309,7 @@ impl Disk {
                 at = geometry.place(first - 1);
             }
             self.buffer.borrow_mut().being_written = None;
-            let _ = self.write_slots.try_put(());
+            self.write_slots.give();
         }
     }
 }

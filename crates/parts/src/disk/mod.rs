@@ -22,7 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Lane, Queue, Sim, Time, Tokens};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
@@ -132,7 +132,7 @@ pub struct Disk {
     /// Wakes the mechanics.
     jobs: Queue<Job>,
     /// Room for writes.
-    write_slots: Queue<()>,
+    write_slots: Tokens,
     /// The sector after the last write to the media.
     write_reached: Cell<u64>,
     random: RefCell<Pcg64Mcg>,
@@ -145,10 +145,7 @@ impl Disk {
         let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
         let (firmware, arm) = (lane("firmware"), lane("arm"));
         spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
-        let write_slots = Queue::new(sim, spec.cached_writes);
-        for _ in 0..spec.cached_writes {
-            let _ = write_slots.try_put(());
-        }
+        let write_slots = Tokens::full(sim, spec.cached_writes);
         let buffer = Buffer::new(spec.segments, spec.segment_sectors);
         let disk = Rc::new(Disk {
             sim: sim.clone(),

@@ -15,7 +15,7 @@
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time, Tokens};
 
 use crate::bus::sata::{self, SataCable};
 use crate::flash::read_ahead::{self, ReadAhead};
@@ -64,7 +64,7 @@ pub struct SataSsd {
     /// Decoded commands.
     commands: Queue<Command>,
     /// The right to move data, which one command has.
-    data: Queue<()>,
+    data: Tokens,
 }
 
 impl SataSsd {
@@ -73,8 +73,7 @@ impl SataSsd {
         let flash = Flash::new(sim, name, spec.flash.clone(), seed);
         let drive = sata::Drive { name: name.to_string(), size_bytes: flash.size_bytes(), tags: spec.tags };
         cable.attach(drive, spec.rate);
-        let data = Queue::new(sim, 1);
-        let _ = data.try_put(());
+        let data = Tokens::full(sim, 1);
         let tags = spec.tags as usize;
         let ssd = Rc::new(SataSsd {
             sim: sim.clone(),
@@ -125,7 +124,7 @@ impl SataSsd {
                 self.data.take(&OTHER_DATA).await;
                 self.cable.send_to_host(ToHost::DmaSetup(command.tag), command.errand).await;
                 self.cable.send_to_host(ToHost::Data(command.bytes), command.errand).await;
-                let _ = self.data.try_put(());
+                self.data.give();
             }
             self.cable.send_to_host(ToHost::DeviceBits(command.tag), command.errand).await;
         }
@@ -146,6 +145,6 @@ impl SataSsd {
             }
             self.cable.send_to_host(ToHost::DmaActivate, errand).await;
         }
-        let _ = self.data.try_put(());
+        self.data.give();
     }
 }

@@ -240,7 +240,7 @@ impl Handler {
         let ahci = &self.ahci;
         let mut seen = vec![0; ahci.ports()];
         loop {
-            ahci.interrupts().take(&DEVICE_AT_WORK).await;
+            ahci.interrupts().heard(&DEVICE_AT_WORK).await;
             ahci.take_up_done(0..ahci.ports(), &mut seen);
             self.lane.delay(&DELIVERY, self.lane.paced(self.spec.delivery)).await;
             let work = self.processor.dispatch().await;

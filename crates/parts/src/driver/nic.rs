@@ -218,7 +218,7 @@ impl Driver {
                 while left > 0 {
                     let bytes = left.min(most);
                     left -= bytes;
-                    if ring.room.try_take().is_none() {
+                    if !ring.room.try_take() {
                         self.ring(&work, ring, errand).await;
                         drop(work);
                         ring.room.take(&RING_FULL).await;
@@ -306,7 +306,7 @@ impl Driver {
                     if operation == Operation::Read {
                         work.compute(Layer::Copying, self.spec.copy_time(completed.bytes)).await;
                     }
-                    let _ = ring.room.try_put(());
+                    ring.room.give();
                     self.requests.part_ended(completed.request);
                     handled += 1;
                 }

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Queue, Sim, Time, Tokens};
 
 use super::requests::Requests;
 use crate::controller::nvme::{Controller, Message};
@@ -114,7 +114,7 @@ struct Driver {
     owners: RefCell<Vec<u32>>,
     free_identifiers: RefCell<Vec<u16>>,
     /// As many as there are free identifiers.
-    room: Queue<()>,
+    room: Tokens,
 }
 
 /// Starts the driver of a drive; returns its device.
@@ -126,10 +126,7 @@ pub fn install(
     controller: &Rc<Controller>,
 ) -> (String, Rc<dyn Storage>) {
     let commands = spec.entries as usize - 1;
-    let room = Queue::new(sim, commands);
-    for _ in 0..commands {
-        let _ = room.try_put(());
-    }
+    let room = Tokens::full(sim, commands);
     controller.queues().create(spec.entries, spec.queues);
     let driver = Rc::new(Driver {
         sim: sim.clone(),
@@ -208,7 +205,7 @@ impl Driver {
         let mut done = 0;
         let mut work = None;
         while done < bytes {
-            if self.room.try_take().is_none() {
+            if !self.room.try_take() {
                 self.controller.queues().ring();
                 work = None;
                 self.room.take(&QUEUE_FULL).await;
@@ -258,7 +255,7 @@ impl Driver {
         let queues = self.controller.queues();
         loop {
             let Some(visible) = queues.next_visible() else {
-                queues.changed().take(&DRIVE_AT_WORK).await;
+                queues.changed().heard(&DRIVE_AT_WORK).await;
                 continue;
             };
             let posted = queues.posted();
@@ -297,7 +294,7 @@ impl Driver {
     fn end(&self, identifier: u16) {
         let owner = self.owners.borrow()[usize::from(identifier)];
         self.free_identifiers.borrow_mut().push(identifier);
-        let _ = self.room.try_put(());
+        self.room.give();
         self.under_way.part_ended(owner);
     }
 }

@@ -189,7 +189,7 @@ impl Driver {
 
     async fn run_handler(&self) {
         loop {
-            self.slot.interrupts().take(&CARD_AT_WORK).await;
+            self.slot.interrupts().heard(&CARD_AT_WORK).await;
             self.slot.take_up_told();
             self.card.finished().take_up();
             let work = self.processor.dispatch().await;

@@ -216,7 +216,7 @@ impl Driver {
     async fn run_handler(&self) {
         let slot = self.adapter.slot();
         loop {
-            slot.interrupts().take(&ADAPTER_AT_WORK).await;
+            slot.interrupts().heard(&ADAPTER_AT_WORK).await;
             slot.take_up_told();
             self.adapter.ended().take_up();
             let work = self.processor.dispatch().await;

@@ -172,7 +172,7 @@ impl Tcp {
         let (ring, received, end) = (&self.rings.receive, &self.rings.received, &self.connection.server);
         let attachment = self.adapter.attachment();
         let frame_bytes = self.adapter.spec().frame_bytes_max();
-        while ring.room.try_take().is_some() {
+        while ring.room.try_take() {
             self.post(ring, RECEIVED_AT, frame_bytes, Errand::NOBODY);
         }
         ring.ring();
@@ -216,7 +216,7 @@ impl Tcp {
                 self.sim.take_up(frame.errand);
                 self.adapter.attachment().until_visible(frame.visible).await;
                 work.compute(Layer::Driver, self.spec.sent).await;
-                let _ = ring.room.try_put(());
+                ring.room.give();
             }
             self.sim.take_up(Errand::NOBODY);
             work.compute(Layer::Driver, self.spec.doorbell).await;

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use hopscope_kernel::{Label, Queue, Sim};
+use hopscope_kernel::{Bell, Label, Queue, Sim, Tokens};
 
 use super::spec::Spec;
 use super::translation::Entry;
@@ -36,9 +36,9 @@ pub(super) struct Buffer {
     /// Units that are here, each one more than its number, at the place that its number gives.
     present: RefCell<Vec<u64>>,
     /// A flush is under way unless this has an item.
-    flush: Queue<()>,
+    flush: Tokens,
     /// A program has ended, for the flush.
-    programmed: Queue<()>,
+    programmed: Bell,
 }
 
 impl Buffer {
@@ -49,8 +49,7 @@ impl Buffer {
             let _ = free.try_put(number);
         }
         let stripe = |_| Stripe { units: Vec::with_capacity(stripe_units), number: None };
-        let flush = Queue::new(sim, 1);
-        let _ = flush.try_put(());
+        let flush = Tokens::full(sim, 1);
         Buffer {
             stripes: RefCell::new((0..count).map(stripe).collect()),
             free,
@@ -60,7 +59,7 @@ impl Buffer {
             stripe_units,
             present: RefCell::new(vec![0; (2 * count * stripe_units).next_power_of_two()]),
             flush,
-            programmed: Queue::new(sim, 1),
+            programmed: Bell::new(sim),
         }
     }
 
@@ -123,7 +122,7 @@ impl Buffer {
         }
         entry.number = None;
         let _ = self.free.try_put(stripe);
-        let _ = self.programmed.try_put(());
+        self.programmed.ring();
     }
 
     fn waits_for_any_before(&self, number: u64) -> bool {
@@ -167,9 +166,9 @@ impl Flash {
             self.hand_over();
         }
         while self.buffer.waits_for_any_before(up_to) {
-            self.buffer.programmed.take(&PROGRAMS).await;
+            self.buffer.programmed.heard(&PROGRAMS).await;
         }
-        let _ = self.buffer.flush.try_put(());
+        self.buffer.flush.give();
     }
 
     /// Gives the open stripe to the die whose turn it is.

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Grant, Label, Queue, Sim};
+use hopscope_kernel::{Bell, Errand, Grant, Label, Queue, Sim};
 
 use super::die::{ARRAY_READ, CHANNEL_BUSY, COMMAND, DATA_OUT, DECODE, DIE_BUSY, FOR_CHANNEL};
 use super::spec::State;
@@ -34,12 +34,12 @@ struct Piece {
 /// Pieces that are read together.
 pub(super) struct Together {
     pieces_left: Cell<u32>,
-    done: Queue<()>,
+    done: Bell,
 }
 
 impl Together {
     pub(super) fn new(sim: &Sim) -> Rc<Together> {
-        Rc::new(Together { pieces_left: Cell::new(0), done: Queue::new(sim, 1) })
+        Rc::new(Together { pieces_left: Cell::new(0), done: Bell::new(sim) })
     }
 
     /// Whether none is under way.
@@ -50,10 +50,10 @@ impl Together {
     /// Returns when none is under way, or when `still` no longer holds. Any number may wait.
     pub(super) async fn come(&self, reason: &'static Label, still: impl Fn() -> bool) {
         while !self.is_there() && still() {
-            self.done.take(reason).await;
+            self.done.heard(reason).await;
             if self.is_there() || !still() {
                 // Whoever else waits looks, too.
-                let _ = self.done.try_put(());
+                self.done.ring();
             }
         }
     }
@@ -65,7 +65,7 @@ impl Together {
     fn one_ended(&self) {
         self.pieces_left.set(self.pieces_left.get() - 1);
         if self.is_there() {
-            let _ = self.done.try_put(());
+            self.done.ring();
         }
     }
 }

@@ -15,7 +15,7 @@
 use std::cell::Cell;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Label, Lane, Sim, Time};
 
 use super::die::Names;
 use super::spec::State;
@@ -77,7 +77,7 @@ pub(super) struct SingleBit {
     /// Nobody occupies it, but folding owes it the time for which it waits.
     lane: Option<Lane>,
     /// Something has been written, or folding has come to an end, because nothing is left or because somebody asked.
-    changed: Queue<()>,
+    changed: Bell,
 }
 
 impl SingleBit {
@@ -92,7 +92,7 @@ impl SingleBit {
             filled_bytes: Cell::new(filled_bytes),
             used: Cell::new(Time::ZERO),
             lane: (spec.single_bit != Spec::NONE).then(|| sim.lane(&format!("{name}.folding"), None)),
-            changed: Queue::new(sim, 1),
+            changed: Bell::new(sim),
         }
     }
 
@@ -112,7 +112,7 @@ impl SingleBit {
             return false;
         }
         self.filled_bytes.set(filled);
-        let _ = self.changed.try_put(());
+        self.changed.ring();
         true
     }
 }
@@ -138,7 +138,7 @@ impl Flash {
         let Some(lane) = &self.single_bit.lane else { return };
         loop {
             while self.single_bit.filled_bytes() == 0 {
-                self.single_bit.changed.take(&NOTHING_TO_FOLD).await;
+                self.single_bit.changed.heard(&NOTHING_TO_FOLD).await;
             }
             let idle_from = self.idle_from(lane);
             if idle_from > self.sim.now() {
@@ -150,8 +150,8 @@ impl Flash {
                     let _ = die.tasks.try_put(Task::Fold);
                 }
             }
-            let _ = self.single_bit.changed.try_take();
-            self.single_bit.changed.take(&NOT_IDLE).await;
+            self.single_bit.changed.try_hear();
+            self.single_bit.changed.heard(&NOT_IDLE).await;
         }
     }
 
@@ -163,6 +163,6 @@ impl Flash {
             held.set(held.get().saturating_sub(stripe));
             self.copy(die, self.spec.pages_per_program, self.spec.stripe_units(), &OF_FOLDING).await;
         }
-        let _ = self.single_bit.changed.try_put(());
+        self.single_bit.changed.ring();
     }
 }

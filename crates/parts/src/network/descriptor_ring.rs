@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Queue, Sim, Tokens};
 
 use super::attachment::Attachment;
 use crate::driver::doorbell::Doorbells;
@@ -23,13 +23,6 @@ static NO_DESCRIPTORS: Label = Label::reason("no descriptors in the ring");
 static CACHE_FULL: Label = Label::reason("descriptors on the adapter are not used up");
 /// A driver waits for room.
 pub static RING_FULL: Label = Label::reason("descriptor ring full");
-
-/// A queue with `count` credits in it.
-pub(super) fn filled(sim: &Sim, count: u64) -> Queue<()> {
-    let queue = Queue::new(sim, count as usize);
-    (0..count).for_each(|_| _ = queue.try_put(()));
-    queue
-}
 
 /// A ring of descriptors, as the adapter's data sheet gives it.
 #[derive(Clone, Debug, PartialEq, Spec)]
@@ -75,7 +68,7 @@ pub struct DescriptorRing {
     port: Attachment,
     doorbells: Rc<Doorbells>,
     /// Free entries; a driver takes one for each descriptor, and puts it back when that has been completed.
-    pub room: Queue<()>,
+    pub room: Tokens,
     posted: RefCell<VecDeque<Descriptor>>,
     /// Posted, but not in a doorbell yet.
     silent: Cell<u32>,
@@ -84,7 +77,7 @@ pub struct DescriptorRing {
     /// Descriptors that fetches have begun with, and that have come.
     begun: Cell<u64>,
     come: Cell<u64>,
-    free: Queue<()>,
+    free: Tokens,
     fetched: Queue<Descriptor>,
 }
 
@@ -103,13 +96,13 @@ impl DescriptorRing {
             home,
             port: port.clone(),
             doorbells: Doorbells::new(sim, &format!("{name}.doorbell"), port.clone()),
-            room: filled(sim, spec.entries),
+            room: Tokens::full(sim, spec.entries as usize),
             posted: RefCell::new(VecDeque::with_capacity(spec.entries as usize)),
             silent: Cell::new(0),
             head: Cell::new(0),
             begun: Cell::new(0),
             come: Cell::new(0),
-            free: filled(sim, spec.prefetch),
+            free: Tokens::full(sim, spec.prefetch as usize),
             fetched: Queue::new(sim, spec.prefetch as usize),
             spec: spec.clone(),
         });
@@ -151,7 +144,7 @@ impl DescriptorRing {
     /// The next descriptor on the adapter, waiting for `reason`.
     pub async fn next(&self, reason: &'static Label) -> Descriptor {
         let descriptor = self.fetched.take(reason).await;
-        let _ = self.free.try_put(());
+        self.free.give();
         descriptor
     }
 
@@ -173,7 +166,7 @@ impl DescriptorRing {
             let to_page = (u64::from(PAGE_BYTES) - address % u64::from(PAGE_BYTES)) / descriptor_bytes;
             let most = u64::from(tail).min(fetch).min(entries - head).min(to_page) as u32;
             let mut count = 1;
-            while count < most && self.free.try_take().is_some() {
+            while count < most && self.free.try_take() {
                 errands.push(self.doorbells.next());
                 count += 1;
             }

@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Either, Errand, Label, Lane, Queue, Sim, Time, race};
+use hopscope_kernel::{Bell, Either, Errand, Label, Lane, Queue, Sim, Time, race};
 
 use super::attachment::Attachment;
 use crate::driver::doorbell::Doorbells;
@@ -37,11 +37,11 @@ pub struct Completions {
     spec: Spec,
     port: Attachment,
     entries: Queue<Completed>,
-    news: Queue<()>,
+    news: Bell,
     /// The timer's delays are owed to it.
     timer: Lane,
     arming: Rc<Doorbells>,
-    interrupts: Queue<()>,
+    interrupts: Bell,
 }
 
 impl Completions {
@@ -52,10 +52,10 @@ impl Completions {
             spec: spec.clone(),
             port: port.clone(),
             entries: Queue::new(sim, capacity as usize),
-            news: Queue::new(sim, 1),
+            news: Bell::new(sim),
             timer: sim.lane(&format!("{name}.moderation"), None),
             arming: Doorbells::new(sim, &format!("{name}.arm"), port.clone()),
-            interrupts: Queue::new(sim, 1),
+            interrupts: Bell::new(sim),
         });
         let running = completions.clone();
         sim.process(&format!("{name}.interrupt"), async move { running.interrupt().await });
@@ -65,7 +65,7 @@ impl Completions {
     /// The adapter has written a completion.
     pub(super) fn put(&self, completed: Completed) {
         let _ = self.entries.try_put(completed);
-        let _ = self.news.try_put(());
+        self.news.ring();
     }
 
     /// The oldest completion, which is visible from its time on.
@@ -80,7 +80,7 @@ impl Completions {
 
     /// Waits for an interrupt.
     pub async fn interrupted(&self, reason: &'static Label) {
-        self.interrupts.take(reason).await;
+        self.interrupts.heard(reason).await;
     }
 
     /// The driver allows the next interrupt.
@@ -110,13 +110,13 @@ impl Completions {
             self.arming.arrived.take(&NOT_ARMED).await;
             self.arming.next();
             while self.entries.is_empty() {
-                self.news.take(&NOTHING_COMPLETED).await;
+                self.news.heard(&NOTHING_COMPLETED).await;
             }
             let mut told = self.take_up(None, usize::MAX);
             let due = sim.now() + self.timer.paced(self.spec.time);
             while (self.entries.len() as u64) < self.spec.count && sim.now() < due {
                 let elapsed = self.timer.delay_until(&MODERATION, due);
-                if let Either::Left(()) = race(sim, elapsed, self.news.take(&MODERATION)).await {
+                if let Either::Left(()) = race(sim, elapsed, self.news.heard(&MODERATION)).await {
                     break;
                 }
                 self.pass_on(told);
@@ -124,7 +124,7 @@ impl Completions {
             }
             self.port.interrupt().await;
             self.pass_on(told);
-            let _ = self.interrupts.try_put(());
+            self.interrupts.ring();
         }
     }
 }

@@ -20,7 +20,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time, Tokens};
 
 use crate::bus::pcie::{Intake, Link, PAYLOAD_MAX, PAYLOAD_MIN, Port, PortSpec};
 use crate::cpu::{self, Layer, Processor};
@@ -138,7 +138,7 @@ struct Adapter {
     transfers: Queue<Transfer>,
     packets: Queue<Packet>,
     /// Room in the packet buffer.
-    room: Queue<()>,
+    room: Tokens,
 }
 
 /// Which device of the adapter.
@@ -164,10 +164,7 @@ pub type Devices = Vec<(String, Rc<dyn Storage>)>;
 /// Plugs an adapter into a link; returns its devices.
 pub fn plug(sim: &Sim, name: &str, spec: Spec, link: &Link) -> Result<Devices, String> {
     let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
-    let room = Queue::new(sim, spec.packets_buffered);
-    for _ in 0..spec.packets_buffered {
-        let _ = room.try_put(());
-    }
+    let room = Tokens::full(sim, spec.packets_buffered);
     let intake = Intake { lane: lane("intake"), span: spec.intake };
     let adapter = Rc::new(Adapter {
         sim: sim.clone(),
@@ -329,7 +326,7 @@ impl Adapter {
             engine.was_in(&BUFFER_FULL, start);
         }
         for _ in 0..self.spec.packets_buffered {
-            let _ = self.room.try_put(());
+            self.room.give();
         }
     }
 
@@ -339,7 +336,7 @@ impl Adapter {
             self.sim.take_up(errand);
             let max = self.spec.write_payload_max;
             self.port.write_in_packets(address, bytes, max, &DATA, self.spec.home).await;
-            let _ = self.room.try_put(());
+            self.room.give();
         }
     }
 }

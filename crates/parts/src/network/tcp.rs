@@ -15,7 +15,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use hopscope_kernel::{Errand, Label, Queue, Sim};
+use hopscope_kernel::{Bell, Errand, Label, Queue, Sim};
 
 static NO_MESSAGE: Label = Label::workload("no message");
 static WINDOW_CLOSED: Label = Label::reason("TCP window full of what is not acknowledged");
@@ -68,7 +68,7 @@ pub struct End {
     /// What the other end takes before it acknowledges.
     window_bytes: u32,
     not_acknowledged: Cell<u32>,
-    opened: Queue<()>,
+    opened: Bell,
     /// Bytes and segments that have come and are not acknowledged.
     heard: Cell<(u32, u32)>,
     messages: Queue<Message>,
@@ -93,7 +93,7 @@ impl Connection {
             segment_bytes: frame_bytes - HEADERS_BYTES,
             window_bytes,
             not_acknowledged: Cell::new(0),
-            opened: Queue::new(sim, 1),
+            opened: Bell::new(sim),
             heard: Cell::new((0, 0)),
             messages: Queue::new(sim, usize::MAX),
             sent: RefCell::default(),
@@ -128,7 +128,7 @@ impl End {
     /// The same, waiting.
     pub async fn room(&self, bytes: u32) {
         while !self.try_room(bytes) {
-            self.opened.take(&WINDOW_CLOSED).await;
+            self.opened.heard(&WINDOW_CLOSED).await;
         }
     }
 
@@ -147,7 +147,7 @@ impl End {
         if acknowledges > 0 {
             let left = self.not_acknowledged.get().checked_sub(acknowledges);
             self.not_acknowledged.set(left.expect("no more is acknowledged than was sent"));
-            let _ = self.opened.try_put(());
+            self.opened.ring();
         }
         let (heard_bytes, segments) = self.heard.get();
         let segments = segments + u32::from(bytes > 0);

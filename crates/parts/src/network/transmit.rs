@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim};
+use hopscope_kernel::{Errand, Label, Lane, Sim, Tokens};
 
 use super::attachment::Attachment;
-use super::descriptor_ring::{Descriptor, DescriptorRing, filled};
+use super::descriptor_ring::{Descriptor, DescriptorRing};
 use super::moderation::Completions;
 use super::nic::{Adapter, Arrival, Completed, Contexts, Setup, Spec};
 use super::wire::Wire;
@@ -55,10 +55,10 @@ pub(super) struct Transmitter {
     wire: Wire,
     contexts: Contexts<Frame>,
     /// Free cells of the packet buffer.
-    cells: Queue<()>,
+    cells: Tokens,
     /// Sent, but not reported.
     sent: RefCell<VecDeque<Descriptor>>,
-    reports: Queue<()>,
+    reports: Tokens,
     rings: Home,
     data: Home,
 }
@@ -77,9 +77,9 @@ impl Transmitter {
             engine,
             wire: Wire::new(sim, &format!("{}.wire-tx", adapter.name()), spec.wire.clone()),
             contexts: Contexts::new(sim, contexts),
-            cells: filled(sim, spec.transmit_buffer_bytes / u64::from(CELL_BYTES)),
+            cells: Tokens::full(sim, (spec.transmit_buffer_bytes / u64::from(CELL_BYTES)) as usize),
             sent: RefCell::new(VecDeque::with_capacity(entries)),
-            reports: Queue::new(sim, entries),
+            reports: Tokens::none(sim, entries),
             rings,
             data,
             spec,
@@ -140,7 +140,7 @@ impl Transmitter {
             self.sim.take_up(frame.errand);
             context = (context + 1) % self.contexts.out.len();
             self.wire.carry(frame.header_bytes, frame.bytes).await;
-            (0..frame.bytes.div_ceil(CELL_BYTES)).for_each(|_| _ = self.cells.try_put(()));
+            (0..frame.bytes.div_ceil(CELL_BYTES)).for_each(|_| self.cells.give());
             if let Some(descriptor) = frame.last_of {
                 let errand = self.sim.pass_on(frame.errand);
                 if let Some(far_end) = self.adapter.far_end() {
@@ -149,7 +149,7 @@ impl Transmitter {
                 }
                 self.sent.borrow_mut().push_back(Descriptor { errand, ..descriptor });
                 if descriptor.report {
-                    let _ = self.reports.try_put(());
+                    self.reports.give();
                 }
             }
         }

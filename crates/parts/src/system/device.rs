@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time, Tokens};
 
 use super::cache::{Cache, Run};
 use super::{COPIED, PAGE_BYTES, Spec, for_each_kib};
@@ -70,8 +70,8 @@ pub struct Device {
     ready: Queue<(u32, Errand)>,
     writes: Queue<Request>,
     /// Something has left the cache, and something has to.
-    left: Queue<()>,
-    dirtied: Queue<()>,
+    left: Bell,
+    dirtied: Tokens,
 }
 
 impl Device {
@@ -99,8 +99,8 @@ impl Device {
             free: RefCell::default(),
             ready: Queue::new(sim, usize::MAX),
             writes: Queue::new(sim, usize::MAX),
-            left: Queue::new(sim, 1),
-            dirtied: Queue::new(sim, writers),
+            left: Bell::new(sim),
+            dirtied: Tokens::none(sim, writers),
         });
         for number in 0..CARRIERS {
             let own = device.clone();
@@ -237,12 +237,12 @@ impl Device {
                 let part_end = ((at / piece + 1) * piece).min(end);
                 let (first, last) = (at / PAGE_BYTES, part_end.div_ceil(PAGE_BYTES));
                 while self.cache.borrow().unwritten() + (last - first) * PAGE_BYTES > self.spec.behind_limit {
-                    self.left.take(&TOO_MUCH_DIRTY).await;
+                    self.left.heard(&TOO_MUCH_DIRTY).await;
                 }
                 self.copy(for_each_kib(self.spec.copy_write, (part_end - at) as u32)).await;
                 self.cache.borrow_mut().written(first, last);
                 if self.cache.borrow().dirty() >= self.spec.behind_from {
-                    let _ = self.dirtied.try_put(());
+                    self.dirtied.give();
                 }
                 at = part_end;
             }
@@ -267,7 +267,7 @@ impl Device {
             self.below.submit(Request { operation, offset_bytes, bytes, issued, errand, done: done_too });
             done.take(&DEVICE_AT_WORK).await;
             self.cache.borrow_mut().left(run);
-            let _ = self.left.try_put(());
+            self.left.ring();
         }
     }
 

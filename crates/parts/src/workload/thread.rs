@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Label, Lane, Queue, Sim, Time};
 
 use super::addresses::{Addresses, Next};
 use super::{Spec, Think};
@@ -25,7 +25,7 @@ struct State {
     /// The run stops when the job ends.
     stops: Cell<bool>,
     /// Where the job waits for its turn.
-    turn: Option<Queue<()>>,
+    turn: Option<Bell>,
 }
 
 impl Running {
@@ -47,7 +47,7 @@ impl Running {
     /// A job that waits for its turn begins.
     pub fn begin(&self) {
         if let Some(turn) = &self.0.turn {
-            let _ = turn.try_put(());
+            turn.ring();
         }
     }
 }
@@ -55,7 +55,7 @@ impl Running {
 /// Starts a job on a device; one that `waits` begins when it is told to.
 pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: bool) -> Running {
     let addresses = Addresses::new(&spec, name);
-    let turn = waits.then(|| Queue::new(sim, 1));
+    let turn = waits.then(|| Bell::new(sim));
     let state = Rc::new(State { turn, ..State::default() });
     let pauses = spec.think.map(|think| Pauses { think, lane: sim.lane(name, None), at_the_last: 0 });
     let thread = Thread {
@@ -70,7 +70,7 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
     };
     sim.process(name, async move {
         if let Some(turn) = &thread.state.turn {
-            turn.take(&TURN).await;
+            turn.heard(&TURN).await;
         }
         thread.run(addresses, pauses).await;
         thread.state.ended.set(Some(thread.sim.now()));

@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pcie::{Link, Port, PortSpec};
 use crate::bus::sata::{self, SataCable};
@@ -111,7 +111,7 @@ pub(crate) struct SataPort {
     slots: RefCell<[Option<Slot>; TAGS_MAX as usize]>,
     issued: Queue<u8>,
     /// The drive is ready for the next command.
-    ready: Queue<()>,
+    ready: Bell,
     /// FIFO of what is received.
     received: Queue<Received>,
     /// Tags whose data are to be fetched from memory.
@@ -141,8 +141,8 @@ pub struct Ahci {
     registers: Lane,
     accesses: Queue<Access>,
     /// Wakes whoever sends interrupt messages.
-    news: Queue<()>,
-    interrupts: Queue<()>,
+    news: Bell,
+    interrupts: Bell,
     in_service: Cell<bool>,
 }
 
@@ -158,8 +158,8 @@ impl Ahci {
             ports,
             registers: sim.lane(&format!("{name}.registers"), None),
             accesses: Queue::new(sim, ACCESSES_MAX),
-            news: Queue::new(sim, 1),
-            interrupts: Queue::new(sim, 1),
+            news: Bell::new(sim),
+            interrupts: Bell::new(sim),
             in_service: Cell::new(false),
             spec,
         });
@@ -252,7 +252,7 @@ impl Ahci {
     }
 
     /// Interrupt messages that have arrived at the processor.
-    pub fn interrupts(&self) -> &Queue<()> {
+    pub fn interrupts(&self) -> &Bell {
         &self.interrupts
     }
 
@@ -275,7 +275,7 @@ impl Ahci {
                 Access::InterruptStatus => {
                     self.in_service.set(false);
                     if self.ports.iter().any(|port| port.told.get()) {
-                        let _ = self.news.try_put(());
+                        self.news.ring();
                     }
                 }
             }
@@ -285,7 +285,7 @@ impl Ahci {
     async fn run_interrupts(&self) {
         let mut told = vec![0; self.ports.len()];
         loop {
-            self.news.take(&NOTHING_DONE).await;
+            self.news.heard(&NOTHING_DONE).await;
             // AHCI 1.3.1, 5.6.5: a message is sent when IS is set from zero.
             if self.in_service.replace(true) {
                 continue;
@@ -293,7 +293,7 @@ impl Ahci {
             self.take_up_done(0..self.ports.len(), &mut told);
             self.port.interrupt().await;
             self.pass_on_done(&told);
-            let _ = self.interrupts.try_put(());
+            self.interrupts.ring();
         }
     }
 }

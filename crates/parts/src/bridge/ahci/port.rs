@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Label, Queue, Sim};
+use hopscope_kernel::{Bell, Label, Queue, Sim};
 
 use super::{Ahci, SataPort, Slot, Spec};
 use crate::bus::sata::SataCable;
@@ -40,7 +40,7 @@ impl SataPort {
             cable: OnceCell::new(),
             slots: RefCell::new([None; TAGS_MAX as usize]),
             issued: Queue::new(sim, tags),
-            ready: Queue::new(sim, 1),
+            ready: Bell::new(sim),
             received: Queue::new(sim, places),
             to_fetch: Queue::new(sim, tags),
             fetched: Queue::new(sim, places),
@@ -90,7 +90,7 @@ impl Ahci {
             self.port.read(table, COMMAND_FIS_BYTES, &DESCRIPTOR, Home::CACHE).await;
             port.lane.was_in(&FETCH, start);
             cable.send_command(Command { writes, offset_bytes, bytes, tag, errand }).await;
-            port.ready.take(&NOT_READY).await;
+            port.ready.heard(&NOT_READY).await;
         }
     }
 
@@ -106,7 +106,7 @@ impl Ahci {
                 self.port.write(memory + FISES_AT, bytes, &DESCRIPTOR, Home::CACHE).await;
             }
             match fis {
-                ToHost::Registers => drop(port.ready.try_put(())),
+                ToHost::Registers => port.ready.ring(),
                 ToHost::DmaSetup(tag) => self.begin_data(number, tag).await,
                 ToHost::DmaActivate => drop(port.activated.try_put(self.sim.pass_on(errand))),
                 ToHost::Data(bytes) => {
@@ -119,7 +119,7 @@ impl Ahci {
                     port.done.set(port.done.get() | 1 << tag);
                     port.told.set(true);
                     self.pass_on(number, tag);
-                    let _ = self.news.try_put(());
+                    self.news.ring();
                 }
             }
         }

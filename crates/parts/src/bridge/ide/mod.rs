@@ -28,7 +28,7 @@ mod to_memory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Lead, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Lead, Queue, Sim, Time, Tokens};
 
 use self::pio::DataPort;
 pub use self::pio::Moves;
@@ -73,7 +73,7 @@ const DESCRIPTOR_BYTES: u32 = 8;
 /// The buffer: one port that serves one channel at a time, two halves.
 struct Buffer {
     port: Lane,
-    halves: Queue<()>,
+    halves: Tokens,
     /// The channel that used it last: in a burst, and in a command.
     last_user: Cell<Option<usize>>,
     last_command: Cell<Option<usize>>,
@@ -119,10 +119,7 @@ impl IdeBridge {
             arrivals: Queue::new(sim, 1),
             port: DataPort::default(),
         };
-        let halves = Queue::new(sim, HALVES);
-        for _ in 0..HALVES {
-            let _ = halves.try_put(());
-        }
+        let halves = Tokens::full(sim, HALVES);
         let port = sim.lane(&format!("{name}.buffer"), None);
         let bridge = Rc::new(IdeBridge {
             sim: sim.clone(),

@@ -196,7 +196,7 @@ impl IdeBridge {
         let (Some(port), asked) = serving.take_over() else { return sent };
         for _ in 0..HALVES {
             let half = self.buffer.halves.try_take();
-            debug_assert!(half.is_some(), "the other channel holds no half while this one's train runs");
+            debug_assert!(half, "the other channel holds no half while this one's train runs");
         }
         let (first, second) = (Fetch::of(firsts, sent), Fetch::of(seconds, sent));
         let group = Group { port, asked, base: asked, first, second };

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
 use super::Spec;
 use super::path::Path;
@@ -48,7 +48,7 @@ pub(super) struct Latch {
     pub(super) arrived: Cell<u32>,
     pub(super) gone: Cell<u32>,
     /// Something has arrived.
-    pub(super) arrivals: Queue<()>,
+    pub(super) arrivals: Bell,
     /// A split transaction has begun.
     pub(super) begun: Queue<Errand>,
     /// Whom its completion is for.
@@ -83,7 +83,7 @@ impl Port {
             asked: Cell::new(0),
             arrived: Cell::new(0),
             gone: Cell::new(0),
-            arrivals: Queue::new(sim, 1),
+            arrivals: Bell::new(sim),
             begun: Queue::new(sim, 1),
             reader: RefCell::new(None),
         };

@@ -37,7 +37,7 @@ impl Port {
             }
             let latch = &self.latches[latch];
             latch.arrived.set(latch.arrived.get() + bytes);
-            let _ = latch.arrivals.try_put(());
+            latch.arrivals.ring();
         }
     }
 
@@ -52,7 +52,7 @@ impl Port {
             let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));
             while latch.gone.get() < all {
                 while !self.ready(number) {
-                    latch.arrivals.take(&ON_THEIR_WAY).await;
+                    latch.arrivals.heard(&ON_THEIR_WAY).await;
                 }
                 let bus = self.bus();
                 let tenure = bus.own(reader.width_bytes).await;

@@ -13,7 +13,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time, Tokens};
 
 use super::PciBus;
 use super::card::{CardSpec, Mode};
@@ -36,17 +36,17 @@ pub struct Reader {
     /// Bytes a data phase of its card moves.
     pub(crate) width_bytes: u32,
     left: Cell<u32>,
-    done: Queue<()>,
-    splits: Queue<()>,
+    done: Bell,
+    splits: Tokens,
 }
 
 impl Reader {
     /// One of its requests has been completed.
     pub(crate) fn completed(&self, bytes: u32) {
         self.left.set(self.left.get().checked_sub(bytes).expect("no more is completed than was asked for"));
-        let _ = self.splits.try_put(());
+        self.splits.give();
         if self.left.get() == 0 {
-            let _ = self.done.try_put(());
+            self.done.ring();
         }
     }
 }
@@ -63,7 +63,7 @@ pub struct Initiator {
     /// The card asks for the bus again then.
     not_before: Cell<Time>,
     /// Split transactions that are free.
-    splits: Queue<()>,
+    splits: Tokens,
     readers: RefCell<Vec<Rc<Reader>>>,
 }
 
@@ -80,10 +80,7 @@ impl Initiator {
         };
         slot.bus().plug(&spec)?;
         slot.occupy(sim, name, spec.register);
-        let splits = Queue::new(sim, spec.splits as usize);
-        for _ in 0..spec.splits {
-            let _ = splits.try_put(());
-        }
+        let splits = Tokens::full(sim, spec.splits as usize);
         Ok(Rc::new(Initiator {
             sim: sim.clone(),
             slot: slot.clone(),
@@ -200,7 +197,7 @@ impl Initiator {
 
     async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let reader = self.readers.borrow_mut().pop().unwrap_or_else(|| {
-            let (left, done) = (Cell::new(0), Queue::new(&self.sim, 1));
+            let (left, done) = (Cell::new(0), Bell::new(&self.sim));
             Rc::new(Reader { width_bytes: self.spec.width_bytes, left, done, splits: self.splits.clone() })
         });
         reader.left.set(bytes);
@@ -213,7 +210,7 @@ impl Initiator {
             self.request(at, part, carries, (&reader, errand)).await;
             asked += part;
         }
-        reader.done.take(&SPLIT_OUTSTANDING).await;
+        reader.done.heard(&SPLIT_OUTSTANDING).await;
         self.readers.borrow_mut().push(reader);
     }
 

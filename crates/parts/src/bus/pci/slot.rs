@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Queue, Sim};
+use hopscope_kernel::{Bell, Errand, Label, Queue, Sim};
 
 use super::PciBus;
 use crate::bridge::host::HostBridge;
@@ -49,8 +49,8 @@ struct Connector {
     posted: Queue<Errand>,
     written: Queue<Errand>,
     /// INTx, and what has come to the handler.
-    asserted: Queue<()>,
-    interrupts: Queue<()>,
+    asserted: Bell,
+    interrupts: Bell,
     /// The requests whose end they tell of.
     told_by_card: RefCell<Vec<Errand>>,
     told_to_host: RefCell<Vec<Errand>>,
@@ -65,8 +65,8 @@ impl Slot {
             waits: Cell::new(1),
             posted: Queue::new(sim, WRITES_MAX),
             written: Queue::new(sim, WRITTEN_MAX),
-            asserted: Queue::new(sim, 1),
-            interrupts: Queue::new(sim, 1),
+            asserted: Bell::new(sim),
+            interrupts: Bell::new(sim),
             told_by_card: RefCell::default(),
             told_to_host: RefCell::default(),
         }))
@@ -116,14 +116,14 @@ impl Slot {
         sim.process(&format!("{name}.intx"), async move {
             let (mut told, sim) = (Vec::new(), &slot.0.sim);
             loop {
-                slot.0.asserted.take(&NOT_ASSERTED).await;
+                slot.0.asserted.heard(&NOT_ASSERTED).await;
                 std::mem::swap(&mut told, &mut slot.0.told_by_card.borrow_mut());
                 sim.take_up_all(told.iter().copied());
                 slot.0.bus.lane().carried(&INTX_ASSERTED, 1);
                 memory.interrupt().await;
                 slot.0.bus.lane().carried(&INTX_NEGATED, 0);
                 slot.0.told_to_host.borrow_mut().extend(told.drain(..).map(|errand| sim.pass_on(errand)));
-                let _ = slot.0.interrupts.try_put(());
+                slot.0.interrupts.ring();
             }
         });
         let (slot, way) = (self.clone(), way.clone());
@@ -176,7 +176,7 @@ impl Slot {
     }
 
     /// Interrupts of the card that have come to the host's handler.
-    pub fn interrupts(&self) -> &Queue<()> {
+    pub fn interrupts(&self) -> &Bell {
         &self.0.interrupts
     }
 
@@ -188,6 +188,6 @@ impl Slot {
     /// The card asserts INTx for a request. One that is asserted already is not asserted again, and tells of both.
     pub(super) fn assert(&self, errand: Errand) {
         self.0.told_by_card.borrow_mut().push(errand);
-        let _ = self.0.asserted.try_put(());
+        self.0.asserted.ring();
     }
 }

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use hopscope_kernel::{Grant, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Grant, Lane, Sim, Time};
 
 use crate::protocols::pcie::{CREDITS_RETURN, NO_CREDITS};
 
@@ -17,7 +17,7 @@ pub struct Credits {
     advertised: (u64, u64),
     state: RefCell<State>,
     /// Told when credits come back whose return was not foreseen.
-    returned: Queue<()>,
+    returned: Bell,
 }
 
 struct State {
@@ -42,7 +42,7 @@ impl Credits {
     pub fn new(sim: &Sim, headers: u64, data_bytes: u64) -> Credits {
         let advertised = (headers, data_bytes / u64::from(DATA_CREDIT_BYTES));
         let state = State { headers: advertised.0, data: advertised.1, returns: Vec::new(), next: Time::MAX };
-        Credits { sim: sim.clone(), advertised, state: RefCell::new(state), returned: Queue::new(sim, 1) }
+        Credits { sim: sim.clone(), advertised, state: RefCell::new(state), returned: Bell::new(sim) }
     }
 
     /// Whether nothing ever waits for them.
@@ -91,7 +91,7 @@ impl Credits {
         while !self.suffice(1, payload_bytes) {
             let next = self.state.borrow().next;
             match next {
-                Time::MAX => self.returned.take(&NO_CREDITS).await,
+                Time::MAX => self.returned.heard(&NO_CREDITS).await,
                 at => lane.delay_until(&CREDITS_RETURN, at).await,
             }
         }
@@ -125,6 +125,6 @@ impl Credits {
             _ => state.returns.push(Returns { at, pitch: pitch.max(Time::ps(1)), count, data }),
         }
         drop(state);
-        let _ = self.returned.try_put(());
+        self.returned.ring();
     }
 }

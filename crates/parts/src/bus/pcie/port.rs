@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time, join};
+use hopscope_kernel::{Label, Lane, Sim, Time, Tokens, join};
 
 use super::path::{LINKS_MAX, Path};
 use super::sent::{Sent, Steps};
@@ -70,7 +70,7 @@ pub struct Port {
     up: Path,
     down: Path,
     root: Rc<RootComplex>,
-    tags: Queue<()>,
+    tags: Tokens,
     /// The numbers of those that are free: the one that has been longest comes next.
     free_tags: RefCell<VecDeque<u16>>,
     intake: Option<Intake>,
@@ -97,10 +97,7 @@ impl Port {
             return Err(format!("there are {} links between this device and the host, {LINKS_MAX} at most", up.len()));
         }
         let root = link.above().root.clone();
-        let tags = Queue::new(sim, spec.tags);
-        for _ in 0..spec.tags {
-            let _ = tags.try_put(());
-        }
+        let tags = Tokens::full(sim, spec.tags);
         Ok(Rc::new(Port {
             sim: sim.clone(),
             up: Path::new(sim, up),
@@ -241,7 +238,7 @@ impl Port {
             lane.delay_until(&TAKEN_IN, (arrival + lane.paced(*span)).max(self.sim.now())).await;
         }
         self.free_tags.borrow_mut().push_back(tag);
-        let _ = self.tags.try_put(());
+        self.tags.give();
     }
 
     /// Waits for a tag.

@@ -75,7 +75,7 @@ impl<'a> Connection<'a> {
             if !fifo.reserve(piece) {
                 self.pass(&DATA_IN, Time::ZERO).await;
                 while !fifo.reserve(piece) {
-                    fifo.moved.take(&FIFO_FULL).await;
+                    fifo.moved.heard(&FIFO_FULL).await;
                 }
                 self.paused(&FIFO_FULL);
             }
@@ -98,7 +98,7 @@ impl<'a> Connection<'a> {
             let piece = left.min(fifo.piece_bytes);
             if self.nexus.filled.get() < piece {
                 let why = if unasked == left { &FIFO_FULL } else { &FIFO_EMPTY };
-                fifo.moved.take(why).await;
+                fifo.moved.heard(why).await;
                 self.paused(why);
                 continue;
             }

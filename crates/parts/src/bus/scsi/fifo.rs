@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use hopscope_kernel::{Queue, Sim};
+use hopscope_kernel::{Bell, Sim};
 
 /// A FIFO.
 pub(crate) struct Fifo {
@@ -13,12 +13,12 @@ pub(crate) struct Fifo {
     /// Bytes that are in it, or that it is kept free for.
     used: Cell<u32>,
     /// Its other end has moved.
-    pub(crate) moved: Queue<()>,
+    pub(crate) moved: Bell,
 }
 
 impl Fifo {
     pub(crate) fn new(sim: &Sim, bytes: u32, piece_bytes: u32) -> Fifo {
-        Fifo { bytes, piece_bytes, used: Cell::new(0), moved: Queue::new(sim, 1) }
+        Fifo { bytes, piece_bytes, used: Cell::new(0), moved: Bell::new(sim) }
     }
 
     /// Keeps room for a piece, if there is some.
@@ -39,6 +39,6 @@ impl Fifo {
     /// Tells whoever has the bus.
     pub(crate) fn tell(&self) {
         // One message is as good as several.
-        let _ = self.moved.try_put(());
+        self.moved.ring();
     }
 }

@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time, Tokens};
 
 use crate::bus::ide_cable::IdeCable;
 use crate::controller::fifo::Fifo;
@@ -84,23 +84,22 @@ pub struct AtaChannel {
     started: Queue<Started>,
     steps: Queue<Step>,
     /// Pieces that have left the FIFO (a read), or are in it (a write).
-    moved: Queue<()>,
+    moved: Tokens,
     /// Its one command.
-    free: Queue<()>,
+    free: Tokens,
 }
 
 impl AtaChannel {
     /// A channel without a cable yet.
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<AtaChannel> {
-        let free = Queue::new(sim, 1);
-        let _ = free.try_put(());
+        let free = Tokens::full(sim, 1);
         let channel = Rc::new(AtaChannel {
             sim: sim.clone(),
             lane: sim.lane(name, None),
             cable: OnceCell::new(),
             started: Queue::new(sim, 1),
             steps: Queue::new(sim, usize::MAX),
-            moved: Queue::new(sim, spec.pieces),
+            moved: Tokens::none(sim, spec.pieces),
             free,
             spec,
         });
@@ -183,7 +182,7 @@ impl AtaChannel {
     /// From the cable into the FIFO, as far as the drive offers it and the FIFO has room.
     async fn read_drive(&self, cable: &IdeCable, bytes: u32) {
         // Whoever had the command before has moved its last bytes.
-        while self.moved.try_take().is_some() {}
+        while self.moved.try_take() {}
         let (mut left, mut room) = (bytes, self.spec.pieces);
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
@@ -196,7 +195,7 @@ impl AtaChannel {
                     self.moved.take(&FIFO_FULL).await;
                     room += 1;
                 }
-                while room < self.spec.pieces && self.moved.try_take().is_some() {
+                while room < self.spec.pieces && self.moved.try_take() {
                     room += 1;
                 }
                 let piece = self.piece(coming);
@@ -273,7 +272,7 @@ impl Exchange<'_> {
         match self.channel.steps.take(&AT_WORK).await {
             Step::Data(bytes) => Some(bytes),
             Step::Ended => {
-                let _ = self.channel.free.try_put(());
+                self.channel.free.give();
                 None
             }
         }
@@ -281,7 +280,6 @@ impl Exchange<'_> {
 
     /// Those bytes have left the FIFO (a read), or are in it (a write).
     pub fn moved(&self) {
-        let put = self.channel.moved.try_put(());
-        debug_assert!(put.is_ok(), "no more pieces are moved than the FIFO holds");
+        self.channel.moved.give();
     }
 }

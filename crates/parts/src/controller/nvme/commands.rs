@@ -147,14 +147,14 @@ impl Controller {
             done += bytes;
         }
         self.piece_ended(number);
-        several.done.take(&PIECES).await;
+        several.done.heard(&PIECES).await;
     }
 
     fn piece_ended(&self, number: usize) {
         let several = &self.several[number];
         several.pieces_left.set(several.pieces_left.get() - 1);
         if several.pieces_left.get() == 0 {
-            let _ = several.done.try_put(());
+            several.done.ring();
         }
     }
 
@@ -191,7 +191,7 @@ impl Controller {
             let part = (bytes - done).min(PAGE_BYTES - (address % u64::from(PAGE_BYTES)) as u32);
             self.dma.take(&DMA_BUSY).await;
             self.port.post(address, part, &DATA, home).await;
-            let _ = self.dma.try_put(());
+            self.dma.give();
             done += part;
         }
     }

@@ -21,7 +21,7 @@ impl Controller {
     /// interrupted again where entries are left when it has.
     async fn run_interrupts(&self) {
         loop {
-            self.queues.changed().take(&NOTHING_POSTED).await;
+            self.queues.changed().heard(&NOTHING_POSTED).await;
             if self.in_service.get() || self.queues.unacknowledged() == 0 {
                 continue;
             }
@@ -46,7 +46,7 @@ impl Controller {
         // 5.21.1.8: a threshold of one, or no time, disables coalescing.
         while queues.unacknowledged() < u64::from(spec.threshold) && sim.now() < end {
             let start = sim.now();
-            match race(sim, queues.changed().take(&NOTHING_POSTED), sim.wait_until(end)).await {
+            match race(sim, queues.changed().heard(&NOTHING_POSTED), sim.wait_until(end)).await {
                 Either::Left(()) => {}
                 Either::Right(()) => coalescing.delayed(&AGGREGATION, start, end),
             }

@@ -28,7 +28,7 @@ mod spec;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Lane, Queue, Sim, Time, Tokens};
 
 use crate::bus::pcie::{Link, Port};
 use crate::flash::Flash;
@@ -69,7 +69,7 @@ struct Piece {
 /// A command of several pieces.
 struct Several {
     pieces_left: Cell<u32>,
-    done: Queue<()>,
+    done: Bell,
     home: Cell<Home>,
 }
 
@@ -96,7 +96,7 @@ pub struct Controller {
     /// Of each process that carries commands.
     several: Vec<Several>,
     /// Pages that may be on their way to the host at once.
-    dma: Queue<()>,
+    dma: Tokens,
     /// The host has been interrupted and has not written the completion queue's head since.
     in_service: Cell<bool>,
     interrupts: Queue<Message>,
@@ -111,12 +111,9 @@ impl Controller {
             1 => sim.lane(&format!("{name}.controller"), None),
             _ => sim.lane(&format!("{name}.controller{number}"), None),
         };
-        let dma = Queue::new(sim, spec.dma);
-        for _ in 0..spec.dma {
-            let _ = dma.try_put(());
-        }
+        let dma = Tokens::full(sim, spec.dma);
         let home = Cell::new(Home::MEMORY);
-        let several = |_| Several { pieces_left: Cell::new(0), done: Queue::new(sim, 1), home: home.clone() };
+        let several = |_| Several { pieces_left: Cell::new(0), done: Bell::new(sim), home: home.clone() };
         let controller = Rc::new(Controller {
             sim: sim.clone(),
             name: name.to_string(),

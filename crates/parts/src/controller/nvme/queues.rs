@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use hopscope_kernel::{Errand, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Queue, Sim, Time};
 
 use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
@@ -55,7 +55,7 @@ pub struct QueuePair {
     acknowledged: Cell<u64>,
     doorbells: Queue<Doorbell>,
     /// Told when a completion has been posted, or when the host has said that it took some.
-    changed: Queue<()>,
+    changed: Bell,
 }
 
 impl QueuePair {
@@ -75,7 +75,7 @@ impl QueuePair {
             taken: Cell::new(0),
             acknowledged: Cell::new(0),
             doorbells: Queue::new(sim, DOORBELLS),
-            changed: Queue::new(sim, 1),
+            changed: Bell::new(sim),
         }
     }
 
@@ -128,7 +128,7 @@ impl QueuePair {
     }
 
     /// Told when a completion has been posted, for a host that polls.
-    pub fn changed(&self) -> &Queue<()> {
+    pub fn changed(&self) -> &Bell {
         &self.changed
     }
 
@@ -181,7 +181,7 @@ impl QueuePair {
     /// A head doorbell arrives.
     pub(super) fn acknowledged_until(&self, head: u64) {
         self.acknowledged.set(self.acknowledged.get().max(head));
-        let _ = self.changed.try_put(());
+        self.changed.ring();
     }
 
     /// What one read fetches: where, how many commands, `most` at most.
@@ -236,7 +236,7 @@ impl QueuePair {
         let (identifier, errand) = (command.identifier, self.sim.pass_on(command.errand));
         self.completed.borrow_mut().push_back(Completed { identifier, visible, errand });
         if !at_work {
-            let _ = self.changed.try_put(());
+            self.changed.ring();
         }
     }
 

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Sim, Time, Tokens};
 
 use super::channels::Channels;
 use super::layout::{Layout, Level, SECTOR_BYTES};
@@ -38,7 +38,7 @@ struct Drive {
     at: (usize, usize),
     /// What waits, the oldest first, and that there is something.
     waiting: RefCell<VecDeque<Job>>,
-    jobs: Queue<()>,
+    jobs: Tokens,
     /// The sector after the last command.
     reached: Cell<u64>,
     /// Commands that wait or are under way.
@@ -55,7 +55,7 @@ pub(super) struct Array {
     /// The place that is being rebuilt, and the rows that are.
     pub(super) rebuilding: Cell<Option<(usize, u64)>>,
     /// Room to write a row of a parity array.
-    pub(super) row_locks: Vec<Queue<()>>,
+    pub(super) row_locks: Vec<Tokens>,
     /// Which copy was read last.
     copy: Cell<bool>,
     spares: usize,
@@ -95,7 +95,7 @@ impl Array {
                     at: (found.channel, found.target),
                     waiting: RefCell::default(),
                     reached: Cell::new(0),
-                    jobs: Queue::new(sim, usize::MAX),
+                    jobs: Tokens::none(sim, usize::MAX),
                     under_way: Cell::new(0),
                     failed: Cell::new(false),
                 });
@@ -107,10 +107,7 @@ impl Array {
         }
         let layout = Layout::new(spec.level, spec.drives, spec.unit_bytes, smallest);
         let layout = layout.map_err(|(problem, help)| (problem, help.to_string()))?;
-        let row_locks = (0..ROW_LOCKS).map(|_| Queue::new(sim, 1)).collect::<Vec<_>>();
-        for lock in &row_locks {
-            let _ = lock.try_put(());
-        }
+        let row_locks = (0..ROW_LOCKS).map(|_| Tokens::full(sim, 1)).collect();
         Ok(Array {
             layout,
             drives,
@@ -182,9 +179,7 @@ impl Array {
             let job = Job { writes, sector, sectors, client: client.clone(), errand, host };
             drive.under_way.set(drive.under_way.get() + 1);
             drive.waiting.borrow_mut().push_back(job);
-            if drive.jobs.try_put(()).is_err() {
-                unreachable!("the queue takes any number of commands");
-            }
+            drive.jobs.give();
             (sector, left, sent) = (sector + sectors, left - sectors, sent + 1);
             host = host.map(|address| address + (sectors * SECTOR_BYTES) as u32);
         }

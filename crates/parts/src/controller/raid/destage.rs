@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Queue};
+use hopscope_kernel::{Bell, Errand, Label};
 
 use super::cache::{Marks, runs};
 use super::layout::SECTOR_BYTES;
@@ -18,7 +18,7 @@ pub(super) fn start(raid: &Rc<Raid>) {
     }
     for drive in 0..raid.spec.drives {
         let (running, client) = (raid.clone(), Rc::new(Client::new(&raid.sim)));
-        let bell = Queue::new(&raid.sim, 1);
+        let bell = Bell::new(&raid.sim);
         raid.destagers.borrow_mut().push(bell.clone());
         let name = format!("{}.destager{drive:03}", raid.name);
         raid.sim.process(&name, async move { running.run_destager(drive, bell, &client).await });
@@ -30,16 +30,16 @@ impl Raid {
     pub(super) fn destage_if_idle(&self) {
         if self.cache.borrow().unwritten() > self.spec.unwritten_kept {
             for bell in self.destagers.borrow().iter() {
-                let _ = bell.try_put(());
+                bell.ring();
             }
         }
     }
 
     /// Writes what is to go to one drive, in one sweep after the other, while it has nothing else to do.
-    async fn run_destager(&self, drive: usize, bell: Queue<()>, client: &Rc<Client>) {
+    async fn run_destager(&self, drive: usize, bell: Bell, client: &Rc<Client>) {
         let mut reached = 0;
         loop {
-            bell.take(&NOTHING_TO_WRITE).await;
+            bell.heard(&NOTHING_TO_WRITE).await;
             while self.cache.borrow().unwritten() > self.spec.unwritten_kept && self.array().is_idle(drive) {
                 let Some(number) = self.next_of_sweep(drive, reached) else { break };
                 reached = number + 1;

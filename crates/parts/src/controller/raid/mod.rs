@@ -43,7 +43,7 @@ mod writes;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
 use crate::bus::pci::initiator::Initiator;
 use crate::bus::pci::slot::Slot;
@@ -67,7 +67,7 @@ struct Client {
     /// Its commands to drives that have ended, and whether well.
     ended: Queue<bool>,
     /// Something has changed that it waits for.
-    bell: Queue<()>,
+    bell: Bell,
     sim: Sim,
     /// For whom it has drives work.
     errand: Cell<Errand>,
@@ -75,7 +75,7 @@ struct Client {
 
 impl Client {
     fn new(sim: &Sim) -> Client {
-        let (ended, bell) = (Queue::new(sim, usize::MAX), Queue::new(sim, 1));
+        let (ended, bell) = (Queue::new(sim, usize::MAX), Bell::new(sim));
         Client { ended, bell, sim: sim.clone(), errand: Cell::new(Errand::NOBODY) }
     }
 
@@ -113,7 +113,7 @@ pub struct Raid {
     registers: Registers,
     ahead: read_ahead::ReadAhead,
     /// One a drive: there may be something to destage.
-    destagers: RefCell<Vec<Queue<()>>>,
+    destagers: RefCell<Vec<Bell>>,
 }
 
 impl Raid {
@@ -176,14 +176,14 @@ impl Raid {
     /// Wakes everybody who waits for the cache.
     fn changed(&self) {
         for client in self.waiting.borrow_mut().drain(..) {
-            let _ = client.bell.try_put(());
+            client.bell.ring();
         }
     }
 
     /// Waits until something has changed in the cache.
     async fn wait_for_change(&self, client: &Rc<Client>, reason: &'static Label) {
         self.waiting.borrow_mut().push(client.clone());
-        client.bell.take(reason).await;
+        client.bell.heard(reason).await;
     }
 }
 

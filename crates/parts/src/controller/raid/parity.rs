@@ -28,7 +28,7 @@ impl Raid {
             } else {
                 self.write_copies(client, at, at + part).await;
             }
-            let _ = lock.try_put(());
+            lock.give();
             at += part;
         }
     }

@@ -63,6 +63,6 @@ impl Raid {
         let sent = array.send(client, place, true, at, bytes);
         array.settle(client, sent).await;
         array.rebuilding.set(Some((place, row + 1)));
-        let _ = lock.try_put(());
+        lock.give();
     }
 }

@@ -46,7 +46,7 @@ impl ScsiDisk {
         self.buffer.borrow_mut().touch(segment);
         let begun = self.buffer.borrow().begun(segment);
         if self.head.borrow_mut().read_on(&self.spec, segment, begun, end) {
-            let _ = self.work.try_put(());
+            self.work.ring();
         }
         let (sectors, errand) = (u64::from(command.blocks), self.sim.pass_on(command.errand));
         let transfer = Transfer::Read { tag: command.tag, sectors, last: true, errand };
@@ -83,7 +83,7 @@ impl ScsiDisk {
                 break;
             }
             // What continues a segment goes into it as the media empty it.
-            self.room.take(&NO_ROOM).await;
+            self.room.heard(&NO_ROOM).await;
         }
         let job = self.job(command, kept);
         if kept.is_some() {
@@ -128,7 +128,7 @@ impl ScsiDisk {
                 waiting.insert(at, job);
             }
         }
-        let _ = self.work.try_put(());
+        self.work.ring();
     }
 
     fn job(&self, command: Command, cached_in: Option<usize>) -> Job {

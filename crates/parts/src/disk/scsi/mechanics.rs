@@ -97,7 +97,7 @@ impl ScsiDisk {
                 self.arm_works.set(false);
                 self.say(&arm);
                 self.head.borrow_mut().begin_again(&self.spec.geometry, self.sim.now());
-                self.work.take(&NO_WORK).await;
+                self.work.heard(&NO_WORK).await;
                 continue;
             };
             self.arm_works.set(true);
@@ -326,10 +326,10 @@ impl ScsiDisk {
         (head.at, head.lba) = (there, end);
         if let Some(segment) = job.cached_in {
             self.buffer.borrow_mut().release(segment, sectors);
-            let _ = self.room.try_put(());
+            self.room.ring();
         } else if !job.here {
             self.unwritten.set(self.unwritten.get() - sectors);
-            let _ = self.drained.try_put(());
+            self.drained.ring();
         }
     }
 }

@@ -37,7 +37,7 @@ mod transfers;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Lane, Queue, Sim, Time};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
@@ -70,7 +70,7 @@ pub struct ScsiDisk {
     /// How many have come.
     jobs: Cell<u64>,
     /// Wakes the arm.
-    work: Queue<()>,
+    work: Bell,
     transfers: Queue<Transfer>,
     /// Sectors of a write that have come over the bus while the arm moved.
     fetched: Queue<u64>,
@@ -81,11 +81,11 @@ pub struct ScsiDisk {
     /// Sectors of the write that the arm has, which have come over the bus and are not on the media.
     unwritten: Cell<u64>,
     /// So few of those are left that the drive asks for more.
-    drained: Queue<()>,
+    drained: Bell,
     /// Writes that are not reported, and whose data came before the arm did.
     fetched_early: Cell<usize>,
     /// A write segment has room again.
-    room: Queue<()>,
+    room: Bell,
 }
 
 impl ScsiDisk {
@@ -116,15 +116,15 @@ impl ScsiDisk {
             head: RefCell::new(Head::parked(&spec.geometry)),
             waiting: RefCell::new(Vec::with_capacity(depth + spec.write_segments * 8)),
             jobs: Cell::new(0),
-            work: Queue::new(sim, 1),
+            work: Bell::new(sim),
             transfers: Queue::new(sim, depth + spec.segments),
             fetched: Queue::new(sim, spec.segment_sectors.div_ceil(spec.burst_sectors) as usize + 1),
             arm_works: Cell::new(false),
             reads_up_to: Cell::new(None),
             unwritten: Cell::new(0),
-            drained: Queue::new(sim, 1),
+            drained: Bell::new(sim),
             fetched_early: Cell::new(0),
-            room: Queue::new(sim, 1),
+            room: Bell::new(sim),
             spec,
         });
         let target: Rc<dyn Target> = disk.clone();

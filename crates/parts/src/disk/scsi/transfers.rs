@@ -96,7 +96,7 @@ impl ScsiDisk {
                 room -= burst;
             }
             while left > 0 && self.unwritten.get() > low {
-                self.drained.take(&ARM_BEHIND).await;
+                self.drained.heard(&ARM_BEHIND).await;
             }
         }
     }
