@@ -158,6 +158,16 @@ impl<T> Queue<T> {
         Ok(())
     }
 
+    /// Puts an item for which there is room, as whoever puts it knows.
+    ///
+    /// # Panics
+    ///
+    /// There is none: an item would be lost.
+    #[inline]
+    pub fn put_now(&self, item: T) {
+        assert!(self.try_put(item).is_ok(), "there is no room for what is put into a queue");
+    }
+
     /// Takes the first item if there is one and nobody waits for it.
     #[inline]
     pub fn try_take(&self) -> Option<T> {
@@ -299,6 +309,14 @@ mod tests {
         });
         assert_eq!(sim.run(Time::us(1)), Ended::Finished);
         assert_eq!(sim.now(), Time::ns(40));
+    }
+
+    #[test]
+    #[should_panic(expected = "no room")]
+    fn an_item_is_never_lost_in_silence() {
+        let queue = Queue::new(&Sim::new(), 1);
+        queue.put_now(1);
+        queue.put_now(2);
     }
 
     #[test]

@@ -196,5 +196,5 @@ fn a_server_that_serves_what_is_not_there_is_refused_with_what_is() {
     let one = machine(CIFS, &[]).devices();
     assert_eq!(one.len(), 10, "{one:?}");
     let problem = changed(CIFS, &["client.tcp.window=2919 B"]).err().expect("less than two segments");
-    assert!(problem.contains("two segments (2920 B)"), "{problem}");
+    assert!(problem.contains("expected 2920 B to 1 MiB: what the client receives"), "{problem}");
 }

@@ -204,7 +204,7 @@ impl Gpu {
 impl Engine {
     /// The driver has written a command, and rings.
     pub fn submit(&self, copy: Copy) {
-        let _ = self.copies.try_put(copy);
+        self.copies.put_now(copy);
         self.doorbells.ring([copy.errand]);
     }
 
@@ -257,7 +257,7 @@ impl Engine {
                 }
             }
             if let Some(request) = self.page_ended(copy, bytes) {
-                let _ = self.ended.try_put((request, self.sim.pass_on(errand)));
+                self.ended.put_now((request, self.sim.pass_on(errand)));
             }
         }
     }
@@ -291,7 +291,7 @@ impl Engine {
             let bytes = self.spec.semaphore_bytes as u32;
             let visible = self.port.write(address, bytes, &DESCRIPTOR, semaphores).await;
             let errand = self.sim.pass_on(errand);
-            let _ = self.copied.try_put(Copied { request, visible, errand });
+            self.copied.put_now(Copied { request, visible, errand });
         }
     }
 }

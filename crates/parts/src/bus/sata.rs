@@ -306,7 +306,7 @@ mod tests {
             let filling = async move {
                 for _ in 0..2 {
                     clock.wait(Time::us(50)).await;
-                    let _ = filled.try_put(1_024);
+                    filled.put_now(1_024);
                 }
             };
             let sent = RefCell::new(Time::ZERO);

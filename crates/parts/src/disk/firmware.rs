@@ -56,7 +56,7 @@ impl Disk {
         if self.spec.transfer_mode.is_programmed() {
             self.take_blocks(command.sectors).await;
         } else {
-            let _ = self.cable.offers().try_put(bytes_of(command.sectors));
+            self.cable.offers().put_now(bytes_of(command.sectors));
             self.until_crossed(command.sectors).await;
         }
         if joined && !joins() {
@@ -68,7 +68,7 @@ impl Disk {
         self.buffer.borrow_mut().write(command.lba, command.sectors);
         // One such job writes all that waits: beyond as many as there can be, they would only keep others out.
         if self.jobs.len() < self.spec.cached_writes {
-            let _ = self.jobs.try_put(Job::Write);
+            self.jobs.put_now(Job::Write);
         }
     }
 
@@ -83,7 +83,7 @@ impl Disk {
             return;
         }
         if held {
-            let _ = self.cable.offers().try_put(bytes_of(command.sectors));
+            self.cable.offers().put_now(bytes_of(command.sectors));
             self.extend_read_ahead(end);
             self.until_crossed(command.sectors).await;
             return;
@@ -98,7 +98,7 @@ impl Disk {
             let come = stream.come_by(self, self.sim.now()).min(end);
             let wanted = (next + self.spec.offer_sectors).min(end);
             if come >= wanted {
-                let _ = self.cable.offers().try_put(bytes_of(come - next));
+                self.cable.offers().put_now(bytes_of(come - next));
                 next = come;
             } else {
                 self.say_read_ahead(&stream, command.errand);

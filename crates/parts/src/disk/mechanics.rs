@@ -109,7 +109,7 @@ impl Disk {
         let started = Queue::new(&self.sim, 1);
         let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
         let errand = self.sim.pass_on(errand);
-        let _ = self.jobs.try_put(Job::Read { first, stop, started: started.clone(), errand });
+        self.jobs.put_now(Job::Read { first, stop, started: started.clone(), errand });
         started.take(&POSITIONING).await
     }
 
@@ -139,7 +139,7 @@ impl Disk {
             if !stream.followed.get() {
                 stream.said.set((stream.run.get(), self.sim.now()));
             }
-            let _ = self.jobs.try_put(Job::GoOn);
+            self.jobs.put_now(Job::GoOn);
         }
     }
 
@@ -186,7 +186,7 @@ impl Disk {
                         said: Cell::new((run, self.sim.now())),
                     });
                     *self.stream.borrow_mut() = Some(stream.clone());
-                    let _ = started.try_put(stream.clone());
+                    started.put_now(stream.clone());
                     // Whoever waits for sectors says so for itself; the rest is read ahead.
                     self.sim.take_up(Errand::NOBODY);
                     (at, next) = self.follow(&stream).await;

@@ -206,13 +206,13 @@ impl IdeDrive for Disk {
                     count => u64::from(count),
                 };
                 let writes = matches!(value, WRITE_DMA | WRITE_MULTIPLE);
-                let _ = self.commands.try_put(Command { writes, lba: u64::from(lba.get()), sectors, errand });
+                self.commands.put_now(Command { writes, lba: u64::from(lba.get()), sectors, errand });
             }
         }
     }
 
     fn moved(&self, bytes: u32) {
-        let _ = self.crossed.try_put(bytes);
+        self.crossed.put_now(bytes);
     }
 
     fn transfer_mode(&self) -> TransferMode {

@@ -38,7 +38,7 @@ impl Disk {
     }
 
     async fn give_block(&self, sectors: u64) {
-        let _ = self.cable.offers().try_put(bytes_of(sectors));
+        self.cable.offers().put_now(bytes_of(sectors));
         self.cable.interrupt();
         self.until_crossed(sectors).await;
     }
@@ -48,7 +48,7 @@ impl Disk {
         let mut left = sectors;
         loop {
             let block = left.min(self.multiple.get());
-            let _ = self.cable.offers().try_put(bytes_of(block));
+            self.cable.offers().put_now(bytes_of(block));
             self.until_crossed(block).await;
             left -= block;
             if left == 0 {

@@ -118,7 +118,7 @@ pub fn install(
         let count = spec.tags.min(drive.tags).min(ahci.spec().slots) as u8;
         let tags = Queue::new(sim, usize::from(count));
         for tag in 0..count {
-            let _ = tags.try_put(tag);
+            tags.put_now(tag);
         }
         let driver = Rc::new(PortDriver {
             sim: sim.clone(),
@@ -220,7 +220,7 @@ impl PortDriver {
 
     fn end(&self, tag: u8) {
         let owner = self.owners.borrow()[usize::from(tag)];
-        let _ = self.tags.try_put(tag);
+        self.tags.put_now(tag);
         self.under_way.part_ended(owner);
     }
 }

@@ -69,7 +69,7 @@ impl Doorbells {
         all.extend(errands.into_iter().map(|errand| self.sim.pass_on(errand)));
         let number = (all.len() - waiting) as u32;
         self.told.set(before + u64::from(number));
-        let _ = self.rung.try_put(Rung { number, before });
+        self.rung.put_now(Rung { number, before });
     }
 
     /// For whom the next one is that was told of.
@@ -84,7 +84,7 @@ impl Doorbells {
             self.each_of(&rung, |all| self.sim.take_up_all(all.map(|errand| *errand)));
             device.doorbell().await;
             self.each_of(&rung, |all| all.for_each(|errand| *errand = self.sim.pass_on(*errand)));
-            let _ = self.arrived.try_put(rung.number);
+            self.arrived.put_now(rung.number);
         }
     }
 

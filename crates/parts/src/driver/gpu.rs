@@ -92,7 +92,7 @@ impl Storage for Volume {
         let operation = request.operation;
         let number = self.0.requests.open(request, 1);
         let queue = if operation == Operation::Write { &self.0.from_host } else { &self.0.to_host };
-        let _ = queue.try_put(number);
+        queue.put_now(number);
     }
 
     fn size_bytes(&self) -> u64 {

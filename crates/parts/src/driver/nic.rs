@@ -165,12 +165,12 @@ impl Storage for Volume {
         match operation {
             Operation::Write => {
                 let number = requests.open(request, bytes.div_ceil(spec.packet_bytes_max));
-                let _ = to_send.try_put(number);
+                to_send.put_now(number);
             }
             Operation::Read => {
                 let number = requests.open(request, bytes.div_ceil(self.0.frame_bytes_max()));
-                let _ = to_receive.try_put(number);
-                let _ = rings.arrivals.try_put(Arrival { request: number, bytes, errand });
+                to_receive.put_now(number);
+                rings.arrivals.put_now(Arrival { request: number, bytes, errand });
             }
         }
     }

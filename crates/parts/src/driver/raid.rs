@@ -97,7 +97,7 @@ pub fn install(
     let count = spec.commands.min(card.commands_max());
     let commands = Queue::new(sim, count as usize);
     for number in 0..count as u32 {
-        let _ = commands.try_put(number);
+        commands.put_now(number);
     }
     let driver = Rc::new(Driver {
         sim: sim.clone(),
@@ -198,7 +198,7 @@ impl Driver {
             while let Some(number) = self.card.finished().take() {
                 work.compute(Layer::Driver, self.spec.completion).await;
                 let owner = self.owners.borrow()[number as usize];
-                let _ = self.commands.try_put(number);
+                self.commands.put_now(number);
                 self.under_way.part_ended(owner);
             }
             self.card.acknowledge();

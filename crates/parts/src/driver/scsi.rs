@@ -112,7 +112,7 @@ pub fn install(
         let count = driver.spec.queue_depth.min(adapter.channel(channel).tags(target) as u32);
         let commands = Queue::new(sim, count as usize);
         for number in 0..count {
-            let _ = commands.try_put(index * TAGS_MAX + number);
+            commands.put_now(index * TAGS_MAX + number);
         }
         let process = format!("{name}.channel{channel}.id{target:02}");
         let drive = Rc::new(Drive {
@@ -207,7 +207,7 @@ impl Drive {
 
     fn end(&self, number: u32) {
         let owner = self.owners.borrow()[(number % TAGS_MAX) as usize];
-        let _ = self.commands.try_put(number);
+        self.commands.put_now(number);
         self.under_way.part_ended(owner);
     }
 }

@@ -190,7 +190,7 @@ impl Tcp {
                 let heard = end.hear(&self.connection.client);
                 work.compute(Layer::Network, self.spec.receive.time(heard.bytes)).await;
                 if heard.acknowledge {
-                    let _ = self.due.try_put(self.sim.pass_on(frame.errand));
+                    self.due.put_now(self.sim.pass_on(frame.errand));
                 }
                 self.post(ring, RECEIVED_AT, frame_bytes, Errand::NOBODY);
             }

@@ -46,7 +46,7 @@ impl Buffer {
         let (count, stripe_units) = (spec.buffer_stripes(), spec.stripe_units() as usize);
         let free = Queue::new(sim, count);
         for number in 0..count {
-            let _ = free.try_put(number);
+            free.put_now(number);
         }
         let stripe = |_| Stripe { units: Vec::with_capacity(stripe_units), number: None };
         let flush = Tokens::full(sim, 1);
@@ -84,7 +84,7 @@ impl Buffer {
             let stripe = self.free.take(&WRITE_BUFFER_FULL).await;
             if self.open.get().is_some() {
                 // Somebody else has opened one meanwhile.
-                let _ = self.free.try_put(stripe);
+                self.free.put_now(stripe);
                 continue;
             }
             let number = self.next_number.get();
@@ -121,7 +121,7 @@ impl Buffer {
             }
         }
         entry.number = None;
-        let _ = self.free.try_put(stripe);
+        self.free.put_now(stripe);
         self.programmed.ring();
     }
 
@@ -177,6 +177,6 @@ impl Flash {
         let die = self.buffer.next_die.get();
         self.buffer.next_die.set((die + 1) % self.dies.len());
         // A die's queue takes as many stripes as there are.
-        let _ = self.dies[die].tasks.try_put(Task::Stripe(stripe));
+        self.dies[die].tasks.put_now(Task::Stripe(stripe));
     }
 }

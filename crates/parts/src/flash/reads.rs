@@ -81,7 +81,7 @@ impl Readers {
     pub(super) fn new(sim: &Sim) -> Readers {
         let free = Queue::new(sim, LONG_READS);
         for number in 0..LONG_READS {
-            let _ = free.try_put(number);
+            free.put_now(number);
         }
         let long_reads = (0..LONG_READS).map(|_| Together::new(sim)).collect();
         Readers { pieces: Queue::new(sim, PIECES_MAX), long_reads, free }
@@ -154,7 +154,7 @@ impl Flash {
         }
         together.one_ended();
         together.come(&PIECES, || true).await;
-        let _ = self.readers.free.try_put(number);
+        self.readers.free.put_now(number);
     }
 
     /// Has something read for nobody, and goes on: each of `parts`, of equal size, says when it is there. Not where too

@@ -147,7 +147,7 @@ impl Flash {
             }
             for die in &self.dies {
                 if die.tasks.is_empty() {
-                    let _ = die.tasks.try_put(Task::Fold);
+                    die.tasks.put_now(Task::Fold);
                 }
             }
             self.single_bit.changed.try_hear();

@@ -153,7 +153,7 @@ impl Client {
         while done < bytes {
             let (part, offset_bytes) = (most.min(bytes - done), offset_bytes + u64::from(done));
             let command = Command { request: number, share, operation, offset_bytes, bytes: part, errand };
-            let _ = self.asked[of].try_put(command);
+            self.asked[of].put_now(command);
             done += part;
         }
     }
@@ -203,7 +203,7 @@ impl Client {
                 self.work(&SEGMENT, self.spec.segment).await;
                 let errand = self.sim.pass_on(message.errand);
                 let bytes = end.send(part, (left == 0).then_some(message));
-                let _ = wire.try_put(Arrival { request: 0, bytes, errand });
+                wire.put_now(Arrival { request: 0, bytes, errand });
             }
         }
     }
@@ -217,10 +217,10 @@ impl Client {
             self.work(&SEGMENT, self.spec.segment).await;
             if end.hear(&connection.server).acknowledge {
                 let (bytes, errand) = (end.send(0, None), self.sim.pass_on(frame.errand));
-                let _ = wire.try_put(Arrival { request: 0, bytes, errand });
+                wire.put_now(Arrival { request: 0, bytes, errand });
             }
             while let Some(answer) = end.told.try_take() {
-                let _ = self.slots[answer.command as usize].answers.try_put(self.sim.pass_on(answer.errand));
+                self.slots[answer.command as usize].answers.put_now(self.sim.pass_on(answer.errand));
             }
         }
     }

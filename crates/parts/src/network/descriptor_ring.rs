@@ -174,7 +174,7 @@ impl DescriptorRing {
             let begun = self.begun.replace(self.begun.get() + u64::from(count));
             self.head.set((head + u64::from(count)) % entries);
             if count < tail {
-                let _ = arrived.try_put(tail - count);
+                arrived.put_now(tail - count);
             }
             let bytes = count * descriptor_bytes as u32;
             self.port.read(address, bytes, (&DESCRIPTOR, first), self.home).await;
@@ -186,7 +186,7 @@ impl DescriptorRing {
                         // Another fetch that began before has not ended yet.
                         sim.take_up_too(descriptor.errand);
                     }
-                    let _ = self.fetched.try_put(Descriptor { errand: sim.pass_on(descriptor.errand), ..descriptor });
+                    self.fetched.put_now(Descriptor { errand: sim.pass_on(descriptor.errand), ..descriptor });
                 }
             }
         }

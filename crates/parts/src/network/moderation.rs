@@ -64,7 +64,7 @@ impl Completions {
 
     /// The adapter has written a completion.
     pub(super) fn put(&self, completed: Completed) {
-        let _ = self.entries.try_put(completed);
+        self.entries.put_now(completed);
         self.news.ring();
     }
 

@@ -309,7 +309,7 @@ impl Adapter {
             if self.sim.now() > built {
                 engine.was_in(&BUFFER_FULL, built);
             }
-            let _ = self.packets.try_put(Packet { address: at, bytes: part, errand: self.sim.pass_on(errand) });
+            self.packets.put_now(Packet { address: at, bytes: part, errand: self.sim.pass_on(errand) });
             at += u64::from(part);
         }
     }

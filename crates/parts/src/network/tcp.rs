@@ -107,7 +107,7 @@ impl End {
     /// A message is to be sent behind all others.
     pub fn say(&self, message: Message) {
         let errand = self.sim.pass_on(message.errand);
-        let _ = self.messages.try_put(Message { errand, ..message });
+        self.messages.put_now(Message { errand, ..message });
     }
 
     /// The next message that is to be sent.
@@ -153,7 +153,7 @@ impl End {
         let segments = segments + u32::from(bytes > 0);
         self.heard.set((heard_bytes + bytes, segments));
         if let Some(message) = message {
-            let _ = self.told.try_put(Message { errand: self.sim.pass_on(message.errand), ..message });
+            self.told.put_now(Message { errand: self.sim.pass_on(message.errand), ..message });
         }
         Heard { bytes, acknowledge: bytes > 0 && segments >= ACKNOWLEDGED_TOGETHER }
     }

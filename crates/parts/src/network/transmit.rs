@@ -145,7 +145,7 @@ impl Transmitter {
                 let errand = self.sim.pass_on(frame.errand);
                 if let Some(far_end) = self.adapter.far_end() {
                     let Descriptor { request, bytes, .. } = descriptor;
-                    let _ = far_end.try_put(Arrival { request, bytes, errand });
+                    far_end.put_now(Arrival { request, bytes, errand });
                 }
                 self.sent.borrow_mut().push_back(Descriptor { errand, ..descriptor });
                 if descriptor.report {

@@ -49,7 +49,7 @@ impl Request {
     /// It has ended: the current process tells the application.
     pub fn end(self, sim: &Sim) {
         let Request { operation, bytes, issued, errand, done, .. } = self;
-        let _ = done.try_put(Completion { operation, bytes, issued, errand: sim.pass_on(errand) });
+        done.put_now(Completion { operation, bytes, issued, errand: sim.pass_on(errand) });
     }
 }
 

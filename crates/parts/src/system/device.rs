@@ -173,7 +173,7 @@ impl Device {
 
     fn is_ready(&self, number: u32) {
         let errand = self.reads.borrow()[number as usize].as_ref().map_or(Errand::NOBODY, |read| read.request.errand);
-        let _ = self.ready.try_put((number, self.sim.pass_on(errand)));
+        self.ready.put_now((number, self.sim.pass_on(errand)));
     }
 
     async fn carry(&self) {

@@ -203,7 +203,7 @@ impl Ahci {
     /// The processor writes a register: a posted write, on its way from now on.
     pub fn write(&self, access: Access) {
         // There are fewer accesses a tag than there is room for each.
-        let _ = self.accesses.try_put(access);
+        self.accesses.put_now(access);
     }
 
     /// The processor reads a register; ends when it has the answer.
@@ -270,7 +270,7 @@ impl Ahci {
                 Access::SerialActive(..) | Access::PortInterruptStatus(_) => {}
                 Access::CommandIssue(port, tag) => {
                     self.pass_on(port, tag);
-                    let _ = self.ports[port].issued.try_put(tag);
+                    self.ports[port].issued.put_now(tag);
                 }
                 Access::InterruptStatus => {
                     self.in_service.set(false);

@@ -108,7 +108,7 @@ impl Ahci {
             match fis {
                 ToHost::Registers => port.ready.ring(),
                 ToHost::DmaSetup(tag) => self.begin_data(number, tag).await,
-                ToHost::DmaActivate => drop(port.activated.try_put(self.sim.pass_on(errand))),
+                ToHost::DmaActivate => port.activated.put_now(self.sim.pass_on(errand)),
                 ToHost::Data(bytes) => {
                     let (tag, moved) = port.moving.get();
                     let Some(Slot { buffer, home, .. }) = port.slot(tag) else { continue };
@@ -140,8 +140,8 @@ impl Ahci {
         if writes {
             port.to_send.set(bytes);
             self.pass_on(number, tag);
-            let _ = port.to_fetch.try_put(tag);
-            let _ = port.activated.try_put(self.errand(number, tag));
+            port.to_fetch.put_now(tag);
+            port.activated.put_now(self.errand(number, tag));
         }
     }
 

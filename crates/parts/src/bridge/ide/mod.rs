@@ -28,7 +28,7 @@ mod to_memory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Lane, Lead, Queue, Sim, Time, Tokens};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Lead, Queue, Sim, Time, Tokens};
 
 use self::pio::DataPort;
 pub use self::pio::Moves;
@@ -88,6 +88,8 @@ struct Channel {
     table: Cell<u32>,
     /// When the second half of a group has arrived from memory.
     arrivals: Queue<Time>,
+    /// More has come from memory.
+    come: Bell,
     port: DataPort,
 }
 
@@ -117,6 +119,7 @@ impl IdeBridge {
             started: Queue::new(sim, 1),
             table: Cell::new(0),
             arrivals: Queue::new(sim, 1),
+            come: Bell::new(sim),
             port: DataPort::default(),
         };
         let halves = Tokens::full(sim, HALVES);
@@ -335,7 +338,7 @@ impl PciTarget for IdeBridge {
             Some(Decoded::BusMaster(channel, 0)) if value & 1 != 0 => {
                 let direction = if value & 8 != 0 { Direction::ToMemory } else { Direction::ToDrive };
                 let channel = &self.channels[channel];
-                let _ = channel.started.try_put((direction, errand));
+                channel.started.put_now((direction, errand));
             }
             Some(Decoded::BusMaster(channel, 4)) => self.channels[channel].table.set(value),
             _ => {}

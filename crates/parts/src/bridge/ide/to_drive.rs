@@ -262,13 +262,13 @@ impl IdeBridge {
             }
             match second {
                 _ if rest.bytes == 0 => {}
-                Fetch::Ended => drop(channel.arrivals.try_put(base + course.second_arrival)),
+                Fetch::Ended => channel.arrivals.put_now(base + course.second_arrival),
                 Fetch::Next(burst) => {
                     let freed = arrived + course.first.rest();
                     let request = freed + self.own_clocks(self.spec.hold_again) + self.host.hold_acknowledge();
                     let lead = self.lead_again();
                     let (arrived, second) = self.until_data(burst, &rest, (&lead, request), course.second.rest()).await;
-                    let _ = channel.arrivals.try_put(arrived);
+                    channel.arrivals.put_now(arrived);
                     second.end().await;
                 }
             }

@@ -231,7 +231,7 @@ impl Port {
     /// Begins the completion of a split transaction.
     pub(crate) fn split(&self, number: usize, reader: &Rc<Reader>) {
         *self.latches[number].reader.borrow_mut() = Some(reader.clone());
-        let _ = self.latches[number].begun.try_put(self.sim.pass_on(self.latches[number].errand.get()));
+        self.latches[number].begun.put_now(self.sim.pass_on(self.latches[number].errand.get()));
     }
 
     /// Bytes of a latched read that are there.

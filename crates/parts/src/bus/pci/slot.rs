@@ -132,7 +132,7 @@ impl Slot {
                 let errand = slot.0.posted.take(&NOTHING_WRITTEN).await;
                 slot.0.sim.take_up(errand);
                 way.write(slot.0.waits.get()).await;
-                let _ = slot.0.written.try_put(slot.0.sim.pass_on(errand));
+                slot.0.written.put_now(slot.0.sim.pass_on(errand));
             }
         });
     }

@@ -71,7 +71,7 @@ impl Drive {
             let count = target.queue_depth().min(host_tags).clamp(1, TAGS_MAX);
             let tags = Queue::new(sim, count as usize);
             for tag in 0..count {
-                let _ = tags.try_put(tag as u16);
+                tags.put_now(tag as u16);
             }
             let nexuses = (0..count).map(|_| Nexus::new(sim)).collect();
             Settled { period: period(target.rate()), nexuses, tags }

@@ -162,6 +162,8 @@ impl AtaChannel {
             let Started { writes, bytes, errand } = self.started.take(&NO_COMMAND).await;
             self.sim.take_up(errand);
             let cable = self.there();
+            // Whoever had the command before has moved its last bytes.
+            while self.moved.try_take() {}
             if writes {
                 self.to_drive(cable, bytes).await;
             } else {
@@ -170,7 +172,7 @@ impl AtaChannel {
             cable.end_burst(!writes).await;
             cable.interrupts().take(&NO_INTERRUPT).await;
             cable.register_access(Register::Command.access(false)).await;
-            let _ = self.steps.try_put(Step::Ended);
+            self.steps.put_now(Step::Ended);
         }
     }
 
@@ -181,8 +183,6 @@ impl AtaChannel {
 
     /// From the cable into the FIFO, as far as the drive offers it and the FIFO has room.
     async fn read_drive(&self, cable: &IdeCable, bytes: u32) {
-        // Whoever had the command before has moved its last bytes.
-        while self.moved.try_take() {}
         let (mut left, mut room) = (bytes, self.spec.pieces);
         while left > 0 {
             let offered = cable.offers().take(&DRIVE_NOT_READY).await;
@@ -200,7 +200,7 @@ impl AtaChannel {
                 }
                 let piece = self.piece(coming);
                 self.cross(cable, piece, self.word_in(cable)).await;
-                let _ = self.steps.try_put(Step::Data(piece));
+                self.steps.put_now(Step::Data(piece));
                 (room, coming) = (room - 1, coming - piece);
             }
             cable.moved(offered);
@@ -248,7 +248,7 @@ impl AtaChannel {
     fn ask(&self, left: u32) -> u32 {
         let piece = self.piece(left);
         if piece > 0 {
-            let _ = self.steps.try_put(Step::Data(piece));
+            self.steps.put_now(Step::Data(piece));
         }
         piece
     }

@@ -29,7 +29,7 @@ impl<T: 'static> Workers<T> {
         match idle {
             Some(number) => {
                 // It is empty: who is idle has taken what was there.
-                let _ = self.given[number].try_put(work);
+                self.given[number].put_now(work);
             }
             None => self.backlog.put(work, reason).await,
         }

@@ -35,7 +35,7 @@ impl Controller {
             self.queues.take_up_completions(completions);
             let (left, arrival) = self.port.send_interrupt().await;
             self.queues.pass_completions_on(completions);
-            let _ = self.interrupts.try_put(Message { left, arrival, completions });
+            self.interrupts.put_now(Message { left, arrival, completions });
         }
     }
 

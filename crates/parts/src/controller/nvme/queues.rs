@@ -98,7 +98,7 @@ impl QueuePair {
     pub fn ring(&self) {
         let (rung, tail) = (self.rung.replace(self.tail.get()), self.tail.get());
         self.pass_commands_on(rung, tail);
-        let _ = self.doorbells.try_put(Doorbell::SubmissionTail(rung, tail));
+        self.doorbells.put_now(Doorbell::SubmissionTail(rung, tail));
     }
 
     /// Takes a completion that the host can see.
@@ -124,7 +124,7 @@ impl QueuePair {
 
     /// The host writes the completion queue's head doorbell.
     pub fn acknowledge(&self) {
-        let _ = self.doorbells.try_put(Doorbell::CompletionHead(self.taken.get()));
+        self.doorbells.put_now(Doorbell::CompletionHead(self.taken.get()));
     }
 
     /// Told when a completion has been posted, for a host that polls.

@@ -217,7 +217,7 @@ impl Raid {
             self.sim.take_up(job.errand);
             let well = self.carry_out(drive, &job).await;
             drive.under_way.set(drive.under_way.get() - 1);
-            let _ = job.client.ended.try_put(well);
+            job.client.ended.put_now(well);
             if drive.under_way.get() == 0 {
                 self.destage_if_idle();
             }

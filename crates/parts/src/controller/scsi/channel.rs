@@ -107,7 +107,7 @@ impl Exchange<'_> {
                 if until > self.bus.sim().now() {
                     self.bus.lane().delay_until(&ENDING, until).await;
                 }
-                let _ = self.drive.tags().try_put(self.tag);
+                self.drive.tags().put_now(self.tag);
                 None
             }
         }

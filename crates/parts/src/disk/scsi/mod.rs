@@ -156,7 +156,7 @@ impl ScsiDisk {
 impl Target for ScsiDisk {
     fn command(&self, command: Command) {
         self.under_way.set(self.under_way.get() + 1);
-        let _ = self.commands.try_put(command);
+        self.commands.put_now(command);
     }
 
     fn blocks(&self) -> u64 {
