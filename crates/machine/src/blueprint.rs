@@ -319,7 +319,7 @@ impl Blueprint {
         machine.build(Sim::new(), 0, &mut Problems::default());
         let notes =
             asked.into_iter().flat_map(|(part, asked)| asked.list().into_iter().map(move |of| (part.clone(), of)));
-        notes.filter_map(|(part, note)| Some((format!("{part}.{}", note.path), note.declared?))).collect()
+        notes.map(|(part, note)| (format!("{part}.{}", note.path), note.declared)).collect()
     }
 
     /// The number at a path.

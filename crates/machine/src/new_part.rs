@@ -215,9 +215,7 @@ fn text(
             let Some(entry) = parameters.entries.get(&note.path) else { continue };
             let key = note.path.rsplit_once('.').map_or(&note.path[..], |(_, key)| key);
             line("");
-            if let Some(declared) = &note.declared {
-                comment(&mut line, &format!("{}.", declared.said()));
-            }
+            comment(&mut line, &format!("{}.", note.declared.said()));
             match &entry.value {
                 Value::Rows(rows) => {
                     columns(&mut line, notes, &note.path);
@@ -257,7 +255,7 @@ fn comment(line: &mut impl FnMut(&str), text: &str) {
 fn columns(line: &mut impl FnMut(&str), notes: &[Note], table: &str) {
     let of = |note: &Note| -> Option<(String, Declared)> {
         let rest = note.path.strip_prefix(table)?.strip_prefix('[')?;
-        Some((rest.split_once("].")?.1.to_string(), note.declared?))
+        Some((rest.split_once("].")?.1.to_string(), note.declared))
     };
     let mut said: Vec<String> = Vec::new();
     for (column, declared) in notes.iter().filter_map(of) {

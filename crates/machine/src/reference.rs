@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use hopscope_parts::parameters::Quantity;
-
 use crate::library::Library;
 use crate::problem::{Problems, Sources};
 use crate::vocabulary::{Key, Vocabulary, vocabularies};
@@ -50,19 +48,17 @@ fn section(out: &mut String, vocabulary: &Vocabulary) {
     out.push_str("\n\n| number | what it is | may be | for example |\n|---|---|---|---|\n");
     for (path, key) in keys {
         let name = if vocabulary.is_required(path) { format!("`{path}`") } else { format!("*`{path}`*") };
-        let what = key.declared.map_or("", |declared| declared.meaning.trim_end_matches('.'));
+        let what = key.declared.meaning.trim_end_matches('.');
         let cells = [name, what.to_string(), limits(key), key.examples.join("; ")].map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
 }
 
 /// What it may be; of what, where nothing else is said.
-fn limits(key: &Key) -> String {
-    let limits = key.declared.filter(|declared| !declared.depends).map_or(String::new(), |declared| declared.limits());
-    match limits.is_empty() {
-        false => limits,
-        true if key.declared.is_some_and(|declared| declared.depends) => "depends on others".to_string(),
-        true if key.quantity == Quantity::Rows => "a table".to_string(),
-        true => key.quantity.name().to_string(),
+fn limits(Key { declared, .. }: &Key) -> String {
+    match declared.limits() {
+        _ if declared.depends => "depends on others".to_string(),
+        limits if !limits.is_empty() => limits,
+        _ => declared.quantity.name().to_string(),
     }
 }

@@ -292,7 +292,7 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
     let shape = |vocabulary: Vocabulary| {
         let mut table = Table::default();
         for (path, key) in &vocabulary.keys {
-            let number = (key.quantity, key.declared, key.examples.clone());
+            let number = (key.declared, key.examples.clone());
             table.insert(path, vocabulary.is_required(path), number);
         }
         Shape { kind: vocabulary.kind, files: vocabulary.files, table }
@@ -312,7 +312,7 @@ struct Key {
 
 #[derive(Default)]
 enum Holds {
-    Number(Quantity, Option<Declared>, Vec<String>),
+    Number(Declared, Vec<String>),
     Rows(Table),
     Table(Table),
     #[default]
@@ -335,12 +335,10 @@ impl Table {
         for (name, key) in &self.0 {
             let members = |table: &Table, whole| table.members(Map::new(), whole);
             let schema = match &key.holds {
-                Holds::Number(quantity, declared, examples) => {
-                    let reference = format!("#/$defs/{}", definition_of(*quantity));
+                Holds::Number(declared, examples) => {
+                    let reference = format!("#/$defs/{}", definition_of(declared.quantity));
                     let mut schema = json!({ "$ref": reference, "examples": examples });
-                    if let Some(declared) = declared {
-                        extend(&mut schema, said(declared));
-                    }
+                    extend(&mut schema, said(declared));
                     schema
                 }
                 Holds::Table(table) => members(table, whole),
@@ -372,7 +370,8 @@ impl Table {
     fn needs_basis(&self) -> Json {
         let members = self.0.iter().filter_map(|(name, key)| {
             let member = match &key.holds {
-                Holds::Number(Quantity::Text, ..) | Holds::Nothing => return None,
+                Holds::Number(declared, _) if declared.quantity == Quantity::Text => return None,
+                Holds::Nothing => return None,
                 Holds::Number(..) => json!({ "$ref": "#/$defs/own-basis" }),
                 Holds::Table(table) => table.needs_basis(),
                 Holds::Rows(columns) => json!({ "items": columns.needs_basis() }),
@@ -384,11 +383,11 @@ impl Table {
     }
 
     /// Puts a number at a path such as `seek.rows[].time`.
-    fn insert(&mut self, path: &str, required: bool, number: (Quantity, Option<Declared>, Vec<String>)) {
+    fn insert(&mut self, path: &str, required: bool, number: (Declared, Vec<String>)) {
         let Some((head, rest)) = path.split_once('.') else {
             let holds = match number {
-                (Quantity::Rows, ..) => Holds::Rows(Table::default()),
-                (quantity, declared, examples) => Holds::Number(quantity, declared, examples),
+                (declared, _) if declared.quantity == Quantity::Rows => Holds::Rows(Table::default()),
+                (declared, examples) => Holds::Number(declared, examples),
             };
             self.0.insert(path.to_string(), Key { required, holds });
             return;

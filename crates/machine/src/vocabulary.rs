@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopscope_kernel::Sim;
 use hopscope_parts::catalog::{Built, Context, KINDS, Kind, Protocol, Socket};
 use hopscope_parts::declared::Declared;
-use hopscope_parts::parameters::{Entry, Note, Parameters, Quantity, SpecError, Value};
+use hopscope_parts::parameters::{Entry, Note, Parameters, SpecError, Value};
 
 use crate::library::Library;
 use crate::part_file::{self, PartFile};
@@ -29,10 +29,8 @@ pub struct Vocabulary {
 
 /// A key that a kind of part asks for.
 pub struct Key {
-    /// In which kind of quantity.
-    pub quantity: Quantity,
     /// What is declared of it.
-    pub declared: Option<Declared>,
+    pub declared: Declared,
     /// What shipped files say.
     pub examples: Vec<String>,
     /// Files and rows that are asked for it.
@@ -88,19 +86,14 @@ pub fn asked(library: &Library, sources: &mut Sources, part: &PartFile) -> Resul
 }
 
 fn note(keys: &mut BTreeMap<String, Key>, file: &str, asked: &Note, parameters: &Parameters) {
-    let Note { path, quantity, declared } = asked;
+    let Note { path, declared } = asked;
     let (row, column) = path.rsplit_once("].").map_or(("", &path[..]), |(row, column)| (row, column));
     let general = match row.rsplit_once('[') {
         Some((table, _)) => format!("{table}[].{column}"),
         None => column.to_string(),
     };
-    let entry = keys.entry(general).or_insert_with(|| Key {
-        quantity: *quantity,
-        declared: None,
-        by: BTreeSet::new(),
-        examples: Vec::new(),
-    });
-    entry.declared = entry.declared.or(*declared);
+    let entry =
+        keys.entry(general).or_insert_with(|| Key { declared: *declared, by: BTreeSet::new(), examples: Vec::new() });
     entry.by.insert(format!("{file} {row}"));
     if let Some(found) = find(parameters, row, column)
         && entry.examples.len() < MOST_EXAMPLES

@@ -1,6 +1,6 @@
 //! The numbers a part is built from, after a file was read and before a `Spec` exists.
 //!
-//! A part's `Spec::read` pulls every number it needs by name, in the kind of quantity it needs.
+//! A part's `Spec::read` pulls every number that it declares, by name, in the kind of quantity that it declares.
 //! What was not pulled is an unknown key; what is not there is a missing one. No default exists:
 //! a number that is nowhere in the data cannot be in a result.
 
@@ -229,10 +229,8 @@ pub struct Unknown {
 pub struct Note {
     /// `key`, or `key[row].column`.
     pub path: String,
-    /// In which kind of quantity.
-    pub quantity: Quantity,
     /// What is declared of it.
-    pub declared: Option<Declared>,
+    pub declared: Declared,
 }
 
 /// What a `Spec` pulls from parameters and from the rows of their tables, in the kind of quantity that it needs.
@@ -249,9 +247,9 @@ impl Asked {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn note(&self, key: &str, quantity: Quantity, declared: Option<Declared>) {
+    fn note(&self, key: &str, declared: Declared) {
         let path = format!("{}{key}", self.row);
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(Note { path, quantity, declared });
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(Note { path, declared });
     }
 
     fn of_row(&self, key: &str, index: usize) -> Asked {
@@ -279,18 +277,6 @@ pub struct SpecError {
     pub help: String,
 }
 
-macro_rules! pull {
-    ($(#[$doc:meta])* $name:ident, $variant:ident, $out:ty) => {
-        $(#[$doc])*
-        pub fn $name(&mut self, key: &str) -> Result<$out, SpecError> {
-            match self.pull(key, Quantity::$variant, None)? {
-                Value::$variant(v) => Ok(v),
-                _ => unreachable!("of another kind"),
-            }
-        }
-    };
-}
-
 impl Parameters {
     /// No numbers yet; `place` is where the part or row was written.
     pub fn new(place: Place) -> Self {
@@ -313,10 +299,16 @@ impl Parameters {
         self.asked.insert(Asked::default()).clone()
     }
 
-    fn pull(&mut self, key: &str, quantity: Quantity, declared: Option<Declared>) -> Result<Value, SpecError> {
+    /// What a `Spec` declares, in its kind of quantity.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or of another kind.
+    pub fn declared(&mut self, key: &str, declared: &Declared) -> Result<Value, SpecError> {
+        let quantity = declared.quantity;
         let key = self.path(key);
         for asked in self.asked.iter().chain([&self.pulled.0]) {
-            asked.note(&key, quantity, declared);
+            asked.note(&key, *declared);
         }
         let (place, problem) = match self.entries.get(&key) {
             Some(entry) if entry.value.quantity() == quantity => return Ok(self.heard(&key, &entry.value)),
@@ -324,34 +316,6 @@ impl Parameters {
             None => (self.place, format!("`{key}` is missing")),
         };
         Err(SpecError { place, problem, help: format!("expected {}", quantity.expected()), key })
-    }
-
-    pull!(/// A span of time, picoseconds.
-        time, Time, Time);
-    pull!(/// A frequency, as its period in picoseconds.
-        period, Period, Time);
-    pull!(/// An amount of data, bytes.
-        bytes, Bytes, u64);
-    pull!(/// A data rate, bytes per second.
-        rate, Rate, u64);
-    pull!(/// A number of clocks.
-        clocks, Clocks, u64);
-    pull!(/// A number of things.
-        count, Count, u64);
-    pull!(/// A share, parts per million.
-        share, Share, u64);
-    pull!(/// A name, an address or a choice.
-        text, Text, String);
-    pull!(/// The rows of a table.
-        rows, Rows, Vec<Parameters>);
-
-    /// What a `Spec` declares, in its kind of quantity.
-    ///
-    /// # Errors
-    ///
-    /// It is missing, or of another kind.
-    pub fn declared(&mut self, key: &str, declared: &Declared) -> Result<Value, SpecError> {
-        self.pull(key, declared.quantity, Some(*declared))
     }
 
     /// Pulls the keys of one table: those that begin with its name and a dot.

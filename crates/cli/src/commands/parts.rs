@@ -102,7 +102,7 @@ impl Args {
         let chosen = blueprint::choices_of(&part.parameters);
         // What is wrong with a part is said by `check`; it can be shown all the same.
         let asked = vocabulary::asked(&library, &mut sources, &part).unwrap_or_default();
-        let meanings: Meanings = asked.into_iter().filter_map(|note| Some((note.path, note.declared?))).collect();
+        let meanings: Meanings = asked.into_iter().map(|note| (note.path, note.declared)).collect();
         let answer = if self.json {
             let sheet = part.data_sheet.iter().flat_map(|sheet| &sheet.rows).zip(&held);
             Answer::json(&json!({

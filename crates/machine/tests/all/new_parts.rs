@@ -53,8 +53,11 @@ fn a_file_that_is_begun_with_a_shipped_part_is_that_part_and_says_what_each_numb
         assert!(begun.assumed <= new.parameters.entries.len(), "{name}");
         let said = begun.text.replace("\n# ", " ");
         for note in vocabulary::asked(&library, &mut sources, &shipped).expect("it can be built") {
-            let declared = note.declared.unwrap_or_else(|| panic!("{name}: nothing is declared of {}", note.path));
-            assert!(said.contains(declared.meaning.trim_end_matches('.')), "{name}: {} is not explained", note.path);
+            assert!(
+                said.contains(note.declared.meaning.trim_end_matches('.')),
+                "{name}: {} is not explained",
+                note.path
+            );
         }
     }
 }

@@ -78,7 +78,7 @@ fn a_schema_says_what_a_number_means_and_what_it_may_be_in_every_file() {
         let table = path.iter().fold(&part["$defs"][model], |table, key| &table["properties"][key]);
         table["description"].as_str().unwrap_or_else(|| panic!("{model} {path:?}: {table}")).to_string()
     };
-    let transfer = "Most bytes a command moves. (4 KiB to 32 MiB, a multiple of 4 KiB)";
+    let transfer = "Most bytes a command moves (4 KiB to 32 MiB, a multiple of 4 KiB)";
     assert_eq!(said("ahci-driver", &["transfer_max"]), transfer);
     // No file's FIFO is the limit of another's pieces.
     let piece = "Bytes that cross between FIFO and memory together; the FIFO holds that much at least.";

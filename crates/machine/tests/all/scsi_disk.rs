@@ -86,7 +86,7 @@ fn a_drive_that_cannot_be_is_refused_where_it_is_written() {
         ("disk.rotation=44066MHz", "expected 1 rpm to 1000000 rpm"),
         ("disk.layout.heads=backward", "order the heads of a cylinder come"),
         ("disk.seek.between=curve", "expected \\\"straight line\\\" or"),
-        ("disk.queue.depth=257 commands", "expected 1 to 256: commands that it takes"),
+        ("disk.queue.depth=257 commands", "expected 1 to 256: commands that the drive takes"),
         ("disk.queue.scheduling=sstf", "did you mean \\\"sptf\\\"?"),
         ("disk.interface.rate=1kB/s", "expected 100 kB/s to 1 GB/s"),
         ("disk.interface.stays_connected=maybe", "expected \\\"false\\\" or \\\"true\\\""),
@@ -95,7 +95,7 @@ fn a_drive_that_cannot_be_is_refused_where_it_is_written() {
         ("disk.buffer.high_water=101 %", "expected 100 % at most"),
         ("disk.buffer.water_of=bus", "shares of"),
         ("disk.buffer.read_ahead_to=moon", "\\\"track ahead\\\""),
-        ("disk.buffer.read_ahead_after=writes", "after which reads it reads on"),
+        ("disk.buffer.read_ahead_after=writes", "after which reads the head reads on"),
     ];
     for (change, part) in wrong {
         let (mut blueprint, _) = machine(ATLAS_10K, &[], RANDOM);

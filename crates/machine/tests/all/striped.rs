@@ -74,8 +74,8 @@ fn a_member_that_is_not_there_is_an_error_with_the_nearest_name() {
     };
     for (members, expected) in [
         ("disk0, dsk1", "did you mean `disk1`?"),
-        ("disk0", "is not striped"),
-        ("disk0, disk0", "`disk0` is there twice"),
+        ("disk0", "expected 2 to 64 devices"),
+        ("disk0, disk0", "each once"),
         ("disk0, cable0", "`cable0` is no device"),
     ] {
         let said = read(members);

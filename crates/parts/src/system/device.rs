@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time, Tokens};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
 use super::cache::{Cache, Run};
 use super::{COPIED, PAGE_BYTES, Spec, for_each_kib};
@@ -71,7 +71,7 @@ pub struct Device {
     writes: Queue<Request>,
     /// Something has left the cache, and something has to.
     left: Bell,
-    dirtied: Tokens,
+    dirtied: Queue<()>,
 }
 
 impl Device {
@@ -100,7 +100,7 @@ impl Device {
             ready: Queue::new(sim, usize::MAX),
             writes: Queue::new(sim, usize::MAX),
             left: Bell::new(sim),
-            dirtied: Tokens::none(sim, writers),
+            dirtied: Queue::new(sim, writers),
         });
         for number in 0..CARRIERS {
             let own = device.clone();
@@ -242,7 +242,8 @@ impl Device {
                 self.copy(for_each_kib(self.spec.copy_write, (part_end - at) as u32)).await;
                 self.cache.borrow_mut().written(first, last);
                 if self.cache.borrow().dirty() >= self.spec.behind_from {
-                    self.dirtied.give();
+                    // As many are told as there are writers.
+                    let _ = self.dirtied.try_put(());
                 }
                 at = part_end;
             }

@@ -61,8 +61,8 @@ pub struct Spec {
     /// Wait clocks of a register inside the bridge.
     #[clocks("register_first_data")]
     pub register_first_data: u64,
-    /// A register access not satisfied by then is retried: clocks from FRAME#, more than an access takes at least.
-    #[clocks("retry_after", register_first_data.saturating_add(1).max(2)..)]
+    /// A register access not satisfied by then is retried: clocks from FRAME#, more than a drive's register takes.
+    #[clocks("retry_after", 2..)]
     pub retry_after: u64,
     /// Ultra DMA modes on the way to the drive, from 0.
     #[rows("ultra_dma.rows")]
