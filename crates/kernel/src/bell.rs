@@ -5,13 +5,8 @@ use crate::record::Label;
 use crate::sim::Sim;
 
 /// A bell.
+#[derive(Clone)]
 pub struct Bell(Queue<()>);
-
-impl Clone for Bell {
-    fn clone(&self) -> Self {
-        Bell(self.0.clone())
-    }
-}
 
 impl Bell {
     /// A bell that has not rung.
@@ -35,11 +30,6 @@ impl Bell {
     #[inline]
     pub fn try_hear(&self) -> bool {
         self.0.try_take().is_some()
-    }
-
-    /// Whether it has rung since somebody heard it last.
-    pub fn is_ringing(&self) -> bool {
-        !self.0.is_empty()
     }
 }
 
@@ -69,6 +59,6 @@ mod tests {
             b.ring();
         });
         assert_eq!(sim.run(Time::us(1)), Ended::Finished);
-        assert!(!bell.is_ringing() && !bell.try_hear());
+        assert!(!bell.try_hear());
     }
 }

@@ -5,13 +5,8 @@ use crate::record::Label;
 use crate::sim::Sim;
 
 /// So many tokens, each taken by somebody or there.
+#[derive(Clone)]
 pub struct Tokens(Queue<()>);
-
-impl Clone for Tokens {
-    fn clone(&self) -> Self {
-        Tokens(self.0.clone())
-    }
-}
 
 impl Tokens {
     /// All of them are there.

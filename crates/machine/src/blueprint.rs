@@ -362,7 +362,6 @@ pub fn choices_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
     choices.map(|(key, entry)| (key.clone(), entry)).collect()
 }
 
-/// What is wrong with a wire is written where the wire is.
 /// A part that was built has not, or no longer, the port that another one is plugged into.
 fn without_port(part: &Part, sockets: &BTreeMap<(String, String), Socket>) -> Option<Problem> {
     let of = |owner: &str| {
@@ -378,6 +377,7 @@ fn without_port(part: &Part, sockets: &BTreeMap<(String, String), Socket>) -> Op
     })
 }
 
+/// What is wrong with a wire is written where the wire is.
 fn at_the_wire(part: &Part, mut error: SpecError) -> SpecError {
     if let Some(wire) = part.wires.iter().find(|wire| wire.key == error.key) {
         error.place = wire.place;

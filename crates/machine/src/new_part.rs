@@ -60,16 +60,8 @@ pub struct Begun {
 pub fn begin(library: &Library, sources: &mut Sources, wanted: &Wanted<'_>) -> Result<Begun, Problems> {
     let kind = kind_of(wanted.kind)?;
     let given = given(wanted.given)?;
-    let mut parts = Vec::new();
-    for name in library.parts() {
-        let Some(text) = library.part(name) else { continue };
-        let file = sources.add(text.name.clone(), text.text.clone());
-        let part = part_file::read(sources, file)?;
-        if part.model == kind.model {
-            parts.push((name.to_string(), part));
-        }
-    }
-    let (like, mut part) = nearest(kind, parts, wanted.like, &given)?;
+    let parts = part_file::all(library, sources)?;
+    let (like, mut part) = nearest(kind, &parts, wanted.like, &given)?;
     let known: Vec<String> = part.parameters.entries.keys().cloned().collect();
     let basis = match wanted.source {
         Some(source) => Basis::Source(source.to_string()),
@@ -77,20 +69,15 @@ pub fn begin(library: &Library, sources: &mut Sources, wanted: &Wanted<'_>) -> R
     };
     let entries = Arc::make_mut(&mut part.parameters.entries);
     for (key, (written, value)) in &given {
-        let found = entries.get(key).map(|entry| entry.value.quantity());
-        match found {
-            // A choice may ask for numbers that the other part has not.
-            Some(quantity) if quantity != value.quantity() => {
-                let title = format!("`{key}` is {}, `{written}` is {}", quantity.name(), value.kind());
-                return Err(Problem::nowhere(title).help(format!("{like} has \"{}\"", entries[key].written)).into());
-            }
-            Some(_) | None => {
-                let (value, basis, written, range) = (value.clone(), basis.clone(), written.clone(), Vec::new());
-                entries.insert(key.clone(), Entry { value, basis, written, range, place: part.parameters.place });
-            }
+        // A choice may ask for numbers that the other part has not.
+        if let Some(entry) = entries.get(key).filter(|entry| entry.value.quantity() != value.quantity()) {
+            let title = format!("`{key}` is {}, `{written}` is {}", entry.value.kind(), value.kind());
+            return Err(Problem::nowhere(title).help(format!("{like} has \"{}\"", entry.written)).into());
         }
+        let (value, basis, written, range) = (value.clone(), basis.clone(), written.clone(), Vec::new());
+        entries.insert(key.clone(), Entry { value, basis, written, range, place: part.parameters.place });
     }
-    let notes = vocabulary::asked(library, sources, &part).map_err(|problems| without_places(problems, &part))?;
+    let notes = vocabulary::asked(parts, &part).map_err(|problem| without_place(problem, &part))?;
     for key in given.keys() {
         if !notes.iter().any(|note| note.path == *key) {
             let title = format!("there is no number `{key}` in the {} {like}", kind.model);
@@ -134,11 +121,12 @@ fn given(words: &[String]) -> Result<BTreeMap<String, (String, Value)>, Problem>
 /// The part that is asked for, or that comes nearest to what is given: the product of how many times each number is off.
 fn nearest(
     kind: &Kind,
-    parts: Vec<(String, PartFile)>,
+    parts: &[(String, PartFile)],
     like: Option<&str>,
     given: &BTreeMap<String, (String, Value)>,
 ) -> Result<(String, PartFile), Problem> {
-    let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
+    let mut of_kind = parts.iter().filter(|(_, part)| part.model == kind.model);
+    let names: Vec<&str> = of_kind.clone().map(|(name, _)| name.as_str()).collect();
     let off = |part: &PartFile| -> f64 {
         let of = |(key, (_, value)): (&String, &(String, Value))| match part.parameters.entries.get(key) {
             None => 1e6,
@@ -147,10 +135,10 @@ fn nearest(
         given.iter().map(of).product()
     };
     let found = match like {
-        Some(like) => parts.into_iter().find(|(name, _)| name == like),
-        None => parts.into_iter().min_by(|(_, one), (_, other)| off(one).total_cmp(&off(other))),
+        Some(like) => of_kind.find(|(name, _)| name == like),
+        None => of_kind.min_by(|(_, one), (_, other)| off(one).total_cmp(&off(other))),
     };
-    found.ok_or_else(|| {
+    found.cloned().ok_or_else(|| {
         let (title, help) = match like {
             Some(like) => (format!("there is no {} `{like}`", kind.model), did_you_mean(like, &names)),
             None => (format!("no part of the kind `{}` is there to begin with", kind.model), String::new()),
@@ -171,12 +159,9 @@ fn times_off(one: &Value, other: &Value) -> f64 {
 }
 
 /// The text that is there once the file is written is not there yet: what is wrong is said without a line of it.
-fn without_places(problems: Problems, part: &PartFile) -> Problems {
-    let nowhere = |mut problem: Problem| {
-        problem.place = problem.place.filter(|place| place.file != part.parameters.place.file);
-        problem
-    };
-    Problems(problems.0.into_iter().map(nowhere).collect())
+fn without_place(mut problem: Problem, part: &PartFile) -> Problem {
+    problem.place = problem.place.filter(|place| place.file != part.parameters.place.file);
+    problem
 }
 
 fn is_table(parameters: &Parameters, note: &Note) -> bool {

@@ -3,6 +3,7 @@
 use hopscope_parts::parameters::Parameters;
 
 use crate::data_sheet::{self, DataSheet};
+use crate::library::Library;
 use crate::parameter_table::{TableReader, document};
 use crate::price::{self, Price};
 use crate::problem::{Problems, Sources, place};
@@ -20,6 +21,23 @@ pub struct PartFile {
     pub price: Option<Price>,
     /// What its data sheet promises; no model reads it.
     pub data_sheet: Option<DataSheet>,
+}
+
+/// Every part of a library, by name.
+///
+/// # Errors
+///
+/// All that is wrong with any of its files.
+pub fn all(library: &Library, sources: &mut Sources) -> Result<Vec<(String, PartFile)>, Problems> {
+    let (mut parts, mut problems) = (Vec::new(), Problems::default());
+    for (name, text) in library.parts().filter_map(|name| Some((name, library.part(name)?))) {
+        let file = sources.add(text.name.clone(), text.text.clone());
+        match read(sources, file) {
+            Ok(part) => parts.push((name.to_string(), part)),
+            Err(found) => problems.0.extend(found.0),
+        }
+    }
+    problems.unless_empty(parts)
 }
 
 /// Reads the part file that `sources` keeps under the number `file`.

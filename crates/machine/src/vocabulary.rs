@@ -51,7 +51,7 @@ impl Vocabulary {
 
 /// Builds a part of every file and writes down what it asks for.
 pub fn vocabularies(library: &Library, sources: &mut Sources) -> Result<Vec<Vocabulary>, Problems> {
-    let stand = Stand::new(library, sources)?;
+    let stand = Stand::new(part_file::all(library, sources)?);
     let mut problems = Problems::default();
     let mut vocabularies = Vec::new();
     for kind in KINDS {
@@ -70,15 +70,15 @@ pub fn vocabularies(library: &Library, sources: &mut Sources) -> Result<Vec<Voca
     problems.unless_empty(vocabularies)
 }
 
-/// What one part asks its file for, each key once, as it is read.
+/// What one part asks its file for, each key once, as it is read; `others` are what it may be plugged into.
 ///
 /// # Errors
 ///
-/// There is no such kind of part, it cannot be built, or a file of the library cannot be read.
-pub fn asked(library: &Library, sources: &mut Sources, part: &PartFile) -> Result<Vec<Note>, Problems> {
+/// There is no such kind of part, or it cannot be built.
+pub fn asked(others: Vec<(String, PartFile)>, part: &PartFile) -> Result<Vec<Note>, Problem> {
     let kind = KINDS.iter().find(|kind| kind.model == part.model);
     let kind = kind.ok_or_else(|| Problem::nowhere(format!("there is no model `{}`", part.model)))?;
-    let (mut notes, built) = Stand::new(library, sources)?.asked(kind, &part.parameters);
+    let (mut notes, built) = Stand::new(others).asked(kind, &part.parameters);
     built?;
     let mut known = BTreeSet::new();
     notes.retain(|note| known.insert(note.path.clone()));
@@ -126,18 +126,12 @@ struct Stand {
 }
 
 impl Stand {
-    fn new(library: &Library, sources: &mut Sources) -> Result<Stand, Problems> {
-        let mut parts: BTreeMap<String, Vec<(String, PartFile)>> = BTreeMap::new();
-        let mut problems = Problems::default();
-        for name in library.parts() {
-            let Some(text) = library.part(name) else { continue };
-            let file = sources.add(text.name.clone(), text.text.clone());
-            match part_file::read(sources, file) {
-                Ok(part) => parts.entry(part.model.clone()).or_default().push((name.to_string(), part)),
-                Err(found) => problems.0.extend(found.0),
-            }
+    fn new(parts: Vec<(String, PartFile)>) -> Stand {
+        let mut by_model: BTreeMap<String, Vec<(String, PartFile)>> = BTreeMap::new();
+        for (name, part) in parts {
+            by_model.entry(part.model.clone()).or_default().push((name, part));
         }
-        problems.unless_empty(Stand { parts, sim: Sim::new() })
+        Stand { parts: by_model, sim: Sim::new() }
     }
 
     /// What a part of these numbers asks for, and whether it could be built.

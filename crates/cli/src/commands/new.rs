@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use hopscope_machine::library::{Library, TextOf};
 use hopscope_machine::new_part::{self, Begun, Wanted};
 use hopscope_machine::part_file;
-use hopscope_machine::problem::{Problem, Problems, Sources};
+use hopscope_machine::problem::Problem;
 use hopscope_parts::catalog::{KINDS, Kind};
 use serde_json::json;
 
@@ -86,19 +85,9 @@ impl Args {
     }
 
     fn list(&self) -> Result<Answer, Refusal> {
-        let (parts, _) = reading(|sources| models(&self.data.library()?, sources))?;
-        let count = |model: &str| parts.iter().filter(|known| *known == model).count();
+        let (parts, _) = reading(|sources| part_file::all(&self.data.library()?, sources))?;
+        let count = |model: &str| parts.iter().filter(|(_, part)| part.model == model).count();
         let row = |kind: &&Kind| vec![json!(kind.model), json!(kind.what), json!(count(kind.model).to_string())];
         Ok(list("kind", &["what", "shipped"], &KINDS.iter().map(row).collect::<Vec<_>>(), self.json))
     }
-}
-
-/// The model of each part.
-fn models(library: &Library, sources: &mut Sources) -> Result<Vec<String>, Problems> {
-    let texts = library.parts().filter_map(|name| library.part(name));
-    let model = |text: &TextOf| {
-        let file = sources.add(text.name.clone(), text.text.clone());
-        Ok(part_file::read(sources, file)?.model)
-    };
-    texts.map(model).collect()
 }

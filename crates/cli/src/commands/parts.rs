@@ -67,13 +67,9 @@ impl Args {
 
     fn list(&self) -> Result<Answer, Refusal> {
         let (rows, _) = reading(|sources| {
-            let library = self.data.library()?;
-            let texts = library.parts().filter_map(|name| Some((name, library.part(name)?)));
-            let row = |(name, text)| {
-                let part = read(sources, text)?;
-                Ok(vec![json!(name), json!(part.title), json!(part.model)])
-            };
-            texts.map(row).collect::<Result<Vec<_>, Problems>>()
+            let parts = part_file::all(&self.data.library()?, sources)?;
+            let row = |(name, part): &(String, PartFile)| vec![json!(name), json!(part.title), json!(part.model)];
+            Ok(parts.iter().map(row).collect::<Vec<_>>())
         })?;
         Ok(list("part", &["title", "model"], &rows, self.json))
     }
@@ -101,7 +97,8 @@ impl Args {
         let all = blueprint::numbers_of(&part.parameters);
         let chosen = blueprint::choices_of(&part.parameters);
         // What is wrong with a part is said by `check`; it can be shown all the same.
-        let asked = vocabulary::asked(&library, &mut sources, &part).unwrap_or_default();
+        let others = part_file::all(&library, &mut sources).unwrap_or_default();
+        let asked = vocabulary::asked(others, &part).unwrap_or_default();
         let meanings: Meanings = asked.into_iter().map(|note| (note.path, note.declared)).collect();
         let answer = if self.json {
             let sheet = part.data_sheet.iter().flat_map(|sheet| &sheet.rows).zip(&held);

@@ -89,7 +89,7 @@ struct Channel {
     /// When the second half of a group has arrived from memory.
     arrivals: Queue<Time>,
     /// More has come from memory.
-    come: Bell,
+    more: Bell,
     port: DataPort,
 }
 
@@ -119,7 +119,7 @@ impl IdeBridge {
             started: Queue::new(sim, 1),
             table: Cell::new(0),
             arrivals: Queue::new(sim, 1),
-            come: Bell::new(sim),
+            more: Bell::new(sim),
             port: DataPort::default(),
         };
         let halves = Tokens::full(sim, HALVES);

@@ -32,7 +32,7 @@ impl IdeBridge {
             let (mut sent, mut words_end) = (0, asked);
             while sent < bytes {
                 while come.get() == sent {
-                    channel.come.heard(&NEXT_BURST).await;
+                    channel.more.heard(&NEXT_BURST).await;
                 }
                 let (here, now) = (come.get(), self.sim.now());
                 let mut start = words_end.max(now);
@@ -55,7 +55,7 @@ impl IdeBridge {
         join(&self.sim, sending, fetching).await;
         port.was_in(&EMPTY, since.get());
         // Told of while words were sent, and seen without being told.
-        channel.come.try_hear();
+        channel.more.try_hear();
         for _ in 0..HALVES {
             self.free_half();
         }
@@ -72,7 +72,7 @@ impl IdeBridge {
             // What nobody claims never comes: the cable gets what the buffer holds.
             let moved = if ongoing.bytes() == 0 { fetch.bytes } else { ongoing.bytes() };
             come.set(come.get() + moved);
-            channel.come.ring();
+            channel.more.ring();
             ongoing.end().await;
             if come.get() == bytes {
                 return;

@@ -130,18 +130,17 @@ impl Platters {
             let problem = format!("the zones hold {held} sectors, the drive {sectors}");
             return Err(p.error("zones.rows", problem, "the zone table must add up to at least `sectors`"));
         }
-        let (keeps_head, read_settle, phase, arm) = (false, Time::ZERO, Time::ZERO, Arm::default());
         Ok(Geometry {
             revolution,
             layout,
             sectors,
             seek,
             head_switch,
-            keeps_head,
+            keeps_head: false,
             write_settle,
-            read_settle,
-            phase,
-            arm,
+            read_settle: Time::ZERO,
+            phase: Time::ZERO,
+            arm: Arm::default(),
         })
     }
 }
