@@ -15,7 +15,7 @@ use crate::written::Inputs;
 /// Where parts, systems, jobs and upgrades come from.
 #[derive(clap::Args)]
 pub struct Data {
-    /// Folder with parts/, systems/, jobs/ and upgrades/ that replace or join the shipped ones
+    /// Folder with parts/, systems/, jobs/, upgrades/ and studies/ that replace or join the shipped ones
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }

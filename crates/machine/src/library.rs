@@ -1,5 +1,5 @@
 //! What there is to build with: the parts, systems, jobs and upgrades that ship with the program, and those of
-//! `--data DIR`.
+//! `--data DIR`; which may have studies, too: their texts are kept here and read by whoever knows what a study is.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const MOST_FILES: usize = 10_000;
 const MOST_BYTES: usize = 256 << 20;
 
 /// The folders that a folder of data has.
-pub const SHELVES: [&str; 4] = ["parts", "systems", "jobs", "upgrades"];
+pub const SHELVES: [&str; 5] = ["parts", "systems", "jobs", "upgrades", "studies"];
 
 /// A text, and the name that errors show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,13 +29,14 @@ pub struct TextOf {
     pub text: Cow<'static, str>,
 }
 
-/// Parts by `role/model`, systems, jobs and upgrades by name.
+/// Parts by `role/model`, systems, jobs and upgrades by name, texts of studies by `study/file`.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     parts: BTreeMap<String, TextOf>,
     systems: BTreeMap<String, TextOf>,
     jobs: BTreeMap<String, TextOf>,
     upgrades: BTreeMap<String, TextOf>,
+    studies: BTreeMap<String, TextOf>,
 }
 
 impl Library {
@@ -89,6 +90,11 @@ impl Library {
         self.upgrades.keys().map(String::as_str)
     }
 
+    /// The texts of studies in `--data DIR`, by `study/file`, sorted.
+    pub fn studies(&self) -> impl Iterator<Item = (&str, &TextOf)> {
+        self.studies.iter().map(|(name, text)| (name.as_str(), text))
+    }
+
     /// The system that a command line names: a file, or a name in this library.
     pub fn open_system(&self, argument: &str) -> Result<TextOf, Problems> {
         open(argument, "system", ".toml", &self.systems)
@@ -112,7 +118,7 @@ impl Library {
     fn add_folder(&mut self, root: &Path) -> Result<(), Problems> {
         let mut problems = Problems::default();
         let (mut files, mut bytes) = (0, 0);
-        // parts/<role>/<model>.toml is the deepest path, so links in a circle end here.
+        // parts/<role>/<model>.toml and studies/<study>/<file> are the deepest paths, so links in a circle end here.
         let mut folders = vec![(String::new(), 0)];
         while let Some((folder, depth)) = folders.pop() {
             let path = root.join(&folder);
@@ -160,6 +166,7 @@ impl Library {
                 Kind::System => &mut self.systems,
                 Kind::Job => &mut self.jobs,
                 Kind::Upgrade => &mut self.upgrades,
+                Kind::Study => &mut self.studies,
             };
             shelf.insert(name.to_string(), text());
         }
@@ -171,6 +178,12 @@ enum Kind {
     System,
     Job,
     Upgrade,
+    Study,
+}
+
+/// Whether a file of a study's folder is one that is read.
+pub fn is_text_of_study(file: &str) -> bool {
+    [".toml", ".csv", ".md"].iter().any(|ending| file.ends_with(ending))
 }
 
 fn place_in_library(path: &str) -> Option<(Kind, &str)> {
@@ -178,6 +191,10 @@ fn place_in_library(path: &str) -> Option<(Kind, &str)> {
         ("parts", name) => (Kind::Part, name.strip_suffix(".toml").filter(|name| name.matches('/').count() == 1)?),
         ("systems", name) => (Kind::System, name.strip_suffix(".toml").filter(|name| !name.contains('/'))?),
         ("upgrades", name) => (Kind::Upgrade, name.strip_suffix(".toml").filter(|name| !name.contains('/'))?),
+        ("studies", name) => {
+            let of_one = |(_, file): &(&str, &str)| !file.contains('/') && is_text_of_study(file);
+            (Kind::Study, name.split_once('/').filter(of_one).map(|_| name)?)
+        }
         ("jobs", name) => (Kind::Job, name.strip_suffix(".fio").filter(|name| !name.contains('/'))?),
         _ => return None,
     };
@@ -205,9 +222,13 @@ mod tests {
     #[test]
     fn a_folder_overlays_what_is_shipped_and_slips_find_their_name() {
         let folder = std::env::temp_dir().join(format!("hopscope-library-{}", std::process::id()));
-        for (path, text) in
-            [("parts/disk/mine.toml", "p"), ("systems/bench.toml", "s"), ("jobs/scan.fio", "j"), ("notes.txt", "n")]
-        {
+        for (path, text) in [
+            ("parts/disk/mine.toml", "p"),
+            ("systems/bench.toml", "s"),
+            ("jobs/scan.fio", "j"),
+            ("studies/mine/study.toml", "t"),
+            ("notes.txt", "n"),
+        ] {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -216,6 +237,10 @@ mod tests {
         assert_eq!(library.part("disk/mine").unwrap().text, "p");
         assert_eq!(library.system("bench").unwrap().text, "s");
         assert_eq!(library.job("scan").unwrap().text, "j");
+        assert_eq!(
+            library.studies().map(|(name, text)| (name, &*text.text)).collect::<Vec<_>>(),
+            [("mine/study.toml", "t")]
+        );
         assert!(library.parts().any(|name| name == "disk/mine") && library.parts().is_sorted());
 
         let file = folder.join("systems/bench.toml");

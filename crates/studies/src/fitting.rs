@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::Wish;
 use crate::machines::{self, Machines, describe};
 use crate::report::Parameter;
-use crate::study_file::{self, StudyFile};
+use crate::study_file::StudyFile;
 
 /// The study's own numbers, where `study.toml` names a part.
 pub(crate) const WORKLOAD: &str = "workload";
@@ -105,10 +105,10 @@ struct Stage {
 }
 
 /// Fits everything again. Nothing is written: the data files are the user's to change.
-pub(crate) fn fit<B: Bench>(study: &str, mut bench: B, wish: &Wish) -> Result<Vec<Found>, Failure> {
+pub(crate) fn fit<B: Bench>(file: &StudyFile, mut bench: B, wish: &Wish) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
-    for stage in stages(study, bench.machines()) {
-        found.push(search(study, &mut bench, stage, wish)?);
+    for stage in stages(file, bench.machines()) {
+        found.push(search(&file.id, &mut bench, stage, wish)?);
         if (wish.stop)() {
             break;
         }
@@ -117,12 +117,12 @@ pub(crate) fn fit<B: Bench>(study: &str, mut bench: B, wish: &Wish) -> Result<Ve
 }
 
 /// The searches of a study, one after the other.
-fn stages(study: &str, machines: &Machines) -> Vec<Stage> {
-    let (file, fitted) = (study_file::read(study), machines.fitted(study));
+fn stages(file: &StudyFile, machines: &Machines) -> Vec<Stage> {
+    let (study, fitted) = (&file.id, machines.fitted(&file.id));
     let mut stages: Vec<Stage> = Vec::new();
     for fit in &file.fit {
         let knobs = fit.keys.iter().map(|key| match fit.part.as_str() {
-            WORKLOAD => workload(study, &file, key),
+            WORKLOAD => workload(file, key),
             part => {
                 let known = fitted.iter().find(|known| known.part == part && known.keys.contains(key));
                 let known = known.unwrap_or_else(|| panic!("studies/{study}/study.toml: {part} {key} is not fitted"));
@@ -139,7 +139,8 @@ fn stages(study: &str, machines: &Machines) -> Vec<Stage> {
 }
 
 /// One of the study's own numbers.
-fn workload(study: &str, file: &StudyFile, name: &str) -> Knob {
+fn workload(file: &StudyFile, name: &str) -> Knob {
+    let study = &file.id;
     let known = file.numbers.get(name).filter(|number| number.fitted.is_some());
     let number = known.unwrap_or_else(|| panic!("studies/{study}/study.toml: {WORKLOAD} {name} is not fitted"));
     let read = |text: &String| quantity::parse(text).unwrap_or_else(|e| panic!("studies/{study}: {name}: {e}"));
@@ -374,23 +375,23 @@ mod tests {
     use hopscope_machine::problem::Sources;
 
     use super::*;
-    use crate::STUDIES;
+    use crate::{Study, study_file};
 
     #[test]
     fn a_fit_moves_exactly_the_fitted_numbers() {
         let library = Library::new(None).expect("the shipped files can be read");
-        for study in STUDIES {
-            let machines = Machines::read(study.id, &library, &mut Sources::default()).expect("machines");
-            let numbers = study_file::read(study.id).numbers;
-            let own = numbers.iter().filter(|(_, number)| number.fitted.is_some());
+        for study in Study::shipped() {
+            let file = study_file::read(study.id());
+            let machines = Machines::read(&file, &library, &mut Sources::default()).expect("machines");
+            let own = file.numbers.iter().filter(|(_, number)| number.fitted.is_some());
             let labelled: BTreeSet<String> = own
                 .map(|(name, _)| format!("{WORKLOAD} {name}"))
-                .chain(machines.fitted(study.id).iter().map(machines::Fitted::name))
+                .chain(machines.fitted(study.id()).iter().map(machines::Fitted::name))
                 .collect();
-            let stages = stages(study.id, &machines);
+            let stages = stages(&file, &machines);
             let moved: Vec<String> = stages.iter().flat_map(|stage| stage.knobs.iter().map(Knob::name)).collect();
             let once: BTreeSet<String> = moved.iter().cloned().collect();
-            assert_eq!(once.len(), moved.len(), "{}: a number is moved twice", study.id);
+            assert_eq!(once.len(), moved.len(), "{}: a number is moved twice", study.id());
             let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>();
             assert!(
                 once == labelled,
@@ -401,7 +402,7 @@ mod tests {
             );
             for knob in stages.iter().flat_map(|stage| &stage.knobs) {
                 let somewhere = knob.moved(&knob.entry.value, 0.05).or(knob.moved(&knob.entry.value, -0.05));
-                assert!(somewhere.is_some(), "{}: {} cannot go anywhere", study.id, knob.name());
+                assert!(somewhere.is_some(), "{}: {} cannot go anywhere", study.id(), knob.name());
             }
         }
     }

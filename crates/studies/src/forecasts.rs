@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 
 use crate::machines::Machines;
 use crate::report::{CellBasis, CheckedClaim, Forecast, Report, Table};
-use crate::shelf;
 use crate::study_file::{self, StudyFile};
 
 /// The table of claims, in `forecast.csv` and in `study.toml`.
@@ -23,10 +22,10 @@ const ID: &str = "id";
 const COLUMNS: [&str; 5] = ["table", "simulated", "unit", "interval", "machine"];
 
 /// Which cell: its table, and its key by column.
-type Which = (String, BTreeMap<String, String>);
+pub(crate) type Which = (String, BTreeMap<String, String>);
 
 /// A row of `forecast.csv`.
-struct Line {
+pub(crate) struct Line {
     simulated: String,
     interval: f64,
     machine: String,
@@ -35,16 +34,17 @@ struct Line {
 /// Labels cells and claims: what only repeats others, and what is predicted. `machine_of` says which machine of the
 /// study answers a cell, by table and key; cells that no single one answers have the numbers of all.
 pub(crate) fn settle(
-    study: &str,
+    file: &StudyFile,
     machines: &Machines,
     machine_of: impl Fn(&str, &Map<String, Value>) -> Option<String>,
     tables: &mut [Table],
     claims: &mut [CheckedClaim],
 ) {
-    let file = study_file::read(study);
-    let lines = shelf::text_if_there(study, "forecast.csv").map_or(BTreeMap::new(), |text| read(study, text));
-    let digest = |machine: Option<&str>| machines.digest(&file, machine);
-    label(&file, &lines, digest, machine_of, tables, claims);
+    let lines = file.forecasts.as_ref().map_or(BTreeMap::new(), |text| {
+        read(text).unwrap_or_else(|wrong| panic!("studies/{}/forecast.csv: {wrong}", file.id))
+    });
+    let digest = |machine: Option<&str>| machines.digest(file, machine);
+    label(file, &lines, digest, machine_of, tables, claims);
 }
 
 fn label(
@@ -130,26 +130,26 @@ fn printed(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn read(study: &str, text: &str) -> BTreeMap<Which, Line> {
+/// What `forecast.csv` says; the `Err` says what is wrong with it.
+pub(crate) fn read(text: &str) -> Result<BTreeMap<Which, Line>, String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let wrong = |what: String| -> ! { panic!("studies/{study}/forecast.csv: {what}") };
-    let header = reader.headers().unwrap_or_else(|error| wrong(error.to_string())).clone();
+    let header = reader.headers().map_err(|error| error.to_string())?.clone();
     let mut lines = BTreeMap::new();
     for row in reader.records() {
-        let row = row.unwrap_or_else(|error| wrong(error.to_string()));
+        let row = row.map_err(|error| error.to_string())?;
         let column = |name: &str| match header.iter().position(|known| known == name) {
-            Some(at) => row[at].to_string(),
-            None => wrong(format!("no column {name}")),
+            Some(at) => Ok(row[at].to_string()),
+            None => Err(format!("no column {name}")),
         };
         let keys = header.iter().zip(&row).filter(|(name, value)| !COLUMNS.contains(name) && !value.is_empty());
-        let which = (column("table"), keys.map(|(name, value)| (name.to_string(), value.to_string())).collect());
-        let interval = column("interval").parse().unwrap_or(0.0);
-        let line = Line { simulated: column("simulated"), interval, machine: column("machine") };
+        let which = (column("table")?, keys.map(|(name, value)| (name.to_string(), value.to_string())).collect());
+        let interval = column("interval")?.parse().unwrap_or(0.0);
+        let line = Line { simulated: column("simulated")?, interval, machine: column("machine")? };
         if lines.insert(which, line).is_some() {
-            wrong(format!("a cell is forecast twice: {row:?}"));
+            return Err(format!("a cell is forecast twice: {row:?}"));
         }
     }
-    lines
+    Ok(lines)
 }
 
 /// A `forecast.csv` of what a report simulates: every cell and claim that is neither input nor fitted, and whose figure
@@ -203,7 +203,7 @@ mod tests {
         let forecast =
             committed.map_or(String::new(), |at| format!("[forecast]\ncommitted = \"{at}\"\ncommit = \"abcdef0\"\n"));
         let text = format!(
-            "title = \"t\"\nfit = []\nablation = []\n[systems]\n[[published]]\ntables = [\"rates\"]\nsince = \"{SEEN}\"\n\
+            "title = \"t\"\nsource = \"s\"\n[systems]\n[[published]]\ntables = [\"rates\"]\nsince = \"{SEEN}\"\n\
              commit = \"abcdef1\"\n{forecast}[[repeat]]\ntable = \"rates\"\ncolumn = \"disk\"\nvalue = \"b\"\nof = \"a\"\n\
              because = \"it is the same\"\n"
         );
@@ -213,6 +213,10 @@ mod tests {
     fn cell(disk: &str, size: u64, published: Option<f64>, simulated: f64, basis: CellBasis) -> Cell {
         let key = json!({ "disk": disk, "size": size }).as_object().cloned().expect("a key");
         Cell::new(key, published, simulated, basis, 0.0)
+    }
+
+    fn lines(text: &str) -> BTreeMap<Which, Line> {
+        read(text).expect("forecasts")
     }
 
     fn table(id: &str, cells: Vec<Cell>) -> Table {
@@ -235,7 +239,7 @@ mod tests {
             ),
             table("later", vec![cell("c", 2, None, 7.0, CellBasis::Seen), cell("c", 4, None, 7.0, CellBasis::Seen)]),
         ];
-        label(&study(committed), &read("t", CSV), |_| "same".into(), |_, _| None, &mut tables, &mut []);
+        label(&study(committed), &lines(CSV), |_| "same".into(), |_, _| None, &mut tables, &mut []);
         tables
     }
 
@@ -282,7 +286,7 @@ mod tests {
         let key = json!({ "disk": "c", "size": 2, "depth": "" }).as_object().cloned().expect("a key");
         let forecast = Cell::new(key, None, 7.0, CellBasis::Seen, 0.0);
         let mut tables = vec![table("later", vec![forecast])];
-        label(&study(None), &read("t", CSV), |_| "same".into(), |_, _| None, &mut tables, &mut []);
+        label(&study(None), &lines(CSV), |_| "same".into(), |_, _| None, &mut tables, &mut []);
         assert_eq!(tables[0].cells[0].basis, CellBasis::Predicted);
     }
 
@@ -304,7 +308,7 @@ mod tests {
         let report = Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary };
         let (text, rows) = file(&report);
         assert_eq!((rows, text.lines().next()), (2, Some("table,disk,size,simulated,unit,interval,machine")));
-        let lines = read("t", &text);
+        let lines = lines(&text);
         let which = ("later".to_string(), words(&report.tables[1].cells[1].key));
         assert_eq!((lines[&which].simulated.as_str(), lines[&which].machine.as_str()), ("7.000", "same"));
     }

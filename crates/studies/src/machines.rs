@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use hopscope_machine::blueprint::{Blueprint, choices_of};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::{Problems, Sources};
-use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Value};
 use sha2::{Digest, Sha256};
 
 use crate::report::Parameter;
-use crate::study_file::{self, StudyFile};
+use crate::study_file::StudyFile;
 
 /// The machines, by what the study calls them.
 #[derive(Clone)]
@@ -18,9 +17,9 @@ pub(crate) struct Machines(pub(crate) BTreeMap<String, Blueprint>);
 
 impl Machines {
     /// Those that `study.toml` names.
-    pub(crate) fn read(study: &str, library: &Library, sources: &mut Sources) -> Result<Machines, Failure> {
+    pub(crate) fn read(file: &StudyFile, library: &Library, sources: &mut Sources) -> Result<Machines, Problems> {
         let mut machines = BTreeMap::new();
-        for (name, system) in &study_file::read(study).systems {
+        for (name, system) in &file.systems {
             let text = library.open_system(system)?;
             let number = sources.add(text.name, text.text);
             machines.insert(name.clone(), Blueprint::read(library, sources, number)?);
@@ -164,7 +163,7 @@ fn is_fitted_by(study: &str, basis: &Basis) -> bool {
 
 /// Numbers that were fitted or assumed, with what they rest on. What something else has fitted is given here: none of
 /// these cells has chosen it.
-pub(crate) fn parameters(study: &str, machines: &Machines) -> Vec<Parameter> {
+pub(crate) fn parameters(file: &StudyFile, machines: &Machines) -> Vec<Parameter> {
     let parameter = |name: String, entry: &Entry, basis: &str, from: String| Parameter {
         name,
         value: entry.written.clone(),
@@ -172,20 +171,20 @@ pub(crate) fn parameters(study: &str, machines: &Machines) -> Vec<Parameter> {
         from,
         range: entry.range.iter().map(describe).collect::<Vec<_>>().join(" to "),
     };
-    let own = machines.fitted(study);
+    let own = machines.fitted(&file.id);
     let mut list: Vec<Parameter> =
         own.iter().map(|f| parameter(f.name(), &f.entry, "fitted", f.entry.basis.text().into())).collect();
-    for ((file, key), entry) in machines.numbers() {
-        let name = format!("{file} {key}");
+    for ((part, key), entry) in machines.numbers() {
+        let name = format!("{part} {key}");
         match &entry.basis {
             Basis::Assumed(why) => list.push(parameter(name, &entry, "assumed", why.clone())),
-            basis @ Basis::Fitted(to) if !is_fitted_by(study, basis) => {
+            basis @ Basis::Fitted(to) if !is_fitted_by(&file.id, basis) => {
                 list.push(parameter(name, &entry, "assumed", format!("fitted elsewhere: {to}")));
             }
             _ => {}
         }
     }
-    for (name, number) in study_file::read(study).numbers {
+    for (name, number) in &file.numbers {
         let (basis, from) = match (&number.fitted, &number.assumed) {
             (Some(from), _) => ("fitted", from.clone()),
             (None, from) => ("assumed", from.clone().unwrap_or_default()),
@@ -193,7 +192,7 @@ pub(crate) fn parameters(study: &str, machines: &Machines) -> Vec<Parameter> {
         let range = if number.values.is_empty() { number.range.join(" to ") } else { number.values.join(" or ") };
         list.push(Parameter {
             name: format!("workload {name}"),
-            value: number.value,
+            value: number.value.clone(),
             basis: basis.into(),
             from,
             range,
@@ -228,12 +227,13 @@ pub(crate) fn describe(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study_file;
 
     #[test]
     fn a_digest_is_that_of_every_number_and_choice() {
         let library = Library::new(None).expect("the shipped files can be read");
-        let machines = Machines::read("myrinet", &library, &mut Sources::default()).expect("machines");
         let file = study_file::read("myrinet");
+        let machines = Machines::read(&file, &library, &mut Sources::default()).expect("machines");
         let digests = |machines: &Machines| {
             let names: Vec<&String> = machines.0.keys().collect();
             let first = machines.digest(&file, Some(names[0]));

@@ -8,7 +8,7 @@ use crate::Wish;
 use crate::fitting::{Bench, WORKLOAD, scaled};
 use crate::machines::{Fitted, describe};
 use crate::report::{Cell, Changed, Summary};
-use crate::study_file;
+use crate::study_file::StudyFile;
 
 /// An assumed number that moves the mean error by more than this counts as fitted.
 const POINTS_MAX: f64 = 0.003;
@@ -53,15 +53,16 @@ impl Moved {
 }
 
 /// Every number that is moved. Choices have no tenth.
-fn movable<B: Bench>(study: &str, bench: &mut B) -> Vec<Moved> {
-    let fitted = bench.machines().fitted(study).into_iter();
+fn movable<B: Bench>(file: &StudyFile, bench: &mut B) -> Vec<Moved> {
+    let fitted = bench.machines().fitted(&file.id).into_iter();
     let fitted = fitted.filter(|number| !matches!(number.entry.value, Value::Text(_))).map(Moved::Fitted);
     let numbers = bench.machines().numbers().into_iter();
     let assumed = numbers.filter(|(_, entry)| matches!(entry.basis, Basis::Assumed(_)));
     let assumed = assumed.map(|((part, key), entry)| Moved::Assumed(part, key, entry));
-    let own = study_file::read(study).numbers.into_iter().filter_map(|(name, number)| {
+    let own = file.numbers.iter().filter_map(|(name, number)| {
         let value = quantity::parse(&number.value).ok()?;
-        number.values.is_empty().then(|| Moved::Workload(name, value, number.value, number.fitted.is_some()))
+        let is_fitted = number.fitted.is_some();
+        number.values.is_empty().then(|| Moved::Workload(name.clone(), value, number.value.clone(), is_fitted))
     });
     fitted.chain(assumed).chain(own).collect()
 }
@@ -69,7 +70,7 @@ fn movable<B: Bench>(study: &str, bench: &mut B) -> Vec<Moved> {
 /// Ablations and sensitivity. The first row of each is the model as it is, at the same effort. `run` answers the main
 /// table on a changed study and, where given, with so many requests in flight.
 pub(crate) fn shake<B: Bench>(
-    study: &str,
+    file: &StudyFile,
     bench: &B,
     wish: &Wish,
     run: impl Fn(&B, Option<u64>) -> Result<Vec<Cell>, Failure>,
@@ -78,8 +79,8 @@ pub(crate) fn shake<B: Bench>(
         let [mean_abs_error, mean_abs_error_not_fitted, max_abs_error] = Summary::errors_of(&run(bench, depth)?);
         Ok(Changed { what, mean_abs_error, mean_abs_error_not_fitted, max_abs_error, counts_as_fitted: false })
     };
-    let movable = movable(study, &mut bench.clone());
-    let switches = study_file::read(study).ablation;
+    let movable = movable(file, &mut bench.clone());
+    let switches = &file.ablation;
     let total = 1 + switches.len() + 2 * movable.len();
     let mut done = 0;
     let mut progress = |what: &str| {
@@ -110,7 +111,7 @@ pub(crate) fn shake<B: Bench>(
             let mut changed = bench.clone();
             let (value, written) = number.value();
             let value = scaled(value, factor);
-            number.apply(study, &mut changed, &value)?;
+            number.apply(&file.id, &mut changed, &value)?;
             let what = format!("{}: {} instead of {written}", number.name(), describe(&value));
             // A value that the part refuses (a skew longer than a track) is outside what can be built.
             match after(&changed, None, what.clone()) {

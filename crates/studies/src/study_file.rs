@@ -6,13 +6,23 @@ use hopscope_machine::schema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
+use crate::folder::declared;
 use crate::shelf;
 
 /// What `study.toml` says.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct StudyFile {
+    /// The name of its folder.
+    #[serde(skip)]
+    pub(crate) id: String,
+    /// What `forecast.csv` says, where there is one.
+    #[serde(skip)]
+    pub(crate) forecasts: Option<String>,
     /// Its name in reports.
     pub(crate) title: String,
+    /// Who published it, and when.
+    pub(crate) source: String,
     /// How accurate the publication says that its table is.
     pub(crate) accuracy: Option<Accuracy>,
     /// Since when the published figures are in view.
@@ -29,13 +39,27 @@ pub(crate) struct StudyFile {
     #[serde(default)]
     pub(crate) numbers: BTreeMap<String, Number>,
     /// What a fit may move.
+    #[serde(default)]
     pub(crate) fit: Vec<Fit>,
     /// Mechanisms that are switched off, one at a time, to see what they are worth.
+    #[serde(default)]
     pub(crate) ablation: Vec<Ablation>,
+    /// Its tables, each answered by runs that its rows name. A study that has code of its own has none here.
+    #[serde(default)]
+    pub(crate) table: Vec<declared::Table>,
+    /// Simple rules, to stand beside the model.
+    #[serde(default)]
+    pub(crate) null: Vec<declared::NullModel>,
+    /// What answers the rows of `claims.csv`.
+    #[serde(default)]
+    pub(crate) claim: Vec<declared::Answer>,
+    /// What its page draws.
+    #[serde(default)]
+    pub(crate) chart: Vec<declared::Chart>,
 }
 
 /// How accurate the publication says that its table is.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Accuracy {
     /// A share, either way.
@@ -47,7 +71,7 @@ pub(crate) struct Accuracy {
 
 /// Since when the published figures of some tables are in view: in what the study was made from, or in this
 /// repository, whichever came first. Tables of which no entry speaks have no published figures yet.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
     /// The tables, `claims` among them; all of them where there is no list.
@@ -63,7 +87,7 @@ pub(crate) struct Published {
 }
 
 /// When a study's forecasts were committed. Written when the published figures come, by the commit that brings them.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Forecast {
     /// When, as `2026-11-21 08:06 UTC`.
@@ -76,7 +100,7 @@ pub(crate) struct Forecast {
 }
 
 /// Cells that only repeat others: they count once.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Repeat {
     /// The table.
@@ -114,7 +138,7 @@ pub(crate) struct Number {
 }
 
 /// Fitted numbers, and the cells that they are fitted to.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fit {
     /// The cells, by the study's word for them. Entries with the same cells that follow each other are fitted together.
@@ -150,8 +174,10 @@ fn list_of_quantities(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": any_quantity(generator), "minItems": 2 })
 }
 
-/// What the file of a study says.
+/// What the file of a shipped study says.
 pub(crate) fn read(study: &str) -> StudyFile {
-    toml::from_str(shelf::text(study, "study.toml"))
-        .unwrap_or_else(|error| panic!("studies/{study}/study.toml: {error}"))
+    let file: StudyFile = toml::from_str(shelf::text(study, "study.toml"))
+        .unwrap_or_else(|error| panic!("studies/{study}/study.toml: {error}"));
+    let forecasts = shelf::text_if_there(study, "forecast.csv").map(str::to_string);
+    StudyFile { id: study.to_string(), forecasts, ..file }
 }

@@ -6,6 +6,7 @@ use hopscope_machine::check::{self, FileKind};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::{MOST_SHOWN, Problem, Problems, Sources};
 use hopscope_machine::text_file;
+use hopscope_studies::{STUDY_FILE, Study};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, BAD_INPUT, Refusal, SUCCESS, json_text};
@@ -16,13 +17,14 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope check my-disk.toml
   hopscope check my-machine.toml my-jobs.fio
-  hopscope check --data my-data my-data/systems/*.toml --json";
+  hopscope check --data my-data my-data/systems/*.toml --json
+  hopscope check --data my-data my-data/studies/*/study.toml";
 
-/// Check part, system, job and upgrade files
+/// Check part, system, job, upgrade and study files
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files: parts, systems, upgrades (.toml) and jobs (.fio)
+    /// Files: parts, systems, upgrades (.toml), jobs (.fio), and studies (STUDY/study.toml with what lies beside it)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// One JSON object
@@ -63,15 +65,21 @@ impl Args {
     }
 }
 
-fn check(library: &Library, sources: &mut Sources, name: &str) -> Result<FileKind, Problems> {
-    let text = text_file::read(Path::new(name))?;
+/// The kind of a file that is right.
+fn check(library: &Library, sources: &mut Sources, name: &str) -> Result<&'static str, Problems> {
+    let path = Path::new(name);
+    if path.file_name().is_some_and(|file| file == STUDY_FILE) {
+        let study = Study::at(path.parent().unwrap_or(Path::new("")))?;
+        return study.open(library, sources).map(|_| "study");
+    }
+    let text = text_file::read(path)?;
     let file = sources.add(name, text);
-    check::check(library, sources, file)
+    check::check(library, sources, file).map(FileKind::word)
 }
 
-fn report(name: &str, found: &Result<FileKind, Problems>, sources: &Sources) -> Value {
+fn report(name: &str, found: &Result<&'static str, Problems>, sources: &Sources) -> Value {
     let (kind, problems) = match found {
-        Ok(kind) => (Some(kind.word()), Vec::new()),
+        Ok(kind) => (Some(*kind), Vec::new()),
         Err(found) => (None, found.0.iter().take(MOST_SHOWN).map(|problem| problem_json(problem, sources)).collect()),
     };
     let count = found.as_ref().err().map_or(0, |found| found.0.len());

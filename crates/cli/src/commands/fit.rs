@@ -35,18 +35,25 @@ pub struct Args {
 impl Args {
     /// Fits.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let study = super::studies::named(std::slice::from_ref(&self.study))?[0];
-        doing(format!("fitting {}", study.id));
-        let (library, sources) = reading(|_| self.data.library())?;
+        doing(format!("fitting {}", self.study));
+        let ((library, study), mut sources) = reading(|_| {
+            let library = self.data.library()?;
+            let study = super::studies::named(&library, std::slice::from_ref(&self.study))?.remove(0);
+            Ok((library, study))
+        })?;
+        let opened = match study.open(&library, &mut sources) {
+            Ok(opened) => opened,
+            Err(problems) => return Err(Refusal::Input(problems, sources)),
+        };
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
         let noticed = interrupts::noticed();
         let stop = || noticed.load(Ordering::Relaxed);
         let wish = Wish { library: &library, trains: true, sensitivity: false, stop: &stop, progress: &progress };
-        let found = (study.fit)(&wish).map_err(|failure| Refusal::of_run(failure, sources))?;
+        let found = opened.fit(&wish).map_err(|failure| Refusal::of_run(failure, sources))?;
         let code = if stop() { INTERRUPTED } else { SUCCESS };
         let answer = if self.json {
-            Answer::json(&json!({ "study": study.id, "searches": found }))
+            Answer::json(&json!({ "study": study.id(), "searches": found }))
         } else {
             Answer::text(found.iter().map(one).collect::<Vec<_>>().join("\n"))
         };

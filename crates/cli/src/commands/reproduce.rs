@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use hopscope_machine::problem::Problem;
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::{Problem, Problems};
+use hopscope_machine::run::Failure;
 use hopscope_pages::study::{self, Studied};
 use hopscope_studies::pictures::Pictures;
 use hopscope_studies::report::{
     Alternative, Cell, CellBasis, Changed, CheckedClaim, Forecast, Parameter, Report, Table,
 };
-use hopscope_studies::{Study, Wish, forecasts};
+use hopscope_studies::{Head, Opened, Study, Wish, forecasts};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Refusal};
@@ -63,17 +65,29 @@ pub struct Args {
 impl Args {
     /// Runs the studies.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let studies = super::studies::named(&self.studies)?;
+        let ((library, studies), mut sources) = reading(|_| {
+            let library = self.data.library()?;
+            let studies = super::studies::named(&library, &self.studies)?;
+            Ok((library, studies))
+        })?;
+        let open = |study: &Study| Ok((study.head(&mut sources)?, study.open(&library, &mut sources)?));
+        let opened = match studies.iter().map(open).collect::<Result<Vec<_>, Problems>>() {
+            Ok(opened) => opened,
+            Err(problems) => return Err(Refusal::Input(problems, sources)),
+        };
         let inputs = Inputs::default().with_data(self.data.folder());
         self.outputs.spare(&inputs)?;
         if let Some(why) = self.forecast.as_deref().and_then(|path| inputs.refuses(path).err()) {
             return Err(Problem::nowhere(why).into());
         }
-        let (mut reports, mut pictures) = (Vec::new(), Vec::new());
-        for study in &studies {
-            let (report, shown) = self.reproduce(study)?;
+        let (mut reports, mut pictures, mut heads) = (Vec::new(), Vec::new(), Vec::new());
+        for (study, (head, opened)) in studies.iter().zip(opened) {
+            doing(format!("reproducing {}", study.id()));
+            let (report, shown) =
+                self.reproduce(&opened, &library).map_err(|failure| Refusal::of_run(failure, sources.clone()))?;
             reports.push(report);
             pictures.push(shown);
+            heads.push(head);
         }
         let complaints = match &self.forecast {
             Some(path) => write_forecast(path, &reports, &inputs)?,
@@ -84,8 +98,9 @@ impl Args {
         let answer =
             if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
         Ok(self.outputs.write(Answer { code, complaints, ..answer }, &inputs, || {
-            let studied = |((study, report), pictures)| Studied { report, pictures, source: Study::source(study) };
-            let studied: Vec<Studied> = studies.iter().copied().zip(&reports).zip(&pictures).map(studied).collect();
+            let studied =
+                |((head, report), pictures): ((Head, _), _)| Studied { report, pictures, source: head.source };
+            let studied: Vec<Studied> = heads.into_iter().zip(&reports).zip(&pictures).map(studied).collect();
             study::page(&studied, &self.command())
         }))
     }
@@ -98,22 +113,16 @@ impl Args {
     }
 
     /// The report, and what it can show if somebody wants to see it.
-    fn reproduce(&self, study: &Study) -> Result<(Report, Pictures), Refusal> {
-        doing(format!("reproducing {}", study.id));
-        let (library, sources) = reading(|_| self.data.library())?;
+    fn reproduce(&self, study: &Opened, library: &Library) -> Result<(Report, Pictures), Failure> {
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
         let noticed = self.sensitivity.then(interrupts::noticed);
         let stop = || noticed.is_some_and(|noticed| noticed.load(Ordering::Relaxed));
         let (trains, sensitivity) = (!self.no_trains, self.sensitivity);
-        let wish = Wish { library: &library, trains, sensitivity, stop: &stop, progress: &progress };
-        let report = (study.reproduce)(&wish);
-        let shown = if self.outputs.wanted() {
-            report.and_then(|r| Ok((r, (study.pictures)(&wish)?)))
-        } else {
-            report.map(|r| (r, Pictures::default()))
-        };
-        shown.map_err(|failure| Refusal::of_run(failure, sources))
+        let wish = Wish { library, trains, sensitivity, stop: &stop, progress: &progress };
+        let report = study.reproduce(&wish)?;
+        let shown = if self.outputs.wanted() { study.pictures(&wish)? } else { Pictures::default() };
+        Ok((report, shown))
     }
 }
 

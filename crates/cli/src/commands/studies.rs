@@ -1,17 +1,20 @@
 //! `hopscope studies`: which published studies are there?
 
+use hopscope_machine::library::Library;
 use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::Problem;
-use hopscope_studies::{STUDIES, Study};
+use hopscope_machine::problem::{Problem, Problems};
+use hopscope_studies::{Head, Study};
 use serde_json::json;
 
 use crate::answer::{Answer, Refusal};
+use crate::inputs::{Data, reading};
 use crate::tables::{bold, table};
 
 const EXAMPLES: &str = "\
 Examples:
   hopscope studies
   hopscope studies piix4e
+  hopscope studies --data my-data
   hopscope studies --json";
 
 /// List the published studies there are, or show what one is about
@@ -23,43 +26,66 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    data: Data,
 }
 
 impl Args {
     /// Lists or shows.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let Some(name) = &self.name else { return Ok(self.list()) };
-        let study = named(std::slice::from_ref(name))?[0];
-        let about = study.about();
-        if self.json {
-            let object = json!({ "name": study.id, "title": study.title(), "source": study.source(), "about": about });
-            return Ok(Answer::json(&object));
+        let (studies, _) = reading(|sources| {
+            let library = self.data.library()?;
+            let names: Vec<String> = self.name.iter().cloned().collect();
+            named(&library, &names)?
+                .into_iter()
+                .map(|study| {
+                    let head = study.head(sources)?;
+                    Ok((study, head))
+                })
+                .collect::<Result<Vec<(Study, Head)>, Problems>>()
+        })?;
+        match (&self.name, &studies[..]) {
+            (Some(_), [(study, head)]) => Ok(self.one(study, head)),
+            (_, all) => Ok(self.list(all)),
         }
-        Ok(Answer::text(format!("{}\n{}\n\n{about}", bold(&study.title()), study.source())))
     }
 
-    fn list(&self) -> Answer {
+    fn one(&self, study: &Study, head: &Head) -> Answer {
+        let Head { title, source, about } = head;
         if self.json {
-            let studies: Vec<_> =
-                STUDIES.iter().map(|s| json!({ "name": s.id, "title": s.title(), "study": s.id })).collect();
-            return Answer::json(&json!({ "studies": studies }));
+            return Answer::json(&json!({ "name": study.id(), "title": title, "source": source, "about": about }));
         }
-        let rows = STUDIES.iter().map(|s| vec![s.id.to_string(), s.title(), s.source()]);
-        Answer::text(table(&["study", "title", "source"], 1, rows))
+        Answer::text(format!("{}\n{source}\n\n{about}", bold(title)))
+    }
+
+    fn list(&self, all: &[(Study, Head)]) -> Answer {
+        if self.json {
+            let one =
+                |(study, head): &(Study, Head)| json!({ "name": study.id(), "title": head.title, "study": study.id() });
+            return Answer::json(&json!({ "studies": all.iter().map(one).collect::<Vec<_>>() }));
+        }
+        let row = |(study, head): &(Study, Head)| vec![study.id().to_string(), head.title.clone(), head.source.clone()];
+        Answer::text(table(&["study", "title", "source"], 1, all.iter().map(row)))
     }
 }
 
 /// The studies of these names; all of them where there is none.
-pub fn named(names: &[String]) -> Result<Vec<&'static Study>, Refusal> {
+pub fn named(library: &Library, names: &[String]) -> Result<Vec<Study>, Problems> {
+    let mut all = Study::all(library)?;
     if names.is_empty() {
-        return Ok(STUDIES.iter().collect());
+        return Ok(all);
     }
-    let find = |name: &String| {
-        STUDIES.iter().find(|study| study.id == name).ok_or_else(|| {
-            let known: Vec<&str> = STUDIES.iter().map(|study| study.id).collect();
-            let help = format!("{} (studies: {})", did_you_mean(name, &known), known.join(", "));
-            Refusal::from(Problem::nowhere(format!("there is no study `{name}`")).help(help))
-        })
-    };
-    names.iter().map(find).collect()
+    let mut found = Vec::new();
+    for name in names {
+        match all.iter().position(|study| study.id() == name) {
+            Some(at) => found.push(all.remove(at)),
+            None if found.iter().any(|study: &Study| study.id() == name) => {}
+            None => {
+                let known: Vec<&str> = all.iter().chain(&found).map(Study::id).collect();
+                let help = format!("{} (studies: {})", did_you_mean(name, &known), known.join(", "));
+                return Err(Problem::nowhere(format!("there is no study `{name}`")).help(help).into());
+            }
+        }
+    }
+    Ok(found)
 }

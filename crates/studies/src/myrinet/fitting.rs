@@ -10,6 +10,7 @@ use crate::fitting::{self, Bench, Found};
 use crate::machines::Machines;
 use crate::report::CellBasis;
 use crate::shelf;
+use crate::study_file;
 
 /// The claim that the firmware's times are fitted to: the middle of its range.
 const TWO_PORTS: &str = "myrinet-gm-two-way";
@@ -47,5 +48,5 @@ impl Bench for Setup {
 
 /// Fits everything again; returns the values found.
 pub fn fit(wish: &Wish) -> Result<Vec<Found>, Failure> {
-    fitting::fit(ID, Setup::read(wish.library, wish.trains)?, wish)
+    fitting::fit(&study_file::read(ID), Setup::read(wish.library, wish.trains)?, wish)
 }

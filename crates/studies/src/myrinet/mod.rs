@@ -41,7 +41,7 @@ struct Setup {
 impl Setup {
     /// As it is shipped.
     fn read(library: &Library, trains: bool) -> Result<Setup, Failure> {
-        let machines = Machines::read(ID, library, &mut Sources::default())?;
+        let machines = Machines::read(&study_file::read(ID), library, &mut Sources::default())?;
         Ok(Setup { title: study_file::read(ID).title, machines, depth: BLOCKS, trains })
     }
 }
@@ -51,12 +51,12 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let setup = Setup::read(wish.library, wish.trains)?;
     let measured = cells::measure(&setup, cells::all(), wish.progress)?;
     let mut tables = vec![cells::table(&measured), cells::by_burst(&setup)?];
-    let parameters = parameters(ID, &setup.machines);
+    let parameters = parameters(&study_file::read(ID), &setup.machines);
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let mut alternatives = null::beside(&measured);
     alternatives.push(claims::both_engines(&setup, &measured)?);
     let mut claims = claims::check(&setup, &measured)?;
-    forecasts::settle(ID, &setup.machines, machine_of, &mut tables, &mut claims);
+    forecasts::settle(&study_file::read(ID), &setup.machines, machine_of, &mut tables, &mut claims);
     let summary = Summary::of(&tables[0].cells, fitted);
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
     let (study, title) = (ID.into(), setup.title);
@@ -74,7 +74,7 @@ fn machine_of(_: &str, key: &Map<String, Json>) -> Option<String> {
 }
 
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    robustness::shake(ID, setup, wish, |setup, depth| {
+    robustness::shake(&study_file::read(ID), setup, wish, |setup, depth| {
         let changed = Setup { depth: depth.unwrap_or(setup.depth), ..setup.clone() };
         let measured = cells::measure(&changed, cells::all(), &|_, _, _| {})?;
         Ok(cells::table(&measured).cells)

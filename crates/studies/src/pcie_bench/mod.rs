@@ -42,7 +42,7 @@ struct Setup {
 impl Setup {
     /// As it is shipped.
     fn read(library: &Library) -> Result<Setup, Failure> {
-        let machines = Machines::read(ID, library, &mut Sources::default())?;
+        let machines = Machines::read(&study_file::read(ID), library, &mut Sources::default())?;
         // The firmware keeps each of its contexts busy.
         let Value::Count(depth) = machines.number(ADAPTER, "contexts").value else { panic!("contexts are counted") };
         Ok(Setup { title: study_file::read(ID).title, machines, depth })
@@ -54,10 +54,10 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let setup = Setup::read(wish.library)?;
     let measured = cells::measure(&setup, cells::all(), cells::full_effort(wish.trains), wish.progress)?;
     let mut tables = cells::tables(&setup, &measured);
-    let parameters = parameters(ID, &setup.machines);
+    let parameters = parameters(&study_file::read(ID), &setup.machines);
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let mut claims = claims::check(&setup, &measured, wish.trains)?;
-    forecasts::settle(ID, &setup.machines, machine_of, &mut tables, &mut claims);
+    forecasts::settle(&study_file::read(ID), &setup.machines, machine_of, &mut tables, &mut claims);
     let summary = Summary::of(&tables[0].cells, fitted);
     let alternatives = null::beside(&tables[0].cells);
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
@@ -82,7 +82,7 @@ fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Fai
     // The other host only repeats this one.
     let rows: Vec<Row> =
         cells::all().into_iter().filter(|row| row.is_bandwidth() && row.host == SANDY_BRIDGE).collect();
-    robustness::shake(ID, setup, wish, |setup, depth| {
+    robustness::shake(&study_file::read(ID), setup, wish, |setup, depth| {
         let changed = Setup { depth: depth.unwrap_or(setup.depth), ..setup.clone() };
         let measured = cells::measure(&changed, rows.clone(), cells::coarse_effort(), &|_, _, _| {})?;
         Ok(cells::tables(&changed, &measured).swap_remove(0).cells)

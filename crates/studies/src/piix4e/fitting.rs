@@ -11,6 +11,7 @@ use crate::fitting::{self, Bench, Found};
 use crate::machines::Machines;
 use crate::measure::Effort;
 use crate::report::{Alternative, Cell, CellBasis};
+use crate::study_file;
 
 const BRIDGE: &str = "bridge/intel-piix4e";
 /// Penalties tried for the paper's guess.
@@ -74,7 +75,7 @@ impl Bench for Setup {
 
 /// Fits everything again; returns the values found.
 pub fn fit(wish: &Wish) -> Result<Vec<Found>, Failure> {
-    fitting::fit(ID, Setup::read(wish.library)?, wish)
+    fitting::fit(&study_file::read(ID), Setup::read(wish.library)?, wish)
 }
 
 /// The paper guesses that switching channels costs something between requests. Fitted to the same cells as the
@@ -117,7 +118,6 @@ pub(super) fn penalty_per_request(setup: &Setup, cells: &[Cell], wish: &Wish) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study_file;
 
     #[test]
     fn each_fit_looks_at_cells_that_are_fitted() {

@@ -58,7 +58,7 @@ impl Setup {
     fn read(library: &Library) -> Result<Setup, Failure> {
         let file = study_file::read(ID);
         let mut sources = Sources::default();
-        let (machines, mut jobs) = (Machines::read(ID, library, &mut sources)?, BTreeMap::new());
+        let (machines, mut jobs) = (Machines::read(&file, library, &mut sources)?, BTreeMap::new());
         for pattern in ["single-block", "sequential", "random"] {
             for op in ["read", "write"] {
                 for (disks, ending) in [("one", ""), ("two", "-two-disks")] {
@@ -80,7 +80,7 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let measured = cells::measure(&setup, cells::all(), cells::full_effort(wish.trains), wish.progress)?;
     let table = cells::table(&setup, &measured, setup.megabyte);
     let observed = bus::observe(&setup, wish.trains)?;
-    let parameters = parameters(ID, &setup.machines);
+    let parameters = parameters(&study_file::read(ID), &setup.machines);
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let mut alternatives = cells::other_readings(&setup, &measured, &table.cells);
     alternatives.extend(fitting::penalty_per_request(&setup, &table.cells, wish)?);
@@ -88,7 +88,7 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let mut tables = vec![table];
     tables.extend(observed.tables());
     let mut claims = claims::check(&observed, &retold::Retold::observe(&setup, wish.trains)?);
-    forecasts::settle(ID, &setup.machines, machine_of, &mut tables, &mut claims);
+    forecasts::settle(&study_file::read(ID), &setup.machines, machine_of, &mut tables, &mut claims);
     let summary = Summary::of(&tables[0].cells, fitted);
     Ok(Report {
         study: ID.into(),
@@ -109,7 +109,7 @@ fn machine_of(_: &str, key: &Map<String, Json>) -> Option<String> {
 }
 
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    robustness::shake(ID, setup, wish, |setup, depth| {
+    robustness::shake(&study_file::read(ID), setup, wish, |setup, depth| {
         let changed = Setup { depth: depth.unwrap_or(setup.depth), ..setup.clone() };
         let measured = cells::measure(&changed, cells::all(), COARSE, &|_, _, _| {})?;
         Ok(cells::cells(&measured, setup.megabyte))

@@ -11,6 +11,7 @@ use crate::fitting::{self, Bench, Found};
 use crate::machines::Machines;
 use crate::report::CellBasis;
 use crate::shelf;
+use crate::study_file;
 
 impl Bench for Setup {
     fn machines(&mut self) -> &mut Machines {
@@ -39,5 +40,5 @@ impl Bench for Setup {
 
 /// Fits everything again; returns the values found.
 pub fn fit(wish: &Wish) -> Result<Vec<Found>, Failure> {
-    fitting::fit(ID, Setup::read(wish.library)?, wish)
+    fitting::fit(&study_file::read(ID), Setup::read(wish.library)?, wish)
 }

@@ -41,7 +41,7 @@ struct Setup {
 impl Setup {
     /// As it is shipped.
     fn read(library: &Library) -> Result<Setup, Failure> {
-        let machines = Machines::read(ID, library, &mut Sources::default())?;
+        let machines = Machines::read(&study_file::read(ID), library, &mut Sources::default())?;
         let numbers = Numbers::read();
         let depth = numbers.get("depth");
         Ok(Setup { title: study_file::read(ID).title, machines, numbers, depth })
@@ -53,10 +53,10 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let setup = Setup::read(wish.library)?;
     let measured = cells::measure(&setup, cells::benchmarks(), cells::full_effort(wish.trains), wish.progress)?;
     let mut tables = vec![cells::table(&measured)];
-    let parameters = parameters(ID, &setup.machines);
+    let parameters = parameters(&study_file::read(ID), &setup.machines);
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let mut claims = claims::check(&setup, &measured, wish.trains)?;
-    forecasts::settle(ID, &setup.machines, machine_of, &mut tables, &mut claims);
+    forecasts::settle(&study_file::read(ID), &setup.machines, machine_of, &mut tables, &mut claims);
     let summary = Summary::of(&tables[0].cells, fitted);
     let mut alternatives = null::beside(&setup, &tables[0].cells);
     alternatives.extend(hops::beside(&setup, &tables[0].cells, wish)?);
@@ -72,7 +72,7 @@ fn machine_of(_: &str, key: &Map<String, Value>) -> Option<String> {
 }
 
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    robustness::shake(ID, setup, wish, |setup, depth| {
+    robustness::shake(&study_file::read(ID), setup, wish, |setup, depth| {
         let changed = Setup { depth: depth.unwrap_or(setup.depth), ..setup.clone() };
         let measured = cells::measure(&changed, cells::benchmarks(), cells::coarse_effort(), &|_, _, _| {})?;
         Ok(cells::table(&measured).cells)

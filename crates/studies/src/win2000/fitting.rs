@@ -9,6 +9,7 @@ use crate::Wish;
 use crate::fitting::{self, Bench, Found};
 use crate::machines::Machines;
 use crate::report::CellBasis;
+use crate::study_file;
 
 /// Claims begin so.
 const CLAIM: &str = "win2000-";
@@ -38,5 +39,5 @@ impl Bench for Setup {
 
 /// Fits everything again; returns the values found.
 pub fn fit(wish: &Wish) -> Result<Vec<Found>, Failure> {
-    fitting::fit(ID, Setup::read(wish.library, wish.trains)?, wish)
+    fitting::fit(&study_file::read(ID), Setup::read(wish.library, wish.trains)?, wish)
 }

@@ -36,7 +36,7 @@ struct Setup {
 impl Setup {
     /// As it is shipped.
     fn read(library: &Library, trains: bool) -> Result<Setup, Failure> {
-        let machines = Machines::read(ID, library, &mut Sources::default())?;
+        let machines = Machines::read(&study_file::read(ID), library, &mut Sources::default())?;
         Ok(Setup { title: study_file::read(ID).title, machines, trains })
     }
 }
@@ -49,12 +49,12 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
     let asked = cells::measure(&setup, report, wish.progress)?;
     let viewed = cells::measure(&setup, in_view, wish.progress)?;
     let mut tables = vec![cells::known(&known), cells::asked(&asked)];
-    let parameters = parameters(ID, &setup.machines);
+    let parameters = parameters(&study_file::read(ID), &setup.machines);
     let fitted = parameters.iter().filter(|p| p.basis == "fitted").count();
     let mut claims = claims::check(&setup, wish.progress)?;
     let mut alternatives = vec![cells::in_view(&viewed)];
     alternatives.extend(curves::beside(&setup, wish.progress)?);
-    forecasts::settle(ID, &setup.machines, cells::machine_of, &mut tables, &mut claims);
+    forecasts::settle(&study_file::read(ID), &setup.machines, cells::machine_of, &mut tables, &mut claims);
     let summary = Summary::of(&tables[0].cells, fitted);
     let (ablations, sensitivity) = if wish.sensitivity { shake(&setup, wish)? } else { Default::default() };
     let (study, title) = (ID.into(), setup.title);
@@ -62,7 +62,7 @@ pub fn reproduce(wish: &Wish) -> Result<Report, Failure> {
 }
 
 fn shake(setup: &Setup, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    robustness::shake(ID, setup, wish, |setup, _| {
+    robustness::shake(&study_file::read(ID), setup, wish, |setup, _| {
         let measured = cells::measure(setup, cells::rows("figures.csv"), &|_, _, _| {})?;
         Ok(cells::known(&measured).cells)
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::skipped::skipped;
-use hopscope_studies::STUDIES;
+use hopscope_studies::Study;
 
 /// Columns that hold published figures, by file.
 const FIGURES: &[(&str, &[&str])] = &[
@@ -67,10 +67,10 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn no_published_figure_stands_in_the_code() {
     let mut complaints = Vec::new();
-    for study in STUDIES {
-        let figures = figures(study.id);
-        assert!(figures.len() > 10, "{}: only {} published figures are found", study.id, figures.len());
-        let code = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(study.id.replace('-', "_"));
+    for study in Study::shipped() {
+        let figures = figures(study.id());
+        assert!(figures.len() > 10, "{}: only {} published figures are found", study.id(), figures.len());
+        let code = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(study.id().replace('-', "_"));
         for path in sources(&code) {
             let text = fs::read_to_string(&path).unwrap();
             // Tests say what they expect.
@@ -139,9 +139,9 @@ fn the_history_bears_out_when_forecasts_were_made() {
         Ok(_) => return skipped("this clone has not the whole history; `git fetch --unshallow` gets it"),
         Err(problem) => return skipped(&format!("there is no history, as a clone has it: {problem}")),
     }
-    for study in STUDIES {
-        if let Err(problem) = borne_out(&repository, study.id) {
-            panic!("studies/{}: {problem}", study.id);
+    for study in Study::shipped() {
+        if let Err(problem) = borne_out(&repository, study.id()) {
+            panic!("studies/{}: {problem}", study.id());
         }
     }
 }
