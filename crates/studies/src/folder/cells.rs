@@ -46,7 +46,8 @@ impl Setup<'_> {
             let mut file = job_file::read_options(&mut sources, &words)?;
             file.settle(&mut machine, self.library, &mut sources)?;
             let devices = machine.devices();
-            for target in file.jobs.iter().flat_map(|job| &job.targets).filter(|target| !devices.contains(target)) {
+            let targets = file.jobs.iter().flat_map(|job| &job.targets);
+            if let Some(target) = targets.into_iter().find(|target| !devices.contains(target)) {
                 let problem = Problem::nowhere(format!("`{}` has no device `{target}`", row.machine));
                 return Err(problem.help(did_you_mean(target, &devices)).into());
             }

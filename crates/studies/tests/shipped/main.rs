@@ -1,6 +1,7 @@
 //! What ships is as the house law wants it. One program, since each is linked anew.
 
 mod data;
+mod folder;
 mod gaps;
 mod layout;
 mod licences;

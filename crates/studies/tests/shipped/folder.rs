@@ -1,0 +1,272 @@
+//! A study that its folder says alone: what it simulates is what the runs give by themselves, its arithmetic is that of
+//! its cells, and what is wrong with it is said where it stands.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file;
+use hopscope_machine::library::Library;
+use hopscope_machine::problem::Sources;
+use hopscope_machine::run::{self, Options};
+use hopscope_studies::report::{Cell, Report};
+use hopscope_studies::{Study, Wish};
+
+const STUDY: &str = r#"
+title  = "Two drives"
+source = "nobody, never"
+
+[systems]
+flash = "nvme-desktop"
+turns = "win2000-lct08"
+
+[numbers.requests]
+value  = "4 requests"
+fitted = "own: what was published is of two"
+values = ["1 requests", "2 requests", "4 requests"]
+
+[[table]]
+id      = "reads"
+title   = "Reads at random"
+unit    = "MB/s"
+key     = ["drive", "kib"]
+machine = "{drive}"
+job     = ["--rw=randread", "--bs={kib}k", "--iodepth={requests}", "--runtime={ms}ms", "--time_based"]
+value   = "bytes_per_second / 1e6"
+
+[[null]]
+id    = "null-model"
+rule  = "twice the size, twice the rate, and no more than 1,000 MB/s"
+table = "reads"
+rows  = { kib = "8" }
+cells.half = { kib = "4" }
+value = "kib / 4 * half min 1000"
+
+[[claim]]
+id  = "faster"
+how = "4 KiB"
+cells.flash = { table = "reads", drive = "flash", kib = "4" }
+cells.turns = { table = "reads", drive = "turns", kib = "4" }
+value = "flash / turns"
+
+[[fit]]
+cells = "reads"
+part  = "workload"
+keys  = ["requests"]
+
+[[chart]]
+id          = "sizes"
+title       = "Reads by size"
+table       = "reads"
+along       = "kib"
+along_title = "size of a read, KiB"
+along_unit  = "KiB"
+shows       = "rate"
+curves      = "drive"
+"#;
+const READS: &str = "drive,kib,ms,published,basis\nflash,4,20,180,fitted\nflash,8,20,300,seen\nflash,16,20,,\nturns,4,2000,0.5,\nturns,8,2000,1,input\n";
+const CLAIMS: &str =
+    "id,claim,value,unit,about,low,high,basis_at_best\nfaster,flash is faster,300,times,reads,100,1000,seen\n";
+
+/// The folder of a study `own`, which a test has for itself.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str, study: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("hopscope-{test}-{}", std::process::id())).join("studies/own");
+        fs::create_dir_all(&folder).unwrap();
+        for (file, text) in [("study.toml", study), ("reads.csv", READS), ("claims.csv", CLAIMS)] {
+            fs::write(folder.join(file), text).unwrap();
+        }
+        Folder(folder)
+    }
+
+    /// What `--data` is given.
+    fn data(&self) -> &Path {
+        self.0.ancestors().nth(2).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.data());
+    }
+}
+
+fn wish(library: &Library) -> Wish<'_> {
+    Wish { library, trains: true, sensitivity: false, stop: &|| false, progress: &|_: usize, _, _: &str| {} }
+}
+
+fn reproduced(folder: &Folder) -> Report {
+    let library = Library::new(Some(folder.data())).unwrap();
+    let study = Study::all(&library).unwrap().into_iter().find(|study| study.id() == "own").unwrap();
+    study.open(&library, &mut Sources::default()).unwrap().reproduce(&wish(&library)).unwrap()
+}
+
+fn cell<'a>(report: &'a Report, drive: &str, kib: u64) -> &'a Cell {
+    let found = report.tables[0].cells.iter().find(|cell| cell.key["drive"] == drive && cell.key["kib"] == kib);
+    found.unwrap_or_else(|| panic!("no cell of {drive} and {kib} KiB"))
+}
+
+/// MB/s by the run alone, the mean of so many seeds.
+fn alone(system: &str, kib: u64, depth: u64, ms: u64, seeds: u64) -> f64 {
+    let library = Library::new(None).unwrap();
+    let mut sources = Sources::default();
+    let text = library.open_system(system).unwrap();
+    let file = sources.add(text.name, text.text);
+    let machine = Blueprint::read(&library, &mut sources, file).unwrap();
+    let words = ["--rw=randread".into(), format!("--bs={kib}k"), format!("--iodepth={depth}")];
+    let words: Vec<String> = words.into_iter().chain([format!("--runtime={ms}ms"), "--time_based".into()]).collect();
+    let jobs = job_file::read_options(&mut sources, &words).unwrap().jobs;
+    let rate = |seed| {
+        let options = Options { seed, cut: true, ..Options::default() };
+        let outcome = run::run(&machine, &jobs, options, None).unwrap();
+        let bytes = outcome.jobs[0].got.as_ref().unwrap().bytes;
+        bytes as f64 / (outcome.jobs[0].until - outcome.jobs[0].from).as_seconds_f64() / 1e6
+    };
+    (1..=seeds).map(rate).sum::<f64>() / seeds as f64
+}
+
+#[test]
+fn cells_are_what_the_runs_give_by_themselves() {
+    let folder = Folder::new("cells", STUDY);
+    let report = reproduced(&folder);
+    assert_eq!(report.tables[0].cells.len(), 5);
+    // As often as it takes until half a percent is known: flash is soon, a disk is not within eight seeds.
+    let simulated = |drive, kib| cell(&report, drive, kib).simulated.unwrap();
+    let of_flash: Vec<f64> = (2..=8).map(|seeds| alone("nvme-desktop", 16, 4, 20, seeds)).collect();
+    assert!(of_flash.iter().any(|mean| (mean - simulated("flash", 16)).abs() < 1e-9), "{of_flash:?}");
+    let of_disk = alone("win2000-lct08", 4, 4, 2000, 8);
+    assert!((of_disk - simulated("turns", 4)).abs() < 1e-9, "{of_disk} {}", simulated("turns", 4));
+
+    let bases: Vec<&str> = report.tables[0].cells.iter().map(|cell| cell.basis.word()).collect();
+    assert_eq!(
+        bases,
+        ["fitted", "seen", "predicted", "seen", "input"].map(|word| if word == "predicted" { "seen" } else { word })
+    );
+    assert_eq!((report.summary.cells, report.summary.awaited, report.summary.fitted_parameters), (4, 1, 1));
+
+    // The formulas again, by hand.
+    let faster = simulated("flash", 4) / simulated("turns", 4);
+    assert!(
+        (report.claims[0].simulated - faster).abs() < 1e-9
+            && report.claims[0].holds == (100.0..=1000.0).contains(&faster)
+    );
+    let [null] = &report.alternatives[..] else { panic!("one null model") };
+    // Of 8 KiB, only the flash drive's cell is neither fitted nor input; half of it is published as 180.
+    assert_eq!(null.cells.iter().map(|cell| cell.simulated).collect::<Vec<_>>(), [Some(360.0)]);
+    assert!((null.mean_abs_error - 0.2).abs() < 1e-9, "{}", null.mean_abs_error);
+}
+
+#[test]
+fn a_fit_finds_the_number_that_the_published_figure_was_made_with() {
+    let folder = Folder::new("fit", STUDY);
+    let made = alone("nvme-desktop", 4, 2, 20, 1);
+    fs::write(folder.0.join("reads.csv"), READS.replace("flash,4,20,180,", &format!("flash,4,20,{made},"))).unwrap();
+    let library = Library::new(None).unwrap();
+    let study = Study::at(&folder.0).unwrap();
+    let found = study.open(&library, &mut Sources::default()).unwrap().fit(&wish(&library)).unwrap();
+    assert_eq!((found.len(), found[0].parameters[0].value.as_str()), (1, "2"));
+    assert!(found[0].mean_abs_error < 1e-9 && found[0].mean_abs_error_before > 0.1, "{found:?}");
+}
+
+#[test]
+fn its_page_draws_a_curve_for_each_drive() {
+    let folder = Folder::new("chart", STUDY);
+    let library = Library::new(None).unwrap();
+    let opened = Study::at(&folder.0).unwrap();
+    let pictures = opened.open(&library, &mut Sources::default()).unwrap().pictures(&wish(&library)).unwrap();
+    let [chart] = &pictures.charts[..] else { panic!("one chart") };
+    let names: Vec<&str> = chart.curves.iter().map(|(value, _)| value.as_str()).collect();
+    assert_eq!((names, chart.along.key.as_str(), chart.panels.len()), (vec!["flash", "turns"], "kib", 1));
+}
+
+#[test]
+fn what_is_wrong_is_said_where_it_stands() {
+    let (study, reads, claims) = ("study.toml", "reads.csv", "claims.csv");
+    let mistakes = [
+        (study, "unit    = ", "units   = ", "this is no study", "study.toml:17:1"),
+        (study, "bytes_per_second / 1e6", "bytes_a_second", "nothing is called `bytes_a_second`", "study.toml:21:11"),
+        (study, "bytes_per_second / 1e6", "published", "nothing is called `published`", "study.toml:21:11"),
+        (study, "kib / 4 * half min 1000", "published", "nothing is called `published`", "study.toml:29:9"),
+        (study, "bytes_per_second / 1e6", "(iops", "this is no formula", "study.toml:21:11"),
+        (study, "--bs={kib}k", "--bs={kb}k", "neither a column nor a number `kb`", "study.toml:20:29"),
+        (study, "--bs={kib}k", "--bs={kib", "a brace is not closed", "study.toml:20:29"),
+        (study, "--bs={kib}k", "--bss={kib}k", "the job of this row: unknown option `bss`", "reads.csv:2:1"),
+        (study, "--rw=randread", "--filename=tape", "`flash` has no device `tape`", "reads.csv:2:1"),
+        (study, "machine = \"{drive}\"", "", "which machine answers this row?", "reads.csv:2:1"),
+        (study, "flash = \"nvme-desktop\"", "flash = \"nvme-desk\"", "no system is named `nvme-desk`", ""),
+        (
+            study,
+            "cells.half = { kib = \"4\" }",
+            "cells.half = { kib = \"5\" }",
+            "no row with drive = flash, kib = 5",
+            "study.toml:28:7",
+        ),
+        (
+            study,
+            "cells.half = { kib = \"4\" }",
+            "cells.half = { kib = \"16\" }",
+            "no figure is published",
+            "study.toml:28:7",
+        ),
+        (study, "rows  = { kib = \"8\" }", "rows  = { kb = \"8\" }", "there is no column `kb`", "study.toml:27:11"),
+        (study, "rows  = { kib = \"8\" }", "rows  = { kib = \"9\" }", "speaks of no row", "study.toml:26:9"),
+        (
+            study,
+            "drive = \"turns\", kib = \"4\" }",
+            "drive = \"turns\" }",
+            "several rows with drive = turns",
+            "study.toml:35:7",
+        ),
+        (study, "cells = \"reads\"", "cells = \"writes\"", "no table `writes`", "study.toml:1:1"),
+        (study, "keys  = [\"requests\"]", "keys  = [\"depth\"]", "a fit moves `depth`", "study.toml:1:1"),
+        (study, "along       = \"kib\"", "along       = \"drive\"", "no number above zero", "reads.csv:2:1"),
+        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:51:15"),
+        (reads, "flash,4,20,180,", "flash,4,20,180 MB/s,", "`180 MB/s` is no published figure", "reads.csv:2:1"),
+        (reads, "flash,4,20,180,", "flash,4,20,0,", "`0` is no published figure", "reads.csv:2:1"),
+        (reads, "turns,8,2000,1,input", "turns,8,2000,1,predicted", "`predicted` is no basis", "reads.csv:6:1"),
+        (reads, "turns,8,2000", "tape,8,2000", "the study has no machine `tape`", "reads.csv:6:1"),
+        (reads, "turns,8,2000", "turns,4,2000", "this cell is there twice", "reads.csv:6:1"),
+        (reads, "flash,4,20,180,fitted", "flash,4,20,180,seen", "none of them is fitted", "study.toml:1:1"),
+        (reads, "drive,kib", "drive,kb", "there is no column `kib`", "reads.csv:1:1"),
+        (claims, "faster,flash", "quicker,flash", "nothing answers the claim `quicker`", "claims.csv:1:1"),
+        (claims, "id,claim", "name,claim", "this is no claim", "claims.csv"),
+    ];
+    let library = Library::new(None).unwrap();
+    for (file, before, after, said, at) in mistakes {
+        let folder = Folder::new("mistakes", STUDY);
+        let path = folder.0.join(file);
+        let right = fs::read_to_string(&path).unwrap();
+        assert_eq!(right.matches(before).count(), 1, "{before}");
+        fs::write(&path, right.replace(before, after)).unwrap();
+        let mut sources = Sources::default();
+        let Err(problems) = Study::at(&folder.0).unwrap().open(&library, &mut sources) else {
+            panic!("{after} in {file} is taken");
+        };
+        let shown = problems.render(&sources, false);
+        assert!(shown.contains(said) && shown.contains(at), "{after} in {file}: {said}, {at}:\n{shown}");
+    }
+}
+
+#[test]
+fn a_run_that_gives_nothing_is_no_cell() {
+    let study = STUDY.replace("\"--time_based\"", "\"--size=4k\", \"--ramp_time=1ms\"");
+    let folder = Folder::new("nothing", &study);
+    let library = Library::new(None).unwrap();
+    let mut sources = Sources::default();
+    let opened = Study::at(&folder.0).unwrap();
+    let opened = opened.open(&library, &mut sources).unwrap();
+    let Err(run::Failure::Input(problems)) = opened.reproduce(&wish(&library)) else { panic!("nothing was measured") };
+    let shown = problems.render(&sources, false);
+    assert!(shown.contains("no request ended in its time") && shown.contains("reads.csv:"), "{shown}");
+}
+
+#[test]
+fn a_shipped_study_keeps_its_name() {
+    let folder = Folder::new("name", STUDY);
+    fs::rename(&folder.0, folder.0.with_file_name("myrinet")).unwrap();
+    let library = Library::new(Some(folder.data())).unwrap();
+    let Err(problems) = Study::all(&library) else { panic!("two studies have one name") };
+    assert!(problems.to_string().contains("is called `myrinet`, too"), "{problems}");
+}
