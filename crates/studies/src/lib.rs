@@ -56,11 +56,11 @@ pub struct Study {
 enum Folder {
     /// In the program, with code of its own.
     Shipped(&'static Code),
-    /// In `--data DIR`: it says everything itself.
+    /// It says everything itself.
     Own(folder::Texts),
 }
 
-/// A shipped study's own code.
+/// The code of a shipped study.
 struct Code {
     id: &'static str,
     reproduce: fn(&Wish) -> Result<Report, Failure>,
@@ -77,9 +77,11 @@ static SHIPPED: &[Code] = &[
 ];
 
 impl Study {
-    /// Every shipped one.
+    /// Every shipped one: those with code of their own, then those without.
     pub fn shipped() -> Vec<Study> {
-        SHIPPED.iter().map(|code| Study { id: code.id.to_string(), folder: Folder::Shipped(code) }).collect()
+        let with_code = SHIPPED.iter().map(|code| Study { id: code.id.to_string(), folder: Folder::Shipped(code) });
+        let alone = shelf::folders().into_iter().filter(|(id, _)| SHIPPED.iter().all(|code| code.id != id));
+        with_code.chain(alone.map(|(id, texts)| Study { id, folder: Folder::Own(texts) })).collect()
     }
 
     /// Every shipped one, then those in the `studies` folder of `--data DIR`. Nothing is read of them but their texts;

@@ -28,7 +28,7 @@ pub struct Effort {
 }
 
 /// How much wider than the mean over seeds a single run's interval may be: eight runs are narrower by √8 together.
-const RUN_WIDER: f64 = 2.5;
+pub(crate) const RUN_WIDER: f64 = 2.5;
 
 /// Student's t, 97.5 %, by degrees of freedom from 1.
 const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];

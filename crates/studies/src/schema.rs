@@ -47,6 +47,26 @@ mod tests {
     }
 
     #[test]
+    fn a_study_that_its_folder_says_alone_is_valid() {
+        let example = include_str!("../../../docs/adding/studies/data-sheet/study.toml");
+        // The machine of the example is its own.
+        let right = example.replace("desk = \"desk\"", "desk = \"nvme-desktop\"");
+        assert_eq!(complaints(&right), Vec::<String>::new());
+        for (from, to, place) in [
+            ("value = \"iops / 1000\"", "", "/table/0"),
+            ("key   = [", "keys  = [", "/table/0"),
+            ("seeds = 1", "seeds = 9", "/table/1/seeds"),
+            ("cells.read = { rw = \"randread\" }", "cells.read = \"randread\"", "/null/0/cells/read"),
+            ("how = ", "# ", "/claim/0"),
+            ("shows       = ", "# ", "/chart/0"),
+        ] {
+            assert!(right.contains(from), "`{from}` is there to be changed");
+            let found = complaints(&right.replacen(from, to, 1));
+            assert!(found.iter().any(|said| said.starts_with(&format!("{place}: "))), "{from} -> {to}: {found:#?}");
+        }
+    }
+
+    #[test]
     fn a_wrong_study_is_not_valid() {
         let right = shelf::text("piix4e", "study.toml");
         for (from, to, place) in [

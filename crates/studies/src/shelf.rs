@@ -1,8 +1,12 @@
 //! The studies' folders, embedded: tables as CSV, and `study.toml`.
 
-use include_dir::{Dir, include_dir};
+use std::path::Path;
+
+use hopscope_machine::library::TextOf;
+use include_dir::{Dir, File, include_dir};
 use serde::Deserialize;
 
+use crate::folder::Texts;
 use crate::report::{CellBasis, CheckedClaim};
 
 static SHELF: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
@@ -11,6 +15,19 @@ static SHELF: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 pub fn text(study: &str, file: &str) -> &'static str {
     let path = format!("{study}/{file}");
     SHELF.get_file(&path).and_then(|f| f.contents_utf8()).unwrap_or_else(|| panic!("{path} ships with the program"))
+}
+
+/// Every folder, with its texts by file.
+pub(crate) fn folders() -> Vec<(String, Texts)> {
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+    let texts = |folder: &'static Dir<'static>| {
+        let text = |file: &'static File<'static>| {
+            let text = file.contents_utf8().unwrap_or_default();
+            (name(file.path()), TextOf { name: format!("studies/{}", file.path().display()), text: text.into() })
+        };
+        folder.files().map(text).collect()
+    };
+    SHELF.dirs().map(|folder| (name(folder.path()), texts(folder))).collect()
 }
 
 /// A file of a study, if there is one.

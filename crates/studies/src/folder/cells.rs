@@ -10,9 +10,10 @@ use hopscope_machine::run::{self, Failure, Options};
 use rayon::prelude::*;
 
 use super::Setup;
+use super::declared::Seeds;
 use super::figures::Given;
 use super::rows::{Row, Table, plain};
-use crate::measure::{Effort, Mean, over_seeds};
+use crate::measure::{Effort, Mean, RUN_WIDER, over_seeds};
 use crate::report::{self, Cell};
 
 /// What a published table deserves: half a percent, eight seeds.
@@ -60,8 +61,12 @@ impl Setup<'_> {
     fn answer(&self, table: &Table, row: &Row, effort: Effort) -> Result<Mean, Failure> {
         let (machine, jobs) = self.asked(table, row)?;
         let mut values = Vec::new();
-        for seed in 1..=effort.seeds_max {
-            let options = Options { seed, trains: effort.trains, cut: true, ..Options::default() };
+        let (seeds, until) = match table.declared.seeds {
+            Some(Seeds(seeds)) => (seeds.min(effort.seeds_max), None),
+            None => (effort.seeds_max, Some(RUN_WIDER * effort.share)),
+        };
+        for seed in 1..=seeds {
+            let options = Options { seed, trains: effort.trains, until, cut: true, ..Options::default() };
             let given = match run::run(&machine, &jobs, options, None) {
                 Ok(outcome) => Given::by(&outcome),
                 Err(Failure::Input(problems)) => {
@@ -83,7 +88,7 @@ impl Setup<'_> {
                 let help = "the formula of its table divides by zero, or uses a column that is empty here";
                 return Err(Failure::Input(problem.label(table.declared.value.get_ref()).help(help).into()));
             }
-            if seed >= 2 && mean.half_width <= effort.share * mean.value.abs() {
+            if until.is_some() && seed >= 2 && mean.half_width <= effort.share * mean.value.abs() {
                 break;
             }
         }

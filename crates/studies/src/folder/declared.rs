@@ -32,10 +32,28 @@ pub(crate) struct Table {
     /// The job that it does, as on a command line.
     #[schemars(with = "Vec<String>")]
     pub(crate) job: Vec<Spanned<String>>,
+    /// So many runs with different seeds, each to its end. If nothing is said, each ends when its rate is known well
+    /// enough, and there are as many as it takes to know the mean to half a percent, eight at most.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = 8))]
+    pub(crate) seeds: Option<Seeds>,
     /// The figure of a run that stands beside the published one: a formula over the run's figures, the columns of the
     /// row and the study's numbers.
     #[schemars(with = "String")]
     pub(crate) value: Spanned<String>,
+}
+
+/// How many runs a row has.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct Seeds(pub(crate) u64);
+
+impl TryFrom<u64> for Seeds {
+    type Error = &'static str;
+
+    fn try_from(seeds: u64) -> Result<Seeds, &'static str> {
+        if (1..=8).contains(&seeds) { Ok(Seeds(seeds)) } else { Err("a row has one run to eight") }
+    }
 }
 
 fn published() -> String {

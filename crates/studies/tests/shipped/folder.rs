@@ -32,6 +32,7 @@ unit    = "MB/s"
 key     = ["drive", "kib"]
 machine = "{drive}"
 job     = ["--rw=randread", "--bs={kib}k", "--iodepth={requests}", "--runtime={ms}ms", "--time_based"]
+seeds   = 3
 value   = "bytes_per_second / 1e6"
 
 [[null]]
@@ -132,12 +133,11 @@ fn cells_are_what_the_runs_give_by_themselves() {
     let folder = Folder::new("cells", STUDY);
     let report = reproduced(&folder);
     assert_eq!(report.tables[0].cells.len(), 5);
-    // As often as it takes until half a percent is known: flash is soon, a disk is not within eight seeds.
     let simulated = |drive, kib| cell(&report, drive, kib).simulated.unwrap();
-    let of_flash: Vec<f64> = (2..=8).map(|seeds| alone("nvme-desktop", 16, 4, 20, seeds)).collect();
-    assert!(of_flash.iter().any(|mean| (mean - simulated("flash", 16)).abs() < 1e-9), "{of_flash:?}");
-    let of_disk = alone("win2000-lct08", 4, 4, 2000, 8);
-    assert!((of_disk - simulated("turns", 4)).abs() < 1e-9, "{of_disk} {}", simulated("turns", 4));
+    for (drive, system, kib, ms) in [("flash", "nvme-desktop", 16, 20), ("turns", "win2000-lct08", 4, 2000)] {
+        let alone = alone(system, kib, 4, ms, 3);
+        assert!((alone - simulated(drive, kib)).abs() < 1e-9, "{drive}: {alone} {}", simulated(drive, kib));
+    }
 
     let bases: Vec<&str> = report.tables[0].cells.iter().map(|cell| cell.basis.word()).collect();
     assert_eq!(
@@ -156,6 +156,15 @@ fn cells_are_what_the_runs_give_by_themselves() {
     // Of 8 KiB, only the flash drive's cell is neither fitted nor input; half of it is published as 180.
     assert_eq!(null.cells.iter().map(|cell| cell.simulated).collect::<Vec<_>>(), [Some(360.0)]);
     assert!((null.mean_abs_error - 0.2).abs() < 1e-9, "{}", null.mean_abs_error);
+}
+
+#[test]
+fn without_a_number_of_runs_there_are_as_many_as_it_takes() {
+    let folder = Folder::new("seeds", &STUDY.replace("seeds   = 3\n", ""));
+    let (report, whole) = (reproduced(&folder), alone("nvme-desktop", 16, 4, 20, 3));
+    let cell = cell(&report, "flash", 16);
+    let simulated = cell.simulated.unwrap();
+    assert!(cell.interval <= 0.005 * simulated && (simulated / whole - 1.0).abs() < 0.02, "{cell:?} {whole}");
 }
 
 #[test]
@@ -185,11 +194,12 @@ fn its_page_draws_a_curve_for_each_drive() {
 fn what_is_wrong_is_said_where_it_stands() {
     let (study, reads, claims) = ("study.toml", "reads.csv", "claims.csv");
     let mistakes = [
+        (study, "seeds   = 3", "seeds   = 9", "one run to eight", "study.toml:21:11"),
         (study, "unit    = ", "units   = ", "this is no study", "study.toml:17:1"),
-        (study, "bytes_per_second / 1e6", "bytes_a_second", "nothing is called `bytes_a_second`", "study.toml:21:11"),
-        (study, "bytes_per_second / 1e6", "published", "nothing is called `published`", "study.toml:21:11"),
-        (study, "kib / 4 * half min 1000", "published", "nothing is called `published`", "study.toml:29:9"),
-        (study, "bytes_per_second / 1e6", "(iops", "this is no formula", "study.toml:21:11"),
+        (study, "bytes_per_second / 1e6", "bytes_a_second", "nothing is called `bytes_a_second`", "study.toml:22:11"),
+        (study, "bytes_per_second / 1e6", "published", "nothing is called `published`", "study.toml:22:11"),
+        (study, "kib / 4 * half min 1000", "published", "nothing is called `published`", "study.toml:30:9"),
+        (study, "bytes_per_second / 1e6", "(iops", "this is no formula", "study.toml:22:11"),
         (study, "--bs={kib}k", "--bs={kb}k", "neither a column nor a number `kb`", "study.toml:20:29"),
         (study, "--bs={kib}k", "--bs={kib", "a brace is not closed", "study.toml:20:29"),
         (study, "--bs={kib}k", "--bss={kib}k", "the job of this row: unknown option `bss`", "reads.csv:2:1"),
@@ -201,28 +211,28 @@ fn what_is_wrong_is_said_where_it_stands() {
             "cells.half = { kib = \"4\" }",
             "cells.half = { kib = \"5\" }",
             "no row with drive = flash, kib = 5",
-            "study.toml:28:7",
+            "study.toml:29:7",
         ),
         (
             study,
             "cells.half = { kib = \"4\" }",
             "cells.half = { kib = \"16\" }",
             "no figure is published",
-            "study.toml:28:7",
+            "study.toml:29:7",
         ),
-        (study, "rows  = { kib = \"8\" }", "rows  = { kb = \"8\" }", "there is no column `kb`", "study.toml:27:11"),
-        (study, "rows  = { kib = \"8\" }", "rows  = { kib = \"9\" }", "speaks of no row", "study.toml:26:9"),
+        (study, "rows  = { kib = \"8\" }", "rows  = { kb = \"8\" }", "there is no column `kb`", "study.toml:28:11"),
+        (study, "rows  = { kib = \"8\" }", "rows  = { kib = \"9\" }", "speaks of no row", "study.toml:27:9"),
         (
             study,
             "drive = \"turns\", kib = \"4\" }",
             "drive = \"turns\" }",
             "several rows with drive = turns",
-            "study.toml:35:7",
+            "study.toml:36:7",
         ),
         (study, "cells = \"reads\"", "cells = \"writes\"", "no table `writes`", "study.toml:1:1"),
         (study, "keys  = [\"requests\"]", "keys  = [\"depth\"]", "a fit moves `depth`", "study.toml:1:1"),
         (study, "along       = \"kib\"", "along       = \"drive\"", "no number above zero", "reads.csv:2:1"),
-        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:51:15"),
+        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:52:15"),
         (reads, "flash,4,20,180,", "flash,4,20,180 MB/s,", "`180 MB/s` is no published figure", "reads.csv:2:1"),
         (reads, "flash,4,20,180,", "flash,4,20,0,", "`0` is no published figure", "reads.csv:2:1"),
         (reads, "turns,8,2000,1,input", "turns,8,2000,1,predicted", "`predicted` is no basis", "reads.csv:6:1"),
