@@ -120,9 +120,11 @@ impl Setup<'_> {
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, count, &words.join(", "));
             Ok((number, Cell::new(row.key.clone(), row.published, mean.value, row.basis, mean.half_width)))
         });
-        let cells: Result<Vec<(usize, Cell)>, Failure> = cells.collect();
+        // Of several failures the first row's is told, whichever ended first.
+        let cells: Vec<Result<(usize, Cell), Failure>> = cells.collect();
         let mut of_tables: Vec<Vec<Cell>> = tables.iter().map(|_| Vec::new()).collect();
-        for (number, cell) in cells? {
+        for found in cells {
+            let (number, cell) = found?;
             of_tables[number].push(cell);
         }
         Ok(of_tables)

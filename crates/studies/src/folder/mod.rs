@@ -27,7 +27,7 @@ use crate::machines::{Machines, parameters};
 use crate::pictures::{Chart, Pictures};
 use crate::report::{CellBasis, Report, Summary};
 use crate::shelf::Claim;
-use crate::study_file::{Number, StudyFile};
+use crate::study_file::{Ablation, Number, StudyFile};
 use crate::{Wish, forecasts, robustness};
 
 use beside::{Answered, NullModel, table_named};
@@ -130,6 +130,9 @@ impl<'a> Setup<'a> {
         let charts = charts.collect();
         for fit in &file.fit {
             keep(&mut problems, check_fit(fit, &file, &machines, &tables, nowhere));
+        }
+        for ablation in &file.ablation {
+            keep(&mut problems, check_ablation(ablation, &machines, nowhere));
         }
         if let Some(Err(wrong)) = file.forecasts.as_ref().map(|text| forecasts::read(text)) {
             problems.0.push(nowhere(format!("{FORECASTS}: {wrong}")));
@@ -250,6 +253,31 @@ fn read_claims(
         problems.0.push(problem.help(did_you_mean(answer.id.get_ref(), &known)));
     }
     problems.unless_empty(claims)
+}
+
+/// An ablation sets numbers of parts that the study's machines have.
+fn check_ablation(
+    ablation: &Ablation,
+    machines: &Machines,
+    nowhere: impl Fn(String) -> Problem,
+) -> Result<(), Problems> {
+    let what = &ablation.what;
+    if ablation.depth.is_some() {
+        let problem = nowhere(format!("ablation `{what}`: this study has no depth of its own"));
+        return Err(problem.help("its jobs have one: a row of the table has it in a column").into());
+    }
+    let mut tried = machines.clone();
+    for (part, key, text) in &ablation.set {
+        let files: Vec<&String> =
+            machines.0.values().flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
+        if !files.contains(&part) {
+            let problem = nowhere(format!("ablation `{what}`: no machine of the study has a part `{part}`"));
+            return Err(problem.help(did_you_mean(part, &files)).into());
+        }
+        let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
+        tried.set(part, key, &value, text)?;
+    }
+    Ok(())
 }
 
 /// A fit moves numbers that are fitted, by cells that are.

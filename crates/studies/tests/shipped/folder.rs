@@ -55,6 +55,10 @@ cells = "reads"
 part  = "workload"
 keys  = ["requests"]
 
+[[ablation]]
+what = "no read-ahead"
+set  = [["drive/samsung-980-pro-1tb", "read_ahead.ahead", "0 segments"]]
+
 [[chart]]
 id          = "sizes"
 title       = "Reads by size"
@@ -232,7 +236,16 @@ fn what_is_wrong_is_said_where_it_stands() {
         (study, "cells = \"reads\"", "cells = \"writes\"", "no table `writes`", "study.toml:1:1"),
         (study, "keys  = [\"requests\"]", "keys  = [\"depth\"]", "a fit moves `depth`", "study.toml:1:1"),
         (study, "along       = \"kib\"", "along       = \"drive\"", "no number above zero", "reads.csv:2:1"),
-        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:52:15"),
+        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:56:15"),
+        (
+            study,
+            "[[\"drive/samsung-980-pro-1tb\"",
+            "[[\"drive/samsung-980-pro\"",
+            "no machine of the study has",
+            "study.toml:1:1",
+        ),
+        (study, "read_ahead.ahead", "read_ahead.ahed", "read_ahead.ahed", ""),
+        (study, "what = \"no read-ahead\"", "what = \"alone\"\ndepth = 1", "has no depth of its own", "study.toml:1:1"),
         (reads, "flash,4,20,180,", "flash,4,20,180 MB/s,", "`180 MB/s` is no published figure", "reads.csv:2:1"),
         (reads, "flash,4,20,180,", "flash,4,20,0,", "`0` is no published figure", "reads.csv:2:1"),
         (reads, "turns,8,2000,1,input", "turns,8,2000,1,predicted", "`predicted` is no basis", "reads.csv:6:1"),
@@ -261,7 +274,7 @@ fn what_is_wrong_is_said_where_it_stands() {
 
 #[test]
 fn a_run_that_gives_nothing_is_no_cell() {
-    let study = STUDY.replace("\"--time_based\"", "\"--size=4k\", \"--ramp_time=1ms\"");
+    let study = STUDY.replace("\"--time_based\"", "\"--size=16k\", \"--ramp_time=1ms\"");
     let folder = Folder::new("nothing", &study);
     let library = Library::new(None).unwrap();
     let mut sources = Sources::default();
@@ -269,7 +282,7 @@ fn a_run_that_gives_nothing_is_no_cell() {
     let opened = opened.open(&library, &mut sources).unwrap();
     let Err(run::Failure::Input(problems)) = opened.reproduce(&wish(&library)) else { panic!("nothing was measured") };
     let shown = problems.render(&sources, false);
-    assert!(shown.contains("no request ended in its time") && shown.contains("reads.csv:"), "{shown}");
+    assert!(shown.contains("no request ended in its time") && shown.contains("reads.csv:2:1"), "{shown}");
 }
 
 #[test]
