@@ -133,7 +133,14 @@ pub fn system(library: &Library, sources: &mut Sources, name: &str) -> Result<Bl
 
 /// What `read` makes of texts, with the texts; what is wrong goes with them too.
 pub fn reading<T>(read: impl FnOnce(&mut Sources) -> Result<T, Problems>) -> Result<(T, Sources), Refusal> {
-    let mut sources = Sources::default();
+    reading_more(Sources::default(), read)
+}
+
+/// The same beside texts that were read before.
+pub fn reading_more<T>(
+    mut sources: Sources,
+    read: impl FnOnce(&mut Sources) -> Result<T, Problems>,
+) -> Result<(T, Sources), Refusal> {
     match read(&mut sources) {
         Ok(value) => Ok((value, sources)),
         Err(problems) => Err(Refusal::Input(problems, sources)),

@@ -80,8 +80,9 @@ impl Study {
     /// Every shipped one: those with code of their own, then those without.
     pub fn shipped() -> Vec<Study> {
         let with_code = SHIPPED.iter().map(|code| Study { id: code.id.to_string(), folder: Folder::Shipped(code) });
-        let alone = shelf::folders().into_iter().filter(|(id, _)| SHIPPED.iter().all(|code| code.id != id));
-        with_code.chain(alone.map(|(id, texts)| Study { id, folder: Folder::Own(texts) })).collect()
+        let alone = shelf::folders().filter(|id| SHIPPED.iter().all(|code| code.id != *id));
+        let alone = alone.map(|id| Study { id: id.to_string(), folder: Folder::Own(shelf::texts(id)) });
+        with_code.chain(alone).collect()
     }
 
     /// Every shipped one, then those in the `studies` folder of `--data DIR`. Nothing is read of them but their texts;

@@ -15,6 +15,13 @@ pub struct Mean {
     pub half_width: f64,
 }
 
+impl Mean {
+    /// As reports have it: of a single run no interval is known, and none is said.
+    pub(crate) fn as_said(self) -> Mean {
+        Mean { half_width: if self.half_width.is_finite() { self.half_width } else { 0.0 }, ..self }
+    }
+}
+
 /// How well a mean is to be known, and how much that may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -28,24 +35,31 @@ pub struct Effort {
 }
 
 /// How much wider than the mean over seeds a single run's interval may be: eight runs are narrower by √8 together.
-pub(crate) const RUN_WIDER: f64 = 2.5;
+const RUN_WIDER: f64 = 2.5;
 
 /// Student's t, 97.5 %, by degrees of freedom from 1.
 const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];
 
 /// Throughput of all jobs together, bytes per second: over seeds 1, 2, … until it is known well enough.
 pub fn throughput(blueprint: &Blueprint, jobs: &[Job], effort: Effort) -> Result<Mean, Failure> {
-    let mut rates = Vec::new();
+    until_known(effort, |options| Ok(run::run(blueprint, jobs, options, None)?.rate.bytes_per_second))
+}
+
+/// The mean of one figure: over seeds 1, 2, … until it is known well enough. Each run ends when its rate is.
+pub(crate) fn until_known(
+    effort: Effort,
+    mut figure: impl FnMut(Options) -> Result<f64, Failure>,
+) -> Result<Mean, Failure> {
+    let mut figures = Vec::new();
     for seed in 1..=effort.seeds_max {
         let until = Some(RUN_WIDER * effort.share);
-        let options = Options { seed, trains: effort.trains, until, cut: true, ..Options::default() };
-        rates.push(run::run(blueprint, jobs, options, None)?.rate.bytes_per_second);
-        let mean = over_seeds(&rates);
-        if seed >= 2 && mean.half_width <= effort.share * mean.value {
+        figures.push(figure(Options { seed, trains: effort.trains, until, cut: true, ..Options::default() })?);
+        let mean = over_seeds(&figures);
+        if seed >= 2 && mean.half_width <= effort.share * mean.value.abs() {
             break;
         }
     }
-    Ok(over_seeds(&rates))
+    Ok(over_seeds(&figures))
 }
 
 /// The mean over runs that differ in their seeds.

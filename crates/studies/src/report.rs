@@ -195,7 +195,8 @@ pub struct Summary {
     pub within_5_percent: Option<f64>,
 }
 
-fn mean(errors: &[f64]) -> Option<f64> {
+/// The mean; nothing where there are none.
+pub(crate) fn mean(errors: &[f64]) -> Option<f64> {
     (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
 }
 

@@ -96,10 +96,7 @@ pub(crate) fn shake<B: Bench>(
             return Ok((ablations, sensitivity));
         }
         let mut changed = bench.clone();
-        for (part, key, text) in &switch.set {
-            let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
-            changed.machines().set(part, key, &value, text)?;
-        }
+        switch.apply(changed.machines())?;
         ablations.push(after(&changed, switch.depth, switch.what.clone())?);
         progress(&switch.what);
     }

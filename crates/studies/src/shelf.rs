@@ -17,17 +17,23 @@ pub fn text(study: &str, file: &str) -> &'static str {
     SHELF.get_file(&path).and_then(|f| f.contents_utf8()).unwrap_or_else(|| panic!("{path} ships with the program"))
 }
 
-/// Every folder, with its texts by file.
-pub(crate) fn folders() -> Vec<(String, Texts)> {
-    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-    let texts = |folder: &'static Dir<'static>| {
-        let text = |file: &'static File<'static>| {
-            let text = file.contents_utf8().unwrap_or_default();
-            (name(file.path()), TextOf { name: format!("studies/{}", file.path().display()), text: text.into() })
-        };
-        folder.files().map(text).collect()
+/// The names of all folders.
+pub(crate) fn folders() -> impl Iterator<Item = &'static str> {
+    SHELF.dirs().filter_map(|folder| name(folder.path()))
+}
+
+/// The texts of a folder, by file.
+pub(crate) fn texts(study: &str) -> Texts {
+    let files = SHELF.get_dir(study).into_iter().flat_map(Dir::files);
+    let text = |file: &'static File<'static>| {
+        let text = file.contents_utf8()?.into();
+        Some((name(file.path())?.to_string(), TextOf { name: format!("studies/{}", file.path().display()), text }))
     };
-    SHELF.dirs().map(|folder| (name(folder.path()), texts(folder))).collect()
+    files.filter_map(text).collect()
+}
+
+fn name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
 }
 
 /// A file of a study, if there is one.

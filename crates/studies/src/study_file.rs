@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::schema;
+use hopscope_machine::problem::Problems;
+use hopscope_machine::{quantity, schema};
+use hopscope_parts::parameters::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::folder::declared;
-use crate::shelf;
+use crate::machines::Machines;
+use crate::{pictures, shelf};
 
 /// What `study.toml` says.
 #[derive(Clone, Deserialize, JsonSchema)]
@@ -67,6 +70,16 @@ pub(crate) struct Accuracy {
     pub(crate) value: String,
     /// Where it says so.
     pub(crate) source: String,
+}
+
+impl Accuracy {
+    /// The share, for charts; the `Err` says why it is none.
+    pub(crate) fn read(&self) -> Result<pictures::Accuracy, String> {
+        match quantity::parse(&self.value) {
+            Ok(Value::Share(ppm)) => Ok(pictures::Accuracy { share: ppm as f64 / 1e6, from: self.source.clone() }),
+            _ => Err(format!("an accuracy is a share, not {}", self.value)),
+        }
+    }
 }
 
 /// Since when the published figures of some tables are in view: in what the study was made from, or in this
@@ -162,6 +175,16 @@ pub(crate) struct Ablation {
     pub(crate) depth: Option<u64>,
 }
 
+impl Ablation {
+    /// Switches it off in machines.
+    pub(crate) fn apply(&self, machines: &mut Machines) -> Result<(), Problems> {
+        self.set.iter().try_for_each(|(part, key, text)| {
+            let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
+            machines.set(part, key, &value, text)
+        })
+    }
+}
+
 fn any_quantity(_: &mut SchemaGenerator) -> Schema {
     Schema::try_from(schema::any_quantity()).unwrap_or_default()
 }
@@ -174,10 +197,16 @@ fn list_of_quantities(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": any_quantity(generator), "minItems": 2 })
 }
 
+impl StudyFile {
+    /// What the text of `study.toml` says, with the name of its folder and the text of `forecast.csv`.
+    pub(crate) fn of(id: &str, text: &str, forecasts: Option<&str>) -> Result<StudyFile, toml::de::Error> {
+        let file: StudyFile = toml::from_str(text)?;
+        Ok(StudyFile { id: id.to_string(), forecasts: forecasts.map(str::to_string), ..file })
+    }
+}
+
 /// What the file of a shipped study says.
 pub(crate) fn read(study: &str) -> StudyFile {
-    let file: StudyFile = toml::from_str(shelf::text(study, "study.toml"))
-        .unwrap_or_else(|error| panic!("studies/{study}/study.toml: {error}"));
-    let forecasts = shelf::text_if_there(study, "forecast.csv").map(str::to_string);
-    StudyFile { id: study.to_string(), forecasts, ..file }
+    StudyFile::of(study, shelf::text(study, "study.toml"), shelf::text_if_there(study, "forecast.csv"))
+        .unwrap_or_else(|error| panic!("studies/{study}/study.toml: {error}"))
 }

@@ -8,7 +8,7 @@ use hopscope_studies::report::Parameter;
 use serde_json::json;
 
 use crate::answer::{Answer, INTERRUPTED, Refusal, SUCCESS};
-use crate::inputs::{Data, reading};
+use crate::inputs::{Data, reading, reading_more};
 use crate::interrupts;
 use crate::panics::doing;
 use crate::progress::Steps;
@@ -36,15 +36,12 @@ impl Args {
     /// Fits.
     pub fn run(self) -> Result<Answer, Refusal> {
         doing(format!("fitting {}", self.study));
-        let ((library, study), mut sources) = reading(|_| {
+        let ((library, study), sources) = reading(|_| {
             let library = self.data.library()?;
             let study = super::studies::named(&library, std::slice::from_ref(&self.study))?.remove(0);
             Ok((library, study))
         })?;
-        let opened = match study.open(&library, &mut sources) {
-            Ok(opened) => opened,
-            Err(problems) => return Err(Refusal::Input(problems, sources)),
-        };
+        let (opened, sources) = reading_more(sources, |sources| study.open(&library, sources))?;
         let steps = Steps::new();
         let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
         let noticed = interrupts::noticed();

@@ -15,7 +15,7 @@ use hopscope_studies::{Head, Opened, Study, Wish, forecasts};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Refusal};
-use crate::inputs::{Data, reading};
+use crate::inputs::{Data, reading, reading_more};
 use crate::interrupts;
 use crate::outputs::Outputs;
 use crate::panics::doing;
@@ -65,16 +65,15 @@ pub struct Args {
 impl Args {
     /// Runs the studies.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let ((library, studies), mut sources) = reading(|_| {
+        let ((library, studies), sources) = reading(|_| {
             let library = self.data.library()?;
             let studies = super::studies::named(&library, &self.studies)?;
             Ok((library, studies))
         })?;
-        let open = |study: &Study| Ok((study.head(&mut sources)?, study.open(&library, &mut sources)?));
-        let opened = match studies.iter().map(open).collect::<Result<Vec<_>, Problems>>() {
-            Ok(opened) => opened,
-            Err(problems) => return Err(Refusal::Input(problems, sources)),
-        };
+        let (opened, sources) = reading_more(sources, |sources| {
+            let open = |study: &Study| Ok((study.head(sources)?, study.open(&library, sources)?));
+            studies.iter().map(open).collect::<Result<Vec<_>, Problems>>()
+        })?;
         let inputs = Inputs::default().with_data(self.data.folder());
         self.outputs.spare(&inputs)?;
         if let Some(why) = self.forecast.as_deref().and_then(|path| inputs.refuses(path).err()) {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::problem::{Problem, Problems, place};
 use hopscope_parts::parameters::Place;
-use toml::Spanned;
 
 use super::Setup;
 use super::declared;
@@ -76,8 +75,8 @@ impl NullModel {
             return Err(problem.help(did_you_mean(column.get_ref(), &known)).into());
         }
         let asked = |row: &Row| {
-            let has = |(column, value): (&Spanned<String>, &String)| row.words.get(column.get_ref()) == Some(value);
-            row.basis == CellBasis::Seen && row.published.is_some() && declared.rows.iter().all(has)
+            let values = declared.rows.iter().map(|(column, value)| (column.get_ref(), value));
+            row.basis == CellBasis::Seen && row.published.is_some() && row.has(values)
         };
         let mut rows = Vec::new();
         for (index, row) in table.rows.iter().enumerate().filter(|(_, row)| asked(row)) {

@@ -10,16 +10,24 @@ use hopscope_machine::run::{self, Failure, Options};
 use rayon::prelude::*;
 
 use super::Setup;
-use super::declared::Seeds;
+use super::declared::{self, Seeds};
 use super::figures::Given;
 use super::rows::{Row, Table, plain};
-use crate::measure::{Effort, Mean, RUN_WIDER, over_seeds};
+use crate::measure::{Effort, Mean, over_seeds, until_known};
 use crate::report::{self, Cell};
 
 /// What a published table deserves: half a percent, eight seeds.
 pub(super) const FULL: Effort = Effort { share: 0.005, seeds_max: 8, trains: true };
 /// One run a cell, for what needs hundreds of whole studies.
 pub(super) const COARSE: Effort = Effort { share: 0.01, seeds_max: 1, trains: true };
+
+/// What a row asks for.
+pub(super) struct Asked {
+    machine: Blueprint,
+    jobs: Vec<Job>,
+    /// The words of the job.
+    words: Vec<String>,
+}
 
 /// A job's words are in no file: what is wrong with them stands in the row, or in what `study.toml` makes of it.
 fn in_row(Problems(found): Problems, row: &Row, words: &[String]) -> Problems {
@@ -31,16 +39,11 @@ fn in_row(Problems(found): Problems, row: &Row, words: &[String]) -> Problems {
 }
 
 impl Setup<'_> {
-    /// The words of a row's job.
-    fn words(&self, table: &Table, row: &Row) -> Result<Vec<String>, Problems> {
+    /// What a row asks for: a machine and jobs, settled with each other.
+    pub(super) fn asked(&self, table: &Table, row: &Row) -> Result<Asked, Problems> {
         let words: Result<Vec<String>, Problem> =
             table.declared.job.iter().map(|word| row.filled(word, self.file_number, &self.numbers)).collect();
-        Ok(words?)
-    }
-
-    /// The machine and the jobs of a row, settled with each other.
-    pub(super) fn asked(&self, table: &Table, row: &Row) -> Result<(Blueprint, Vec<Job>), Problems> {
-        let words = self.words(table, row)?;
+        let words = words?;
         let settle = || {
             let mut sources = Sources::default();
             let mut machine = self.machines.0[&row.machine].clone();
@@ -54,46 +57,46 @@ impl Setup<'_> {
             }
             Ok((machine, file.jobs))
         };
-        settle().map_err(|problems| in_row(problems, row, &words))
+        let (machine, jobs) = settle().map_err(|problems| in_row(problems, row, &words))?;
+        Ok(Asked { machine, jobs, words })
     }
 
-    /// Runs a row until its figure is known well enough.
+    /// Runs a row until its figure is known well enough, or as often as its table says.
     fn answer(&self, table: &Table, row: &Row, effort: Effort) -> Result<Mean, Failure> {
-        let (machine, jobs) = self.asked(table, row)?;
-        let mut values = Vec::new();
-        let (seeds, until) = match table.declared.seeds {
-            Some(Seeds(seeds)) => (seeds.min(effort.seeds_max), None),
-            None => (effort.seeds_max, Some(RUN_WIDER * effort.share)),
+        let asked = self.asked(table, row)?;
+        let mean = match table.declared.seeds {
+            None => until_known(effort, |options| self.figure(table, row, &asked, options)),
+            Some(Seeds(seeds)) => {
+                let options = |seed| Options { seed, trains: effort.trains, cut: true, ..Options::default() };
+                let runs = 1..=seeds.min(effort.seeds_max);
+                let figures: Result<Vec<f64>, Failure> =
+                    runs.map(|seed| self.figure(table, row, &asked, options(seed))).collect();
+                Ok(over_seeds(&figures?))
+            }
         };
-        for seed in 1..=seeds {
-            let options = Options { seed, trains: effort.trains, until, cut: true, ..Options::default() };
-            let given = match run::run(&machine, &jobs, options, None) {
-                Ok(outcome) => Given::by(&outcome),
-                Err(Failure::Input(problems)) => {
-                    return Err(Failure::Input(in_row(problems, row, &self.words(table, row)?)));
-                }
-                Err(defect) => return Err(defect),
-            };
-            if given.is_nothing() {
-                let words = self.words(table, row)?;
-                let problem =
-                    Problem::nowhere("no request ended in its time").help("a longer --runtime, or --time_based");
-                return Err(Failure::Input(in_row(problem.into(), row, &words)));
-            }
-            let name = |name: &str| given.figure(name).or_else(|| row.number(name)).or_else(|| self.number(name));
-            values.push(table.value.value(|wanted| name(wanted).unwrap_or(f64::NAN)));
-            let mean = over_seeds(&values);
-            if !mean.value.is_finite() {
-                let problem = Problem::at(row.place, "the value of this row is no number");
-                let help = "the formula of its table divides by zero, or uses a column that is empty here";
-                return Err(Failure::Input(problem.label(table.declared.value.get_ref()).help(help).into()));
-            }
-            if until.is_some() && seed >= 2 && mean.half_width <= effort.share * mean.value.abs() {
-                break;
-            }
+        Ok(mean?.as_said())
+    }
+
+    /// The figure of one run.
+    fn figure(&self, table: &Table, row: &Row, asked: &Asked, options: Options) -> Result<f64, Failure> {
+        let wrong = |problems: Problems| Failure::Input(in_row(problems, row, &asked.words));
+        let given = match run::run(&asked.machine, &asked.jobs, options, None) {
+            Ok(outcome) => Given::by(&outcome),
+            Err(Failure::Input(problems)) => return Err(wrong(problems)),
+            Err(defect) => return Err(defect),
+        };
+        if given.is_nothing() {
+            let problem = Problem::nowhere("no request ended in its time").help("a longer --runtime, or --time_based");
+            return Err(wrong(problem.into()));
         }
-        let Mean { value, half_width } = over_seeds(&values);
-        Ok(Mean { value, half_width: if half_width.is_finite() { half_width } else { 0.0 } })
+        let name = |name: &str| given.figure(name).or_else(|| row.number(name)).or_else(|| self.number(name));
+        let value = table.value.value(|wanted| name(wanted).unwrap_or(f64::NAN));
+        if !value.is_finite() {
+            let problem = Problem::at(row.place, "the value of this row is no number");
+            let help = "the formula of its table divides by zero, or uses a column that is empty here";
+            return Err(Failure::Input(problem.label(table.declared.value.get_ref()).help(help).into()));
+        }
+        Ok(value)
     }
 
     /// A number of the study.
@@ -133,7 +136,7 @@ impl Setup<'_> {
     /// The tables of a report.
     pub(super) fn tables(&self, cells: Vec<Vec<Cell>>) -> Vec<report::Table> {
         let declared = self.read.tables.iter().map(|table| &table.declared);
-        let table = |(table, cells): (&super::declared::Table, Vec<Cell>)| report::Table {
+        let table = |(table, cells): (&declared::Table, Vec<Cell>)| report::Table {
             id: table.id.clone(),
             title: table.title.clone(),
             unit: table.unit.clone(),

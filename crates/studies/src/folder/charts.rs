@@ -1,15 +1,12 @@
 //! The charts of a study's page.
 
 use hopscope_machine::problem::{Problem, Problems, place};
-use hopscope_machine::quantity;
-use hopscope_parts::parameters::Value;
 use toml::Spanned;
 
 use super::beside::table_named;
 use super::declared;
 use super::rows::Table;
 use crate::pictures::{Accuracy, Axis, Chart, Panel};
-use crate::study_file::StudyFile;
 
 /// The values of a column, each once, in the order of the rows.
 fn values(table: &Table, column: &str) -> Vec<String> {
@@ -26,21 +23,12 @@ fn letter(number: usize) -> String {
     char::from_u32(u32::from(b'a') + number as u32).map_or(String::new(), |letter| format!("({letter})"))
 }
 
-/// How accurate the publication says that its figures are.
-fn accuracy(study: &StudyFile) -> Option<Accuracy> {
-    let stated = study.accuracy.as_ref()?;
-    match quantity::parse(&stated.value) {
-        Ok(Value::Share(ppm)) => Some(Accuracy { share: ppm as f64 / 1e6, from: stated.source.clone() }),
-        _ => None,
-    }
-}
-
 /// The chart that is declared so.
 pub(super) fn read(
     declared: &declared::Chart,
     file: u32,
     tables: &[Table],
-    study: &StudyFile,
+    accuracy: Option<Accuracy>,
 ) -> Result<Chart, Problems> {
     let number = table_named(tables, declared.table.get_ref(), place(file, declared.table.span()))?;
     let table = &tables[number];
@@ -79,7 +67,7 @@ pub(super) fn read(
         curves: values(table, &curves_by).into_iter().map(|value| (value.clone(), value)).collect(),
         curves_by,
         panels,
-        accuracy: accuracy(study),
+        accuracy,
         limit: false,
     })
 }

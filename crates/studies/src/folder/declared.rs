@@ -60,6 +60,9 @@ fn published() -> String {
     "published".into()
 }
 
+/// Cells that a formula uses: by its name for each, the columns that tell it apart with their values.
+type Cells = BTreeMap<Spanned<String>, BTreeMap<String, String>>;
+
 /// A simple rule that says published figures from others: what a model has to be better than.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +81,7 @@ pub(crate) struct NullModel {
     /// Published figures that the formula uses: those of the cell whose key has these values and is else the same.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, String>>")]
-    pub(crate) cells: BTreeMap<Spanned<String>, BTreeMap<String, String>>,
+    pub(crate) cells: Cells,
     /// What it says: a formula over those cells, the columns of the row and the study's numbers.
     #[schemars(with = "String")]
     pub(crate) value: Spanned<String>,
@@ -96,7 +99,7 @@ pub(crate) struct Answer {
     /// Simulated figures that the formula uses: `table`, and the values of the key that tell the cell apart.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, String>>")]
-    pub(crate) cells: BTreeMap<Spanned<String>, BTreeMap<String, String>>,
+    pub(crate) cells: Cells,
     /// The answer: a formula over those cells and the study's numbers.
     #[schemars(with = "String")]
     pub(crate) value: Spanned<String>,

@@ -19,19 +19,20 @@ use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::problem::{Problem, Problems, Sources, place};
 use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
-use hopscope_parts::parameters::Value;
+use hopscope_parts::parameters::{Place, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::fitting::{self, Bench, Found, WORKLOAD};
 use crate::machines::{Machines, parameters};
+use crate::measure::Effort;
 use crate::pictures::{Chart, Pictures};
-use crate::report::{CellBasis, Report, Summary};
+use crate::report::{CellBasis, Changed, Report, Summary, mean};
 use crate::shelf::Claim;
-use crate::study_file::{Ablation, Number, StudyFile};
+use crate::study_file::{Ablation, Fit, Number, StudyFile};
 use crate::{Wish, forecasts, robustness};
 
 use beside::{Answered, NullModel, table_named};
-use rows::{Around, Numbers, Table};
+use rows::{Around, Numbers, Table, unreadable};
 
 /// The file that makes a folder a study.
 pub const STUDY_FILE: &str = "study.toml";
@@ -69,12 +70,12 @@ pub(crate) fn study_file(id: &str, texts: &Texts, sources: &mut Sources) -> Resu
         return Err(Problem::nowhere(format!("the study `{id}` has no {STUDY_FILE}")).into());
     };
     let number = sources.add(text.name.clone(), text.text.clone());
-    let file: StudyFile = toml::from_str(&text.text).map_err(|error| {
+    let forecasts = texts.get(FORECASTS).map(|text| &*text.text);
+    let file = StudyFile::of(id, &text.text, forecasts).map_err(|error| {
         let at = place(number, error.span().unwrap_or(0..0));
         Problem::at(at, "this is no study").label(error.message())
     })?;
-    let forecasts = texts.get(FORECASTS).map(|text| text.text.to_string());
-    Ok((StudyFile { id: id.to_string(), forecasts, ..file }, number))
+    Ok((file, number))
 }
 
 /// Collects what is wrong, and goes on.
@@ -91,7 +92,8 @@ impl<'a> Setup<'a> {
         sources: &mut Sources,
     ) -> Result<Setup<'a>, Problems> {
         let (file, file_number) = study_file(id, texts, sources)?;
-        let nowhere = |title: String| Problem::at(place(file_number, 0..0), title);
+        let top = place(file_number, 0..0);
+        let nowhere = |title: String| Problem::at(top, title);
         if file.table.is_empty() {
             let help = "[[table]] says of a table its columns and the run that answers a row";
             return Err(nowhere("the study has no table".into()).help(help).into());
@@ -118,21 +120,24 @@ impl<'a> Setup<'a> {
             let csv = sources.add(text.name.clone(), text.text.clone());
             tables.extend(keep(&mut problems, Table::read(declared.clone(), csv, sources, &around)));
         }
-        if !problems.0.is_empty() {
-            return problems.unless_empty(()).and(Err(Problems::default()));
-        }
+        problems.unless_empty(())?;
+        let mut problems = Problems::default();
         let nulls = file.null.iter();
         let nulls = nulls.filter_map(|null| keep(&mut problems, NullModel::read(null, file_number, &tables, &numbers)));
         let nulls: Vec<NullModel> = nulls.collect();
         let claims = keep(&mut problems, read_claims(&file, file_number, texts, sources, &tables, &numbers));
-        let charts = file.chart.iter();
-        let charts = charts.filter_map(|chart| keep(&mut problems, charts::read(chart, file_number, &tables, &file)));
+        let accuracy = file.accuracy.as_ref().map(|stated| stated.read().map_err(nowhere));
+        let accuracy = accuracy.and_then(|stated| keep(&mut problems, stated));
+        let charts = file
+            .chart
+            .iter()
+            .filter_map(|chart| keep(&mut problems, charts::read(chart, file_number, &tables, accuracy.clone())));
         let charts = charts.collect();
         for fit in &file.fit {
-            keep(&mut problems, check_fit(fit, &file, &machines, &tables, nowhere));
+            keep(&mut problems, check_fit(fit, &file, &machines, &tables, top));
         }
         for ablation in &file.ablation {
-            keep(&mut problems, check_ablation(ablation, &machines, nowhere));
+            keep(&mut problems, check_ablation(ablation, &machines, top));
         }
         if let Some(Err(wrong)) = file.forecasts.as_ref().map(|text| forecasts::read(text)) {
             problems.0.push(nowhere(format!("{FORECASTS}: {wrong}")));
@@ -152,7 +157,7 @@ impl<'a> Setup<'a> {
 
     /// Runs the whole study.
     pub(crate) fn reproduce(&self, wish: &Wish) -> Result<Report, Failure> {
-        let effort = crate::measure::Effort { trains: wish.trains, ..cells::FULL };
+        let effort = Effort { trains: wish.trains, ..cells::FULL };
         let mut tables = self.tables(self.measure(effort, |_, _| true, wish.progress)?);
         let parameters = parameters(&self.file, &self.machines);
         let fitted = parameters.iter().filter(|parameter| parameter.basis == "fitted").count();
@@ -166,7 +171,7 @@ impl<'a> Setup<'a> {
         Ok(Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
     }
 
-    fn shake(&self, wish: &Wish) -> Result<(Vec<crate::report::Changed>, Vec<crate::report::Changed>), Failure> {
+    fn shake(&self, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
         let first = &self.read.tables[0].declared.id;
         robustness::shake(&self.file, self, wish, |setup, _| {
             let cells = setup.measure(cells::COARSE, |table, _| table.declared.id == *first, &|_, _, _| {})?;
@@ -206,7 +211,7 @@ impl Bench for Setup<'_> {
         };
         let measured = self.measure(cells::COARSE, asked, &|_, _, _| {})?;
         let errors: Vec<f64> = measured.iter().flatten().filter_map(|cell| cell.error).map(f64::abs).collect();
-        Ok(errors.iter().sum::<f64>() / errors.len().max(1) as f64)
+        Ok(mean(&errors).unwrap_or(0.0))
     }
 }
 
@@ -231,10 +236,7 @@ fn read_claims(
     if let Some(text) = texts.get(CLAIMS) {
         let csv = sources.add(text.name.clone(), text.text.clone());
         for claim in csv::Reader::from_reader(text.text.as_bytes()).deserialize() {
-            let claim: Claim = claim.map_err(|error| {
-                let start = error.position().map_or(0, |position| position.byte() as usize);
-                Problem::at(place(csv, start..start), "this is no claim").label(error.to_string())
-            })?;
+            let claim: Claim = claim.map_err(|error| unreadable(csv, &error, "this is no claim"))?;
             known.push(claim.id.clone());
             match file.claim.iter().find(|answer| *answer.id.get_ref() == claim.id) {
                 Some(answer) => {
@@ -256,44 +258,31 @@ fn read_claims(
 }
 
 /// An ablation sets numbers of parts that the study's machines have.
-fn check_ablation(
-    ablation: &Ablation,
-    machines: &Machines,
-    nowhere: impl Fn(String) -> Problem,
-) -> Result<(), Problems> {
+fn check_ablation(ablation: &Ablation, machines: &Machines, top: Place) -> Result<(), Problems> {
     let what = &ablation.what;
     if ablation.depth.is_some() {
-        let problem = nowhere(format!("ablation `{what}`: this study has no depth of its own"));
+        let problem = Problem::at(top, format!("ablation `{what}`: this study has no depth of its own"));
         return Err(problem.help("its jobs have one: a row of the table has it in a column").into());
     }
-    let mut tried = machines.clone();
-    for (part, key, text) in &ablation.set {
-        let files: Vec<&String> =
-            machines.0.values().flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
+    let files: Vec<&String> =
+        machines.0.values().flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
+    for (part, ..) in &ablation.set {
         if !files.contains(&part) {
-            let problem = nowhere(format!("ablation `{what}`: no machine of the study has a part `{part}`"));
+            let problem = Problem::at(top, format!("ablation `{what}`: no machine of the study has a part `{part}`"));
             return Err(problem.help(did_you_mean(part, &files)).into());
         }
-        let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
-        tried.set(part, key, &value, text)?;
     }
-    Ok(())
+    ablation.apply(&mut machines.clone())
 }
 
 /// A fit moves numbers that are fitted, by cells that are.
-fn check_fit(
-    fit: &crate::study_file::Fit,
-    file: &StudyFile,
-    machines: &Machines,
-    tables: &[Table],
-    nowhere: impl Fn(String) -> Problem,
-) -> Result<(), Problems> {
+fn check_fit(fit: &Fit, file: &StudyFile, machines: &Machines, tables: &[Table], top: Place) -> Result<(), Problems> {
     let tables: Vec<&Table> = match fit.cells.as_str() {
         ALL => tables.iter().collect(),
-        name => vec![&tables[table_named(tables, name, nowhere(String::new()).place.unwrap_or_default())?]],
+        name => vec![&tables[table_named(tables, name, top)?]],
     };
     if !tables.iter().flat_map(|table| &table.rows).any(|row| row.basis == CellBasis::Fitted) {
-        let problem = nowhere(format!("a fit looks at cells `{}`, and none of them is fitted", fit.cells));
+        let problem = Problem::at(top, format!("a fit looks at cells `{}`, and none of them is fitted", fit.cells));
         return Err(problem.help("a column `basis` of the table says `fitted` of those").into());
     }
     let fitted = machines.fitted(&file.id);
@@ -303,7 +292,8 @@ fn check_fit(
             part => fitted.iter().any(|known| known.part == part && known.keys.contains(key)),
         };
         if !known {
-            let problem = nowhere(format!("a fit moves `{key}` of {}, which this study has not fitted", fit.part));
+            let problem =
+                Problem::at(top, format!("a fit moves `{key}` of {}, which this study has not fitted", fit.part));
             let help = format!("its basis is fitted = \"{}: …\", in a part of the study's machines", file.id);
             return Err(problem.help(help).into());
         }

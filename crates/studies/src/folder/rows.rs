@@ -100,6 +100,12 @@ impl Row {
     }
 }
 
+/// What is wrong with a row of the CSV `file`, where it begins.
+pub(super) fn unreadable(file: u32, error: &csv::Error, title: &str) -> Problem {
+    let start = error.position().map_or(0, |position| position.byte() as usize);
+    Problem::at(place(file, start..start), title).label(error.to_string())
+}
+
 /// What is around a table: where things stand and what the study has.
 pub(super) struct Around<'a> {
     /// The number of `study.toml` among the texts.
@@ -119,11 +125,7 @@ impl Table {
     ) -> Result<Table, Problems> {
         let text = sources.text(csv);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let unreadable = |error: csv::Error| {
-            let start = error.position().map_or(0, |position| position.byte() as usize);
-            let problem = Problem::at(place(csv, start..start), "this is no row of the table");
-            Problems::from(problem.label(error.to_string()))
-        };
+        let unreadable = |error: csv::Error| unreadable(csv, &error, "this is no row of the table");
         let header: Vec<String> = reader.headers().map_err(unreadable)?.iter().map(str::to_string).collect();
         for column in declared.key.iter().chain([&declared.published]) {
             if !header.contains(column) {

@@ -137,10 +137,9 @@ fn machine<'a>(setup: &'a Setup, row: &Row) -> &'a Blueprint {
 /// Gb/s; of one direction, where both are in use.
 fn bandwidth(setup: &Setup, row: &Row, effort: Effort) -> Result<Mean, Failure> {
     let jobs = [job(row, setup.depth, "40us", "400us")?];
-    let Mean { value, half_width } = throughput(machine(setup, row), &jobs, effort)?;
+    let Mean { value, half_width } = throughput(machine(setup, row), &jobs, effort)?.as_said();
     let share = 8.0 / 1e9 / if row.both_ways() { 2.0 } else { 1.0 };
-    let half_width = if half_width.is_finite() { half_width * share } else { 0.0 };
-    Ok(Mean { value: value * share, half_width })
+    Ok(Mean { value: value * share, half_width: half_width * share })
 }
 
 /// Median, ns, with one transfer in flight. Nothing of it is random but the address.

@@ -2,7 +2,6 @@
 
 use hopscope_kernel::{Class, Time};
 use hopscope_machine::job_file::Job;
-use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_observe::Interval;
 use hopscope_parts::parameters::Value;
@@ -10,7 +9,7 @@ use hopscope_parts::parameters::Value;
 use super::{ID, PLACEMENTS, Setup, bus};
 use crate::Wish;
 use crate::measure;
-use crate::pictures::{Accuracy, Axis, Chart, NamedSpan, Panel, Pictures, Timeline, TimelineLane};
+use crate::pictures::{Axis, Chart, NamedSpan, Panel, Pictures, Timeline, TimelineLane};
 use crate::study_file;
 
 /// Simulated time of the run: a few requests of 64 KB.
@@ -26,9 +25,7 @@ pub fn pictures(wish: &Wish) -> Result<Pictures, Failure> {
 
 fn figure_2() -> Chart {
     let Some(accuracy) = study_file::read(ID).accuracy else { panic!("studies/{ID}/study.toml states an accuracy") };
-    let Ok(Value::Share(ppm)) = quantity::parse(&accuracy.value) else {
-        panic!("studies/{ID}/study.toml: an accuracy is a share, not {}", accuracy.value)
-    };
+    let accuracy = accuracy.read().unwrap_or_else(|wrong| panic!("studies/{ID}/study.toml: {wrong}"));
     let panel = |mark: &str, title: &str, pattern: &str, op: &str| Panel {
         mark: mark.into(),
         title: title.into(),
@@ -52,7 +49,7 @@ fn figure_2() -> Chart {
             panel("(e)", "reads of a single block", "single-block", "read"),
             panel("(f)", "writes of a single block", "single-block", "write"),
         ],
-        accuracy: Some(Accuracy { share: ppm as f64 / 1e6, from: accuracy.source }),
+        accuracy: Some(accuracy),
         limit: false,
     }
 }

@@ -100,8 +100,7 @@ pub(super) fn iops(setup: &Setup, machine: &str, text: &str, loaded: bool, effor
         let ended = outcome.jobs.first().and_then(|job| job.got.as_ref()).map_or(0, |got| got.count);
         rates.push(ended as f64 / outcome.measured.as_seconds_f64());
     }
-    let Mean { value, half_width } = over_seeds(&rates);
-    Ok(Mean { value, half_width: if half_width.is_finite() { half_width } else { 0.0 } })
+    Ok(over_seeds(&rates).as_said())
 }
 
 /// Simulates the cells in parallel.

@@ -106,6 +106,5 @@ pub(super) fn measure(setup: &Setup, name: &str, ask: &Ask, of: fn(&Got) -> f64)
         true => SEEDS,
     };
     let values: Result<Vec<f64>, Failure> = (1..=seeds).map(|seed| Ok(of(&once(setup, name, ask, seed)?))).collect();
-    let Mean { value, half_width } = over_seeds(&values?);
-    Ok(Mean { value, half_width: if half_width.is_finite() { half_width } else { 0.0 } })
+    Ok(over_seeds(&values?).as_said())
 }
