@@ -198,6 +198,13 @@ fn its_page_draws_a_curve_for_each_drive() {
 fn what_is_wrong_is_said_where_it_stands() {
     let (study, reads, claims) = ("study.toml", "reads.csv", "claims.csv");
     let mistakes = [
+        (
+            study,
+            "[systems]",
+            "accuracy = { value = \"5 ms\", source = \"x\" }\n[systems]",
+            "an accuracy is a share",
+            "study.toml:1:1",
+        ),
         (study, "seeds   = 3", "seeds   = 9", "one run to eight", "study.toml:21:11"),
         (study, "unit    = ", "units   = ", "this is no study", "study.toml:17:1"),
         (study, "bytes_per_second / 1e6", "bytes_a_second", "nothing is called `bytes_a_second`", "study.toml:22:11"),
