@@ -63,7 +63,7 @@ mod tests {
             ("value = \"iops / 1000\"", "", "/table/0"),
             ("key   = [", "keys  = [", "/table/0"),
             ("seeds = 1", "seeds = 9", "/table/1/seeds"),
-            ("cells.read = { rw = \"randread\" }", "cells.read = \"randread\"", "/null/0/cells/read"),
+            ("value = \"16e9", "cells.read = \"randread\"\nvalue = \"16e9", "/null/0/cells/read"),
             ("how = ", "# ", "/claim/0"),
             ("shows       = ", "# ", "/chart/0"),
         ] {
