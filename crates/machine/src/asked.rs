@@ -13,6 +13,19 @@ const BLOCK_MAX: u64 = 16 << 20;
 /// Most requests in flight of a job.
 pub(crate) const DEPTH_MAX: u64 = 1_024;
 
+/// Whether the machine has the processors that the job may run on.
+pub(crate) fn has_processors(job: &Job, volume: &dyn Storage) -> Result<(), Problem> {
+    let count = volume.processor().map_or(0, |processor| processor.count());
+    let Some(missing) = job.processors.iter().find(|number| **number >= count) else { return Ok(()) };
+    let problem = Problem::at(job.place_of("cpus_allowed"), format!("this device's host has no processor {missing}"));
+    Err(problem.help(match count {
+        0 => "no processor works for it".to_string(),
+        1 => "it has one, number 0; a system's file says how many, and so does --set cpu.processors=\"4 processors\""
+            .to_string(),
+        _ => format!("it has {count}, numbers 0 to {}", count - 1),
+    }))
+}
+
 /// What the job asks of this device.
 pub(crate) fn of(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload::Spec, Problem> {
     let block = u64::from(volume.block_bytes());
@@ -79,6 +92,10 @@ pub(crate) fn of(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload:
         offset_bytes: job.offset_bytes,
         size_bytes,
         once: !job.time_based,
+        processors: match volume.processor() {
+            Some(all) => all.threads_on().iter().copied().filter(|number| job.processors.contains(number)).collect(),
+            None => Vec::new(),
+        },
         think: Some(job.think).filter(|think| think.time > Time::ZERO),
         seed: job.randseed.unwrap_or(0).wrapping_mul(0x9E37_79B9).wrapping_add(seed),
     })

@@ -7,8 +7,8 @@ use hopscope_kernel::Time;
 use crate::job_distributions::{Distribution, distribution, percentages, split, zones_of};
 use crate::job_file::{Job, Rw, Think};
 use crate::job_values::{
-    DEFAULT_BLOCK, Refusal, at_least_one, blocks, bytes, direction, flag, percent, plain, refusal, size, targets, time,
-    time_in_us,
+    DEFAULT_BLOCK, Refusal, at_least_one, blocks, bytes, direction, flag, percent, plain, processors, refusal, size,
+    targets, time, time_in_us,
 };
 use crate::problem::place;
 
@@ -58,6 +58,8 @@ impl Draft {
             distribution: Distribution::Random,
             zones: Default::default(),
             random_percent: [100; 2],
+            processors: Vec::new(),
+            processors_split: false,
             think: Think { time: Time::ZERO, every: 1, counts_issues: false },
             stonewall: false,
             new_group: false,
@@ -142,6 +144,14 @@ impl Draft {
             "bs" => self.blocks = blocks(value)?,
             "bssplit" => job.splits = split(value)?,
             "iodepth" => job.iodepth = at_least_one(option, plain(option, value)?)?,
+            "cpus_allowed" => job.processors = processors(value)?,
+            "cpus_allowed_policy" => {
+                job.processors_split = match value {
+                    "shared" => false,
+                    "split" => true,
+                    _ => return Err(refusal(option, &format!("is not `{value}`"), "expected shared or split")),
+                }
+            }
             "percentage_random" => job.random_percent = percentages(option, value)?,
             "random_distribution" => {
                 (job.distribution, job.zones) = (distribution(value)?, zones_of(value)?);

@@ -87,6 +87,10 @@ pub struct Job {
     pub zones: [Vec<Zone>; 2],
     /// Of a hundred requests in random order, so many go to a drawn block, of reads and of writes; the others go on.
     pub random_percent: [u32; 2],
+    /// The processors that it may run on, by number, in order; none is any of them.
+    pub processors: Vec<usize>,
+    /// Whether each of several alike gets one of them, in turn; else all may run on all.
+    pub processors_split: bool,
     /// How it pauses; a time of zero is no pause.
     pub think: Think,
     /// Whether it waits for the jobs before it to end.
@@ -344,7 +348,12 @@ impl JobReader {
             }
             // What is there several times starts together.
             let first = clone == 0;
-            self.jobs.push(Job { stonewall: job.stonewall && first, new_group: job.new_group && first, ..job.clone() });
+            let mut processors = job.processors.clone();
+            if job.processors_split && !processors.is_empty() {
+                processors = vec![processors[clone as usize % processors.len()]];
+            }
+            let (stonewall, new_group) = (job.stonewall && first, job.new_group && first);
+            self.jobs.push(Job { stonewall, new_group, processors, ..job.clone() });
         }
     }
 

@@ -1,5 +1,7 @@
 //! Values of fio's options, with fio's units.
 
+use std::collections::BTreeSet;
+
 use hopscope_kernel::Time;
 
 use crate::job_file::Rw;
@@ -8,6 +10,7 @@ use crate::job_file::Rw;
 pub(crate) const DEFAULT_BLOCK: (u64, u64) = (4_096, 4_096);
 
 const MOST_TARGETS: usize = 256;
+const MOST_PROCESSORS: usize = 1_024;
 
 /// What is wrong with a value: the title, and what was expected.
 pub(crate) type Refusal = (String, String);
@@ -88,6 +91,23 @@ pub(crate) fn targets(value: &str) -> Result<Vec<String>, Refusal> {
         0..=MOST_TARGETS => Ok(names),
         _ => Err(refusal("filename", "has too many names", &format!("expected at most {MOST_TARGETS}"))),
     }
+}
+
+/// Numbers of processors, and ranges of them, with commas between (HOWTO.rst, "cpus_allowed"): in order, each once.
+pub(crate) fn processors(value: &str) -> Result<Vec<usize>, Refusal> {
+    let refused = |problem: &str| {
+        let expected = format!("expected numbers and ranges below {MOST_PROCESSORS}, such as 0,2 or 0-3");
+        refusal("cpus_allowed", problem, &expected)
+    };
+    let mut numbers = BTreeSet::new();
+    for part in value.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<usize>(), last.trim().parse::<usize>()) {
+            (Ok(first), Ok(last)) if first <= last && last < MOST_PROCESSORS => numbers.extend(first..=last),
+            _ => return Err(refused(&format!("has `{part}` where a processor is due"))),
+        }
+    }
+    Ok(numbers.into_iter().collect())
 }
 
 pub(crate) fn at_least_one(option: &str, number: u64) -> Result<u64, Refusal> {

@@ -245,6 +245,11 @@ pub fn run_in(
                 continue;
             }
         };
+        if let Err(problem) = asked::has_processors(job, &*volume) {
+            problems.0.push(problem);
+            continue;
+        }
+        let volume = volume.seat(&job.processors).unwrap_or(volume);
         match asked::of(job, &*volume, options.seed) {
             Ok(spec) => {
                 let name = process_name(index, job);

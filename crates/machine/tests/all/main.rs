@@ -31,6 +31,7 @@ mod perfetto;
 mod pio;
 mod prices;
 mod processors;
+mod queues;
 mod raid;
 mod random_machines;
 mod rates;

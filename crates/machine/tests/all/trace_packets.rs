@@ -15,7 +15,7 @@ use hopscope_signals::pcie::tlp::Tlp;
 use super::buffer::Buffer;
 use super::trace::{blueprint, jobs, observed};
 
-fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
+pub fn written(system: &str, job: &str, window: Window) -> (Vec<u8>, Traced) {
     written_of(None, system, job, window)
 }
 
@@ -195,7 +195,7 @@ fn how_a_device_orders_is_read_off_its_packets() {
     }
 }
 
-fn analysed(bytes: &[u8]) -> Capture {
+pub fn analysed(bytes: &[u8]) -> Capture {
     capture::analyze(bytes, usize::MAX).expect("a capture")
 }
 

@@ -7,10 +7,12 @@
 //!         └───────────────▶ other processors, as long as one of them does nothing
 //! ```
 //!
+//! A driver that has queues for each processor binds what it does for one to that one.
+//!
 //! Each span is of a layer of the I/O path (`layers.rs`), and metered by it.
 //!
-//! Not modelled: caches, the cost of an instruction, interrupts on other processors than the first, what processors cost
-//! each other (locks, coherence), time slices of threads, threads that move from one processor to another.
+//! Not modelled: caches, the cost of an instruction, what processors cost each other (locks, coherence), time slices of
+//! threads, threads that move from one processor to another while they run.
 
 mod layers;
 
@@ -30,8 +32,8 @@ pub const DISPATCH: u8 = 0;
 /// Application threads: make way for the driver.
 pub const THREAD: u8 = 1;
 
-/// Of the machines that are modelled none has more.
-const PROCESSORS_MAX: u64 = 8;
+/// Processors of a machine: as many as two sockets of 2023 have.
+const PROCESSORS_MAX: u64 = 128;
 
 /// The processor's data sheet.
 #[derive(Clone, Debug, PartialEq, Spec)]
@@ -58,13 +60,16 @@ struct One {
     at_work: Cell<u32>,
 }
 
-/// The processors of a machine.
+/// The processors of a machine, as somebody sees them who may use some of them.
 pub struct Processor {
     sim: Sim,
     spec: Spec,
-    /// The first one serves interrupts.
-    each: Vec<One>,
-    halted: RefCell<Option<Bell>>,
+    each: Rc<[One]>,
+    halted: Rc<RefCell<Option<Bell>>>,
+    /// The one that serves interrupts, and what drivers have to do.
+    serves: usize,
+    /// Those that threads run on, the preferred ones first.
+    threads_on: Vec<usize>,
 }
 
 impl Processor {
@@ -75,7 +80,32 @@ impl Processor {
             other => sim.lane(&format!("{name}.processor{other}"), None),
         };
         let each = (0..spec.processors).map(|number| One { lane: lane(number), at_work: Cell::new(0) }).collect();
-        Rc::new(Processor { sim: sim.clone(), spec, each, halted: RefCell::new(None) })
+        // The first at last: it has the interrupts.
+        let threads_on = (1..spec.processors).chain([0]).collect();
+        Rc::new(Processor { sim: sim.clone(), spec, each, halted: Rc::default(), serves: 0, threads_on })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.each.len()
+    }
+
+    /// Those that threads run on, by number.
+    pub fn threads_on(&self) -> &[usize] {
+        &self.threads_on
+    }
+
+    /// The same processors for whoever is bound to some of them, by number: the first of those serves interrupts.
+    ///
+    /// # Panics
+    ///
+    /// There are none, or they are not among those that threads run on.
+    pub fn bound_to(&self, numbers: &[usize]) -> Rc<Processor> {
+        assert!(numbers.iter().all(|number| self.threads_on.contains(number)), "{numbers:?} are among the processors");
+        let threads_on = numbers.to_vec();
+        let Processor { sim, spec, each, halted, .. } = self;
+        let (sim, spec, each, halted) = (sim.clone(), spec.clone(), each.clone(), halted.clone());
+        Rc::new(Processor { sim, spec, each, halted, serves: threads_on[0], threads_on })
     }
 
     /// Has what they do metered.
@@ -90,8 +120,8 @@ impl Processor {
 
     /// The processor for the driver, which keeps it until it drops the work.
     pub async fn dispatch(&self) -> Work<'_> {
-        let at_work = AtWork::begin(self, 0);
-        let lane = &self.each[0].lane;
+        let at_work = AtWork::begin(self, self.serves);
+        let lane = &self.each[self.serves].lane;
         let grant = lane.acquire_with(DISPATCH, &PROCESSOR_BUSY).await;
         Work { processor: self, lane, grant, _at_work: at_work }
     }
@@ -117,10 +147,12 @@ impl Processor {
         }
     }
 
-    /// The processor with the least to do; of equals the first at last, which has the interrupts.
+    /// The processor with the least to do.
     fn for_thread(&self) -> usize {
-        let others_first = (1..self.each.len()).chain([0]);
-        others_first.min_by_key(|number| self.each[*number].at_work.get()).unwrap_or(0)
+        match self.threads_on[..] {
+            [only] => only,
+            ref all => all.iter().copied().min_by_key(|number| self.each[*number].at_work.get()).unwrap_or(self.serves),
+        }
     }
 }
 

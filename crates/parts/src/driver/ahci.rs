@@ -11,13 +11,12 @@
 //!
 //! Not modelled: commands that are not queued, errors, time-outs, merging of requests, schedulers, polling.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Sim, Time};
 
-use super::requests::Requests;
+use super::submission::{Part, Reuse, Submission};
 use crate::bridge::ahci::{Access, Ahci, Slot, tags};
 use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
@@ -25,8 +24,6 @@ use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
 
-static NO_REQUEST: Label = Label::workload("no request");
-static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
 static NO_TAG: Label = Label::reason("no tag free");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
 static DELIVERY: Label = Label::protocol("interrupt delivery");
@@ -79,27 +76,15 @@ impl Spec {
     }
 }
 
-/// A request that waits for its submission.
-struct Waiting {
-    request: Request,
-    since: Time,
-}
-
 /// The driver of one port.
 struct PortDriver {
     sim: Sim,
     spec: Rc<Spec>,
-    lane: Lane,
     processor: Rc<Processor>,
     ahci: Rc<Ahci>,
     port: usize,
     size_bytes: u64,
-    requests: Queue<Waiting>,
-    /// Free tags.
-    tags: Queue<u8>,
-    /// Of each tag: the request that it belongs to.
-    owners: RefCell<[u32; TAGS_MAX as usize]>,
-    under_way: Requests,
+    submission: Submission,
 }
 
 /// Starts the driver on every port that has a drive; returns them, by the names of the drives.
@@ -115,30 +100,23 @@ pub fn install(
     let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
     for port in 0..ahci.ports() {
         let Some(drive) = ahci.cable(port).and_then(|cable| cable.drive().cloned()) else { continue };
-        let count = spec.tags.min(drive.tags).min(ahci.spec().slots) as u8;
-        let tags = Queue::new(sim, usize::from(count));
-        for tag in 0..count {
-            tags.put_now(tag);
-        }
+        let tags = spec.tags.min(drive.tags).min(ahci.spec().slots) as usize;
+        let lane = sim.lane(&format!("{name}.port{port}"), None);
         let driver = Rc::new(PortDriver {
             sim: sim.clone(),
             spec: spec.clone(),
-            lane: sim.lane(&format!("{name}.port{port}"), None),
             processor: processor.clone(),
             ahci: ahci.clone(),
             port,
             size_bytes: drive.size_bytes,
-            requests: Queue::new(sim, usize::MAX),
-            tags,
-            owners: RefCell::new([0; TAGS_MAX as usize]),
-            under_way: Requests::new(sim),
+            submission: Submission::new(sim, lane, tags, Reuse::Oldest),
         });
         volumes.push((drive.name, driver.clone()));
         drivers.push(driver.clone());
         sim.process(&format!("{name}.port{port}"), async move { driver.run().await });
     }
     if let Some(first) = drivers.first() {
-        let (lane, processor, ahci) = (first.lane.clone(), processor.clone(), ahci.clone());
+        let (lane, processor, ahci) = (first.submission.lane().clone(), processor.clone(), ahci.clone());
         let handler = Handler { sim: sim.clone(), lane, spec, processor, ahci, drivers };
         sim.process(&format!("{name}.handler"), async move { handler.run().await });
     }
@@ -147,9 +125,7 @@ pub fn install(
 
 impl Storage for PortDriver {
     fn submit(&self, request: Request) {
-        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
-            unreachable!("the queue takes any number of requests");
-        }
+        self.submission.put(request);
     }
 
     fn size_bytes(&self) -> u64 {
@@ -171,57 +147,30 @@ impl Storage for PortDriver {
 
 impl PortDriver {
     async fn run(&self) {
-        loop {
-            let mut next = self.requests.take(&NO_REQUEST).await;
-            self.sim.take_up(next.request.errand);
-            loop {
-                self.submit_all(next.request).await;
-                match self.requests.try_take() {
-                    Some(waiting) => next = waiting,
-                    None => break,
-                }
-                self.sim.take_up(next.request.errand);
-                self.lane.awaited(&SUBMITTED_LATER, next.since);
-            }
-        }
+        self.submission.run(self.spec.transfer_max, async |part| self.issue(part).await).await;
     }
 
-    /// Submits the commands of a request.
-    async fn submit_all(&self, request: Request) {
-        let (operation, bytes, offset, errand) =
-            (request.operation, request.bytes, request.offset_bytes, request.errand);
-        let owner = self.under_way.open(request, bytes.div_ceil(self.spec.transfer_max));
-        let mut done = 0;
-        while done < bytes {
-            let tag = self.tags.take(&NO_TAG).await;
-            let work = self.processor.dispatch().await;
-            work.compute(Layer::Driver, self.spec.submission).await;
-            let part = (bytes - done).min(self.spec.transfer_max);
-            self.owners.borrow_mut()[usize::from(tag)] = owner;
-            let number = self.port as u64 * TAGS_MAX + u64::from(tag);
-            self.ahci.prepare(
-                self.port,
-                tag,
-                Slot {
-                    writes: operation == Operation::Write,
-                    offset_bytes: offset + u64::from(done),
-                    bytes: part,
-                    buffer: BUFFERS_AT + number * u64::from(COMMAND_BYTES_MAX),
-                    regions: part.div_ceil(self.spec.contiguous),
-                    home: self.spec.home,
-                    errand: self.sim.pass_on(errand),
-                },
-            );
-            self.ahci.write(Access::SerialActive(self.port, tag));
-            self.ahci.write(Access::CommandIssue(self.port, tag));
-            done += part;
-        }
-    }
-
-    fn end(&self, tag: u8) {
-        let owner = self.owners.borrow()[usize::from(tag)];
-        self.tags.put_now(tag);
-        self.under_way.part_ended(owner);
+    async fn issue(&self, part: Part) {
+        self.submission.room(&NO_TAG).await;
+        let work = self.processor.dispatch().await;
+        work.compute(Layer::Driver, self.spec.submission).await;
+        let tag = self.submission.number(&part) as u8;
+        let number = self.port as u64 * TAGS_MAX + u64::from(tag);
+        self.ahci.prepare(
+            self.port,
+            tag,
+            Slot {
+                writes: part.operation == Operation::Write,
+                offset_bytes: part.offset_bytes,
+                bytes: part.bytes,
+                buffer: BUFFERS_AT + number * u64::from(COMMAND_BYTES_MAX),
+                regions: part.bytes.div_ceil(self.spec.contiguous),
+                home: self.spec.home,
+                errand: self.sim.pass_on(part.errand),
+            },
+        );
+        self.ahci.write(Access::SerialActive(self.port, tag));
+        self.ahci.write(Access::CommandIssue(self.port, tag));
     }
 }
 
@@ -259,7 +208,7 @@ impl Handler {
                 for tag in tags(ahci.take_done(driver.port)) {
                     self.sim.take_up(ahci.errand(driver.port, tag));
                     work.compute(Layer::Driver, self.spec.completion).await;
-                    driver.end(tag);
+                    driver.submission.ended(u32::from(tag));
                 }
             }
             ahci.write(Access::InterruptStatus);

@@ -10,6 +10,7 @@ pub mod nvme;
 pub mod raid;
 pub mod requests;
 pub mod scsi;
+pub mod submission;
 pub mod tcp;
 
 use hopscope_declare::Spec;

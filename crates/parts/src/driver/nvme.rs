@@ -8,24 +8,26 @@
 //! A request that is longer than a command may be becomes several, which one doorbell announces. A handler takes all
 //! completions that it finds, and says so to the drive when it has taken them.
 //!
-//! Not modelled: several queues a drive, merging of requests, schedulers, hybrid polling, time-outs, what an idle
-//! processor does while it polls, copies of data.
+//! There is a pair of queues for each processor, as far as the drive has them: a thread stays on its processor, and what
+//! is done for its requests is done there. Where there are fewer pairs, that is done on the processor of the pair. What
+//! is built upon the drive (a volume, a cache) uses the first pair.
+//!
+//! Not modelled: threads that are moved from one processor to another, locks of queues, merging of requests,
+//! schedulers, hybrid polling, time-outs, what an idle processor does while it polls, copies of data.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time, Tokens};
+use hopscope_kernel::{Label, Queue, Sim, Time};
 
-use super::requests::Requests;
-use crate::controller::nvme::{Controller, Message};
+use super::submission::{Part, Reuse, Submission};
+use crate::controller::nvme::{Controller, Message, QueuePair};
 use crate::cpu::{Layer, Processor, Work};
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
 use crate::protocols::storage::{Operation, Request, Storage};
 
-static NO_REQUEST: Label = Label::workload("no request");
-static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
 static QUEUE_FULL: Label = Label::reason("submission queue full");
 static DRIVE_AT_WORK: Label = Label::reason("drive at work");
 static DELIVERY: Label = Label::protocol("interrupt delivery");
@@ -94,27 +96,31 @@ pub struct Spec {
     time_above: Time,
 }
 
-/// A request that waits for its submission.
-struct Waiting {
-    request: Request,
-    since: Time,
-}
-
 /// The driver of a drive.
 struct Driver {
-    sim: Sim,
     spec: Spec,
     transfer_max: u32,
-    lane: Lane,
     processor: Rc<Processor>,
     controller: Rc<Controller>,
-    requests: Queue<Waiting>,
-    under_way: Requests,
-    /// Of each command identifier: the request that it belongs to.
-    owners: RefCell<Vec<u32>>,
-    free_identifiers: RefCell<Vec<u16>>,
-    /// As many as there are free identifiers.
-    room: Tokens,
+    pairs: RefCell<Vec<Rc<Pair>>>,
+    /// Threads that have opened the drive, of each processor.
+    threads: RefCell<Vec<u32>>,
+}
+
+/// One pair of its queues.
+struct Pair {
+    sim: Sim,
+    driver: Rc<Driver>,
+    /// With the one that its interrupts go to.
+    processor: Rc<Processor>,
+    queues: Rc<QueuePair>,
+    submission: Submission,
+}
+
+/// The drive as a thread sees it that stays on one processor.
+struct Seat {
+    pair: Rc<Pair>,
+    processor: Rc<Processor>,
 }
 
 /// Starts the driver of a drive; returns its device.
@@ -125,33 +131,37 @@ pub fn install(
     processor: &Rc<Processor>,
     controller: &Rc<Controller>,
 ) -> (String, Rc<dyn Storage>) {
-    let commands = spec.entries as usize - 1;
-    let room = Tokens::full(sim, commands);
-    controller.queues().create(spec.entries, spec.queues);
     let driver = Rc::new(Driver {
-        sim: sim.clone(),
         transfer_max: spec.transfer_max.min(controller.transfer_max()),
-        lane: sim.lane(name, None),
         processor: processor.clone(),
         controller: controller.clone(),
-        requests: Queue::new(sim, usize::MAX),
-        under_way: Requests::new(sim),
-        owners: RefCell::new(vec![0; commands]),
-        free_identifiers: RefCell::new((0..commands as u16).rev().collect()),
-        room,
+        pairs: RefCell::default(),
+        threads: RefCell::new(vec![0; processor.count()]),
         spec,
     });
-    let running = driver.clone();
-    sim.process(&format!("{name}.submission"), async move { running.run_submission().await });
-    let running = driver.clone();
-    match driver.spec.notice {
-        Notice::Interrupt { delivery, handler } => {
-            let interrupts = controller.enable_interrupts();
-            let running = async move { running.run_handler(interrupts, delivery, handler).await };
-            sim.process(&format!("{name}.handler"), running);
-        }
-        Notice::Poll { interval, look } => {
-            sim.process(&format!("{name}.polling"), async move { running.run_polling(interval, look).await });
+    let spec = &driver.spec;
+    let created = controller.create_queues(processor.count(), spec.entries, spec.queues);
+    for (number, queues) in created.iter().enumerate() {
+        let (name, processor) = match created[..] {
+            [_] => (name.to_string(), processor.clone()),
+            _ => (format!("{name}.queue{}", number + 1), processor.bound_to(&[number])),
+        };
+        let commands = spec.entries as usize - 1;
+        let submission = Submission::new(sim, sim.lane(&name, None), commands, Reuse::Newest);
+        let queues = queues.clone();
+        let pair = Rc::new(Pair { sim: sim.clone(), driver: driver.clone(), processor, queues, submission });
+        driver.pairs.borrow_mut().push(pair.clone());
+        let running = pair.clone();
+        sim.process(&format!("{name}.submission"), async move { running.run_submission().await });
+        match spec.notice {
+            Notice::Interrupt { delivery, handler } => {
+                let interrupts = controller.enable_interrupts(&pair.queues);
+                let running = async move { pair.run_handler(interrupts, delivery, handler).await };
+                sim.process(&format!("{name}.handler"), running);
+            }
+            Notice::Poll { interval, look } => {
+                sim.process(&format!("{name}.polling"), async move { pair.run_polling(interval, look).await });
+            }
         }
     }
     (controller.name().to_string(), driver)
@@ -159,9 +169,7 @@ pub fn install(
 
 impl Storage for Driver {
     fn submit(&self, request: Request) {
-        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
-            unreachable!("the queue takes any number of requests");
-        }
+        self.pairs.borrow()[0].submission.put(request);
     }
 
     fn size_bytes(&self) -> u64 {
@@ -179,80 +187,106 @@ impl Storage for Driver {
     fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
         (Layer::FileSystem, self.spec.time_above)
     }
+
+    /// The thread stays on the processor that has the fewest threads so far, of those that it may run on.
+    fn seat(&self, processors: &[usize]) -> Option<Rc<dyn Storage>> {
+        if self.processor.count() == 1 {
+            return None;
+        }
+        let mut threads = self.threads.borrow_mut();
+        let all: Vec<usize> = (0..threads.len()).collect();
+        let allowed = if processors.is_empty() { &all } else { processors };
+        let number = *allowed.iter().min_by_key(|number| threads[**number])?;
+        threads[number] += 1;
+        let pairs = self.pairs.borrow();
+        Some(Rc::new(Seat { pair: pairs[number % pairs.len()].clone(), processor: self.processor.bound_to(&[number]) }))
+    }
 }
 
-impl Driver {
-    async fn run_submission(&self) {
-        loop {
-            let mut next = self.requests.take(&NO_REQUEST).await;
-            self.sim.take_up(next.request.errand);
-            loop {
-                self.submit_all(next.request).await;
-                match self.requests.try_take() {
-                    Some(waiting) => next = waiting,
-                    None => break,
-                }
-                self.sim.take_up(next.request.errand);
-                self.lane.awaited(&SUBMITTED_LATER, next.since);
-            }
-        }
+impl Storage for Seat {
+    fn submit(&self, request: Request) {
+        self.pair.submission.put(request);
     }
 
-    /// Submits the commands of a request; the doorbell says so when the last one is in the queue, or when it is full.
-    async fn submit_all(&self, request: Request) {
-        let Request { operation, bytes, offset_bytes: offset, errand, .. } = request;
-        let owner = self.under_way.open(request, bytes.div_ceil(self.transfer_max));
-        let mut done = 0;
-        let mut work = None;
-        while done < bytes {
-            if !self.room.try_take() {
-                self.controller.queues().ring();
-                work = None;
-                self.room.take(&QUEUE_FULL).await;
+    fn size_bytes(&self) -> u64 {
+        self.pair.driver.size_bytes()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.pair.driver.block_bytes()
+    }
+
+    fn processor(&self) -> Option<Rc<Processor>> {
+        Some(self.processor.clone())
+    }
+
+    fn above(&self, operation: Operation, bytes: u32) -> (Layer, Time) {
+        self.pair.driver.above(operation, bytes)
+    }
+}
+
+impl Pair {
+    /// Submits the commands of one request after the other. The doorbell says so when the last one of a request is in the
+    /// queue, or when it is full; the processor is kept from one to the next.
+    async fn run_submission(&self) {
+        let mut kept: Option<Work<'_>> = None;
+        let issue = async |part: Part| {
+            if !self.submission.try_room() {
+                self.queues.ring();
+                kept = None;
+                self.submission.room(&QUEUE_FULL).await;
             }
-            let holding: Work<'_> = match work.take() {
+            let work = match kept.take() {
                 Some(work) => work,
                 None => self.processor.dispatch().await,
             };
-            holding.compute(Layer::Driver, self.spec.submission).await;
-            work = Some(holding);
-            let part = (bytes - done).min(self.transfer_max);
-            let identifier = self.free_identifiers.borrow_mut().pop().unwrap_or(0);
-            self.owners.borrow_mut()[usize::from(identifier)] = owner;
-            self.controller.queues().submit(Command {
-                operation,
-                offset_bytes: offset + u64::from(done),
-                bytes: part,
-                buffer: BUFFERS_AT + u64::from(identifier) * u64::from(self.transfer_max),
-                home: self.spec.data,
-                pointers: self.spec.pointers,
-                list: LISTS_AT + u64::from(identifier) * LIST_BYTES,
-                identifier,
-                errand,
-            });
-            done += part;
+            work.compute(Layer::Driver, self.driver.spec.submission).await;
+            self.queues.submit(self.command(&part));
+            if part.is_last {
+                self.queues.ring();
+            } else {
+                kept = Some(work);
+            }
+        };
+        self.submission.run(self.driver.transfer_max, issue).await;
+    }
+
+    fn command(&self, part: &Part) -> Command {
+        let identifier = self.submission.number(part);
+        let Driver { spec, transfer_max, .. } = &*self.driver;
+        let (place, memory_at) = (u64::from(identifier), self.queues.memory_at());
+        Command {
+            operation: part.operation,
+            offset_bytes: part.offset_bytes,
+            bytes: part.bytes,
+            buffer: memory_at + BUFFERS_AT + place * u64::from(*transfer_max),
+            home: spec.data,
+            pointers: spec.pointers,
+            list: memory_at + LISTS_AT + place * LIST_BYTES,
+            identifier: identifier as u16,
+            errand: part.errand,
         }
-        self.controller.queues().ring();
     }
 
     async fn run_handler(&self, interrupts: Queue<Message>, delivery: Time, handler: Time) {
         loop {
             let Message { left, arrival, completions } = interrupts.take(&DRIVE_AT_WORK).await;
-            self.controller.queues().take_up_completions(completions);
-            let (sent, link) = (self.sim.now(), self.controller.port().up());
+            self.queues.take_up_completions(completions);
+            let (sent, link) = (self.sim.now(), self.driver.controller.port().up());
             // One wait for the message and for what follows.
-            let delivered = arrival + self.lane.paced(delivery);
+            let lane = self.submission.lane();
+            let delivered = arrival + lane.paced(delivery);
             self.sim.wait_until(delivered).await;
             link.last().lane().delayed(&INTERRUPT, sent, left);
             link.flew(left.max(sent), arrival);
-            self.lane.delayed(&DELIVERY, arrival, delivered);
+            lane.delayed(&DELIVERY, arrival, delivered);
             let work = self.processor.dispatch().await;
             self.complete_all(&work, handler, completions).await;
         }
     }
 
     async fn run_polling(&self, interval: Time, look: Time) {
-        let queues = self.controller.queues();
+        let (queues, lane) = (&self.queues, self.submission.lane());
         loop {
             let Some(visible) = queues.next_visible() else {
                 queues.changed().heard(&DRIVE_AT_WORK).await;
@@ -260,8 +294,8 @@ impl Driver {
             };
             let posted = queues.posted();
             queues.take_up_completions(posted);
-            self.controller.port().root().until_visible(visible).await;
-            self.lane.delay_until(&NEXT_POLL, self.sim.now().edge(self.lane.paced(interval))).await;
+            self.driver.controller.port().root().until_visible(visible).await;
+            lane.delay_until(&NEXT_POLL, self.sim.now().edge(lane.paced(interval))).await;
             let work = self.processor.dispatch().await;
             self.complete_all(&work, look, posted).await;
         }
@@ -270,17 +304,17 @@ impl Driver {
     /// Looks, which takes a while, ends every command whose completion is there, until none is, and says so to the drive.
     /// The first completions have been worked for already.
     async fn complete_all(&self, work: &Work<'_>, look: Time, first: usize) {
-        let queues = self.controller.queues();
+        let queues = &self.queues;
         queues.pass_completions_on(first);
         let mut before = look;
         loop {
             let count = queues.visible();
             queues.take_up_completions(count as usize);
-            let completions = (Layer::Driver, self.spec.completion * count);
+            let completions = (Layer::Driver, self.driver.spec.completion * count);
             work.compute_both((Layer::Interrupts, before), completions).await;
             for _ in 0..count {
                 if let Some(identifier) = queues.take_completed() {
-                    self.end(identifier);
+                    self.submission.ended(u32::from(identifier));
                 }
             }
             if count == 0 {
@@ -289,12 +323,5 @@ impl Driver {
             before = Time::ZERO;
         }
         queues.acknowledge();
-    }
-
-    fn end(&self, identifier: u16) {
-        let owner = self.owners.borrow()[usize::from(identifier)];
-        self.free_identifiers.borrow_mut().push(identifier);
-        self.room.give();
-        self.under_way.part_ended(owner);
     }
 }

@@ -10,20 +10,17 @@
 //!
 //! Not modelled: errors, time-outs, merging of requests, schedulers, polling, completions that are deferred.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Sim, Time};
 
-use super::requests::Requests;
+use super::submission::{Part, Reuse, Submission};
 use crate::bus::pci::slot::Slot;
 use crate::cpu::{Layer, Processor};
 use crate::protocols::block_card::{BlockCard, Command, Device};
 use crate::protocols::storage::{Operation, Request, Storage};
 
-static NO_REQUEST: Label = Label::workload("no request");
-static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
 static NO_COMMAND_FREE: Label = Label::reason("no command free");
 static CARD_AT_WORK: Label = Label::reason("card at work");
 
@@ -58,26 +55,14 @@ pub struct Spec {
     time_above: Time,
 }
 
-/// A request that waits for its submission.
-struct Waiting {
-    request: Request,
-    since: Time,
-}
-
 /// The driver of one card.
 struct Driver {
     sim: Sim,
     spec: Spec,
-    lane: Lane,
     processor: Rc<Processor>,
     card: Rc<dyn BlockCard>,
     slot: Slot,
-    requests: Queue<Waiting>,
-    /// Free commands, by number.
-    commands: Queue<u32>,
-    /// Of each command: the request that it belongs to.
-    owners: RefCell<Vec<u32>>,
-    under_way: Requests,
+    submission: Submission,
 }
 
 /// A device of the card, as jobs see it.
@@ -94,20 +79,12 @@ pub fn install(
     processor: &Rc<Processor>,
     card: Rc<dyn BlockCard>,
 ) -> Vec<(String, Rc<dyn Storage>)> {
-    let count = spec.commands.min(card.commands_max());
-    let commands = Queue::new(sim, count as usize);
-    for number in 0..count as u32 {
-        commands.put_now(number);
-    }
+    let commands = spec.commands.min(card.commands_max()) as usize;
     let driver = Rc::new(Driver {
         sim: sim.clone(),
-        lane: sim.lane(name, None),
         processor: processor.clone(),
         slot: card.slot().clone(),
-        requests: Queue::new(sim, usize::MAX),
-        commands,
-        owners: RefCell::new(vec![0; count as usize]),
-        under_way: Requests::new(sim),
+        submission: Submission::new(sim, sim.lane(name, None), commands, Reuse::Oldest),
         card,
         spec,
     });
@@ -122,10 +99,7 @@ pub fn install(
 impl Storage for Volume {
     fn submit(&self, request: Request) {
         let offset_bytes = self.device.first_byte + request.offset_bytes;
-        let (request, since) = (Request { offset_bytes, ..request }, self.driver.sim.now());
-        if self.driver.requests.try_put(Waiting { request, since }).is_err() {
-            unreachable!("the queue takes any number of requests");
-        }
+        self.driver.submission.put(Request { offset_bytes, ..request });
     }
 
     fn size_bytes(&self) -> u64 {
@@ -147,44 +121,24 @@ impl Storage for Volume {
 
 impl Driver {
     async fn run(&self) {
-        loop {
-            let mut next = self.requests.take(&NO_REQUEST).await;
-            loop {
-                self.submit_all(next.request).await;
-                match self.requests.try_take() {
-                    Some(waiting) => next = waiting,
-                    None => break,
-                }
-                self.lane.awaited(&SUBMITTED_LATER, next.since);
-            }
-        }
+        self.submission.run(self.spec.transfer_max, async |part| self.issue(part).await).await;
     }
 
-    /// Submits the commands of a request.
-    async fn submit_all(&self, request: Request) {
-        let errand = request.errand;
-        self.sim.take_up(errand);
-        let (writes, bytes, offset) = (request.operation == Operation::Write, request.bytes, request.offset_bytes);
-        let owner = self.under_way.open(request, bytes.div_ceil(self.spec.transfer_max));
-        let mut done = 0;
-        while done < bytes {
-            let number = self.commands.take(&NO_COMMAND_FREE).await;
-            let work = self.processor.dispatch().await;
-            work.compute(Layer::Driver, self.spec.submission).await;
-            let part = (bytes - done).min(self.spec.transfer_max);
-            self.owners.borrow_mut()[number as usize] = owner;
-            self.card.prepare(Command {
-                number,
-                writes,
-                offset_bytes: offset + u64::from(done),
-                bytes: part,
-                buffer: BUFFERS_AT + number * BUFFER_BYTES,
-                described_at: DESCRIPTIONS_AT + number * DESCRIPTION_BYTES,
-                errand,
-            });
-            self.slot.register_write(&work, self.sim.pass_on(errand)).await;
-            done += part;
-        }
+    async fn issue(&self, part: Part) {
+        self.submission.room(&NO_COMMAND_FREE).await;
+        let work = self.processor.dispatch().await;
+        work.compute(Layer::Driver, self.spec.submission).await;
+        let number = self.submission.number(&part);
+        self.card.prepare(Command {
+            number,
+            writes: part.operation == Operation::Write,
+            offset_bytes: part.offset_bytes,
+            bytes: part.bytes,
+            buffer: BUFFERS_AT + number * BUFFER_BYTES,
+            described_at: DESCRIPTIONS_AT + number * DESCRIPTION_BYTES,
+            errand: part.errand,
+        });
+        self.slot.register_write(&work, self.sim.pass_on(part.errand)).await;
     }
 
     async fn run_handler(&self) {
@@ -197,9 +151,7 @@ impl Driver {
             self.slot.register_read(&work).await;
             while let Some(number) = self.card.finished().take() {
                 work.compute(Layer::Driver, self.spec.completion).await;
-                let owner = self.owners.borrow()[number as usize];
-                self.commands.put_now(number);
-                self.under_way.part_ended(owner);
+                self.submission.ended(number);
             }
             self.card.acknowledge();
             self.slot.register_write(&work, Errand::NOBODY).await;

@@ -16,16 +16,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Sim, Time};
 
-use super::requests::Requests;
+use super::submission::{Part, Reuse, Submission};
 use crate::controller::scsi::adapter::{Adapter, ControlBlock};
 use crate::cpu::{Layer, Processor};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX, TAGS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
 
-static NO_REQUEST: Label = Label::workload("no request");
-static SUBMITTED_LATER: Label = Label::queued("behind other requests of the driver");
 static NO_COMMAND_FREE: Label = Label::reason("no command of the drive free");
 static ADAPTER_AT_WORK: Label = Label::reason("adapter at work");
 
@@ -60,12 +58,6 @@ pub struct Spec {
     time_above: Time,
 }
 
-/// A request that waits for its submission.
-struct Waiting {
-    request: Request,
-    since: Time,
-}
-
 /// The driver of one adapter.
 struct Driver {
     spec: Spec,
@@ -77,19 +69,13 @@ struct Driver {
 /// What it has of one drive.
 struct Drive {
     sim: Sim,
-    lane: Lane,
     driver: Rc<Driver>,
-    /// Of all drives of the adapter.
-    index: u32,
+    /// Its first command's number among those of all drives of the adapter.
+    first: u32,
     channel: usize,
     target: usize,
     blocks: u64,
-    requests: Queue<Waiting>,
-    /// Free commands, by number: those of drive n begin with n times [`TAGS_MAX`].
-    commands: Queue<u32>,
-    /// Of each command: the request that it belongs to.
-    owners: RefCell<Vec<u32>>,
-    under_way: Requests,
+    submission: Submission,
 }
 
 /// Starts the driver on every drive of the adapter; returns them, by name.
@@ -108,25 +94,17 @@ pub fn install(
         targets.into_iter().map(move |(target, drive, blocks)| (channel, target, drive, blocks))
     });
     for (channel, target, drive_name, blocks) in there {
-        let index = volumes.len() as u32;
-        let count = driver.spec.queue_depth.min(adapter.channel(channel).tags(target) as u32);
-        let commands = Queue::new(sim, count as usize);
-        for number in 0..count {
-            commands.put_now(index * TAGS_MAX + number);
-        }
+        let commands = adapter.channel(channel).tags(target).min(driver.spec.queue_depth as usize);
         let process = format!("{name}.channel{channel}.id{target:02}");
+        let lane = sim.lane(&process, None);
         let drive = Rc::new(Drive {
             sim: sim.clone(),
-            lane: sim.lane(&process, None),
             driver: driver.clone(),
-            index,
+            first: volumes.len() as u32 * TAGS_MAX,
             channel,
             target,
             blocks,
-            requests: Queue::new(sim, usize::MAX),
-            commands,
-            owners: RefCell::new(vec![0; count as usize]),
-            under_way: Requests::new(sim),
+            submission: Submission::new(sim, lane, commands, Reuse::Oldest),
         });
         volumes.push((drive_name, drive.clone()));
         driver.drives.borrow_mut().push(drive.clone());
@@ -138,9 +116,7 @@ pub fn install(
 
 impl Storage for Drive {
     fn submit(&self, request: Request) {
-        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
-            unreachable!("the queue takes any number of requests");
-        }
+        self.submission.put(request);
     }
 
     fn size_bytes(&self) -> u64 {
@@ -162,53 +138,27 @@ impl Storage for Drive {
 
 impl Drive {
     async fn run(&self) {
-        loop {
-            let mut next = self.requests.take(&NO_REQUEST).await;
-            loop {
-                self.submit_all(next.request).await;
-                match self.requests.try_take() {
-                    Some(waiting) => next = waiting,
-                    None => break,
-                }
-                self.lane.awaited(&SUBMITTED_LATER, next.since);
-            }
-        }
+        self.submission.run(self.driver.spec.transfer_max, async |part| self.issue(part).await).await;
     }
 
-    /// Submits the commands of a request.
-    async fn submit_all(&self, request: Request) {
-        let errand = request.errand;
-        self.sim.take_up(errand);
-        let (operation, bytes, offset) = (request.operation, request.bytes, request.offset_bytes);
-        let spec = &self.driver.spec;
-        let owner = self.under_way.open(request, bytes.div_ceil(spec.transfer_max));
-        let mut done = 0;
-        while done < bytes {
-            let number = self.commands.take(&NO_COMMAND_FREE).await;
-            let work = self.driver.processor.dispatch().await;
-            work.compute(Layer::Driver, spec.submission).await;
-            let part = (bytes - done).min(spec.transfer_max);
-            self.owners.borrow_mut()[(number % TAGS_MAX) as usize] = owner;
-            self.driver.adapter.prepare(ControlBlock {
-                number,
-                channel: self.channel,
-                target: self.target,
-                writes: operation == Operation::Write,
-                lba: (offset + u64::from(done)) / u64::from(BLOCK_BYTES),
-                blocks: part / BLOCK_BYTES,
-                buffer: BUFFERS_AT.wrapping_add(number.wrapping_mul(BUFFER_BYTES)),
-                contiguous: spec.contiguous,
-                errand,
-            });
-            self.driver.adapter.slot().register_write(&work, self.sim.pass_on(errand)).await;
-            done += part;
-        }
-    }
-
-    fn end(&self, number: u32) {
-        let owner = self.owners.borrow()[(number % TAGS_MAX) as usize];
-        self.commands.put_now(number);
-        self.under_way.part_ended(owner);
+    async fn issue(&self, part: Part) {
+        let Driver { spec, processor, adapter, .. } = &*self.driver;
+        self.submission.room(&NO_COMMAND_FREE).await;
+        let work = processor.dispatch().await;
+        work.compute(Layer::Driver, spec.submission).await;
+        let number = self.first + self.submission.number(&part);
+        adapter.prepare(ControlBlock {
+            number,
+            channel: self.channel,
+            target: self.target,
+            writes: part.operation == Operation::Write,
+            lba: part.offset_bytes / u64::from(BLOCK_BYTES),
+            blocks: part.bytes / BLOCK_BYTES,
+            buffer: BUFFERS_AT.wrapping_add(number.wrapping_mul(BUFFER_BYTES)),
+            contiguous: spec.contiguous,
+            errand: part.errand,
+        });
+        adapter.slot().register_write(&work, self.sim.pass_on(part.errand)).await;
     }
 }
 
@@ -227,8 +177,7 @@ impl Driver {
             while let Some(number) = self.adapter.ended().take() {
                 work.compute(Layer::Driver, self.spec.completion).await;
                 let drive = self.drives.borrow()[(number / TAGS_MAX) as usize].clone();
-                debug_assert_eq!(drive.index, number / TAGS_MAX);
-                drive.end(number);
+                drive.submission.ended(number - drive.first);
             }
         }
     }

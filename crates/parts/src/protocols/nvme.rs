@@ -49,16 +49,19 @@ pub struct Command {
     pub errand: Errand,
 }
 
-/// Number of the pair of queues: the first one behind the admin queues.
-const QUEUE: u64 = 1;
-/// Doorbells of that pair (3.1.24, 3.1.25): tail of the submission queue, head of the completion queue.
-pub const TAIL_DOORBELL: u64 = 0x1000 + 2 * QUEUE * 4;
-/// See [`TAIL_DOORBELL`].
-pub const HEAD_DOORBELL: u64 = TAIL_DOORBELL + 4;
+/// The doorbell of a submission queue's tail (3.1.24), by the queue's identifier: 0 are the admin queues.
+pub fn tail_doorbell(queue: u16) -> u64 {
+    0x1000 + 2 * u64::from(queue) * 4
+}
 
-/// A completion queue entry (4.6): how far the submission queue has been read, of which command, with which phase tag.
-pub fn completion_entry(head: u64, identifier: u16, phase: bool) -> [u64; 2] {
-    [0, u64::from(phase) << 48 | u64::from(identifier) << 32 | QUEUE << 16 | head]
+/// The doorbell of a completion queue's head (3.1.25).
+pub fn head_doorbell(queue: u16) -> u64 {
+    tail_doorbell(queue) + 4
+}
+
+/// A completion queue entry (4.6): how far which submission queue has been read, of which command, with which phase tag.
+pub fn completion_entry(queue: u16, head: u64, identifier: u16, phase: bool) -> [u64; 2] {
+    [0, u64::from(phase) << 48 | u64::from(identifier) << 32 | u64::from(queue) << 16 | head]
 }
 
 impl Command {

@@ -81,4 +81,9 @@ pub trait Storage {
     fn opened(&self, _: Opened) -> Option<Rc<dyn Storage>> {
         None
     }
+    /// The device as one more thread sees it, which may run on these processors, or on any where none is named; nothing
+    /// where all threads see it alike.
+    fn seat(&self, _processors: &[usize]) -> Option<Rc<dyn Storage>> {
+        None
+    }
 }

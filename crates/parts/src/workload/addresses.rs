@@ -133,6 +133,7 @@ mod tests {
             offset_bytes: 0,
             size_bytes,
             once,
+            processors: Vec::new(),
             think: None,
             seed: 1,
         }

@@ -40,6 +40,8 @@ pub struct Spec {
     pub size_bytes: u64,
     /// The job ends when it has moved its span once.
     pub once: bool,
+    /// The processors that the thread may run on, by number; any of them where none is named.
+    pub processors: Vec<usize>,
     /// The thread pauses now and then.
     pub think: Option<Think>,
     /// Decides what is drawn.

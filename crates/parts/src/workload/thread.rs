@@ -7,6 +7,7 @@ use hopscope_kernel::{Bell, Label, Lane, Queue, Sim, Time};
 
 use super::addresses::{Addresses, Next};
 use super::{Spec, Think};
+use crate::cpu::Processor;
 use crate::protocols::storage::{Completion, Operation, READ, Request, Storage, WRITE};
 
 static IN_FLIGHT: Label = Label::workload("as many requests in flight as the job allows");
@@ -58,8 +59,13 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
     let turn = waits.then(|| Bell::new(sim));
     let state = Rc::new(State { turn, ..State::default() });
     let pauses = spec.think.map(|think| Pauses { think, lane: sim.lane(name, None), at_the_last: 0 });
+    let processor = target.processor().map(|all| match &spec.processors[..] {
+        [] => all,
+        some => all.bound_to(some),
+    });
     let thread = Thread {
         sim: sim.clone(),
+        processor,
         done: Queue::new(sim, spec.depth),
         target,
         depth: spec.depth,
@@ -87,6 +93,7 @@ fn direction(operation: Operation) -> &'static Label {
 
 struct Thread {
     sim: Sim,
+    processor: Option<Rc<Processor>>,
     target: Rc<dyn Storage>,
     done: Queue<Completion>,
     depth: usize,
@@ -108,10 +115,9 @@ struct Pauses {
 
 impl Thread {
     async fn run(&self, mut addresses: Addresses, mut pauses: Option<Pauses>) {
-        let processor = self.target.processor();
         while let Some(Next { operation, offset, bytes }) = addresses.next().filter(|_| !self.state.over.get()) {
             let errand = self.sim.new_errand();
-            if let Some(processor) = &processor {
+            if let Some(processor) = &self.processor {
                 let (layer, span) = self.target.above(operation, bytes);
                 processor.run_thread(layer, span).await;
             }

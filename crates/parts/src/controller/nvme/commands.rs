@@ -2,9 +2,11 @@
 
 use hopscope_kernel::{Errand, Label, Lane};
 
-use super::{Controller, Doorbell, Piece};
+use std::rc::Rc;
+
+use super::{Controller, Doorbell, Fetched, Piece, QueuePair};
 use crate::protocols::nvme::{
-    COMMAND_BYTES, COMPLETION_BYTES, Command, HEAD_DOORBELL, TAIL_DOORBELL, completion_entry,
+    COMMAND_BYTES, COMPLETION_BYTES, Command, completion_entry, head_doorbell, tail_doorbell,
 };
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
 use crate::protocols::storage::Operation;
@@ -24,8 +26,7 @@ static DMA_BUSY: Label = Label::reason("as many pages as the controller sends");
 
 impl Controller {
     /// Takes doorbell writes, and fetches the commands that they announce.
-    pub(super) async fn run_fetch(&self) {
-        let queues = &self.queues;
+    pub(super) async fn run_fetch(&self, queues: &Rc<QueuePair>) {
         loop {
             let doorbell = queues.doorbells().take(&NO_DOORBELL).await;
             match doorbell {
@@ -34,13 +35,13 @@ impl Controller {
                 Doorbell::CompletionHead(_) => self.sim.take_up(Errand::NOBODY),
             }
             let (register, value) = match doorbell {
-                Doorbell::SubmissionTail(_, tail) => (TAIL_DOORBELL, queues.index(tail)),
-                Doorbell::CompletionHead(head) => (HEAD_DOORBELL, queues.index(head)),
+                Doorbell::SubmissionTail(_, tail) => (tail_doorbell(queues.identifier()), queues.index(tail)),
+                Doorbell::CompletionHead(head) => (head_doorbell(queues.identifier()), queues.index(head)),
             };
             self.port.doorbell_at(register, value as u32).await;
             match doorbell {
                 Doorbell::CompletionHead(head) => {
-                    self.in_service.set(false);
+                    queues.in_service.set(false);
                     queues.acknowledged_until(head);
                     continue;
                 }
@@ -50,7 +51,7 @@ impl Controller {
                 // Whoever fetches has seen these already.
                 continue;
             }
-            let grant = self.fetch.acquire(&FETCH_BUSY).await;
+            let grant = queues.fetch.acquire(&FETCH_BUSY).await;
             loop {
                 let (address, count) = queues.next_fetch(self.spec.fetch_commands);
                 if count == 0 {
@@ -63,7 +64,7 @@ impl Controller {
                 grant.was_in(&FETCH, start);
                 for _ in 0..count {
                     let Some(command) = queues.fetched() else { break };
-                    self.commands.give(command, &COMMANDS_FULL).await;
+                    self.commands.give(Fetched { queues: queues.clone(), command }, &COMMANDS_FULL).await;
                 }
             }
         }
@@ -72,7 +73,7 @@ impl Controller {
     /// Carries out one command after the other.
     pub(super) async fn run_commands(&self, number: usize) {
         loop {
-            let command = self.commands.next(number, &NO_COMMAND).await;
+            let Fetched { queues, command } = self.commands.next(number, &NO_COMMAND).await;
             self.sim.take_up(command.errand);
             let (work, latency) = match command.operation {
                 Operation::Read => (self.spec.read, self.spec.read_latency),
@@ -88,17 +89,18 @@ impl Controller {
             if command.operation == Operation::Read {
                 self.ahead.accept(command.offset_bytes, command.bytes);
             }
-            self.fetch_list(&command).await;
+            self.fetch_list(&command, &queues).await;
             if self.piece(&command, 0) == command.bytes {
                 let Command { operation, offset_bytes, bytes, buffer, home, .. } = command;
                 self.carry(operation, offset_bytes, bytes, buffer, home).await;
             } else {
                 self.carry_pieces(&command, number).await;
             }
-            let (entry, phase) = self.queues.next_completion();
-            self.port.holds(entry, || completion_entry(self.queues.fetched_until(), command.identifier, phase));
-            let visible = self.port.post(entry, COMPLETION_BYTES, &DESCRIPTOR, self.queues.home()).await;
-            self.queues.complete(&command, visible, self.in_service.get());
+            let (entry, phase) = queues.next_completion();
+            let words = || completion_entry(queues.identifier(), queues.fetched_until(), command.identifier, phase);
+            self.port.holds(entry, words);
+            let visible = self.port.post(entry, COMPLETION_BYTES, &DESCRIPTOR, queues.home()).await;
+            queues.complete(&command, visible);
         }
     }
 
@@ -109,14 +111,14 @@ impl Controller {
         &self.engines[next]
     }
 
-    async fn fetch_list(&self, command: &Command) {
+    async fn fetch_list(&self, command: &Command, queues: &QueuePair) {
         let (mut address, mut left) = (command.list, command.list_bytes());
         if left > 0 {
             self.port.holds(address, || command.list_words());
         }
         while left > 0 {
             let part = left.min(PAGE_BYTES);
-            self.port.read(address, part, &DESCRIPTOR, self.queues.home()).await;
+            self.port.read(address, part, &DESCRIPTOR, queues.home()).await;
             (address, left) = (address + u64::from(part), left - part);
         }
     }

@@ -8,16 +8,16 @@
 //!               a read
 //! ```
 //!
-//! A doorbell write says that commands are in the submission queue; whoever fetches reads as many as are there, up to
-//! what one read may fetch. A command costs its engine a while, and some latency besides. A command that flash answers
+//! A doorbell write says that commands are in a submission queue; whoever fetches reads as many as are there, up to
+//! what one read may fetch. Each queue is fetched by itself. A command costs its engine a while, and some latency besides. A command that flash answers
 //! in one piece is carried through by itself; the pieces of longer ones are carried at once, as many as there are
 //! transfers. What follows a run of reads is read ahead. A page of data on its way to the host has an engine for
 //! itself. A completion queue entry follows the data, and an interrupt the entry, unless the host is still at the one
 //! before (7.5).
 //!
-//! Not modelled: the admin queue, several queue pairs and arbitration between them, metadata, errors, power states,
-//! a host memory buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is
-//! asked; a completion queue never fills, since it has as many entries as there are commands.
+//! Not modelled: the admin queue, arbitration between queues besides the link's, metadata, errors, power states, a host memory
+//! buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is asked; a
+//! completion queue never fills, since it has as many entries as there are commands.
 
 mod commands;
 mod idle;
@@ -28,7 +28,7 @@ mod spec;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Lane, Queue, Sim, Time, Tokens};
+use hopscope_kernel::{Bell, Errand, Lane, Sim, Time, Tokens};
 
 use crate::bus::pcie::{Link, Port};
 use crate::flash::Flash;
@@ -40,7 +40,7 @@ use idle::Workers;
 pub use queues::{Doorbell, QueuePair};
 pub use spec::Spec;
 
-/// Doorbell writes that are under way at once.
+/// Doorbell writes that are under way at once, of one processor.
 const FETCHERS: usize = 4;
 
 /// An interrupt message.
@@ -52,6 +52,12 @@ pub struct Message {
     pub arrival: Time,
     /// Completions that it tells of.
     pub completions: usize,
+}
+
+/// A command, and the pair of queues that it is of.
+struct Fetched {
+    queues: Rc<QueuePair>,
+    command: Command,
 }
 
 /// A part of a command, for whoever carries it.
@@ -81,25 +87,21 @@ pub struct Controller {
     port: Rc<Port>,
     flash: Rc<Flash>,
     ahead: Rc<ReadAhead>,
-    /// One fetch of commands is under way at a time.
-    fetch: Lane,
     engines: Vec<Lane>,
     /// Nobody occupies it, but every command owes it the latency of the controller.
     latency: Lane,
     /// The same, for interrupts that are held back.
     coalescing: Lane,
     next_engine: Cell<usize>,
-    queues: QueuePair,
+    /// The host has set its queues up.
+    queues_created: Cell<bool>,
     /// Fetched commands.
-    commands: Workers<Command>,
+    commands: Workers<Fetched>,
     pieces: Workers<Piece>,
     /// Of each process that carries commands.
     several: Vec<Several>,
     /// Pages that may be on their way to the host at once.
     dma: Tokens,
-    /// The host has been interrupted and has not written the completion queue's head since.
-    in_service: Cell<bool>,
-    interrupts: Queue<Message>,
 }
 
 impl Controller {
@@ -120,24 +122,17 @@ impl Controller {
             port,
             ahead: ReadAhead::new(sim, name, spec.read_ahead.clone(), &flash),
             flash,
-            fetch: sim.lane(&format!("{name}.fetch"), None),
             engines: (0..spec.engines).map(engine).collect(),
             latency: sim.lane(&format!("{name}.controller.latency"), None),
             coalescing: sim.lane(&format!("{name}.interrupts"), None),
             next_engine: Cell::new(0),
-            queues: QueuePair::new(sim),
+            queues_created: Cell::new(false),
             commands: Workers::new(sim, spec.commands, spec.fetch_commands as usize),
             pieces: Workers::new(sim, spec.transfers, spec.transfers),
             several: (0..spec.commands).map(several).collect(),
             dma,
-            in_service: Cell::new(false),
-            interrupts: Queue::new(sim, 1),
             spec,
         });
-        for number in 0..FETCHERS {
-            let running = controller.clone();
-            sim.process(&format!("{name}.fetch{number}"), async move { running.run_fetch().await });
-        }
         for number in 0..controller.spec.commands {
             let running = controller.clone();
             sim.process(&format!("{name}.command{number}"), async move { running.run_commands(number).await });
@@ -169,9 +164,31 @@ impl Controller {
         self.spec.block_bytes
     }
 
-    /// Its queues in host memory.
-    pub fn queues(&self) -> &QueuePair {
-        &self.queues
+    /// Pairs of queues that it gives a host, at most.
+    pub fn queue_pairs_max(&self) -> usize {
+        self.spec.queue_pairs
+    }
+
+    /// The host sets its pairs of queues up: how many, how long they are, and where; at most as many as the drive gives.
+    ///
+    /// # Panics
+    ///
+    /// It has done so before: one driver has a drive.
+    pub fn create_queues(self: &Rc<Self>, pairs: usize, entries: u64, home: Home) -> Vec<Rc<QueuePair>> {
+        assert!(!self.queues_created.replace(true), "a drive's queues are set up once");
+        let create = |number| {
+            let fetch = match number {
+                0 => format!("{}.fetch", self.name),
+                _ => format!("{}.queue{}.fetch", self.name, number + 1),
+            };
+            let queues = QueuePair::new(&self.sim, self.sim.lane(&fetch, None), number, entries, home);
+            for fetcher in 0..FETCHERS {
+                let (running, queues) = (self.clone(), queues.clone());
+                self.sim.process(&format!("{fetch}{fetcher}"), async move { running.run_fetch(&queues).await });
+            }
+            queues
+        };
+        (0..pairs.min(self.spec.queue_pairs)).map(create).collect()
     }
 
     /// Its port.

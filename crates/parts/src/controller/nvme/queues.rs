@@ -1,22 +1,29 @@
-//! A submission queue and its completion queue, as host and controller see them. 1.4, 4.1.
+//! Submission queues and their completion queues, as host and controller see them. 1.4, 4.1.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Lane, Queue, Sim, Time};
+
+use super::Message;
 
 use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 
 /// Entries of a queue, at most (CAP.MQES).
 pub const ENTRIES_MAX: u64 = 65_536;
+/// Entries that memory is kept for from the beginning.
+const ENTRIES_AT_FIRST: u64 = 1_024;
 /// Doorbell writes that have not left the processor's write buffers.
 const DOORBELLS: usize = 4_096;
 
-/// Where the queues are in host memory: so far apart that they share no page.
+/// Where the queues of the first pair are in host memory: so far apart that they share no page.
 const SUBMISSION_AT: u64 = 0x1_0000_0000;
 const COMPLETION_AT: u64 = SUBMISSION_AT + ENTRIES_MAX * COMMAND_BYTES as u64;
+/// What belongs to a pair of queues lies so far behind what belongs to the pair before it.
+const PAIR_BYTES: u64 = 1 << 40;
 
 /// A register write that says how far a queue has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +45,10 @@ struct Completed {
 /// A pair of queues.
 pub struct QueuePair {
     sim: Sim,
-    entries: Cell<u64>,
-    home: Cell<Home>,
+    /// Among all pairs, from 0.
+    number: usize,
+    entries: u64,
+    home: Home,
     /// Written by the host and not yet fetched.
     submitted: RefCell<VecDeque<Command>>,
     /// Commands ever submitted, told of by a doorbell write, announced to the controller by it, and fetched.
@@ -56,40 +65,52 @@ pub struct QueuePair {
     doorbells: Queue<Doorbell>,
     /// Told when a completion has been posted, or when the host has said that it took some.
     changed: Bell,
+    /// The host has been interrupted and has not written the completion queue's head since.
+    pub(super) in_service: Cell<bool>,
+    /// Messages of its interrupt vector.
+    pub(super) interrupts: Queue<Message>,
+    /// One fetch of its commands is under way at a time.
+    pub(super) fetch: Lane,
 }
 
 impl QueuePair {
-    /// Queues that the host has not set up.
-    pub(super) fn new(sim: &Sim) -> QueuePair {
-        QueuePair {
+    /// Queues that the host sets up: which of all pairs they are, their length, and where they are.
+    pub(super) fn new(sim: &Sim, fetch: Lane, number: usize, entries: u64, home: Home) -> Rc<QueuePair> {
+        Rc::new(QueuePair {
             sim: sim.clone(),
-            entries: Cell::new(1),
-            home: Cell::new(Home::CACHE),
-            submitted: RefCell::default(),
+            number,
+            entries,
+            home,
+            submitted: RefCell::new(VecDeque::with_capacity(entries.min(ENTRIES_AT_FIRST) as usize)),
             tail: Cell::new(0),
             rung: Cell::new(0),
             announced: Cell::new(0),
             head: Cell::new(0),
-            completed: RefCell::default(),
+            completed: RefCell::new(VecDeque::with_capacity(entries.min(ENTRIES_AT_FIRST) as usize)),
             posted: Cell::new(0),
             taken: Cell::new(0),
             acknowledged: Cell::new(0),
             doorbells: Queue::new(sim, DOORBELLS),
             changed: Bell::new(sim),
-        }
+            in_service: Cell::new(false),
+            interrupts: Queue::new(sim, 1),
+            fetch,
+        })
     }
 
-    /// The host sets the queues up: their length, and where they are.
-    pub fn create(&self, entries: u64, home: Home) {
-        self.entries.set(entries);
-        self.home.set(home);
-        self.submitted.borrow_mut().reserve(entries as usize);
-        self.completed.borrow_mut().reserve(entries as usize);
+    /// Their identifier: 0 are the admin queues (1.4, 1.6.8).
+    pub(super) fn identifier(&self) -> u16 {
+        self.number as u16 + 1
+    }
+
+    /// Where in host memory what belongs to them begins; they lie there themselves, and their buffers can.
+    pub fn memory_at(&self) -> u64 {
+        self.number as u64 * PAIR_BYTES
     }
 
     /// The host writes a command into the submission queue.
     pub fn submit(&self, command: Command) {
-        assert!((self.submitted.borrow().len() as u64) < self.entries.get(), "a submission queue never overflows");
+        assert!((self.submitted.borrow().len() as u64) < self.entries, "a submission queue never overflows");
         self.submitted.borrow_mut().push_back(command);
         self.tail.set(self.tail.get() + 1);
     }
@@ -187,10 +208,10 @@ impl QueuePair {
     /// What one read fetches: where, how many commands, `most` at most.
     pub(super) fn next_fetch(&self, most: u32) -> (u64, u32) {
         let head = self.head.get();
-        let index = head % self.entries.get();
-        let address = SUBMISSION_AT + index * u64::from(COMMAND_BYTES);
+        let index = head % self.entries;
+        let address = self.memory_at() + SUBMISSION_AT + index * u64::from(COMMAND_BYTES);
         let in_page = (u64::from(PAGE_BYTES) - address % u64::from(PAGE_BYTES)) / u64::from(COMMAND_BYTES);
-        let count = (self.announced.get() - head).min(u64::from(most)).min(self.entries.get() - index).min(in_page);
+        let count = (self.announced.get() - head).min(u64::from(most)).min(self.entries - index).min(in_page);
         (address, count as u32)
     }
 
@@ -209,14 +230,14 @@ impl QueuePair {
 
     /// Where the next completion queue entry goes, and its phase tag: inverted with every pass (4.6).
     pub(super) fn next_completion(&self) -> (u64, bool) {
-        let (pass, index) = (self.posted.get() / self.entries.get(), self.posted.get() % self.entries.get());
+        let (pass, index) = (self.posted.get() / self.entries, self.posted.get() % self.entries);
         self.posted.set(self.posted.get() + 1);
-        (COMPLETION_AT + index * u64::from(COMPLETION_BYTES), pass.is_multiple_of(2))
+        (self.memory_at() + COMPLETION_AT + index * u64::from(COMPLETION_BYTES), pass.is_multiple_of(2))
     }
 
     /// The place in its queue of what has this number among all.
     pub(super) fn index(&self, number: u64) -> u64 {
-        number % self.entries.get()
+        number % self.entries
     }
 
     /// How far the submission queue has been read.
@@ -232,10 +253,10 @@ impl QueuePair {
 
     /// A completion queue entry is on its way, and visible from then on. The host is told of it unless it is still at
     /// work: it will look itself.
-    pub(super) fn complete(&self, command: &Command, visible: Time, at_work: bool) {
+    pub(super) fn complete(&self, command: &Command, visible: Time) {
         let (identifier, errand) = (command.identifier, self.sim.pass_on(command.errand));
         self.completed.borrow_mut().push_back(Completed { identifier, visible, errand });
-        if !at_work {
+        if !self.in_service.get() {
             self.changed.ring();
         }
     }
@@ -246,6 +267,6 @@ impl QueuePair {
     }
 
     pub(super) fn home(&self) -> Home {
-        self.home.get()
+        self.home
     }
 }

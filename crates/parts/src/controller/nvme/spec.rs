@@ -27,7 +27,11 @@ pub struct Spec {
     // 5.21: MDTS is a power of two of pages.
     #[bytes("transfer_max", PAGE_BYTES.into()..=2 << 20, power_of_two)]
     pub transfer_max: u32,
-    /// Commands that one read of the submission queue fetches, at most.
+    /// Pairs of queues that it gives a host, besides the admin queues: a driver sets one up for each processor.
+    // 5.21.1.7: Number of Queues; their doorbells are in 4 KiB (3.1.24, and a stride of 4 bytes).
+    #[count("queue_pairs", 1..=128)]
+    pub queue_pairs: usize,
+    /// Commands that one read of a submission queue fetches, at most.
     #[count("fetch.commands", 1..=u64::from(PAGE_BYTES / COMMAND_BYTES))]
     pub fetch_commands: u32,
     /// Commands that are carried at once.

@@ -13,15 +13,15 @@
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Label, Lane, Sim, Time};
 
 use super::channel::Channel;
 use crate::bus::scsi::HostEnd;
 use crate::cpu::{Layer, Processor};
+use crate::driver::submission::Backlog;
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
 
-static NO_REQUEST: Label = Label::workload("no request");
 static BEGUN_LATER: Label = Label::queued("behind other requests of the drive");
 static HOST_BUSY: Label = Label::reason("the host has another command");
 static HOST: Label = Label::protocol("driver and adapter of the host");
@@ -43,19 +43,13 @@ struct Host {
     command: Time,
 }
 
-/// A request that waits for a command of its own.
-struct Waiting {
-    request: Request,
-    since: Time,
-}
-
 /// A drive, as jobs see it.
 struct Volume {
     sim: Sim,
     channel: Rc<Channel>,
     target: usize,
     blocks: u64,
-    requests: Queue<Waiting>,
+    requests: Backlog,
     host: Option<Rc<Host>>,
 }
 
@@ -65,7 +59,7 @@ pub fn install(sim: &Sim, name: &str, channel: &Rc<Channel>, command: Time) -> V
     let host = (command > Time::ZERO).then(|| Rc::new(Host { lane: lane(), command }));
     let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
     for (target, drive, blocks) in channel.targets() {
-        let requests = Queue::new(sim, usize::MAX);
+        let requests = Backlog::new(sim);
         let (channel, host) = (channel.clone(), host.clone());
         let volume = Rc::new(Volume { sim: sim.clone(), channel, target, blocks, requests, host });
         for tag in 0..volume.channel.tags(target) {
@@ -79,24 +73,13 @@ pub fn install(sim: &Sim, name: &str, channel: &Rc<Channel>, command: Time) -> V
 
 impl Volume {
     async fn run(&self) {
-        loop {
-            let mut next = self.requests.take(&NO_REQUEST).await;
-            loop {
-                self.carry_out(next.request).await;
-                match self.requests.try_take() {
-                    Some(waiting) => next = waiting,
-                    None => break,
-                }
-                if let Some(bus) = self.channel.bus() {
-                    bus.lane().awaited(&BEGUN_LATER, next.since);
-                }
-            }
-        }
+        let bus = self.channel.bus();
+        let lane = bus.as_ref().map(|bus| bus.lane());
+        self.requests.each(lane, &BEGUN_LATER, async |request| self.carry_out(request).await).await;
     }
 
     async fn carry_out(&self, request: Request) {
         let Request { operation, offset_bytes, bytes, errand, .. } = request;
-        self.sim.take_up(errand);
         let (mut lba, mut left) = (offset_bytes / u64::from(BLOCK_BYTES), bytes / BLOCK_BYTES);
         while left > 0 {
             let blocks = left.min(BLOCKS_MAX);
@@ -116,9 +99,7 @@ impl Volume {
 
 impl Storage for Volume {
     fn submit(&self, request: Request) {
-        if self.requests.try_put(Waiting { request, since: self.sim.now() }).is_err() {
-            unreachable!("the queue takes any number of requests");
-        }
+        self.requests.put(request);
     }
 
     fn size_bytes(&self) -> u64 {

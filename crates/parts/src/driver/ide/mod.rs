@@ -29,7 +29,6 @@ use crate::protocols::ide::{IdeDrive, READ_DMA, READ_MULTIPLE, SECTOR_BYTES, Tra
 use crate::protocols::storage::{Operation, Request, Storage};
 
 static NO_REQUEST: Label = Label::workload("no request");
-static QUEUE_FULL: Label = Label::reason("driver queue full");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");
 static CHANNEL_BUSY: Label = Label::queued("channel busy with another command");
 static COMMAND: Label = Label::reason("command under way");
@@ -130,9 +129,8 @@ impl Storage for Volume {
             done += part;
             let last_of = if done == bytes { request.take() } else { None };
             let piece = Piece { operation, drive, mode, lba, sectors: part / SECTOR_BYTES, queued, errand, last_of };
-            if self.driver.queue.try_put(piece).is_err() {
-                unreachable!("{}: jobs keep fewer requests in flight than the driver queues", QUEUE_FULL.name);
-            }
+            // Jobs keep fewer requests in flight than the driver queues.
+            self.driver.queue.put_now(piece);
         }
     }
 
