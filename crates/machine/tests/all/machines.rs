@@ -1,11 +1,15 @@
 //! What must hold of the shipped machines, whatever a study says of them.
 
-use hopscope_kernel::Time;
+use std::rc::Rc;
+
+use hopscope_kernel::{Observer, Record, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, Outcome, run};
+
+use crate::shipped;
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
@@ -152,4 +156,24 @@ fn a_port_that_a_number_took_away_is_named_where_a_part_is_plugged_into_it() {
     let found = format!("{problems:?}");
     assert!(found.contains("there is no port `pci.slot7`, where `ide` is plugged in"), "{found}");
     assert!(found.contains("`pci` has slot0, slot1 as its numbers are"), "{found}");
+}
+
+/// An observer that is dropped with its machine.
+struct Witness(#[expect(dead_code, reason = "it is counted, not read")] Rc<()>);
+
+impl Observer for Witness {
+    fn records(&mut self, _: &[Record]) {}
+}
+
+/// Parts that hold each other would keep it for ever: `explain` runs dozens of machines one after the other.
+#[test]
+fn nothing_of_a_machine_is_left_when_its_run_has_ended() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    for system in library.systems() {
+        let alive = Rc::new(());
+        let jobs = shipped::jobs("--rw=randread --bs=4k --iodepth=4 --runtime=200us --time_based");
+        let watcher = Box::new(Witness(alive.clone()));
+        run(&shipped::machine(system, &[]), &jobs, Options::default(), Some(watcher)).expect("it runs");
+        assert_eq!(Rc::strong_count(&alive), 1, "{system}");
+    }
 }

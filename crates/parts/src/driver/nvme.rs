@@ -102,9 +102,6 @@ struct Driver {
     transfer_max: u32,
     processor: Rc<Processor>,
     controller: Rc<Controller>,
-    pairs: RefCell<Vec<Rc<Pair>>>,
-    /// Threads that have opened the drive, of each processor.
-    threads: RefCell<Vec<u32>>,
 }
 
 /// One pair of its queues.
@@ -115,6 +112,14 @@ struct Pair {
     processor: Rc<Processor>,
     queues: Rc<QueuePair>,
     submission: Submission,
+}
+
+/// The drive, as jobs see it.
+struct Volume {
+    driver: Rc<Driver>,
+    pairs: Vec<Rc<Pair>>,
+    /// Threads that have opened the drive, of each processor.
+    threads: RefCell<Vec<u32>>,
 }
 
 /// The drive as a thread sees it that stays on one processor.
@@ -135,11 +140,10 @@ pub fn install(
         transfer_max: spec.transfer_max.min(controller.transfer_max()),
         processor: processor.clone(),
         controller: controller.clone(),
-        pairs: RefCell::default(),
-        threads: RefCell::new(vec![0; processor.count()]),
         spec,
     });
     let spec = &driver.spec;
+    let mut pairs = Vec::new();
     let created = controller.create_queues(processor.count(), spec.entries, spec.queues);
     for (number, queues) in created.iter().enumerate() {
         let (name, processor) = match created[..] {
@@ -150,7 +154,7 @@ pub fn install(
         let submission = Submission::new(sim, sim.lane(&name, None), commands, Reuse::Newest);
         let queues = queues.clone();
         let pair = Rc::new(Pair { sim: sim.clone(), driver: driver.clone(), processor, queues, submission });
-        driver.pairs.borrow_mut().push(pair.clone());
+        pairs.push(pair.clone());
         let running = pair.clone();
         sim.process(&format!("{name}.submission"), async move { running.run_submission().await });
         match spec.notice {
@@ -164,33 +168,41 @@ pub fn install(
             }
         }
     }
-    (controller.name().to_string(), driver)
+    let threads = RefCell::new(vec![0; processor.count()]);
+    (controller.name().to_string(), Rc::new(Volume { driver, pairs, threads }))
 }
 
-impl Storage for Driver {
+impl Driver {
+    fn above(&self) -> (Layer, Time) {
+        (Layer::FileSystem, self.spec.time_above)
+    }
+}
+
+impl Storage for Volume {
     fn submit(&self, request: Request) {
-        self.pairs.borrow()[0].submission.put(request);
+        self.pairs[0].submission.put(request);
     }
 
     fn size_bytes(&self) -> u64 {
-        self.controller.size_bytes()
+        self.driver.controller.size_bytes()
     }
 
     fn block_bytes(&self) -> u32 {
-        self.controller.block_bytes()
+        self.driver.controller.block_bytes()
     }
 
     fn processor(&self) -> Option<Rc<Processor>> {
-        Some(self.processor.clone())
+        Some(self.driver.processor.clone())
     }
 
     fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
-        (Layer::FileSystem, self.spec.time_above)
+        self.driver.above()
     }
 
     /// The thread stays on the processor that has the fewest threads so far, of those that it may run on.
     fn seat(&self, processors: &[usize]) -> Option<Rc<dyn Storage>> {
-        if self.processor.count() == 1 {
+        let processor = &self.driver.processor;
+        if processor.count() == 1 {
             return None;
         }
         let mut threads = self.threads.borrow_mut();
@@ -198,8 +210,8 @@ impl Storage for Driver {
         let allowed = if processors.is_empty() { &all } else { processors };
         let number = *allowed.iter().min_by_key(|number| threads[**number])?;
         threads[number] += 1;
-        let pairs = self.pairs.borrow();
-        Some(Rc::new(Seat { pair: pairs[number % pairs.len()].clone(), processor: self.processor.bound_to(&[number]) }))
+        let pair = self.pairs[number % self.pairs.len()].clone();
+        Some(Rc::new(Seat { pair, processor: processor.bound_to(&[number]) }))
     }
 }
 
@@ -209,19 +221,19 @@ impl Storage for Seat {
     }
 
     fn size_bytes(&self) -> u64 {
-        self.pair.driver.size_bytes()
+        self.pair.driver.controller.size_bytes()
     }
 
     fn block_bytes(&self) -> u32 {
-        self.pair.driver.block_bytes()
+        self.pair.driver.controller.block_bytes()
     }
 
     fn processor(&self) -> Option<Rc<Processor>> {
         Some(self.processor.clone())
     }
 
-    fn above(&self, operation: Operation, bytes: u32) -> (Layer, Time) {
-        self.pair.driver.above(operation, bytes)
+    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
+        self.pair.driver.above()
     }
 }
 

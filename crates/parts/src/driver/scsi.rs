@@ -12,7 +12,6 @@
 //! Not modelled: commands without a tag, errors, time-outs, QUEUE FULL, merging of requests, schedulers, polling,
 //! completions that are deferred.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
@@ -63,7 +62,6 @@ struct Driver {
     spec: Spec,
     processor: Rc<Processor>,
     adapter: Rc<Adapter>,
-    drives: RefCell<Vec<Rc<Drive>>>,
 }
 
 /// What it has of one drive.
@@ -86,8 +84,8 @@ pub fn install(
     processor: &Rc<Processor>,
     adapter: &Rc<Adapter>,
 ) -> Vec<(String, Rc<dyn Storage>)> {
-    let drives = RefCell::new(Vec::new());
-    let driver = Rc::new(Driver { spec, processor: processor.clone(), adapter: adapter.clone(), drives });
+    let driver = Rc::new(Driver { spec, processor: processor.clone(), adapter: adapter.clone() });
+    let mut drives = Vec::new();
     let mut volumes: Vec<(String, Rc<dyn Storage>)> = Vec::new();
     let there = (0..adapter.channels()).flat_map(|channel| {
         let targets = adapter.channel(channel).targets();
@@ -107,10 +105,10 @@ pub fn install(
             submission: Submission::new(sim, lane, commands, Reuse::Oldest),
         });
         volumes.push((drive_name, drive.clone()));
-        driver.drives.borrow_mut().push(drive.clone());
+        drives.push(drive.clone());
         sim.process(&process, async move { drive.run().await });
     }
-    sim.process(&format!("{name}.handler"), async move { driver.run_handler().await });
+    sim.process(&format!("{name}.handler"), async move { driver.run_handler(&drives).await });
     volumes
 }
 
@@ -163,7 +161,7 @@ impl Drive {
 }
 
 impl Driver {
-    async fn run_handler(&self) {
+    async fn run_handler(&self, drives: &[Rc<Drive>]) {
         let slot = self.adapter.slot();
         loop {
             slot.interrupts().heard(&ADAPTER_AT_WORK).await;
@@ -176,7 +174,7 @@ impl Driver {
             slot.register_write(&work, Errand::NOBODY).await;
             while let Some(number) = self.adapter.ended().take() {
                 work.compute(Layer::Driver, self.spec.completion).await;
-                let drive = self.drives.borrow()[(number / TAGS_MAX) as usize].clone();
+                let drive = &drives[(number / TAGS_MAX) as usize];
                 drive.submission.ended(number - drive.first);
             }
         }
