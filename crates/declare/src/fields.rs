@@ -97,13 +97,13 @@ fn line(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
     let value = match way(field)? {
         Way::Number(quantity, keys, limits) => {
             let declared = declared(quantity, said()?, &limits, before);
-            each(&keys, &|key| quote!(crate::declared::number(p, #key, &#declared)?))
+            each(&keys, &|key| quote!(crate::parameters::declared::number(p, #key, &#declared)?))
         }
         Way::Text(keys, parse) => {
             let declared = declared("Text", said()?, &Limits::default(), &[]);
             each(&keys, &|key| match &parse {
-                None => quote!(crate::declared::text(p, #key, &#declared)?),
-                Some(parse) => quote!(crate::declared::parsed(p, #key, &#declared, #parse)?),
+                None => quote!(crate::parameters::declared::text(p, #key, &#declared)?),
+                Some(parse) => quote!(crate::parameters::declared::parsed(p, #key, &#declared, #parse)?),
             })
         }
         Way::Choice(keys, list) if list.is_empty() => {
@@ -118,7 +118,7 @@ fn line(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
         Way::Rows(keys) => {
             let declared = declared("Rows", said()?, &Limits::default(), &[]);
             let row = row(kind)?;
-            each(&keys, &|key| quote!(crate::declared::rows(p, #key, &#declared, <#row>::read)?))
+            each(&keys, &|key| quote!(crate::parameters::declared::rows(p, #key, &#declared, <#row>::read)?))
         }
         Way::Nested(None) => quote!(<#kind>::read(p)?),
         Way::Nested(Some(table)) => quote!(p.within(#table, |p| <#kind>::read(p))?),
@@ -136,7 +136,7 @@ pub fn chosen(
     values: &[impl ToTokens],
 ) -> TokenStream {
     let index = 0..words.len();
-    quote!(match crate::declared::word(p, #key, #meaning, &[#(#words),*])? {
+    quote!(match crate::parameters::declared::word(p, #key, #meaning, &[#(#words),*])? {
         #(#index => #values,)*
         _ => unreachable!("one of the words"),
     })
@@ -167,7 +167,7 @@ fn declared(quantity: &str, meaning: &str, limits: &Limits, before: &[&Ident]) -
     let depends = bounds.into_iter().flatten().any(|bound| names_any(bound.to_token_stream(), before));
     let one_of = limits.one_of.as_ref().map_or(quote!(&[]), |list| quote!(#list));
     quote! {
-        crate::declared::Declared {
+        crate::parameters::declared::Declared {
             quantity: crate::parameters::Quantity::#quantity,
             meaning: #meaning,
             least: #least,

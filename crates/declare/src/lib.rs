@@ -37,7 +37,7 @@
 //! names a function of the finished value and `p` for what several numbers must be together, and
 //! `#[spec(with(name: Type))]` what a reader needs besides `p`.
 //!
-//! The code that is made refers to `crate::parameters` and `crate::declared` of the crate that uses it.
+//! The code that is made refers to `crate::parameters` and `crate::parameters::declared` of the crate that uses it.
 
 mod attribute;
 mod choices;

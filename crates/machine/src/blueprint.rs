@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
-use hopscope_parts::declared::Declared;
+use hopscope_parts::parameters::declared::Declared;
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, SpecError, Unknown, Value};
 use hopscope_parts::protocols::storage::Storage;
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use hopscope_parts::catalog::{KINDS, Kind};
-use hopscope_parts::declared::Declared;
+use hopscope_parts::parameters::declared::Declared;
 use hopscope_parts::parameters::{Basis, Entry, Note, Parameters, Value};
 
 use crate::library::Library;

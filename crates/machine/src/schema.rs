@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use hopscope_parts::catalog::Kind;
-use hopscope_parts::declared::Declared;
 use hopscope_parts::parameters::Quantity;
+use hopscope_parts::parameters::declared::Declared;
 use serde_json::{Map, Value as Json, json};
 
 use crate::data_sheet;

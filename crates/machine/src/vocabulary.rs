@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_kernel::Sim;
 use hopscope_parts::catalog::{Built, Context, KINDS, Kind, Protocol, Socket};
-use hopscope_parts::declared::Declared;
+use hopscope_parts::parameters::declared::Declared;
 use hopscope_parts::parameters::{Entry, Note, Parameters, SpecError, Value};
 
 use crate::library::Library;

@@ -2,12 +2,13 @@
 //! the interface it offers to others through a protocol.
 
 pub mod accelerator;
+pub mod attachment;
 pub mod bridge;
 pub mod bus;
 pub mod catalog;
+mod chance;
 pub mod controller;
 pub mod cpu;
-pub mod declared;
 pub mod disk;
 pub mod driver;
 pub mod flash;
@@ -15,6 +16,7 @@ pub mod nearest;
 pub mod network;
 pub mod parameters;
 pub mod protocols;
+pub mod requests;
 pub mod system;
 pub mod volume;
 pub mod workload;

@@ -246,7 +246,7 @@ mod tests {
         // The last digit of a number that only the first of them has: a Melody with an AMD 8131 and its Opteron.
         let mut changed = machines.clone();
         changed
-            .set("bridge/amd-opteron-1600", "memory.latency", &Value::Time(hopscope_kernel::Time::ps(120_001)), "")
+            .set("host/amd-opteron-1600", "memory.latency", &Value::Time(hopscope_kernel::Time::ps(120_001)), "")
             .expect("a number");
         let after = digests(&changed);
         assert!(after.0 != before.0 && after.1 != before.1);

@@ -178,7 +178,7 @@ fn all_that_a_part_lacks_is_said_at_once() {
 #[test]
 fn more_processes_than_records_tell_apart_are_refused_with_the_limit() {
     let bench = Bench::new();
-    let system = "title = \"Many\"\n[part.root]\nuse = \"bridge/xeon-e5-2620-v2-root\"\ncount = 70\n\
+    let system = "title = \"Many\"\n[part.root]\nuse = \"host/xeon-e5-2620-v2-root\"\ncount = 70\n\
                   [part.link]\nuse = \"bus/pcie-link\"\nat = \"root{}.port0\"\ncount = 70\n\
                   [part.nfp]\nuse = \"network/netronome-nfp-6000\"\nat = \"link{}.device\"\ncount = 70\n\
                   contexts = { value = \"1000 transfers\", assumed = \"many\" }\n";

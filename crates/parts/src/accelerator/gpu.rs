@@ -19,8 +19,8 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
+use crate::attachment::doorbell::Doorbells;
 use crate::bus::pcie::{PAYLOAD_MAX, PAYLOAD_MIN, Port};
-use crate::driver::doorbell::Doorbells;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home, PAGE_BYTES};
 
 static NO_COPY: Label = Label::reason("no copy");

@@ -3,8 +3,8 @@
 use super::{Built, Kind, Protocol, Socket, ports};
 use crate::bridge::host;
 use crate::bridge::host::HostBridge;
-use crate::bridge::root_complex;
-use crate::bridge::root_complex::RootComplex;
+use crate::bus::pcie::root_complex;
+use crate::bus::pcie::root_complex::RootComplex;
 use crate::cpu;
 use crate::cpu::Processor;
 

@@ -7,13 +7,13 @@ use hopscope_declare::Spec;
 use super::{Built, Kind, Protocol, Socket};
 use crate::bridge::pci_x;
 use crate::bridge::pci_x::host::{self, Memory};
+use crate::bridge::pci_x::initiator::Initiator;
 use crate::bridge::pci_x::path::{LinkSpec, Path};
 use crate::bridge::pci_x::port::{Beyond, Port};
+use crate::bridge::pci_x::slot::Slot;
 use crate::bus::pci;
 use crate::bus::pci::PciBus;
 use crate::bus::pci::card::Mode;
-use crate::bus::pci::initiator::Initiator;
-use crate::bus::pci::slot::Slot;
 use crate::parameters::{Parameters, SpecError};
 
 /// Bridges one above the other, at most: each costs a bus and a half of processes.

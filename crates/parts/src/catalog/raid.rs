@@ -2,7 +2,7 @@
 
 use super::pci::plug;
 use super::{Built, Kind, Protocol, Socket};
-use crate::bus::pci::initiator::Initiator;
+use crate::bridge::pci_x::initiator::Initiator;
 use crate::controller::ata::{self, AtaChannel};
 use crate::controller::raid::channels::Channels;
 use crate::controller::raid::{self, Interface, Raid};

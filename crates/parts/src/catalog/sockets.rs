@@ -3,25 +3,25 @@
 use std::rc::Rc;
 
 use crate::accelerator::gpu::Gpu;
-use crate::bridge::ahci::Ahci;
 use crate::bridge::host::HostBridge;
 use crate::bridge::ide::IdeBridge;
 use crate::bridge::pci_x::path::Path;
 use crate::bridge::pci_x::port::Port;
+use crate::bridge::pci_x::slot::Slot;
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci::slot::Slot;
 use crate::bus::pcie::DownstreamPort;
 use crate::bus::pcie::Link;
 use crate::bus::sata::SataCable;
 use crate::bus::scsi::ScsiBus;
+use crate::controller::ahci::Ahci;
 use crate::controller::ata::AtaChannel;
+use crate::controller::block_card::BlockCard;
 use crate::controller::nvme::Controller;
 use crate::controller::scsi::adapter::Adapter as ScsiAdapter;
 use crate::controller::scsi::channel::Channel;
 use crate::cpu::Processor;
 use crate::network::client::Client;
 use crate::network::nic::Adapter;
-use crate::protocols::block_card::BlockCard;
 
 /// What one part offers to another.
 #[derive(Clone)]

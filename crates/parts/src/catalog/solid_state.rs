@@ -1,8 +1,8 @@
 //! Solid-state drives, their adapters and drivers.
 
 use super::{Built, Kind, Protocol, Socket, untrained};
-use crate::bridge::ahci;
-use crate::bridge::ahci::Ahci;
+use crate::controller::ahci;
+use crate::controller::ahci::Ahci;
 use crate::controller::nvme;
 use crate::controller::nvme::Controller;
 use crate::disk::sata_ssd;

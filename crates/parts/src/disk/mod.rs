@@ -27,6 +27,7 @@ use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
 use crate::bus::ide_cable::IdeCable;
+use crate::chance;
 use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use buffer::Buffer;
 pub use buffer::WriteOrder;
@@ -141,7 +142,7 @@ pub struct Disk {
 impl Disk {
     /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
     pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
-        let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
+        let mut random = chance::of(name, seed);
         let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
         let (firmware, arm) = (lane("firmware"), lane("arm"));
         spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
@@ -182,11 +183,6 @@ impl Disk {
         let drawn = (u128::from(self.random.borrow_mut().next_u64()) * u128::from(2 * spread + 1)) >> 64;
         self.firmware.paced(mean - Time::ps(spread) + Time::ps(drawn as u64))
     }
-}
-
-/// FNV-1a: a part's name in its seed, so that no two parts draw alike.
-pub(crate) fn fingerprint(name: &str) -> u64 {
-    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3))
 }
 
 impl IdeDrive for Disk {

@@ -16,13 +16,13 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Sim, Time};
 
-use super::submission::{Part, Reuse, Submission};
-use crate::bridge::ahci::{Access, Ahci, Slot, tags};
+use crate::controller::ahci::{Access, Ahci, Slot, tags};
 use crate::cpu::{Layer, Processor, Work};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::submission::{Part, Reuse, Submission};
 
 static NO_TAG: Label = Label::reason("no tag free");
 static DEVICE_AT_WORK: Label = Label::reason("device at work");

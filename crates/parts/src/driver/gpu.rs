@@ -13,11 +13,11 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
-use super::requests::Requests;
 use crate::accelerator::gpu::{Copy, Engine, Gpu, Way};
 use crate::cpu::{Layer, Processor};
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::Requests;
 
 static NO_REQUEST: Label = Label::workload("no request");
 static NO_SEMAPHORE: Label = Label::reason("no copy has ended");
@@ -39,7 +39,7 @@ pub struct Spec {
     #[bytes("pinned", 1 << 24..=1 << 35)]
     pinned_bytes: u64,
     /// Where its buffers lie.
-    #[by(super::home(p))]
+    #[nested]
     home: Home,
     /// Processor time of a request above the driver.
     #[time("time_above")]

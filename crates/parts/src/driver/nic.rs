@@ -17,13 +17,13 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
-use super::requests::Requests;
 use crate::cpu::{Layer, Processor, Work};
 use crate::network::descriptor_ring::{Descriptor, DescriptorRing, RING_FULL};
 use crate::network::moderation::Completions;
 use crate::network::nic::{Adapter, Arrival, Completed, Rings};
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::Requests;
 
 static NO_REQUEST: Label = Label::workload("no request");
 static NO_COMPLETION: Label = Label::reason("no completion");
@@ -87,7 +87,7 @@ pub struct Spec {
     #[bytes("buffer", 512..=1 << 20)]
     buffer_bytes: u64,
     /// Where packets lie.
-    #[by(super::home(p))]
+    #[nested]
     data: Home,
     /// Where rings lie: the driver has just written, or will just read them.
     #[given(Home { cached: true, ..data })]

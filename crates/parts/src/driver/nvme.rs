@@ -21,12 +21,12 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Queue, Sim, Time};
 
-use super::submission::{Part, Reuse, Submission};
 use crate::controller::nvme::{Controller, Message, QueuePair};
 use crate::cpu::{Layer, Processor, Work};
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::submission::{Part, Reuse, Submission};
 
 static QUEUE_FULL: Label = Label::reason("submission queue full");
 static DRIVE_AT_WORK: Label = Label::reason("drive at work");

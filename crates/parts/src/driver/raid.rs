@@ -15,11 +15,11 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Sim, Time};
 
-use super::submission::{Part, Reuse, Submission};
-use crate::bus::pci::slot::Slot;
+use crate::bridge::pci_x::slot::Slot;
+use crate::controller::block_card::{BlockCard, Command, Device};
 use crate::cpu::{Layer, Processor};
-use crate::protocols::block_card::{BlockCard, Command, Device};
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::submission::{Part, Reuse, Submission};
 
 static NO_COMMAND_FREE: Label = Label::reason("no command free");
 static CARD_AT_WORK: Label = Label::reason("card at work");

@@ -17,11 +17,11 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Sim, Time};
 
-use super::submission::{Part, Reuse, Submission};
 use crate::controller::scsi::adapter::{Adapter, ControlBlock};
 use crate::cpu::{Layer, Processor};
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX, TAGS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::submission::{Part, Reuse, Submission};
 
 static NO_COMMAND_FREE: Label = Label::reason("no command of the drive free");
 static ADAPTER_AT_WORK: Label = Label::reason("adapter at work");

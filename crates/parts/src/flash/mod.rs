@@ -47,9 +47,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hopscope_kernel::{Lane, Queue, Sim, Time};
-use rand_pcg::Pcg64Mcg;
 
-use crate::disk::fingerprint;
+use crate::chance;
 use buffer::Buffer;
 use reads::Readers;
 use single_bit::SingleBit;
@@ -105,7 +104,7 @@ impl Flash {
     /// The flash of the drive `name`: its lanes are `name.channel0`, `name.channel0.decoder`, `name.channel0.die0`, …
     /// `seed` decides its draws.
     pub fn new(sim: &Sim, name: &str, spec: Spec, seed: u64) -> Rc<Flash> {
-        let random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
+        let random = chance::of(name, seed);
         let buffer = Buffer::new(sim, &spec);
         let channels: Vec<(String, Lane, Lane)> = (0..spec.channels)
             .map(|number| format!("{name}.channel{number}"))

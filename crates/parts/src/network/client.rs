@@ -19,9 +19,9 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::nic::{Adapter, Arrival};
 use super::tcp::{Connection, Message, WINDOW_BYTES_MAX, window_bytes_min};
-use crate::driver::requests::Requests;
 use crate::protocols::smb;
 use crate::protocols::storage::{Operation, Request};
+use crate::requests::Requests;
 
 static NO_REQUEST: Label = Label::workload("no request");
 static NO_ANSWER: Label = Label::reason("no answer of the server");

@@ -15,8 +15,8 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Tokens};
 
-use super::attachment::Attachment;
-use crate::driver::doorbell::Doorbells;
+use crate::attachment::Attachment;
+use crate::attachment::doorbell::Doorbells;
 use crate::protocols::pcie::{DESCRIPTOR, Home, PAGE_BYTES};
 
 static NO_DESCRIPTORS: Label = Label::reason("no descriptors in the ring");

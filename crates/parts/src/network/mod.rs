@@ -1,6 +1,5 @@
 //! Network adapters and their wires.
 
-pub mod attachment;
 pub mod client;
 pub mod descriptor_ring;
 pub mod moderation;

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Bell, Either, Errand, Label, Lane, Queue, Sim, Time, race};
 
-use super::attachment::Attachment;
-use crate::driver::doorbell::Doorbells;
+use crate::attachment::Attachment;
+use crate::attachment::doorbell::Doorbells;
 use crate::network::nic::Completed;
 
 static NOT_ARMED: Label = Label::reason("the driver looks by itself");

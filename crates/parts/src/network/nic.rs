@@ -19,12 +19,12 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Lane, Queue, Sim, Time};
 
-use super::attachment::Attachment;
 use super::descriptor_ring::{self, DescriptorRing};
 use super::moderation::{self, Completions};
 use super::receive::Receiver;
 use super::transmit::{CELL_BYTES, Transmitter};
 use super::wire;
+use crate::attachment::Attachment;
 use crate::protocols::pcie::Home;
 
 /// Rings and completion queues of a direction begin at multiples of this.

@@ -24,7 +24,6 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time, Tokens};
 
 use crate::bus::pcie::{Intake, Link, PAYLOAD_MAX, PAYLOAD_MIN, Port, PortSpec};
 use crate::cpu::{self, Layer, Processor};
-use crate::driver;
 use crate::protocols::pcie::{DATA, Home};
 use crate::protocols::storage::{Operation, Request, Storage};
 
@@ -87,7 +86,7 @@ pub struct Spec {
     /// One access of the internal bus, by which completions come into the memory.
     #[time("read.access")]
     access: Time,
-    #[by(driver::home(p))]
+    #[nested]
     home: Home,
 }
 

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Either, Label, Lane, Queue, Sim, race};
 
-use super::attachment::Attachment;
 use super::descriptor_ring::{Descriptor, DescriptorRing};
 use super::moderation::Completions;
 use super::nic::{Adapter, Arrival, Completed, Contexts, Setup, Spec};
 use super::wire::Wire;
+use crate::attachment::Attachment;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home};
 
 static NO_REQUEST: Label = Label::workload("no request");

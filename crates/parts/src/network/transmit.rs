@@ -10,11 +10,11 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Lane, Sim, Tokens};
 
-use super::attachment::Attachment;
 use super::descriptor_ring::{Descriptor, DescriptorRing};
 use super::moderation::Completions;
 use super::nic::{Adapter, Arrival, Completed, Contexts, Setup, Spec};
 use super::wire::Wire;
+use crate::attachment::Attachment;
 use crate::protocols::pcie::{DATA, DESCRIPTOR, Home};
 
 static NO_DESCRIPTOR: Label = Label::reason("no descriptor on the adapter");

@@ -1,7 +1,5 @@
 //! What parts know of each other: one file a protocol, its transactions, its phases, and the trait of whoever answers.
 
-pub mod block_card;
-pub mod finished;
 pub mod ide;
 pub mod nvme;
 pub mod pci;

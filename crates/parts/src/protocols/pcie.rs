@@ -1,6 +1,7 @@
 //! PCI Express: transaction layer packets, their phases on a link, and where in the host data lies.
 //! PCI Express Base Specification 4.0, chapters 2 to 4; 6.0 for flits.
 
+use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane};
 
 /// Waiting for the transmitter, which sends one packet at a time.
@@ -254,11 +255,13 @@ pub fn incomplete(address: u64, bytes: u32) -> u32 {
 }
 
 /// Where in the host what a device reads or writes lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Spec)]
 pub struct Home {
-    /// In the last-level cache, where a device finds what the processor has just written.
+    /// Whether a device finds the driver's data in the last-level cache, or in memory.
+    #[choice("data", "memory" => false, "cache" => true)]
     pub cached: bool,
-    /// On the other socket.
+    /// Whether the driver's memory is that of the socket where the device is, or of the other one.
+    #[choice("memory", "local" => false, "remote" => true)]
     pub remote: bool,
 }
 

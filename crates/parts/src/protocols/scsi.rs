@@ -75,7 +75,7 @@ pub trait Target {
     /// Bytes a second that it moves over its bus, at most.
     fn rate(&self) -> u64;
     /// Whether it keeps the bus after the command, because its data are there. Asked before [`Target::command`]; it
-    /// then comes back with [`reselect`](crate::bus::scsi::ScsiBus::reselect), which costs nothing, and until then
+    /// then comes back with a reselection, which costs nothing, and until then
     /// nobody else has the bus. It must not come back for another command before: it would wait for itself.
     fn stays_connected(&self, _command: &Command) -> bool {
         false

@@ -12,8 +12,8 @@ use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 use super::cache::{Cache, Run};
 use super::{COPIED, PAGE_BYTES, Spec, for_each_kib};
 use crate::cpu::{Layer, Processor};
-use crate::driver::requests::Requests;
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::Requests;
 
 static NO_PIECE: Label = Label::workload("no request");
 static NO_WRITE: Label = Label::workload("no buffered write");

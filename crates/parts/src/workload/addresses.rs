@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::distribution::{Law, below};
 use super::{Order, Sizes, Spec};
-use crate::disk::fingerprint;
+use crate::chance;
 use crate::protocols::storage::Operation;
 
 /// A request to come.
@@ -37,7 +37,7 @@ pub(super) struct Addresses {
 
 impl Addresses {
     pub(super) fn new(spec: &Spec, name: &str) -> Addresses {
-        let generator = |name: &str| Pcg64Mcg::new(u128::from(spec.seed) << 64 | u128::from(fingerprint(name)) | 1);
+        let generator = |name: &str| chance::of(name, spec.seed);
         let mut random = generator(name);
         let key = random.next_u64();
         let sides = [spec.reads_percent > 0, spec.reads_percent < 100];

@@ -5,8 +5,8 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file;
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
-use hopscope_parts::declared::Declared;
 use hopscope_parts::parameters::Value;
+use hopscope_parts::parameters::declared::Declared;
 
 use super::{Draw, Drawn};
 

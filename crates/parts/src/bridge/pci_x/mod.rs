@@ -14,17 +14,20 @@
 //! the initiator asks again until data are there; while it stays, more is fetched behind it).
 //!
 //! `path` is the way to memory, `host` the memory, `port` what a bus of the bridge sees, `posted` and `reads` its
-//! two directions, `registers` the processor's way down.
+//! two directions, `registers` the processor's way down. A card is an `initiator` in a `slot`: they speak to the port, or
+//! to a host bridge that answers at once, and a bridge on an upper segment is such an initiator itself.
 //!
 //! Not modelled: peer to peer, ordering of reads behind posted writes, discarded prefetch (no more is fetched than the
 //! initiator wants), completion of reads out of order within one request, errors.
 
 pub mod host;
+pub mod initiator;
 pub mod path;
 pub mod port;
 mod posted;
 mod reads;
 pub mod registers;
+pub mod slot;
 
 use hopscope_declare::Spec;
 use hopscope_kernel::Time;

@@ -7,8 +7,8 @@ use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
 use super::Spec;
 use super::path::Path;
+use crate::bridge::pci_x::initiator::{Initiator, Reader};
 use crate::bus::pci::PciBus;
-use crate::bus::pci::initiator::{Initiator, Reader};
 use crate::protocols::pci::{BURST_BYTES_MAX, Command, reach};
 
 /// What is on the other side of a bridge.

@@ -94,7 +94,7 @@ impl CardSpec {
     }
 
     /// The clock and mode of a segment that so far has settled to `clock` and `mode`, with this card too.
-    pub(super) fn settle(&self, segment: &Segment, clock: Time, mode: Mode) -> Result<(Time, Mode), String> {
+    pub(crate) fn settle(&self, segment: &Segment, clock: Time, mode: Mode) -> Result<(Time, Mode), String> {
         let settled = if self.mode == Mode::Pci { Mode::Pci } else { mode };
         // A PCI-X card works as a conventional one too, at the 66 MHz of that.
         let shortest = if settled == Mode::Pci { self.clock.max(CONVENTIONAL_PERIOD_MIN) } else { self.clock };

@@ -9,15 +9,13 @@
 //!
 //! Arbitration is hidden: GNT# moves during a transaction, and the next one starts after its turnaround clock.
 //! A segment runs at the clock and in the mode of the slowest card in its slots (`card`), unless its clock is fixed.
-//! Chips that a host bridge answers at once ask by `transact`; bus masters on cards by an `initiator` in a `slot`,
-//! whose transactions are held by a `tenure`.
+//! Chips that a host bridge answers at once ask by `transact`; bus masters on cards and in bridges hold their
+//! transactions by a `tenure`.
 //!
 //! Not modelled: fast back-to-back, LOCK#, parity errors, configuration cycles, parking beyond "an idle bus is
 //! granted at once", addresses of more than 32 bits (no dual address cycles).
 
 pub mod card;
-pub mod initiator;
-pub mod slot;
 pub mod tenure;
 #[cfg(test)]
 mod tests;

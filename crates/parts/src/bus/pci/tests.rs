@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Ended, Errand, Observer, Record, Sim, Span, Time, expand};
 
-use super::initiator::Initiator;
-use super::slot::Slot;
 use super::*;
 use crate::bridge::pci_x;
 use crate::bridge::pci_x::host::Memory;
+use crate::bridge::pci_x::initiator::Initiator;
 use crate::bridge::pci_x::path::{LinkSpec, Path};
 use crate::bridge::pci_x::port::{Beyond, Port};
+use crate::bridge::pci_x::slot::Slot;
 use crate::cpu::{self, Processor};
 
 const MHZ_33: Time = Time::ps(30_000);

@@ -122,7 +122,7 @@ impl Direction {
             flight: Time::ZERO,
             bits_per_error: 0,
         };
-        let random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(crate::disk::fingerprint(name)) | 1);
+        let random = crate::chance::of(name, seed);
         Direction {
             sim: sim.clone(),
             lane: sim.lane(name, None),

@@ -17,8 +17,10 @@
 
 mod credits;
 mod direction;
+pub mod iommu;
 mod path;
 mod port;
+pub mod root_complex;
 mod sent;
 #[cfg(test)]
 mod tests;
@@ -34,7 +36,7 @@ pub use direction::{Acknowledge, Direction, Speed};
 pub use path::{LINKS_MAX, Path, Stage};
 pub use port::{Intake, Port, PortSpec};
 
-use crate::bridge::root_complex::RootComplex;
+use self::root_complex::RootComplex;
 use crate::parameters::{Parameters, SpecError};
 
 /// Widths that links have.

@@ -18,9 +18,9 @@ use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Sim, Time, Tokens, join};
 
 use super::path::{LINKS_MAX, Path};
+use super::root_complex::RootComplex;
 use super::sent::{Sent, Steps};
 use super::{Buffers, Link, PAYLOAD_MAX, PAYLOAD_MIN, RATES, UpstreamPort, WIDTHS};
-use crate::bridge::root_complex::RootComplex;
 use crate::protocols::pcie::{
     CONTENT, CONTENT_AT, DATA, Flow, HEADER_3DW, HEADER_4DW, Home, INTERRUPT, INTERRUPTS_AT, NO_TAG, PAGE_BYTES,
     Packets, REGISTER, REGISTERS_AT, TAKEN_IN, incomplete,

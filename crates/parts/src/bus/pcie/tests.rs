@@ -7,7 +7,7 @@ use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Span, Time, expand};
 
 use super::*;
 use crate::bridge::pcie_switch;
-use crate::bridge::root_complex;
+use crate::bus::pcie::root_complex;
 use crate::protocols::pcie::{DATA, DLLP, HEADER, Home};
 
 const GEN3: u64 = 1_000_000_000;

@@ -40,9 +40,6 @@ use idle::Workers;
 pub use queues::{Doorbell, QueuePair};
 pub use spec::Spec;
 
-/// Doorbell writes that are under way at once, of one processor.
-const FETCHERS: usize = 4;
-
 /// An interrupt message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -182,7 +179,7 @@ impl Controller {
                 _ => format!("{}.queue{}.fetch", self.name, number + 1),
             };
             let queues = QueuePair::new(&self.sim, self.sim.lane(&fetch, None), number, entries, home);
-            for fetcher in 0..FETCHERS {
+            for fetcher in 0..self.port.root().register_writes() {
                 let (running, queues) = (self.clone(), queues.clone());
                 self.sim.process(&format!("{fetch}{fetcher}"), async move { running.run_fetch(&queues).await });
             }

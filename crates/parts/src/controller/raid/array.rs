@@ -10,7 +10,7 @@ use super::channels::Channels;
 use super::layout::{Layout, Level, SECTOR_BYTES};
 use super::spec::Order;
 use super::{Client, MOVED, Raid, Spec};
-use crate::protocols::block_card::Device;
+use crate::controller::block_card::Device;
 use crate::protocols::pci::DATA;
 
 static NO_COMMAND: Label = Label::reason("no command for the drive");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Errand, Label, Queue};
 
 use super::{Client, Engine, MOVED, Raid};
-use crate::protocols::block_card::Command;
+use crate::controller::block_card::Command;
 use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
 
 static NOTHING_WRITTEN: Label = Label::reason("no register written");

@@ -45,10 +45,10 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
-use crate::bus::pci::initiator::Initiator;
-use crate::bus::pci::slot::Slot;
-use crate::protocols::block_card::{BlockCard, Command, Device, Registers};
-use crate::protocols::finished::Finished;
+use crate::bridge::pci_x::initiator::Initiator;
+use crate::bridge::pci_x::slot::Slot;
+use crate::controller::block_card::{BlockCard, Command, Device, Registers};
+use crate::controller::finished::Finished;
 use array::Array;
 use cache::Cache;
 use channels::Channels;

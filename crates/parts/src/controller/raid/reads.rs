@@ -7,7 +7,7 @@ use hopscope_kernel::{Errand, Label};
 use super::cache::{mask, pieces, runs};
 use super::layout::SECTOR_BYTES;
 use super::{Client, Raid};
-use crate::protocols::block_card::Command;
+use crate::controller::block_card::Command;
 
 static BEING_READ: Label = Label::reason("line being read by another");
 /// No line of the cache can go.

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::{Client, Raid};
-use crate::protocols::block_card::Command;
+use crate::controller::block_card::Command;
 
 impl Raid {
     /// Carries a host command out as commands of the drives that have its bytes.

@@ -7,7 +7,7 @@ use hopscope_kernel::Label;
 use super::cache::{mask, pieces};
 use super::spec::WriteEnds;
 use super::{Client, Raid};
-use crate::protocols::block_card::Command;
+use crate::controller::block_card::Command;
 
 static LIMIT_REACHED: Label = Label::reason("as much unwritten as may be");
 

@@ -20,11 +20,11 @@ use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use super::channel::{self, Channel, Exchange};
+use crate::bridge::pci_x::initiator::Initiator;
+use crate::bridge::pci_x::slot::Slot;
 use crate::bus::pci::card::CardSpec;
-use crate::bus::pci::initiator::Initiator;
-use crate::bus::pci::slot::Slot;
 use crate::bus::scsi::HostEnd;
-use crate::protocols::finished::Finished;
+use crate::controller::finished::Finished;
 use crate::protocols::pci::{DATA, DESCRIPTOR_DATA};
 use crate::protocols::scsi::BLOCK_BYTES;
 

@@ -18,9 +18,9 @@ use hopscope_kernel::{Label, Lane, Sim, Time};
 use super::channel::Channel;
 use crate::bus::scsi::HostEnd;
 use crate::cpu::{Layer, Processor};
-use crate::driver::submission::Backlog;
 use crate::protocols::scsi::{BLOCK_BYTES, BLOCKS_MAX};
 use crate::protocols::storage::{Operation, Request, Storage};
+use crate::requests::submission::Backlog;
 
 static BEGUN_LATER: Label = Label::queued("behind other requests of the drive");
 static HOST_BUSY: Label = Label::reason("the host has another command");

@@ -39,10 +39,9 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Bell, Lane, Queue, Sim, Time};
 use rand_core::RngCore;
-use rand_pcg::Pcg64Mcg;
 
 use crate::bus::scsi::ScsiBus;
-use crate::disk::fingerprint;
+use crate::chance;
 use crate::protocols::scsi::{BLOCK_BYTES, Command, Target};
 use buffer::{Buffer, Found};
 use mechanics::Head;
@@ -98,7 +97,7 @@ impl ScsiDisk {
         id: usize,
         seed: u64,
     ) -> Result<Rc<ScsiDisk>, String> {
-        let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | u128::from(fingerprint(name)) | 1);
+        let mut random = chance::of(name, seed);
         let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
         let (firmware, arm) = (lane("firmware"), lane("arm"));
         spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));

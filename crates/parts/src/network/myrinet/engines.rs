@@ -5,7 +5,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, join};
 
 use super::{Adapter, BLOCKS_MAX, Block};
-use crate::bus::pci::initiator::Initiator;
+use crate::bridge::pci_x::initiator::Initiator;
 use crate::protocols::pci::DATA;
 
 static NO_BLOCK: Label = Label::workload("no block asked for");

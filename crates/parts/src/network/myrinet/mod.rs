@@ -30,8 +30,8 @@ use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
 
 use self::engines::Engine;
 use self::ports::Port;
+use crate::bridge::pci_x::initiator::Initiator;
 use crate::bus::pci::card::CardSpec;
-use crate::bus::pci::initiator::Initiator;
 use crate::cpu::{self, Layer, Processor};
 use crate::protocols::pci::{BURST_BYTES_MAX, reach};
 use crate::protocols::storage::{Operation, Request, Storage};

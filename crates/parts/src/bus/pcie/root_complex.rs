@@ -20,7 +20,7 @@ use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Sim, Time};
 
 use super::iommu::{self, Iommu};
-use crate::bus::pcie::{Buffers, DownstreamPort, PAYLOAD_MAX, PAYLOAD_MIN, RATES, WIDTHS};
+use super::{Buffers, DownstreamPort, PAYLOAD_MAX, PAYLOAD_MIN, RATES, WIDTHS};
 use crate::protocols::pcie::{Home, WORD_BYTES};
 
 /// From a request's arrival to its data, in the last-level cache.
@@ -89,6 +89,9 @@ pub struct Spec {
     /// From port to port, for what devices send each other.
     #[time("peer_to_peer")]
     peer_to_peer: Time,
+    /// Register writes of one processor to one device that are on their way at once.
+    #[count("register_writes", 1..=64)]
+    register_writes: usize,
     #[nested]
     iommu: iommu::Spec,
 }
@@ -114,6 +117,7 @@ impl Spec {
             interconnect: Time::ns(80),
             interconnect_rate: 50_000_000_000,
             peer_to_peer: Time::ns(300),
+            register_writes: 4,
             iommu: iommu::Spec::off(),
         }
     }
@@ -147,6 +151,11 @@ impl RootComplex {
         let iommu = Iommu::new(sim, name, spec.iommu.clone());
         let (sim, combining) = (sim.clone(), Cell::new(false));
         Rc::new(RootComplex { sim, spec, lane, memory, interconnect_in, interconnect_out, iommu, combining })
+    }
+
+    /// Register writes of one processor to one device that are on their way at once.
+    pub fn register_writes(&self) -> usize {
+        self.spec.register_writes
     }
 
     /// One of its ports.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Errand, Sim};
 
 use super::finished::Finished;
-use crate::bus::pci::slot::Slot;
+use crate::bridge::pci_x::slot::Slot;
 
 /// A command of the host, as the driver writes it to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

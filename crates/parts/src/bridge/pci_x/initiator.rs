@@ -15,11 +15,11 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time, Tokens};
 
-use super::PciBus;
-use super::card::{CardSpec, Mode};
+use super::port::Port;
 use super::slot::Slot;
-use super::tenure::{Ending, Tenure};
-use crate::bridge::pci_x::port::Port;
+use crate::bus::pci::PciBus;
+use crate::bus::pci::card::{CardSpec, Mode};
+use crate::bus::pci::tenure::{Ending, Tenure};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{BURST_BYTES_MAX, Command, DELAYED, SPLIT_RESPONSE, WAIT_STATE, reach};
 

@@ -1,6 +1,8 @@
 //! Requests that a driver has under way, by number: a device carries the number, and the request ends with the last of
 //! its parts.
 
+pub mod submission;
+
 use std::cell::RefCell;
 
 use hopscope_kernel::{Errand, Sim};

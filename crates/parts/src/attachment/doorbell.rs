@@ -4,7 +4,7 @@
 //!   processor ──▶ write buffer ══ down ══▶ register ──▶ device
 //! ```
 //!
-//! The processor does not wait for them. As many are on their way at a time as its write buffer holds.
+//! The processor does not wait for them. As many are on their way at a time as the host keeps.
 //!
 //! Not modelled: write combining, and the ordering of writes to different registers.
 
@@ -15,10 +15,8 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim};
 
-use crate::network::attachment::Attachment;
+use super::Attachment;
 
-/// Doorbells on their way at a time: what a root complex keeps of one processor.
-const UNDER_WAY: usize = 4;
 static NONE_RUNG: Label = Label::reason("no doorbell rung");
 
 /// Rung, but not sent: one for each descriptor at most, and one that arms an interrupt.
@@ -55,7 +53,7 @@ impl Doorbells {
             told: Cell::new(0),
             taken_up: Cell::new(0),
         });
-        for carrier in 0..UNDER_WAY {
+        for carrier in 0..device.register_writes() {
             let (bells, device) = (doorbells.clone(), device.clone());
             sim.process(&format!("{name}{carrier}"), async move { bells.carry(&device).await });
         }

@@ -4,12 +4,14 @@
 //! What was not pulled is an unknown key; what is not there is a missing one. No default exists:
 //! a number that is nowhere in the data cannot be in a result.
 
+pub mod declared;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
 
-use crate::declared::Declared;
+use self::declared::Declared;
 
 /// A quantity with its unit resolved. Counts keep no unit: the key names what is counted.
 #[derive(Clone, Debug, PartialEq)]

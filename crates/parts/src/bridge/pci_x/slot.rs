@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Bell, Errand, Label, Queue, Sim};
 
-use super::PciBus;
+use super::port::Port;
+use super::registers::Way;
 use crate::bridge::host::HostBridge;
-use crate::bridge::pci_x::port::Port;
-use crate::bridge::pci_x::registers::Way;
+use crate::bus::pci::PciBus;
 use crate::cpu::Work;
 use crate::protocols::pci::{INTX_ASSERTED, INTX_NEGATED};
 

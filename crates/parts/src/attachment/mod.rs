@@ -8,16 +8,21 @@
 //! Not modelled: completions on PCI that lie in a bridge when their interrupt comes; the handler's register read is
 //! behind them.
 
+pub mod doorbell;
+
 use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Label, Sim, Time};
 
-use crate::bridge::root_complex::RootComplex;
-use crate::bus::pci::initiator::Initiator;
+use crate::bridge::pci_x::initiator::Initiator;
 use crate::bus::pcie::Port;
+use crate::bus::pcie::root_complex::RootComplex;
 use crate::cpu::Work;
 use crate::protocols::pci;
 use crate::protocols::pcie::{DATA, Home, PAGE_BYTES};
+
+/// Posted writes on their way to one card on PCI: what a host bridge of its time keeps.
+const WRITES_ON_PCI: usize = 4;
 
 /// What an adapter is plugged into.
 #[derive(Clone)]
@@ -54,7 +59,7 @@ impl Attachment {
     }
 
     /// Reads of neighbouring frames are cut at multiples of so much.
-    pub(super) fn read_request_max(&self) -> u32 {
+    pub(crate) fn read_request_max(&self) -> u32 {
         match self {
             Attachment::Express(port) => port.read_request_max(),
             Attachment::Pci(..) => pci::PHASE_BYTES,
@@ -62,7 +67,7 @@ impl Attachment {
     }
 
     /// Reads host memory for a request. Ends when the data are there.
-    pub(super) async fn read(&self, address: u64, bytes: u32, (data, errand): (&'static Label, Errand), home: Home) {
+    pub(crate) async fn read(&self, address: u64, bytes: u32, (data, errand): (&'static Label, Errand), home: Home) {
         match self {
             Attachment::Express(port) => {
                 let (mut address, mut left) = (address, bytes);
@@ -77,7 +82,7 @@ impl Attachment {
     }
 
     /// Writes host memory for a request. Returns when a processor will see it.
-    pub(super) async fn write(
+    pub(crate) async fn write(
         &self,
         address: u64,
         bytes: u32,
@@ -93,6 +98,14 @@ impl Attachment {
         }
     }
 
+    /// Posted writes of the processor to registers of the device that are on their way at a time.
+    pub(crate) fn register_writes(&self) -> usize {
+        match self {
+            Attachment::Express(port) => port.root().register_writes(),
+            Attachment::Pci(..) => WRITES_ON_PCI,
+        }
+    }
+
     /// A posted write of the processor to a register, carried by a process of the device. Ends when it has arrived.
     pub async fn doorbell(&self) {
         match self {
@@ -102,7 +115,7 @@ impl Attachment {
     }
 
     /// An interrupt. Ends when it has arrived.
-    pub(super) async fn interrupt(&self) {
+    pub(crate) async fn interrupt(&self) {
         match self {
             Attachment::Express(port) => port.interrupt().await,
             Attachment::Pci(_, initiator) => initiator.slot().signal().await,

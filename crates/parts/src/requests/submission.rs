@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time, Tokens};
 
-use super::requests::Requests;
+use super::Requests;
 use crate::protocols::storage::{Operation, Request};
 
 static NO_REQUEST: Label = Label::workload("no request");
