@@ -96,11 +96,14 @@ impl Machines {
     }
 
     /// A digest of every number and choice of one machine, or of all, and of the study's own numbers: the first half
-    /// of SHA-256 over their exact values, in the order of their paths.
+    /// of SHA-256 over their exact values, in the order of their paths. Parts have the names of then.
     pub(crate) fn digest(&self, file: &StudyFile, machine: Option<&str>) -> String {
         let mut lines = Vec::new();
         for (name, blueprint) in self.0.iter().filter(|(name, _)| machine.is_none_or(|wanted| wanted == *name)) {
-            let parts = blueprint.parts().iter().map(|part| format!("{name}: {} = {}\n", part.name, part.uses));
+            let parts = blueprint.parts().iter().map(|part| {
+                let uses = file.renamed.get(&part.uses).unwrap_or(&part.uses);
+                format!("{name}: {} = {uses}\n", part.name)
+            });
             lines.extend(parts);
             let values = blueprint.numbers().into_iter().chain(blueprint.choices());
             lines.extend(values.map(|(path, entry)| format!("{name}: {path} = {}\n", exact(&entry.value))));
@@ -254,5 +257,21 @@ mod tests {
         let other = Value::Text("memory read line".into());
         chosen.set("network/myricom-pcixd", "pci.read", &other, "").expect("a choice");
         assert_ne!(digests(&chosen).0, before.0);
+    }
+
+    /// No number of theirs has changed since, and what parts are called now is none.
+    #[test]
+    fn the_forecasts_of_windows_2000_are_of_the_machines_that_are_simulated_now() {
+        let library = Library::new(None).expect("the shipped files can be read");
+        let file = study_file::read("win2000");
+        let machines = Machines::read(&file, &library, &mut Sources::default()).expect("machines");
+        let names = machines.0.keys().map(|name| Some(&name[..])).chain([None]);
+        let now: Vec<String> = names.map(|machine| machines.digest(&file, machine)).collect();
+        let text = file.forecasts.as_ref().expect("forecasts");
+        let then: Vec<&str> = text.lines().skip(1).filter_map(|line| line.rsplit(',').next()).collect();
+        assert_eq!(then.len(), 12);
+        assert!(then.iter().all(|digest| now.iter().any(|now| now == digest)), "{then:?} {now:?}");
+        let used: Vec<&str> = machines.0.values().flat_map(Blueprint::parts).map(|part| &part.uses[..]).collect();
+        assert!(file.renamed.keys().all(|part| used.contains(&&part[..])), "{:?}", file.renamed);
     }
 }

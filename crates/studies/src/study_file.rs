@@ -33,6 +33,10 @@ pub(crate) struct StudyFile {
     pub(crate) published: Vec<Published>,
     /// When the forecasts in `forecast.csv` were committed.
     pub(crate) forecast: Option<Forecast>,
+    /// Parts that were called otherwise when `forecast.csv` was written: what they are called now, and were then. A
+    /// name is no number: a forecast is of the same machine by another name.
+    #[serde(default)]
+    pub(crate) renamed: BTreeMap<String, String>,
     /// Cells that only repeat others.
     #[serde(default)]
     pub(crate) repeat: Vec<Repeat>,
