@@ -348,10 +348,10 @@ impl JobReader {
             }
             // What is there several times starts together.
             let first = clone == 0;
-            let mut processors = job.processors.clone();
-            if job.processors_split && !processors.is_empty() {
-                processors = vec![processors[clone as usize % processors.len()]];
-            }
+            let processors = match &job.processors[..] {
+                all @ [_, ..] if job.processors_split => vec![all[clone as usize % all.len()]],
+                all => all.to_vec(),
+            };
             let (stonewall, new_group) = (job.stonewall && first, job.new_group && first);
             self.jobs.push(Job { stonewall, new_group, processors, ..job.clone() });
         }

@@ -81,7 +81,8 @@ const BETWEEN_JOBS: &str = "exitall exit_what";
 
 /// After `=` the value, if any, with which the option changes nothing.
 const NOT_MODELLED: &str = "\
-    atomic=0 blockalign ba blocksize_unaligned=0 bs_unaligned=0 bs_is_seq_rand=0 cpumask create_only=0 directory do_verify=0 end_fsync=0 exec_postrun exec_prerun \
+    atomic=0 blockalign ba blocksize_unaligned=0 bs_unaligned=0 bs_is_seq_rand=0 cpumask create_only=0 directory \
+    do_verify=0 end_fsync=0 exec_postrun exec_prerun \
     experimental_verify=0 fdatasync=0 file_append=0 file_service_type=roundrobin filename_format filesize \
     fill_device=0 fill_fs=0 flow=0 fsync=0 fsync_on_close=0 include io_limit io_size io_submit_mode=inline \
     iodepth_batch iodepth_batch_complete iodepth_batch_complete_max iodepth_batch_complete_min=1 \

@@ -100,7 +100,6 @@ pub struct Spec {
 struct Driver {
     spec: Spec,
     transfer_max: u32,
-    processor: Rc<Processor>,
     controller: Rc<Controller>,
 }
 
@@ -114,18 +113,15 @@ struct Pair {
     submission: Submission,
 }
 
-/// The drive, as jobs see it.
+/// The drive, as all threads see it, or one that stays on its processor.
 struct Volume {
     driver: Rc<Driver>,
-    pairs: Vec<Rc<Pair>>,
-    /// Threads that have opened the drive, of each processor.
-    threads: RefCell<Vec<u32>>,
-}
-
-/// The drive as a thread sees it that stays on one processor.
-struct Seat {
-    pair: Rc<Pair>,
+    pairs: Rc<[Rc<Pair>]>,
+    /// The pair that its requests go through.
+    pair: usize,
     processor: Rc<Processor>,
+    /// Threads that have opened the drive, of each processor.
+    threads: Rc<RefCell<Vec<u32>>>,
 }
 
 /// Starts the driver of a drive; returns its device.
@@ -138,7 +134,6 @@ pub fn install(
 ) -> (String, Rc<dyn Storage>) {
     let driver = Rc::new(Driver {
         transfer_max: spec.transfer_max.min(controller.transfer_max()),
-        processor: processor.clone(),
         controller: controller.clone(),
         spec,
     });
@@ -168,19 +163,13 @@ pub fn install(
             }
         }
     }
-    let threads = RefCell::new(vec![0; processor.count()]);
-    (controller.name().to_string(), Rc::new(Volume { driver, pairs, threads }))
-}
-
-impl Driver {
-    fn above(&self) -> (Layer, Time) {
-        (Layer::FileSystem, self.spec.time_above)
-    }
+    let (processor, threads) = (processor.clone(), Rc::new(RefCell::new(vec![0; processor.count()])));
+    (controller.name().to_string(), Rc::new(Volume { driver, pairs: pairs.into(), pair: 0, processor, threads }))
 }
 
 impl Storage for Volume {
     fn submit(&self, request: Request) {
-        self.pairs[0].submission.put(request);
+        self.pairs[self.pair].submission.put(request);
     }
 
     fn size_bytes(&self) -> u64 {
@@ -192,17 +181,16 @@ impl Storage for Volume {
     }
 
     fn processor(&self) -> Option<Rc<Processor>> {
-        Some(self.driver.processor.clone())
+        Some(self.processor.clone())
     }
 
     fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
-        self.driver.above()
+        (Layer::FileSystem, self.driver.spec.time_above)
     }
 
     /// The thread stays on the processor that has the fewest threads so far, of those that it may run on.
     fn seat(&self, processors: &[usize]) -> Option<Rc<dyn Storage>> {
-        let processor = &self.driver.processor;
-        if processor.count() == 1 {
+        if self.processor.count() == 1 {
             return None;
         }
         let mut threads = self.threads.borrow_mut();
@@ -210,30 +198,9 @@ impl Storage for Volume {
         let allowed = if processors.is_empty() { &all } else { processors };
         let number = *allowed.iter().min_by_key(|number| threads[**number])?;
         threads[number] += 1;
-        let pair = self.pairs[number % self.pairs.len()].clone();
-        Some(Rc::new(Seat { pair, processor: processor.bound_to(&[number]) }))
-    }
-}
-
-impl Storage for Seat {
-    fn submit(&self, request: Request) {
-        self.pair.submission.put(request);
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.pair.driver.controller.size_bytes()
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.pair.driver.controller.block_bytes()
-    }
-
-    fn processor(&self) -> Option<Rc<Processor>> {
-        Some(self.processor.clone())
-    }
-
-    fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
-        self.pair.driver.above()
+        let (driver, pairs, threads) = (self.driver.clone(), self.pairs.clone(), self.threads.clone());
+        let (pair, processor) = (number % pairs.len(), self.processor.bound_to(&[number]));
+        Some(Rc::new(Volume { driver, pairs, pair, processor, threads }))
     }
 }
 

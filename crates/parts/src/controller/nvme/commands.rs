@@ -1,8 +1,8 @@
 //! What the controller does with a command: fetch it, carry it out, complete it.
 
-use hopscope_kernel::{Errand, Label, Lane};
-
 use std::rc::Rc;
+
+use hopscope_kernel::{Errand, Label, Lane};
 
 use super::{Controller, Doorbell, Fetched, Piece, QueuePair};
 use crate::protocols::nvme::{

@@ -9,14 +9,14 @@
 //! ```
 //!
 //! A doorbell write says that commands are in a submission queue; whoever fetches reads as many as are there, up to
-//! what one read may fetch. Each queue is fetched by itself. A command costs its engine a while, and some latency besides. A command that flash answers
-//! in one piece is carried through by itself; the pieces of longer ones are carried at once, as many as there are
-//! transfers. What follows a run of reads is read ahead. A page of data on its way to the host has an engine for
-//! itself. A completion queue entry follows the data, and an interrupt the entry, unless the host is still at the one
-//! before (7.5).
+//! what one read may fetch. Each queue is fetched by itself. A command costs its engine a while, and some latency
+//! besides. A command that flash answers in one piece is carried through by itself; the pieces of longer ones are
+//! carried at once, as many as there are transfers. What follows a run of reads is read ahead. A page of data on its way
+//! to the host has an engine for itself. A completion queue entry follows the data, and an interrupt the entry, unless
+//! the host is still at the one before (7.5).
 //!
-//! Not modelled: the admin queue, arbitration between queues besides the link's, metadata, errors, power states, a host memory
-//! buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is asked; a
+//! Not modelled: the admin queue, arbitration between queues besides the link's, metadata, errors, power states, a host
+//! memory buffer, a controller memory buffer, fused commands; the list of pointers is fetched before flash is asked; a
 //! completion queue never fills, since it has as many entries as there are commands.
 
 mod commands;
@@ -159,11 +159,6 @@ impl Controller {
     /// Bytes of a logical block.
     pub fn block_bytes(&self) -> u32 {
         self.spec.block_bytes
-    }
-
-    /// Pairs of queues that it gives a host, at most.
-    pub fn queue_pairs_max(&self) -> usize {
-        self.spec.queue_pairs
     }
 
     /// The host sets its pairs of queues up: how many, how long they are, and where; at most as many as the drive gives.

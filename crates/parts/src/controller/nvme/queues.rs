@@ -8,7 +8,6 @@ use std::rc::Rc;
 use hopscope_kernel::{Bell, Errand, Lane, Queue, Sim, Time};
 
 use super::Message;
-
 use crate::protocols::nvme::{COMMAND_BYTES, COMPLETION_BYTES, Command};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 
