@@ -416,11 +416,8 @@ pub(crate) fn read_part(
 ) -> Result<Part, Problems> {
     let (uses, place) = &declaration.uses;
     let Some(text) = library.part(uses) else {
-        let names: Vec<&str> = library.parts().collect();
         let problem = Problem::at(*place, format!("there is no part `{uses}`"));
-        return Err(problem
-            .help(format!("{} (`hopscope parts` lists all of them)", did_you_mean(uses, &names)))
-            .into());
+        return Err(problem.help(format!("{} (`hopscope parts` lists all of them)", library.meant_part(uses))).into());
     };
     let file = sources.add(text.name.clone(), text.text.clone());
     let read = part_file::read(sources, file)?;

@@ -75,6 +75,16 @@ impl Library {
         self.parts.keys().map(String::as_str)
     }
 
+    /// What part is meant by a name that none has: one of the same name in another folder, or the nearest.
+    pub(crate) fn meant_part(&self, name: &str) -> String {
+        let within = |path: &str| path.rsplit('/').next().map(str::to_string);
+        let names: Vec<&str> = self.parts().collect();
+        match names.iter().find(|part| within(part) == within(name)) {
+            Some(elsewhere) => format!("did you mean `{elsewhere}`?"),
+            None => did_you_mean(name, &names),
+        }
+    }
+
     /// The names of all systems, sorted.
     pub fn systems(&self) -> impl Iterator<Item = &str> {
         self.systems.keys().map(String::as_str)

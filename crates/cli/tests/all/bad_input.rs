@@ -55,6 +55,7 @@ fn a_wrong_system_file_says_what_and_where() {
         (second, "at = \"pci.slot3\"", &["`pci.slot3` is a PCI slot", "an IDE channel is needed"]),
         ("at    = \"host.pci\"", "at = \"pci.slot0\"", &["`pci.slot0` is a PCI slot", "host.pci"]),
         ("\"bus/pci-32-33\"", "\"bus/pci-32-3\"", &[":13:", "there is no part", "did you mean `bus/pci-32-33`?"]),
+        ("\"bus/pci-32-33\"", "\"accelerator/pci-32-33\"", &["there is no part", "did you mean `bus/pci-32-33`?"]),
         ("[part.cable]", "[part.disk]", &["`disk` is there twice"]),
         ("default_target = \"disk\"", "default_target = \"dsk\"", &["`dsk` is no device", "did you mean `disk`?"]),
         ("title = ", "titel = ", &["unknown key `titel`", "`title` is missing"]),

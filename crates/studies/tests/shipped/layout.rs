@@ -49,7 +49,7 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/kernel/src/lane.rs", 673),
     ("crates/kernel/src/sim.rs", 645),
     ("crates/kernel/tests/lane.rs", 668),
-    ("crates/machine/src/blueprint.rs", 467),
+    ("crates/machine/src/blueprint.rs", 464),
     ("crates/machine/src/job_file.rs", 462),
     ("crates/observe/src/lives/mod.rs", 476),
     ("crates/pages/src/study.rs", 694),
