@@ -5,6 +5,7 @@
 
 mod account;
 pub mod axis;
+pub mod bridge_loss;
 mod cable;
 pub mod charts;
 pub mod compare;

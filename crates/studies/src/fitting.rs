@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use hopscope_kernel::Time;
+use hopscope_machine::problem::Problems;
 use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Place, Value};
@@ -14,7 +15,7 @@ use serde::Serialize;
 use crate::Wish;
 use crate::machines::{self, Machines, describe};
 use crate::report::Parameter;
-use crate::study_file::StudyFile;
+use crate::study_file::{Fit, StudyFile};
 
 /// The study's own numbers, where `study.toml` names a part.
 pub(crate) const WORKLOAD: &str = "workload";
@@ -38,8 +39,20 @@ pub(crate) trait Bench: Clone {
     fn machines(&mut self) -> &mut Machines;
     /// Changes one of the study's own numbers.
     fn set(&mut self, number: &str, value: &Value);
-    /// The mean error of the cells that the study calls so.
-    fn error(&self, cells: &str) -> Result<f64, Failure>;
+    /// The mean error of the cells that a search looks at.
+    fn error(&self, fit: &Fit) -> Result<f64, Failure>;
+}
+
+/// Sets numbers of parts, and of the study itself.
+pub(crate) fn set_all<B: Bench>(bench: &mut B, numbers: &[(String, String, String)]) -> Result<(), Problems> {
+    for (part, key, text) in numbers {
+        let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
+        match part.as_str() {
+            WORKLOAD => bench.set(key, &value),
+            part => bench.machines().set(part, key, &value, text)?,
+        }
+    }
+    Ok(())
 }
 
 /// What one search found.
@@ -100,7 +113,8 @@ struct Knob {
 
 /// Numbers and the cells that they are fitted to.
 struct Stage {
-    cells: String,
+    /// The first that names these cells.
+    fit: Fit,
     knobs: Vec<Knob>,
 }
 
@@ -131,8 +145,8 @@ fn stages(file: &StudyFile, machines: &Machines) -> Vec<Stage> {
             }
         });
         match stages.last_mut() {
-            Some(last) if last.cells == fit.cells => last.knobs.extend(knobs),
-            _ => stages.push(Stage { cells: fit.cells.clone(), knobs: knobs.collect() }),
+            Some(last) if last.fit.cells == fit.cells => last.knobs.extend(knobs),
+            _ => stages.push(Stage { fit: fit.clone(), knobs: knobs.collect() }),
         }
     }
     stages
@@ -290,7 +304,7 @@ impl<B: Bench> Search<'_, B> {
         if let Some(known) = self.tried.get(&values) {
             return Ok(*known);
         }
-        let error = match self.bench.error(&self.stage.cells) {
+        let error = match self.bench.error(&self.stage.fit) {
             // A part refuses what cannot be built.
             Err(Failure::Input(_)) => f64::INFINITY,
             other => other?,
@@ -348,7 +362,7 @@ fn search<B: Bench>(study: &str, bench: &mut B, stage: Stage, wish: &Wish) -> Re
     let values = stage.knobs.iter().map(|knob| knob.entry.value.clone()).collect();
     let bound = TRIALS_MAX * stage.knobs.len();
     let mut search = Search { study, bench, stage: &stage, values, best: 0.0, tried: HashMap::new(), bound, wish };
-    search.best = search.bench.error(&stage.cells)?;
+    search.best = search.bench.error(&stage.fit)?;
     let before = search.best;
     for step in STEPS {
         for _ in 0..ROUNDS {
@@ -364,7 +378,7 @@ fn search<B: Bench>(study: &str, bench: &mut B, stage: Stage, wish: &Wish) -> Re
     let ended = search.ended().unwrap_or(Ended::Settled);
     let parameters = stage.knobs.iter().zip(&search.values).map(|(knob, value)| knob.found(value)).collect();
     let (mean_abs_error, trials) = (search.best, search.tried.len());
-    Ok(Found { cells: stage.cells, mean_abs_error_before: before, mean_abs_error, trials, ended, parameters })
+    Ok(Found { cells: stage.fit.cells, mean_abs_error_before: before, mean_abs_error, trials, ended, parameters })
 }
 
 #[cfg(test)]
@@ -375,13 +389,13 @@ mod tests {
     use hopscope_machine::problem::Sources;
 
     use super::*;
-    use crate::{Study, study_file};
+    use crate::{Study, shelf};
 
     #[test]
     fn a_fit_moves_exactly_the_fitted_numbers() {
         let library = Library::new(None).expect("the shipped files can be read");
         for study in Study::shipped() {
-            let file = study_file::read(study.id());
+            let file = shelf::study_file(study.id());
             let machines = Machines::read(&file, &library, &mut Sources::default()).expect("machines");
             let own = file.numbers.iter().filter(|(_, number)| number.fitted.is_some());
             let labelled: BTreeSet<String> = own
@@ -421,7 +435,7 @@ mod tests {
             known.1 = amount(value) as f64;
         }
 
-        fn error(&self, _: &str) -> Result<f64, Failure> {
+        fn error(&self, _: &Fit) -> Result<f64, Failure> {
             let wanted = [("span", 8e6), ("depth", 5.0), ("unit", 1_000_000.0)];
             Ok(self.0.iter().zip(wanted).map(|((_, is), (_, should))| (is / should - 1.0).abs()).sum())
         }
@@ -445,8 +459,9 @@ mod tests {
             knob("depth", depth.clone(), few(&depth)),
             knob("unit", unit, Some(units)),
         ];
+        let fit = toml::from_str("cells = \"all\"\npart = \"workload\"\nkeys = []").expect("a fit");
         let numbers = knobs.iter().map(|knob| (knob.name().replace("workload ", ""), amount(&knob.entry.value) as f64));
-        (Bowl(numbers.collect(), Machines(Default::default())), Stage { cells: "all".into(), knobs })
+        (Bowl(numbers.collect(), Machines(Default::default())), Stage { fit, knobs })
     }
 
     fn searched(stop: &(dyn Fn() -> bool + Sync)) -> Found {

@@ -102,7 +102,7 @@ fn judge(line: &Line, file: &StudyFile, table: &str, published: bool, simulated:
 }
 
 /// What a cell only repeats.
-fn repeated(file: &StudyFile, table: &str, key: &Map<String, Value>) -> Option<String> {
+pub(crate) fn repeated(file: &StudyFile, table: &str, key: &Map<String, Value>) -> Option<String> {
     let is =
         |known: &&study_file::Repeat| known.table == table && key.get(&known.column) == Some(&known.value[..].into());
     file.repeat.iter().find(is).map(|known| known.of.clone())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hopscope_machine::blueprint::{Blueprint, choices_of};
 use hopscope_machine::library::Library;
+use hopscope_machine::price;
 use hopscope_machine::problem::{Problems, Sources};
 use hopscope_parts::parameters::{Basis, Entry, Value};
 use sha2::{Digest, Sha256};
@@ -114,11 +115,18 @@ impl Machines {
         digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The number of a part file.
-    pub(crate) fn number(&self, part_file: &str, key: &str) -> Entry {
-        let numbers = self.numbers();
-        let found = numbers.get(&(part_file.to_string(), key.to_string()));
-        found.unwrap_or_else(|| panic!("study.toml: {part_file} has no {key}")).clone()
+    /// The number of a part file, or its price in dollars.
+    pub(crate) fn given(&self, part_file: &str, key: &str) -> Option<Value> {
+        let of_machine = |machine: &Blueprint| {
+            let part = machine.parts().iter().find(|part| part.uses == part_file)?;
+            if key == price::KEY {
+                return Some(Value::Text(part.price.as_ref()?.dollars().to_string()));
+            }
+            let path = format!("{}.{key}", part.name);
+            let (_, entry) = machine.numbers().into_iter().find(|(known, _)| *known == path)?;
+            Some(entry.value.clone())
+        };
+        self.0.values().find_map(of_machine)
     }
 }
 
@@ -187,7 +195,7 @@ pub(crate) fn parameters(file: &StudyFile, machines: &Machines) -> Vec<Parameter
             _ => {}
         }
     }
-    for (name, number) in &file.numbers {
+    for (name, number) in file.numbers.iter().filter(|(_, number)| number.source.is_none()) {
         let (basis, from) = match (&number.fitted, &number.assumed) {
             (Some(from), _) => ("fitted", from.clone()),
             (None, from) => ("assumed", from.clone().unwrap_or_default()),
@@ -230,12 +238,12 @@ pub(crate) fn describe(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study_file;
+    use crate::shelf;
 
     #[test]
     fn a_digest_is_that_of_every_number_and_choice() {
         let library = Library::new(None).expect("the shipped files can be read");
-        let file = study_file::read("myrinet");
+        let file = shelf::study_file("myrinet");
         let machines = Machines::read(&file, &library, &mut Sources::default()).expect("machines");
         let digests = |machines: &Machines| {
             let names: Vec<&String> = machines.0.keys().collect();
@@ -263,7 +271,7 @@ mod tests {
     #[test]
     fn the_forecasts_of_windows_2000_are_of_the_machines_that_are_simulated_now() {
         let library = Library::new(None).expect("the shipped files can be read");
-        let file = study_file::read("win2000");
+        let file = shelf::study_file("win2000");
         let machines = Machines::read(&file, &library, &mut Sources::default()).expect("machines");
         let names = machines.0.keys().map(|name| Some(&name[..])).chain([None]);
         let now: Vec<String> = names.map(|machine| machines.digest(&file, machine)).collect();

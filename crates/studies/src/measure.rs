@@ -1,18 +1,14 @@
-//! Runs that answer cells: the mean over seeds, with its interval, and what is read off a bus.
+//! The mean over seeds of what runs give, with its interval.
 
-use hopscope_kernel::{Sim, Time};
-use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::Job;
-use hopscope_machine::run::{self, Failure, Options};
-use hopscope_observe::{Interval, Phases};
+use hopscope_machine::run::{Failure, Options};
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
+pub(crate) struct Mean {
     /// The mean.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Half-width of the interval.
-    pub half_width: f64,
+    pub(crate) half_width: f64,
 }
 
 impl Mean {
@@ -24,14 +20,14 @@ impl Mean {
 
 /// How well a mean is to be known, and how much that may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub(crate) struct Effort {
     /// Half-width over the mean at which the seeds are enough. A single run may be wider by `RUN_WIDER`: that the
     /// seeds agree says more.
-    pub share: f64,
+    pub(crate) share: f64,
     /// Seeds, at most; at least two.
-    pub seeds_max: u64,
+    pub(crate) seeds_max: u64,
     /// Book trains.
-    pub trains: bool,
+    pub(crate) trains: bool,
 }
 
 /// How much wider than the mean over seeds a single run's interval may be: eight runs are narrower by √8 together.
@@ -39,11 +35,6 @@ const RUN_WIDER: f64 = 2.5;
 
 /// Student's t, 97.5 %, by degrees of freedom from 1.
 const T: [f64; 7] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36];
-
-/// Throughput of all jobs together, bytes per second: over seeds 1, 2, … until it is known well enough.
-pub fn throughput(blueprint: &Blueprint, jobs: &[Job], effort: Effort) -> Result<Mean, Failure> {
-    until_known(effort, |options| Ok(run::run(blueprint, jobs, options, None)?.rate.bytes_per_second))
-}
 
 /// The mean of one figure: over seeds 1, 2, … until it is known well enough. Each run ends when its rate is.
 pub(crate) fn until_known(
@@ -74,29 +65,4 @@ pub(crate) fn over_seeds(rates: &[f64]) -> Mean {
         }
     };
     Mean { value, half_width }
-}
-
-/// A short run with every phase kept.
-pub struct Trace {
-    sim: Sim,
-    phases: Phases,
-}
-
-/// Runs `jobs` for `span` and keeps every phase.
-pub fn trace(blueprint: &Blueprint, jobs: &[Job], span: Time, trains: bool) -> Result<Trace, Failure> {
-    let (sim, phases) = (Sim::new(), Phases::default());
-    let jobs: Vec<Job> = jobs
-        .iter()
-        .map(|job| Job { ramp_time: Time::ZERO, runtime: Some(span), time_based: true, ..job.clone() })
-        .collect();
-    let options = Options { seed: 1, trains, cut: true, ..Options::default() };
-    run::run_in(sim.clone(), blueprint, &jobs, options, Some(Box::new(phases.clone())))?;
-    Ok(Trace { sim, phases })
-}
-
-impl Trace {
-    /// The phases of a lane.
-    pub fn lane(&self, name: &str) -> Vec<Interval> {
-        self.phases.of(&self.sim, name)
-    }
 }

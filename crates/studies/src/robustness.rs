@@ -5,7 +5,7 @@ use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Value};
 
 use crate::Wish;
-use crate::fitting::{Bench, WORKLOAD, scaled};
+use crate::fitting::{Bench, WORKLOAD, scaled, set_all};
 use crate::machines::{Fitted, describe};
 use crate::report::{Cell, Changed, Summary};
 use crate::study_file::StudyFile;
@@ -59,7 +59,7 @@ fn movable<B: Bench>(file: &StudyFile, bench: &mut B) -> Vec<Moved> {
     let numbers = bench.machines().numbers().into_iter();
     let assumed = numbers.filter(|(_, entry)| matches!(entry.basis, Basis::Assumed(_)));
     let assumed = assumed.map(|((part, key), entry)| Moved::Assumed(part, key, entry));
-    let own = file.numbers.iter().filter_map(|(name, number)| {
+    let own = file.numbers.iter().filter(|(_, number)| number.source.is_none()).filter_map(|(name, number)| {
         let value = quantity::parse(&number.value).ok()?;
         let is_fitted = number.fitted.is_some();
         number.values.is_empty().then(|| Moved::Workload(name.clone(), value, number.value.clone(), is_fitted))
@@ -68,15 +68,15 @@ fn movable<B: Bench>(file: &StudyFile, bench: &mut B) -> Vec<Moved> {
 }
 
 /// Ablations and sensitivity. The first row of each is the model as it is, at the same effort. `run` answers the main
-/// table on a changed study and, where given, with so many requests in flight.
+/// table on a changed study.
 pub(crate) fn shake<B: Bench>(
     file: &StudyFile,
     bench: &B,
     wish: &Wish,
-    run: impl Fn(&B, Option<u64>) -> Result<Vec<Cell>, Failure>,
+    run: impl Fn(&B) -> Result<Vec<Cell>, Failure>,
 ) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-    let after = |bench: &B, depth: Option<u64>, what: String| {
-        let [mean_abs_error, mean_abs_error_not_fitted, max_abs_error] = Summary::errors_of(&run(bench, depth)?);
+    let after = |bench: &B, what: String| {
+        let [mean_abs_error, mean_abs_error_not_fitted, max_abs_error] = Summary::errors_of(&run(bench)?);
         Ok(Changed { what, mean_abs_error, mean_abs_error_not_fitted, max_abs_error, counts_as_fitted: false })
     };
     let movable = movable(file, &mut bench.clone());
@@ -87,7 +87,7 @@ pub(crate) fn shake<B: Bench>(
         done += 1;
         (wish.progress)(done, total, what);
     };
-    let plain = after(bench, None, "as it is".into())?;
+    let plain = after(bench, "as it is".into())?;
     progress("as it is");
     let now = plain.mean_abs_error;
     let (mut ablations, mut sensitivity) = (vec![plain.clone()], vec![plain]);
@@ -96,8 +96,8 @@ pub(crate) fn shake<B: Bench>(
             return Ok((ablations, sensitivity));
         }
         let mut changed = bench.clone();
-        switch.apply(changed.machines())?;
-        ablations.push(after(&changed, switch.depth, switch.what.clone())?);
+        set_all(&mut changed, &switch.set)?;
+        ablations.push(after(&changed, switch.what.clone())?);
         progress(&switch.what);
     }
     for number in movable {
@@ -111,7 +111,7 @@ pub(crate) fn shake<B: Bench>(
             number.apply(&file.id, &mut changed, &value)?;
             let what = format!("{}: {} instead of {written}", number.name(), describe(&value));
             // A value that the part refuses (a skew longer than a track) is outside what can be built.
-            match after(&changed, None, what.clone()) {
+            match after(&changed, what.clone()) {
                 Ok(row) => {
                     let counts_as_fitted = !number.is_fitted() && (row.mean_abs_error - now).abs() > POINTS_MAX;
                     sensitivity.push(Changed { counts_as_fitted, ..row });

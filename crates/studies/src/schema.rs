@@ -84,7 +84,7 @@ mod tests {
             ("part = \"disk/", "part = \"dsk/", "/fit/2/part"),
             ("keys = [", "kys = [", "/fit/0"),
             ("\"hold_acknowledge\", ", "", "/ablation/0/set/0"),
-            ("depth = 1", "depth = \"1\"", "/ablation/15/depth"),
+            ("around  = 4", "around  = \"4\"", "/write_cycle/0/around"),
         ] {
             is_said(right, from, to, place);
         }

@@ -11,8 +11,8 @@ use crate::report::{CellBasis, CheckedClaim};
 
 static SHELF: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 
-/// A file of a study; the program ships with it.
-pub fn text(study: &str, file: &str) -> &'static str {
+#[cfg(test)]
+pub(crate) fn text(study: &str, file: &str) -> &'static str {
     let path = format!("{study}/{file}");
     SHELF.get_file(&path).and_then(|f| f.contents_utf8()).unwrap_or_else(|| panic!("{path} ships with the program"))
 }
@@ -36,16 +36,11 @@ fn name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// A file of a study, if there is one.
-pub fn text_if_there(study: &str, file: &str) -> Option<&'static str> {
-    SHELF.get_file(format!("{study}/{file}")).and_then(|file| file.contents_utf8())
-}
-
-/// The rows of a table, by column name.
-pub fn rows<T: for<'de> Deserialize<'de>>(study: &str, file: &str) -> Vec<T> {
-    let mut reader = csv::Reader::from_reader(text(study, file).as_bytes());
-    let rows: Result<Vec<T>, _> = reader.deserialize().collect();
-    rows.unwrap_or_else(|error| panic!("{study}/{file}: {error}"))
+#[cfg(test)]
+pub(crate) fn study_file(study: &str) -> crate::study_file::StudyFile {
+    let text_of = |file: &str| SHELF.get_file(format!("{study}/{file}")).and_then(File::contents_utf8);
+    let file = crate::study_file::StudyFile::of(study, text(study, "study.toml"), text_of("forecast.csv"));
+    file.unwrap_or_else(|error| panic!("studies/{study}/study.toml: {error}"))
 }
 
 /// A claim of a study: what it says, and between which values it holds.
@@ -59,20 +54,12 @@ pub struct Claim {
     pub value: String,
     /// Its unit.
     pub unit: String,
-    /// Of what.
-    pub about: String,
     /// Lowest value that still agrees; none for an input.
     pub low: Option<f64>,
     /// Highest value that still agrees.
     pub high: Option<f64>,
     /// Whether the value can be predicted at best, or is put in.
     pub basis_at_best: String,
-}
-
-/// The claim of a study.
-pub(crate) fn claim(study: &str, id: &str) -> Claim {
-    let claims: Vec<Claim> = rows(study, "claims.csv");
-    claims.into_iter().find(|claim| claim.id == id).unwrap_or_else(|| panic!("studies/{study}/claims.csv: no {id}"))
 }
 
 impl Claim {
@@ -94,10 +81,5 @@ impl Claim {
     /// The middle of the range that agrees.
     pub(crate) fn middle(&self) -> f64 {
         self.low.zip(self.high).map_or(f64::NAN, |(low, high)| f64::midpoint(low, high))
-    }
-
-    /// The published value, where it is a number.
-    pub(crate) fn number(&self) -> f64 {
-        self.value.parse().unwrap_or_else(|_| panic!("claim {}: {} is no number", self.id, self.value))
     }
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::problem::Problems;
 use hopscope_machine::{quantity, schema};
 use hopscope_parts::parameters::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::folder::declared;
-use crate::machines::Machines;
-use crate::{pictures, shelf};
+use crate::pictures;
 
 /// What `study.toml` says.
 #[derive(Clone, Deserialize, JsonSchema)]
@@ -45,24 +44,43 @@ pub(crate) struct StudyFile {
     /// Numbers of the workload.
     #[serde(default)]
     pub(crate) numbers: BTreeMap<String, Number>,
+    /// Numbers that parts of the machines have: jobs and formulas may use them by these names.
+    #[serde(default)]
+    pub(crate) given: BTreeMap<String, declared::Given>,
+    /// Words of jobs, by a name that `@NAME` in a job stands for.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    pub(crate) jobs: BTreeMap<String, Vec<Spanned<String>>>,
     /// What a fit may move.
     #[serde(default)]
     pub(crate) fit: Vec<Fit>,
     /// Mechanisms that are switched off, one at a time, to see what they are worth.
     #[serde(default)]
     pub(crate) ablation: Vec<Ablation>,
-    /// Its tables, each answered by runs that its rows name. A study that has code of its own has none here.
+    /// Its tables, each answered by runs that its rows name. The first is the one that the summary is about.
     #[serde(default)]
     pub(crate) table: Vec<declared::Table>,
+    /// Runs that stand in no table: claims and other readings call them by their `id`.
+    #[serde(default)]
+    pub(crate) run: Vec<declared::Table>,
     /// Simple rules, to stand beside the model.
     #[serde(default)]
     pub(crate) null: Vec<declared::NullModel>,
     /// What answers the rows of `claims.csv`.
     #[serde(default)]
     pub(crate) claim: Vec<declared::Answer>,
+    /// Tables read otherwise, and what else runs say.
+    #[serde(default)]
+    pub(crate) reading: Vec<declared::Reading>,
+    /// What most of the time of each cell goes through.
+    #[serde(default)]
+    pub(crate) path: Vec<declared::Path>,
     /// What its page draws.
     #[serde(default)]
     pub(crate) chart: Vec<declared::Chart>,
+    /// Cycles of a bus that its page draws.
+    #[serde(default)]
+    pub(crate) write_cycle: Vec<declared::WriteCycle>,
 }
 
 /// How accurate the publication says that its table is.
@@ -133,7 +151,7 @@ pub(crate) struct Repeat {
     pub(crate) because: String,
 }
 
-/// A number of the study itself: fitted or assumed.
+/// A number of the study itself: fitted or assumed, or one that the publication states.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Number {
@@ -144,6 +162,11 @@ pub(crate) struct Number {
     pub(crate) fitted: Option<String>,
     /// Why it is plausible.
     pub(crate) assumed: Option<String>,
+    /// Where it is stated.
+    pub(crate) source: Option<String>,
+    /// What a search moves it by, at least: it is a multiple of this.
+    #[schemars(schema_with = "any_quantity")]
+    pub(crate) multiple_of: Option<String>,
     /// The plausible range: lowest and highest.
     #[serde(default)]
     #[schemars(schema_with = "range_of_quantities")]
@@ -158,8 +181,20 @@ pub(crate) struct Number {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fit {
-    /// The cells, by the study's word for them. Entries with the same cells that follow each other are fitted together.
+    /// The cells in words. Entries with the same words that follow each other are fitted together: to the cells of the
+    /// first.
     pub(crate) cells: String,
+    /// The tables that they are in; any of them if nothing is said.
+    #[serde(default)]
+    pub(crate) tables: Vec<String>,
+    /// Of those, the rows that have these values.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, declared::Words>")]
+    pub(crate) rows: declared::Rows,
+    /// What these rows are: `fitted` if nothing is said.
+    pub(crate) basis: Option<String>,
+    /// A claim instead of cells.
+    pub(crate) claim: Option<String>,
     /// A part file, or `workload` for the study's own numbers.
     pub(crate) part: String,
     /// Its numbers, in the order in which they are moved.
@@ -172,21 +207,8 @@ pub(crate) struct Fit {
 pub(crate) struct Ablation {
     /// What is switched off.
     pub(crate) what: String,
-    /// Part file, key and value.
-    #[serde(default)]
+    /// Part file, key and value; or `workload` and one of the study's own numbers.
     pub(crate) set: Vec<(String, String, String)>,
-    /// Requests in flight.
-    pub(crate) depth: Option<u64>,
-}
-
-impl Ablation {
-    /// Switches it off in machines.
-    pub(crate) fn apply(&self, machines: &mut Machines) -> Result<(), Problems> {
-        self.set.iter().try_for_each(|(part, key, text)| {
-            let value = quantity::parse(text).unwrap_or_else(|_| Value::Text(text.clone()));
-            machines.set(part, key, &value, text)
-        })
-    }
 }
 
 fn any_quantity(_: &mut SchemaGenerator) -> Schema {
@@ -207,10 +229,4 @@ impl StudyFile {
         let file: StudyFile = toml::from_str(text)?;
         Ok(StudyFile { id: id.to_string(), forecasts: forecasts.map(str::to_string), ..file })
     }
-}
-
-/// What the file of a shipped study says.
-pub(crate) fn read(study: &str) -> StudyFile {
-    StudyFile::of(study, shelf::text(study, "study.toml"), shelf::text_if_there(study, "forecast.csv"))
-        .unwrap_or_else(|error| panic!("studies/{study}/study.toml: {error}"))
 }

@@ -6,10 +6,12 @@ use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::problem::{Problem, Problems, place};
 use hopscope_parts::parameters::Place;
 
-use super::Setup;
-use super::declared;
+use super::cells::simulated;
+use super::declared::{self, Words};
 use super::formula::Formula;
-use super::rows::{Numbers, Row, Table};
+use super::numbers::{Numbers, plain};
+use super::rows::{Around, Row, Table, Values};
+use super::templates;
 use crate::report::{self, Alternative, Cell, CellBasis, CheckedClaim};
 use crate::shelf::Claim;
 
@@ -18,17 +20,17 @@ pub(super) struct NullModel {
     id: String,
     rule: String,
     table: usize,
-    /// The rows that it speaks of, with the published figures that its formula uses.
+    /// The rows that it speaks of, with the published figures that its formulas use.
     rows: Vec<(usize, BTreeMap<String, f64>)>,
-    value: Formula,
+    values: Values,
 }
 
 /// A claim that was read, with what answers it.
 pub(super) struct Answered {
-    claim: Claim,
+    pub(super) claim: Claim,
     how: String,
-    /// The cells that its formula uses: table and row.
-    cells: BTreeMap<String, (usize, usize)>,
+    /// The cells that its formula uses: table and rows, whose mean is meant.
+    pub(super) cells: BTreeMap<String, (usize, Vec<usize>)>,
     value: Formula,
 }
 
@@ -40,123 +42,119 @@ pub(super) fn table_named(tables: &[Table], name: &str, at: Place) -> Result<usi
     })
 }
 
-fn words(values: &BTreeMap<String, String>) -> String {
-    values.iter().map(|(column, value)| format!("{column} = {value}")).collect::<Vec<_>>().join(", ")
-}
-
-/// The row of a table that has these values, and no other has.
-fn only<'a>(table: &'a Table, values: &BTreeMap<String, String>, at: Place) -> Result<(usize, &'a Row), Problem> {
-    let mut found = table.rows.iter().enumerate().filter(|(_, row)| row.has(values));
-    match (found.next(), found.next()) {
-        (Some(row), None) => Ok(row),
-        (None, _) => {
-            let title = format!("table `{}` has no row with {}", table.declared.id, words(values));
-            Err(Problem::at(at, title).help("values are written as in the CSV"))
-        }
-        (Some(_), Some(_)) => {
-            let title = format!("table `{}` has several rows with {}", table.declared.id, words(values));
-            Err(Problem::at(at, title).help("name more columns"))
-        }
-    }
+/// What a formula calls the runs that stand in no table.
+pub(super) fn runs(tables: &[Table]) -> impl Iterator<Item = (String, usize)> {
+    let runs = tables.iter().enumerate().filter(|(_, table)| table.declared.key.is_empty());
+    runs.map(|(number, table)| (table.declared.id.clone(), number))
 }
 
 impl NullModel {
     pub(super) fn read(
         declared: &declared::NullModel,
-        file: u32,
         tables: &[Table],
-        numbers: &Numbers,
+        around: &Around,
     ) -> Result<NullModel, Problems> {
-        let number = table_named(tables, declared.table.get_ref(), place(file, declared.table.span()))?;
+        let file = around.file;
+        let at = place(file, declared.table.span());
+        let number = table_named(tables, declared.table.get_ref(), at)?;
         let table = &tables[number];
-        if let Some(column) = declared.rows.keys().find(|column| !table.rows[0].words.contains_key(column.get_ref())) {
-            let problem = Problem::at(place(file, column.span()), format!("there is no column `{column}`"));
-            let known: Vec<&String> = table.rows[0].words.keys().collect();
-            return Err(problem.help(did_you_mean(column.get_ref(), &known)).into());
-        }
-        let asked = |row: &Row| {
-            let values = declared.rows.iter().map(|(column, value)| (column.get_ref(), value));
-            row.basis == CellBasis::Seen && row.published.is_some() && row.has(values)
-        };
+        let spoken_of = declared.values.iter().map(|value| &value.rows).chain([&declared.rows]);
+        spoken_of.into_iter().try_for_each(|rows| table.has_columns(rows, file))?;
+        let asked = |row: &Row| row.basis == CellBasis::Seen && row.published.is_some() && row.has(&declared.rows);
         let mut rows = Vec::new();
-        for (index, row) in table.rows.iter().enumerate().filter(|(_, row)| asked(row)) {
+        for index in (0..table.rows.len()).filter(|index| asked(&table.rows[*index])) {
             let mut cells = BTreeMap::new();
-            for (name, values) in &declared.cells {
-                let at = place(file, name.span());
-                let key = table.declared.key.iter().map(|column| (column.clone(), row.words[column].clone()));
-                let alike = key.chain(values.clone()).collect();
-                let (_, other) = only(table, &alike, at)?;
-                let Some(published) = other.published else {
-                    let title = format!("of {} no figure is published", words(&alike));
-                    return Err(Problem::at(at, title).into());
+            for (name, found) in table.cells_like(index, &declared.cells, around)? {
+                let published: Option<Vec<f64>> = found.iter().map(|row| table.rows[*row].published).collect();
+                let Some(published) = published else {
+                    let name = declared.cells.keys().find(|known| *known.get_ref() == name);
+                    let title = "of what this formula uses, no figure is published";
+                    return Err(Problem::at(place(file, name.map_or(0..0, |name| name.span())), title).into());
                 };
-                cells.insert(name.get_ref().clone(), published);
+                cells.insert(name, published.iter().sum::<f64>() / published.len() as f64);
             }
             rows.push((index, cells));
         }
         if rows.is_empty() {
-            let problem = Problem::at(place(file, declared.table.span()), "the null model speaks of no row");
+            let problem = Problem::at(at, "the null model speaks of no row");
             return Err(problem.help("it speaks of rows that are published and not fitted").into());
         }
+        let columns = table.numbers_of(&rows.iter().map(|(index, _)| *index).collect::<Vec<_>>());
         let names = declared.cells.keys().map(|name| name.get_ref().clone());
-        let columns = table.rows[0].words.keys().filter(|column| **column != table.declared.published);
-        let columns = columns.filter(|column| rows_have(table, &rows, column)).cloned();
-        let known: Vec<String> = names.chain(columns).chain(numbers.keys().cloned()).collect();
-        let value = Formula::read(&declared.value, file, &known)?;
-        Ok(NullModel { id: declared.id.clone(), rule: declared.rule.clone(), table: number, rows, value })
+        let known: Vec<String> = names.chain(columns).chain(around.numbers.keys().cloned()).collect();
+        let values = Values::read(declared.value.as_ref(), &declared.values, file, at, &known)?;
+        if let Some((row, _)) = rows.iter().find(|(index, _)| values.of(&table.rows[*index]).is_none()) {
+            let problem = Problem::at(table.rows[*row].place, "the null model has no formula for this row");
+            return Err(problem.label(declared.id.clone()).into());
+        }
+        let null = NullModel { id: declared.id.clone(), rule: declared.rule.clone(), table: number, rows, values };
+        null.rule(table, around.numbers, at)?;
+        Ok(null)
+    }
+
+    /// A name in its formulas, for one of its rows.
+    fn name(&self, table: &Table, at: usize, numbers: &Numbers, name: &str) -> Option<f64> {
+        let (index, published) = &self.rows[at];
+        let known = published.get(name).copied().or_else(|| table.rows[*index].number(name));
+        known.or_else(|| numbers.get(name).map(plain))
+    }
+
+    /// The rule in words.
+    fn rule(&self, table: &Table, numbers: &Numbers, at: Place) -> Result<String, Problem> {
+        templates::text(&self.rule, at, &|name| self.name(table, 0, numbers, name))
     }
 
     /// It, and this model beside it.
-    pub(super) fn beside(&self, setup: &Setup, tables: &[report::Table]) -> Alternative {
-        let (rows, cells) = (&setup.read.tables[self.table].rows, &tables[self.table].cells);
-        let counted = || self.rows.iter().filter(|(index, _)| cells[*index].repeats.is_none());
-        let guessed = counted().map(|(index, published)| {
-            let row = &rows[*index];
-            let name =
-                |name: &str| published.get(name).copied().or_else(|| row.number(name)).or_else(|| setup.number(name));
-            let guess = self.value.value(|wanted| name(wanted).unwrap_or(f64::NAN));
-            Cell::new(row.key.clone(), row.published, guess, CellBasis::Seen, 0.0)
+    pub(super) fn beside(&self, read: &[Table], tables: &[report::Table], numbers: &Numbers) -> Alternative {
+        let (table, cells) = (&read[self.table], &tables[self.table].cells);
+        let counted = || (0..self.rows.len()).filter(|at| cells[self.rows[*at].0].repeats.is_none());
+        let guessed = counted().filter_map(|at| {
+            let row = &table.rows[self.rows[at].0];
+            let formula = self.values.of(row)?;
+            let guess = formula.value(|name| self.name(table, at, numbers, name).unwrap_or(f64::NAN));
+            Some(Cell::new(row.key.clone(), row.published, guess, CellBasis::Seen, 0.0))
         });
-        let ours: Vec<Cell> = counted().map(|(index, _)| cells[*index].clone()).collect();
-        Alternative::null_model(&self.id, &self.rule, guessed.collect(), &ours)
+        let ours: Vec<Cell> = counted().map(|at| cells[self.rows[at].0].clone()).collect();
+        let rule = self.rule(table, numbers, Place::default()).unwrap_or_else(|_| self.rule.clone());
+        Alternative::null_model(&self.id, &rule, guessed.collect(), &ours)
     }
-}
-
-/// Whether a column is a number in each of these rows.
-fn rows_have(table: &Table, rows: &[(usize, BTreeMap<String, f64>)], column: &str) -> bool {
-    rows.iter().all(|(index, _)| table.rows[*index].number(column).is_some())
 }
 
 impl Answered {
     pub(super) fn read(
         claim: Claim,
         declared: &declared::Answer,
-        file: u32,
         tables: &[Table],
-        numbers: &Numbers,
+        around: &Around,
     ) -> Result<Answered, Problems> {
-        let mut cells = BTreeMap::new();
+        let mut cells: BTreeMap<String, (usize, Vec<usize>)> =
+            runs(tables).map(|(name, number)| (name, (number, vec![0]))).collect();
         for (name, values) in &declared.cells {
-            let at = place(file, name.span());
+            let at = place(around.file, name.span());
             let mut values = values.clone();
-            let Some(table) = values.remove("table") else {
+            let Some(Words::One(table)) = values.remove("table") else {
                 return Err(Problem::at(at, "of which table is this cell?").help("write table = \"…\"").into());
             };
             let number = table_named(tables, &table, at)?;
-            cells.insert(name.get_ref().clone(), (number, only(&tables[number], &values, at)?.0));
+            cells.insert(name.get_ref().clone(), (number, tables[number].rows_with(&values, at)?));
         }
-        let known: Vec<String> = cells.keys().chain(numbers.keys()).cloned().collect();
-        let value = Formula::read(&declared.value, file, &known)?;
+        let known: Vec<String> = cells.keys().chain(around.numbers.keys()).cloned().collect();
+        let value = Formula::read(&declared.value, around.file, &known)?;
+        cells.retain(|name, _| value.names().contains(name));
         Ok(Answered { claim, how: declared.how.clone(), cells, value })
     }
 
     /// What is simulated of it.
-    pub(super) fn check(&self, setup: &Setup, tables: &[report::Table]) -> CheckedClaim {
-        let cell = |name: &str| {
-            let (table, row) = self.cells.get(name)?;
-            tables[*table].cells[*row].simulated
+    pub(super) fn value(&self, cells: &[Vec<Option<Cell>>], numbers: &Numbers) -> f64 {
+        let name = |name: &str| match self.cells.get(name) {
+            Some((table, rows)) => simulated(&cells[*table], rows),
+            None => numbers.get(name).map(plain),
         };
-        let name = |name: &str| cell(name).or_else(|| setup.number(name)).unwrap_or(f64::NAN);
-        self.claim.clone().check(self.value.value(name), &self.how)
+        self.value.value(|wanted| name(wanted).unwrap_or(f64::NAN))
+    }
+
+    /// The same, beside what is claimed.
+    pub(super) fn check(&self, cells: &[Vec<Option<Cell>>], numbers: &Numbers) -> CheckedClaim {
+        self.claim.clone().check(self.value(cells, numbers), &self.how)
     }
 }

@@ -31,6 +31,19 @@ pub(super) struct Formula(FlatEx<f64, Arithmetic, Literal>);
 impl Formula {
     /// Reads one in the text `file`, which may use the names of `known`.
     pub(super) fn read(text: &Spanned<String>, file: u32, known: &[String]) -> Result<Formula, Problem> {
+        let formula = Formula::parse(text, file)?;
+        match formula.names().iter().find(|name| !known.contains(name)) {
+            None => Ok(formula),
+            Some(name) => {
+                let help = format!("{} (known here: {})", did_you_mean(name, known), known.join(", "));
+                let problem = Problem::at(place(file, text.span()), format!("nothing is called `{name}` here"));
+                Err(problem.help(help.trim()))
+            }
+        }
+    }
+
+    /// Reads one that may use any names.
+    pub(super) fn parse(text: &Spanned<String>, file: u32) -> Result<Formula, Problem> {
         let wrong = |title: String| Problem::at(place(file, text.span()), title);
         let written = text.get_ref();
         if written.chars().count() > MOST_CHARACTERS {
@@ -44,14 +57,7 @@ impl Formula {
             let help = "numbers, names, + - * /, parentheses, and `min` or `max` between two values";
             wrong("this is no formula".into()).label(error.to_string()).help(help)
         })?;
-        let formula = Formula(formula);
-        match formula.names().iter().find(|name| !known.contains(name)) {
-            None => Ok(formula),
-            Some(name) => {
-                let help = format!("{} (known here: {})", did_you_mean(name, known), known.join(", "));
-                Err(wrong(format!("nothing is called `{name}` here")).help(help.trim()))
-            }
-        }
+        Ok(Formula(formula))
     }
 
     /// The names that it uses.

@@ -1,45 +1,51 @@
-//! A study that its folder says alone: `study.toml`, a CSV for each table, and what the publication claims.
+//! A study's folder: `study.toml`, a CSV for each table, and what the publication claims.
 //!
-//! `declared` is what `study.toml` says, `rows` a table with the run of each row, `formula` its arithmetic, `figures`
-//! what a run gives it; `cells` runs, `beside` has null models and claims, `charts` what is drawn.
+//! `declared` is what `study.toml` says, `rows` a table with what answers each row, `formula` its arithmetic, `templates`
+//! jobs and texts with formulas in them, `numbers` the study's numbers, `figures` what a run gives; `cells` runs,
+//! `beside` has null models and claims, `readings` other readings, `pictures` what is drawn, `check` what is wrong.
 
 mod beside;
 mod cells;
-mod charts;
+mod check;
 pub(crate) mod declared;
 mod figures;
 mod formula;
+mod numbers;
+mod pictures;
+mod readings;
 mod rows;
+mod templates;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hopscope_kernel::Time;
 use hopscope_machine::library::{Library, TextOf};
-use hopscope_machine::nearest::did_you_mean;
 use hopscope_machine::problem::{Problem, Problems, Sources, place};
 use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
-use hopscope_parts::parameters::{Place, Value};
+use hopscope_parts::parameters::Value;
 use serde_json::{Map, Value as Json};
+use toml::Spanned;
 
 use crate::fitting::{self, Bench, Found, WORKLOAD};
 use crate::machines::{Machines, parameters};
 use crate::measure::Effort;
 use crate::pictures::{Chart, Pictures};
-use crate::report::{CellBasis, Changed, Report, Summary, mean};
-use crate::shelf::Claim;
-use crate::study_file::{Ablation, Fit, Number, StudyFile};
+use crate::report::{self, Cell, CellBasis, Changed, Report, Summary, mean};
+use crate::study_file::{Fit, StudyFile};
 use crate::{Wish, forecasts, robustness};
 
-use beside::{Answered, NullModel, table_named};
-use rows::{Around, Numbers, Table, unreadable};
+use beside::{Answered, NullModel};
+use cells::Devices;
+use numbers::Numbers;
+use pictures::WriteCycle;
+use readings::{Path, Reading};
+use rows::Table;
 
 /// The file that makes a folder a study.
 pub const STUDY_FILE: &str = "study.toml";
-const CLAIMS: &str = "claims.csv";
 const FORECASTS: &str = "forecast.csv";
-/// What a fit calls all fitted cells.
-const ALL: &str = "all";
 
 /// The study with everything that can be varied.
 #[derive(Clone)]
@@ -49,16 +55,24 @@ pub(crate) struct Setup<'a> {
     /// The number of `study.toml` among the texts.
     file_number: u32,
     machines: Machines,
+    /// Its own numbers.
     numbers: Numbers,
     read: Arc<Read>,
 }
 
 /// What does not vary.
+#[derive(Default)]
 struct Read {
+    /// The devices of each machine.
+    devices: Devices,
+    /// Tables, then runs that stand in none.
     tables: Vec<Table>,
     nulls: Vec<NullModel>,
     claims: Vec<Answered>,
+    readings: Vec<Reading>,
+    paths: Vec<Path>,
     charts: Vec<Chart>,
+    cycles: Vec<WriteCycle>,
 }
 
 /// The texts of a folder, by file.
@@ -78,104 +92,74 @@ pub(crate) fn study_file(id: &str, texts: &Texts, sources: &mut Sources) -> Resu
     Ok((file, number))
 }
 
-/// Collects what is wrong, and goes on.
-fn keep<T>(problems: &mut Problems, found: Result<T, impl Into<Problems>>) -> Option<T> {
-    found.map_err(|wrong| problems.0.extend(wrong.into().0)).ok()
-}
-
 impl<'a> Setup<'a> {
-    /// Reads it and checks everything that can be wrong before a run.
-    pub(crate) fn read(
-        id: &str,
-        texts: &Texts,
-        library: &'a Library,
-        sources: &mut Sources,
-    ) -> Result<Setup<'a>, Problems> {
-        let (file, file_number) = study_file(id, texts, sources)?;
-        let top = place(file_number, 0..0);
-        let nowhere = |title: String| Problem::at(top, title);
-        if file.table.is_empty() {
-            let help = "[[table]] says of a table its columns and the run that answers a row";
-            return Err(nowhere("the study has no table".into()).help(help).into());
-        }
-        let machines = Machines::read(&file, library, sources)?;
-        let mut problems = Problems::default();
-        let numbers = file.numbers.iter().map(|(name, number)| Ok((name.clone(), value_of(name, number)?)));
-        let numbers: Result<Numbers, String> = numbers.collect();
-        let numbers = numbers.map_err(nowhere)?;
-        let names: Vec<&String> = machines.0.keys().collect();
-        let around = Around { file: file_number, numbers: &numbers, machines: &names };
-        let mut tables: Vec<Table> = Vec::new();
-        for declared in &file.table {
-            if tables.iter().any(|known| known.declared.id == declared.id) {
-                problems.0.push(nowhere(format!("two tables are called `{}`", declared.id)));
-                continue;
-            }
-            let name = declared.file.clone().unwrap_or_else(|| format!("{}.csv", declared.id));
-            let Some(text) = texts.get(&name) else {
-                let problem = nowhere(format!("table `{}`: the study's folder has no {name}", declared.id));
-                problems.0.push(problem.help(did_you_mean(&name, &texts.keys().collect::<Vec<_>>())));
-                continue;
-            };
-            let csv = sources.add(text.name.clone(), text.text.clone());
-            tables.extend(keep(&mut problems, Table::read(declared.clone(), csv, sources, &around)));
-        }
-        problems.unless_empty(())?;
-        let mut problems = Problems::default();
-        let nulls = file.null.iter();
-        let nulls = nulls.filter_map(|null| keep(&mut problems, NullModel::read(null, file_number, &tables, &numbers)));
-        let nulls: Vec<NullModel> = nulls.collect();
-        let claims = keep(&mut problems, read_claims(&file, file_number, texts, sources, &tables, &numbers));
-        let accuracy = file.accuracy.as_ref().map(|stated| stated.read().map_err(nowhere));
-        let accuracy = accuracy.and_then(|stated| keep(&mut problems, stated));
-        let charts = file
-            .chart
-            .iter()
-            .filter_map(|chart| keep(&mut problems, charts::read(chart, file_number, &tables, accuracy.clone())));
-        let charts = charts.collect();
-        for fit in &file.fit {
-            keep(&mut problems, check_fit(fit, &file, &machines, &tables, top));
-        }
-        for ablation in &file.ablation {
-            keep(&mut problems, check_ablation(ablation, &machines, top));
-        }
-        if let Some(Err(wrong)) = file.forecasts.as_ref().map(|text| forecasts::read(text)) {
-            problems.0.push(nowhere(format!("{FORECASTS}: {wrong}")));
-        }
-        let read = Arc::new(Read { tables, nulls, claims: claims.unwrap_or_default(), charts });
-        let setup = Setup { library, file: Arc::new(file), file_number, machines, numbers, read };
-        for (table, row) in setup.read.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row))) {
-            // What is wrong with every row is said of the first.
-            if let Err(Problems(found)) = setup.asked(table, row) {
-                let new = |problem: &Problem| problems.0.iter().all(|known| known.title != problem.title);
-                let found: Vec<Problem> = found.into_iter().filter(new).collect();
-                problems.0.extend(found);
+    /// Its numbers and those that parts have, as they are now.
+    fn all_numbers(&self) -> Result<Numbers, Problems> {
+        numbers::with_given(&self.numbers, &self.file.given, &self.machines, self.file_number)
+    }
+
+    /// A time that `study.toml` has.
+    fn time(&self, text: &Spanned<String>) -> Result<Time, Problem> {
+        match quantity::parse(text.get_ref()) {
+            Ok(Value::Time(time)) if time > Time::ZERO => Ok(time),
+            _ => {
+                let problem = Problem::at(place(self.file_number, text.span()), format!("`{text}` is no time"));
+                Err(problem.help("as in `40 ms`"))
             }
         }
-        problems.unless_empty(setup)
     }
 
     /// Runs the whole study.
     pub(crate) fn reproduce(&self, wish: &Wish) -> Result<Report, Failure> {
-        let effort = Effort { trains: wish.trains, ..cells::FULL };
-        let mut tables = self.tables(self.measure(effort, |_, _| true, wish.progress)?);
+        let (effort, numbers) = (Effort { trains: wish.trains, ..cells::FULL }, self.all_numbers()?);
+        let measured = self.measure(effort, &|_, _| true, wish.progress)?;
+        let mut claims = self.read.claims.iter().map(|claim| claim.check(&measured, &numbers)).collect::<Vec<_>>();
+        let mut tables = self.tables(measured, &numbers)?;
         let parameters = parameters(&self.file, &self.machines);
         let fitted = parameters.iter().filter(|parameter| parameter.basis == "fitted").count();
-        let mut claims = self.read.claims.iter().map(|claim| claim.check(self, &tables)).collect::<Vec<_>>();
         let machine_of = |table: &str, key: &Map<String, Json>| self.machine_of(table, key);
         forecasts::settle(&self.file, &self.machines, machine_of, &mut tables, &mut claims);
-        let alternatives = self.read.nulls.iter().map(|null| null.beside(self, &tables)).collect();
+        let besides = self.read.tables.iter().zip(&tables).filter(|(read, _)| read.declared.beside);
+        let besides = besides.map(|(_, table)| report::Alternative::of(&table.id, table.title.clone(), table.cells.clone()));
+        let mut alternatives: Vec<report::Alternative> = besides.collect();
+        alternatives.extend(self.read.nulls.iter().map(|null| null.beside(&self.read.tables, &tables, &numbers)));
+        for reading in &self.read.readings {
+            alternatives.push(reading.beside(self, &tables, &numbers, wish.trains)?);
+        }
+        for path in &self.read.paths {
+            alternatives.extend(path.beside(self, &tables, &numbers, wish.trains)?);
+        }
+        let reported = self.read.tables.iter().map(|table| table.is_reported);
+        let tables: Vec<report::Table> = tables.into_iter().zip(reported).filter(|(_, is)| *is).map(|(t, _)| t).collect();
         let summary = Summary::of(&tables[0].cells, fitted);
         let (ablations, sensitivity) = if wish.sensitivity { self.shake(wish)? } else { Default::default() };
         let (study, title) = (self.file.id.clone(), self.file.title.clone());
         Ok(Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
     }
 
+    /// Tables of a report, of everything that was simulated.
+    fn tables(&self, measured: Vec<Vec<Option<Cell>>>, numbers: &Numbers) -> Result<Vec<report::Table>, Failure> {
+        let of = |name: &str| numbers.get(name).map(numbers::plain);
+        let table = |(table, cells): (&Table, Vec<Option<Cell>>)| {
+            let title = templates::text(&table.declared.title, place(self.file_number, 0..0), &of)?;
+            let cells = cells.into_iter().flatten().collect();
+            Ok(report::Table { id: table.declared.id.clone(), title, unit: table.declared.unit.clone(), cells })
+        };
+        let tables: Result<_, Problem> = self.read.tables.iter().zip(measured).map(table).collect();
+        tables.map_err(|problem| Failure::Input(problem.into()))
+    }
+
+    /// Changes the first table is looked at after; cells that only repeat others say nothing more.
     fn shake(&self, wish: &Wish) -> Result<(Vec<Changed>, Vec<Changed>), Failure> {
-        let first = &self.read.tables[0].declared.id;
-        robustness::shake(&self.file, self, wish, |setup, _| {
-            let cells = setup.measure(cells::COARSE, |table, _| table.declared.id == *first, &|_, _, _| {})?;
-            Ok(cells.into_iter().next().unwrap_or_default())
+        let table = &self.read.tables[0];
+        let repeats: Vec<bool> = table
+            .rows
+            .iter()
+            .map(|row| forecasts::repeated(&self.file, &table.declared.id, &row.key).is_some())
+            .collect();
+        robustness::shake(&self.file, self, wish, |setup| {
+            let cells = setup.measure(cells::COARSE, &|number, row| number == 0 && !repeats[row], &|_, _, _| {})?;
+            Ok(cells.into_iter().next().unwrap_or_default().into_iter().flatten().collect())
         })
     }
 
@@ -185,13 +169,33 @@ impl<'a> Setup<'a> {
     }
 
     /// What its page draws.
-    pub(crate) fn pictures(&self) -> Pictures {
-        Pictures { charts: self.read.charts.clone(), timelines: Vec::new() }
+    pub(crate) fn pictures(&self, wish: &Wish) -> Result<Pictures, Failure> {
+        let numbers = self.all_numbers()?;
+        let cycles = self.read.cycles.iter().map(|cycle| cycle.timeline(self, &numbers, wish.trains));
+        Ok(Pictures { charts: self.read.charts.clone(), timelines: cycles.collect::<Result<_, _>>()? })
     }
 
     /// Fits its parameters again.
     pub(crate) fn fit(&self, wish: &Wish) -> Result<Vec<Found>, Failure> {
         fitting::fit(&self.file, self.clone(), wish)
+    }
+
+    /// The rows that a search looks at: fitted ones, if it does not say otherwise.
+    fn rows_of(&self, fit: &Fit) -> BTreeSet<(usize, usize)> {
+        let basis = fit.basis.as_deref().unwrap_or(CellBasis::Fitted.word());
+        let tables = self.read.tables.iter().enumerate();
+        let tables = tables.filter(|(_, table)| fit.tables.is_empty() || fit.tables.contains(&table.declared.id));
+        let rows = tables.flat_map(|(number, table)| (0..table.rows.len()).map(move |row| (number, row)));
+        let looked_at = |(number, row): &(usize, usize)| {
+            let row = &self.read.tables[*number].rows[*row];
+            row.basis.word() == basis && row.published.is_some() && row.derived.is_none() && row.has(&fit.rows)
+        };
+        rows.filter(looked_at).collect()
+    }
+
+    /// The claim that a search looks at.
+    fn claim(&self, id: &str) -> Option<&Answered> {
+        self.read.claims.iter().find(|known| known.claim.id == id)
     }
 }
 
@@ -201,102 +205,36 @@ impl Bench for Setup<'_> {
     }
 
     fn set(&mut self, number: &str, value: &Value) {
-        self.numbers.insert(number.to_string(), value.clone());
-    }
-
-    /// The fitted cells of a table, or of all.
-    fn error(&self, cells: &str) -> Result<f64, Failure> {
-        let asked = |table: &Table, row: &rows::Row| {
-            row.basis == CellBasis::Fitted && (cells == ALL || table.declared.id == cells)
+        let step = self.file.numbers.get(number).and_then(|known| known.multiple_of.as_deref());
+        let value = match (value, step.map(quantity::parse)) {
+            (Value::Bytes(n), Some(Ok(Value::Bytes(step)))) if step > 0 => Value::Bytes(n / step * step),
+            (value, _) => value.clone(),
         };
-        let measured = self.measure(cells::COARSE, asked, &|_, _, _| {})?;
-        let errors: Vec<f64> = measured.iter().flatten().filter_map(|cell| cell.error).map(f64::abs).collect();
-        Ok(mean(&errors).unwrap_or(0.0))
+        self.numbers.insert(number.to_string(), value);
     }
-}
 
-/// A number of the study; it and its range can be read.
-fn value_of(name: &str, number: &Number) -> Result<Value, String> {
-    let parse = |text: &String| quantity::parse(text).map_err(|why| format!("number `{name}`: {why}"));
-    number.range.iter().chain(&number.values).try_for_each(|text| parse(text).map(|_| ()))?;
-    parse(&number.value)
-}
-
-/// Every claim of `claims.csv`, each with what answers it.
-fn read_claims(
-    file: &StudyFile,
-    file_number: u32,
-    texts: &Texts,
-    sources: &mut Sources,
-    tables: &[Table],
-    numbers: &Numbers,
-) -> Result<Vec<Answered>, Problems> {
-    let (mut claims, mut problems): (Vec<Answered>, Problems) = (Vec::new(), Problems::default());
-    let mut known = Vec::new();
-    if let Some(text) = texts.get(CLAIMS) {
-        let csv = sources.add(text.name.clone(), text.text.clone());
-        for claim in csv::Reader::from_reader(text.text.as_bytes()).deserialize() {
-            let claim: Claim = claim.map_err(|error| unreadable(csv, &error, "this is no claim"))?;
-            known.push(claim.id.clone());
-            match file.claim.iter().find(|answer| *answer.id.get_ref() == claim.id) {
-                Some(answer) => {
-                    claims.extend(keep(&mut problems, Answered::read(claim, answer, file_number, tables, numbers)));
-                }
-                None => {
-                    let problem = Problem::at(place(csv, 0..0), format!("nothing answers the claim `{}`", claim.id));
-                    problems.0.push(problem.help("[[claim]] of study.toml says what does"));
-                }
+    /// How far its cells are off, or its claim from what was published: of a range, from the middle.
+    fn error(&self, fit: &Fit) -> Result<f64, Failure> {
+        if let Some(claim) = fit.claim.as_deref().and_then(|id| self.claim(id)) {
+            let rows = claim.cells.values().flat_map(|(table, rows)| rows.iter().map(move |row| (*table, *row)));
+            let mut rows: BTreeSet<(usize, usize)> = rows.collect();
+            for (table, row) in rows.clone() {
+                let derived = self.read.tables[table].rows[row].derived.iter();
+                rows.extend(derived.flat_map(|from| from.cells.values().flatten()).map(|from| (table, *from)));
             }
+            let wanted = |table: usize, row: usize| rows.contains(&(table, row));
+            let cells = self.measure(cells::FIT, &wanted, &|_, _, _| {})?;
+            let published = claim.claim.value.parse().unwrap_or_else(|_| claim.claim.middle());
+            return Ok((claim.value(&cells, &self.all_numbers()?) / published - 1.0).abs());
         }
+        let rows = self.rows_of(fit);
+        let measured = self.measure(cells::FIT, &|table, row| rows.contains(&(table, row)), &|_, _, _| {})?;
+        let errors = measured.iter().flatten().flatten().filter_map(|cell| cell.error).map(f64::abs);
+        Ok(mean(&errors.collect::<Vec<_>>()).unwrap_or(0.0))
     }
-    for answer in file.claim.iter().filter(|answer| !known.contains(answer.id.get_ref())) {
-        let title = format!("{CLAIMS} has no claim `{}`", answer.id.get_ref());
-        let problem = Problem::at(place(file_number, answer.id.span()), title);
-        problems.0.push(problem.help(did_you_mean(answer.id.get_ref(), &known)));
-    }
-    problems.unless_empty(claims)
 }
 
-/// An ablation sets numbers of parts that the study's machines have.
-fn check_ablation(ablation: &Ablation, machines: &Machines, top: Place) -> Result<(), Problems> {
-    let what = &ablation.what;
-    if ablation.depth.is_some() {
-        let problem = Problem::at(top, format!("ablation `{what}`: this study has no depth of its own"));
-        return Err(problem.help("its jobs have one: a row of the table has it in a column").into());
-    }
-    let files: Vec<&String> =
-        machines.0.values().flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
-    for (part, ..) in &ablation.set {
-        if !files.contains(&part) {
-            let problem = Problem::at(top, format!("ablation `{what}`: no machine of the study has a part `{part}`"));
-            return Err(problem.help(did_you_mean(part, &files)).into());
-        }
-    }
-    ablation.apply(&mut machines.clone())
-}
-
-/// A fit moves numbers that are fitted, by cells that are.
-fn check_fit(fit: &Fit, file: &StudyFile, machines: &Machines, tables: &[Table], top: Place) -> Result<(), Problems> {
-    let tables: Vec<&Table> = match fit.cells.as_str() {
-        ALL => tables.iter().collect(),
-        name => vec![&tables[table_named(tables, name, top)?]],
-    };
-    if !tables.iter().flat_map(|table| &table.rows).any(|row| row.basis == CellBasis::Fitted) {
-        let problem = Problem::at(top, format!("a fit looks at cells `{}`, and none of them is fitted", fit.cells));
-        return Err(problem.help("a column `basis` of the table says `fitted` of those").into());
-    }
-    let fitted = machines.fitted(&file.id);
-    for key in &fit.keys {
-        let known = match fit.part.as_str() {
-            WORKLOAD => file.numbers.get(key).is_some_and(|number| number.fitted.is_some()),
-            part => fitted.iter().any(|known| known.part == part && known.keys.contains(key)),
-        };
-        if !known {
-            let problem =
-                Problem::at(top, format!("a fit moves `{key}` of {}, which this study has not fitted", fit.part));
-            let help = format!("its basis is fitted = \"{}: …\", in a part of the study's machines", file.id);
-            return Err(problem.help(help).into());
-        }
-    }
-    Ok(())
+/// Whether a search may move one of the study's own numbers.
+fn is_workload(part: &str) -> bool {
+    part == WORKLOAD
 }

@@ -8,13 +8,16 @@
 use std::fmt::Write;
 
 use hopscope_kernel::Time;
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::job_file;
 use hopscope_machine::library::Library;
+use hopscope_machine::probes::Trace;
+use hopscope_machine::problem::Sources;
 use hopscope_observe::Interval;
-use hopscope_parts::parameters::Value;
 
-use super::{PLACEMENTS, Setup};
-use crate::measure;
-
+/// The machine, and what it does: writes of one block, one at a time.
+const SYSTEM: &str = "piix4e-one-disk";
+const JOB: [&str; 5] = ["--rw=write", "--bs=64k", "--size=64k", "--iodepth=1", "--name=disk"];
 /// Simulated time of the run: a few requests of 64 KB.
 const SPAN: Time = Time::ms(20);
 /// Bytes of a cycle: the bridge's whole buffer.
@@ -69,19 +72,13 @@ pub fn bridge_loss() -> String {
 }
 
 fn observe() -> Cycle {
-    let library = Library::new(None).expect("the shipped files can be read");
-    let Ok(setup) = Setup::read(&library) else { panic!("the shipped study can be read") };
-    let jobs = setup.jobs["single-block write one"].clone().into_iter().map(|mut job| {
-        job.iodepth = 1;
-        job
-    });
-    let jobs: Vec<_> = jobs.collect();
-    let Ok(trace) = measure::trace(&setup.machines.0[PLACEMENTS[0]], &jobs, SPAN, true) else {
-        panic!("the shipped machine runs the shipped job")
-    };
-    let Value::Period(clock) = setup.machines.number("bus/pci-32-33", "clock").value else {
-        panic!("a clock is a frequency")
-    };
+    let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
+    let text = library.open_system(SYSTEM).expect("the system ships");
+    let file = sources.add(text.name, text.text);
+    let machine = Blueprint::read(&library, &mut sources, file).expect("a shipped system is right");
+    let jobs = job_file::read_options(&mut sources, &JOB).expect("a job is right").jobs;
+    let Ok(trace) = Trace::of(&machine, &jobs, SPAN, true) else { panic!("the shipped machine runs the job") };
+    let clock = trace.clock("pci").expect("a bus has a clock");
     let pci = trace.lane("pci");
     // Two fetches in a row, the first cut short at the cache line, and the next two: a cycle between descriptors.
     const FETCH: [&str; 4] = ["address", "wait for memory", "data", "target disconnect"];

@@ -1,0 +1,252 @@
+//! Reads a folder, and checks everything that can be wrong before a run.
+
+use std::sync::Arc;
+
+use hopscope_machine::library::Library;
+use hopscope_machine::nearest::did_you_mean;
+use hopscope_machine::problem::{Problem, Problems, Sources, place};
+use hopscope_machine::quantity;
+use hopscope_parts::parameters::{Place, Value};
+
+use super::beside::{Answered, NullModel, table_named};
+use super::cells::Devices;
+use super::numbers::{self, Numbers};
+use super::pictures::{self, WriteCycle};
+use super::readings::{Path, Reading};
+use super::rows::{Around, Table, unreadable};
+use super::{FORECASTS, Read, Setup, Texts, is_workload, study_file, templates};
+use crate::machines::Machines;
+use crate::shelf::Claim;
+use crate::study_file::{Ablation, Fit, Number, StudyFile};
+use crate::{fitting, forecasts};
+
+const CLAIMS: &str = "claims.csv";
+
+/// Collects what is wrong, and goes on.
+fn keep<T>(problems: &mut Problems, found: Result<T, impl Into<Problems>>) -> Option<T> {
+    found.map_err(|wrong| problems.0.extend(wrong.into().0)).ok()
+}
+
+impl<'a> Setup<'a> {
+    /// Reads it and checks everything that can be wrong before a run.
+    pub(crate) fn read(
+        id: &str,
+        texts: &Texts,
+        library: &'a Library,
+        sources: &mut Sources,
+    ) -> Result<Setup<'a>, Problems> {
+        let (file, file_number) = study_file(id, texts, sources)?;
+        let top = place(file_number, 0..0);
+        let nowhere = |title: String| Problem::at(top, title);
+        if file.table.iter().all(|table| table.beside) {
+            let help = "[[table]] says of a table its columns and the run that answers a row";
+            return Err(nowhere("the study has no table".into()).help(help).into());
+        }
+        let machines = Machines::read(&file, library, sources)?;
+        let own = file.numbers.iter().map(|(name, number)| Ok((name.clone(), value_of(name, number)?)));
+        let own = own.collect::<Result<Numbers, String>>().map_err(nowhere)?;
+        let numbers = numbers::with_given(&own, &file.given, &machines, file_number)?;
+        let called: Vec<String> = machines.0.keys().cloned().collect();
+        let names: Vec<&String> = called.iter().collect();
+        let around = Around { file: file_number, numbers: &numbers, machines: &names };
+        let tables = read_tables(&file, texts, sources, &around)?;
+        let devices: Devices = machines.0.iter().map(|(name, machine)| (name.clone(), machine.devices())).collect();
+
+        let mut problems = Problems::default();
+        let each = |problems: &mut Problems, null| keep(problems, NullModel::read(null, &tables, &around));
+        let nulls: Vec<NullModel> = file.null.iter().filter_map(|null| each(&mut problems, null)).collect();
+        let claims = keep(&mut problems, read_claims(&file, texts, sources, &tables, &around)).unwrap_or_default();
+        let each = |problems: &mut Problems, reading| keep(problems, Reading::read(reading, &tables, &around));
+        let readings: Vec<Reading> = file.reading.iter().filter_map(|one| each(&mut problems, one)).collect();
+        let each = |problems: &mut Problems, path| keep(problems, Path::read(path, &tables, &around));
+        let paths: Vec<Path> = file.path.iter().filter_map(|path| each(&mut problems, path)).collect();
+        let accuracy = file.accuracy.as_ref().map(|stated| stated.read().map_err(nowhere));
+        let accuracy = accuracy.and_then(|stated| keep(&mut problems, stated));
+        let charts = file.chart.iter();
+        let charts = charts
+            .filter_map(|chart| keep(&mut problems, pictures::chart(chart, file_number, &tables, accuracy.clone())));
+        let charts = charts.collect();
+        if let Some(Err(wrong)) = file.forecasts.as_ref().map(|text| forecasts::read(text)) {
+            problems.0.push(nowhere(format!("{FORECASTS}: {wrong}")));
+        }
+        let read = Read { devices, tables, nulls, claims, readings, paths, charts, cycles: Vec::new() };
+        let (file, own) = (Arc::new(file), own.clone());
+        let mut setup = Setup { library, file, file_number, machines, numbers: own, read: Arc::new(read) };
+        let cycles = setup.file.write_cycle.iter();
+        let cycles = cycles.filter_map(|cycle| keep(&mut problems, WriteCycle::read(cycle, &setup, &around)));
+        let cycles: Vec<WriteCycle> = cycles.collect();
+        if let Some(read) = Arc::get_mut(&mut setup.read) {
+            read.cycles = cycles;
+        }
+        setup.check(&numbers, &mut problems);
+        problems.unless_empty(setup)
+    }
+
+    /// Checks what needs all of it: fits, ablations, titles, and the job of every row.
+    fn check(&self, numbers: &Numbers, problems: &mut Problems) {
+        let top = place(self.file_number, 0..0);
+        for fit in &self.file.fit {
+            keep(problems, self.check_fit(fit, top));
+        }
+        for ablation in &self.file.ablation {
+            keep(problems, self.check_ablation(ablation, top));
+        }
+        for reading in self.file.reading.iter().filter(|reading| !reading.set.is_empty()) {
+            keep(problems, self.check_ablation(&Ablation { what: reading.id.clone(), set: reading.set.clone() }, top));
+        }
+        let known = |name: &str| numbers.get(name).map(numbers::plain);
+        for table in &self.read.tables {
+            keep(problems, templates::text(&table.declared.title, top, &known).map(|_| ()));
+        }
+        let now = self.now(numbers, &self.read.devices);
+        let rows = self.read.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
+        for (table, row) in rows.filter(|(_, row)| row.derived.is_none()) {
+            // What is wrong with every row is said of the first.
+            if let Err(Problems(found)) = self.asked(table, row, &now) {
+                let new = |problem: &Problem| problems.0.iter().all(|known| known.title != problem.title);
+                let found: Vec<Problem> = found.into_iter().filter(new).collect();
+                problems.0.extend(found);
+            }
+        }
+    }
+
+    /// An ablation sets numbers of parts that the study's machines have, or its own.
+    fn check_ablation(&self, ablation: &Ablation, top: Place) -> Result<(), Problems> {
+        let what = &ablation.what;
+        let machines = self.machines.0.values();
+        let files: Vec<&String> = machines.flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
+        for (part, key, value) in &ablation.set {
+            if is_workload(part) {
+                if !self.numbers.contains_key(key) || quantity::parse(value).is_err() {
+                    let title = format!("ablation `{what}`: the study has no number `{key}` that could be {value}");
+                    let known: Vec<&String> = self.numbers.keys().collect();
+                    return Err(Problem::at(top, title).help(did_you_mean(key, &known)).into());
+                }
+            } else if !files.contains(&part) {
+                let title = format!("ablation `{what}`: no machine of the study has a part `{part}`");
+                return Err(Problem::at(top, title).help(did_you_mean(part, &files)).into());
+            }
+        }
+        self.clone().set_all(&ablation.set)
+    }
+
+    /// A fit moves numbers that are fitted, by cells that are there.
+    fn check_fit(&self, fit: &Fit, top: Place) -> Result<(), Problems> {
+        let looks_at = format!("a fit looks at cells `{}`", fit.cells);
+        for name in &fit.tables {
+            table_named(&self.read.tables, name, top)?;
+        }
+        match &fit.claim {
+            Some(id) if self.claim(id).is_none() => {
+                let known: Vec<&String> = self.read.claims.iter().map(|known| &known.claim.id).collect();
+                let problem = Problem::at(top, format!("{looks_at}, and there is no claim `{id}`"));
+                return Err(problem.help(did_you_mean(id, &known)).into());
+            }
+            None if self.rows_of(fit).is_empty() => {
+                let problem = Problem::at(top, format!("{looks_at}, and none of them is fitted"));
+                return Err(problem.help("a column `basis` of the table says `fitted` of those").into());
+            }
+            _ => {}
+        }
+        let fitted = self.machines.fitted(&self.file.id);
+        for key in &fit.keys {
+            let known = match fit.part.as_str() {
+                part if is_workload(part) => {
+                    self.file.numbers.get(key).is_some_and(|number| number.fitted.is_some())
+                }
+                part => fitted.iter().any(|known| known.part == part && known.keys.contains(key)),
+            };
+            if !known {
+                let title = format!("a fit moves `{key}` of {}, which this study has not fitted", fit.part);
+                let help = format!("its basis is fitted = \"{}: …\", in a part of the study's machines", self.file.id);
+                return Err(Problem::at(top, title).help(help).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets numbers of parts, and of the study.
+    pub(super) fn set_all(&mut self, numbers: &[(String, String, String)]) -> Result<(), Problems> {
+        fitting::set_all(self, numbers)
+    }
+}
+
+/// Every table, then the runs that stand in none.
+fn read_tables(
+    file: &StudyFile,
+    texts: &Texts,
+    sources: &mut Sources,
+    around: &Around,
+) -> Result<Vec<Table>, Problems> {
+    let top = place(around.file, 0..0);
+    let (mut tables, mut problems): (Vec<Table>, Problems) = (Vec::new(), Problems::default());
+    for declared in file.table.iter().chain(&file.run) {
+        let id = &declared.id;
+        if tables.iter().any(|known| known.declared.id == *id) {
+            problems.0.push(Problem::at(top, format!("two tables or runs are called `{id}`")));
+            continue;
+        }
+        if file.run.iter().any(|run| std::ptr::eq(run, declared)) {
+            if !declared.key.is_empty() || declared.file.is_some() || !declared.title.is_empty() {
+                let problem = Problem::at(top, format!("run `{id}` stands in no table"));
+                problems.0.push(problem.help("it has no key, file and title; a [[table]] has"));
+            }
+            tables.extend(keep(&mut problems, Table::alone(declared.clone(), around)));
+            continue;
+        }
+        if declared.key.is_empty() || declared.title.is_empty() {
+            let problem = Problem::at(top, format!("table `{id}` has no `key` or no `title`"));
+            problems.0.push(problem.help("key = [COLUMN, …] tells its figures apart"));
+            continue;
+        }
+        let name = declared.file.clone().unwrap_or_else(|| format!("{id}.csv"));
+        let Some(text) = texts.get(&name) else {
+            let problem = Problem::at(top, format!("table `{id}`: the study's folder has no {name}"));
+            problems.0.push(problem.help(did_you_mean(&name, &texts.keys().collect::<Vec<_>>())));
+            continue;
+        };
+        let csv = sources.add(text.name.clone(), text.text.clone());
+        tables.extend(keep(&mut problems, Table::read(declared.clone(), csv, sources, around)));
+    }
+    problems.unless_empty(tables)
+}
+
+/// A number of the study; it and its range can be read.
+fn value_of(name: &str, number: &Number) -> Result<Value, String> {
+    let parse = |text: &String| quantity::parse(text).map_err(|why| format!("number `{name}`: {why}"));
+    let besides = number.range.iter().chain(&number.values).chain(&number.multiple_of);
+    besides.into_iter().try_for_each(|text| parse(text).map(|_| ()))?;
+    parse(&number.value)
+}
+
+/// Every claim of `claims.csv`, each with what answers it.
+fn read_claims(
+    file: &StudyFile,
+    texts: &Texts,
+    sources: &mut Sources,
+    tables: &[Table],
+    around: &Around,
+) -> Result<Vec<Answered>, Problems> {
+    let (mut claims, mut problems): (Vec<Answered>, Problems) = (Vec::new(), Problems::default());
+    let mut known = Vec::new();
+    if let Some(text) = texts.get(CLAIMS) {
+        let csv = sources.add(text.name.clone(), text.text.clone());
+        for claim in csv::Reader::from_reader(text.text.as_bytes()).deserialize() {
+            let claim: Claim = claim.map_err(|error| unreadable(csv, &error, "this is no claim"))?;
+            known.push(claim.id.clone());
+            match file.claim.iter().find(|answer| *answer.id.get_ref() == claim.id) {
+                Some(answer) => claims.extend(keep(&mut problems, Answered::read(claim, answer, tables, around))),
+                None => {
+                    let problem = Problem::at(place(csv, 0..0), format!("nothing answers the claim `{}`", claim.id));
+                    problems.0.push(problem.help("[[claim]] of study.toml says what does"));
+                }
+            }
+        }
+    }
+    for answer in file.claim.iter().filter(|answer| !known.contains(answer.id.get_ref())) {
+        let title = format!("{CLAIMS} has no claim `{}`", answer.id.get_ref());
+        let problem = Problem::at(place(around.file, answer.id.span()), title);
+        problems.0.push(problem.help(did_you_mean(answer.id.get_ref(), &known)));
+    }
+    problems.unless_empty(claims)
+}

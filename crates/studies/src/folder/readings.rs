@@ -1,0 +1,177 @@
+//! Other readings: cells of a table read or simulated otherwise, and which hop most of their time goes through.
+
+use hopscope_kernel::Time;
+use hopscope_machine::explain::explain;
+use hopscope_machine::problem::{Problem, Problems, place};
+use hopscope_machine::run::{Failure, Options};
+use hopscope_observe::account::{Account, Extent};
+use hopscope_parts::parameters::Place;
+use rayon::prelude::*;
+
+use super::beside::{runs, table_named};
+use super::declared;
+use super::formula::Formula;
+use super::numbers::{Numbers, plain};
+use super::rows::{Around, Row, Table};
+use super::{Setup, cells, templates};
+use crate::report::{self, Alternative, Cell};
+
+/// What a formula calls the simulated figure of a cell.
+const SIMULATED: &str = "simulated";
+/// What an account of a cell covers.
+const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 4_000_000 };
+
+/// A reading that was read.
+pub(super) struct Reading {
+    declared: declared::Reading,
+    table: Option<usize>,
+    /// The rows that it speaks of.
+    rows: Vec<usize>,
+    value: Option<Formula>,
+}
+
+impl Reading {
+    pub(super) fn read(
+        declared: &declared::Reading,
+        tables: &[Table],
+        around: &Around,
+    ) -> Result<Reading, Problems> {
+        let file = around.file;
+        let table = declared.table.as_ref();
+        let table = table.map(|name| table_named(tables, name.get_ref(), place(file, name.span()))).transpose()?;
+        let mut rows = Vec::new();
+        if let Some(table) = table.map(|number| &tables[number]) {
+            table.has_columns(&declared.rows, file)?;
+            rows.extend((0..table.rows.len()).filter(|row| table.rows[*row].has(&declared.rows)));
+        }
+        let known: Vec<String> = around.numbers.keys().cloned().chain([SIMULATED.to_string()]).collect();
+        let value = declared.value.as_ref().map(|value| Formula::read(value, file, &known)).transpose()?;
+        let names: Vec<String> = runs(tables).map(|(name, _)| name).collect();
+        let known = |name: &str| (names.iter().any(|run| run == name) || around.numbers.contains_key(name)).then_some(1.0);
+        templates::text(declared.what.get_ref(), place(file, declared.what.span()), &known)?;
+        Ok(Reading { declared: declared.clone(), table, rows, value })
+    }
+
+    /// It, beside the tables of a report.
+    pub(super) fn beside(
+        &self,
+        setup: &Setup,
+        tables: &[report::Table],
+        numbers: &Numbers,
+        trains: bool,
+    ) -> Result<Alternative, Failure> {
+        let run = |name: &str| {
+            let (_, number) = runs(&setup.read.tables).find(|(known, _)| known == name)?;
+            tables[number].cells[0].simulated
+        };
+        let of = |name: &str| run(name).or_else(|| numbers.get(name).map(plain));
+        let what = templates::text(self.declared.what.get_ref(), Place::default(), &of);
+        let what = what.map_err(|problem| Failure::Input(problem.into()))?;
+        let Some(number) = self.table else { return Ok(Alternative::of(&self.declared.id, what, Vec::new())) };
+        let simulated: Vec<Cell> = if self.declared.set.is_empty() {
+            self.rows.iter().map(|row| tables[number].cells[*row].clone()).collect()
+        } else {
+            let mut changed = setup.clone();
+            changed.set_all(&self.declared.set)?;
+            let effort = crate::measure::Effort { trains, ..cells::COARSE };
+            let wanted = |table: usize, row: usize| table == number && self.rows.contains(&row);
+            changed.measure(effort, &wanted, &|_, _, _| {})?.swap_remove(number).into_iter().flatten().collect()
+        };
+        let Some(formula) = &self.value else { return Ok(Alternative::of(&self.declared.id, what, simulated)) };
+        let read = |simulated: f64| {
+            let of = |name: &str| if name == SIMULATED { Some(simulated) } else { numbers.get(name).map(plain) };
+            formula.value(|name| of(name).unwrap_or(f64::NAN))
+        };
+        let cells = simulated.into_iter().map(|cell| {
+            let simulated = read(cell.simulated.unwrap_or(f64::NAN));
+            Cell::new(cell.key, cell.published, simulated, cell.basis, (read(cell.interval) - read(0.0)).abs())
+        });
+        Ok(Alternative::of(&self.declared.id, what, cells.collect()))
+    }
+}
+
+/// What most of the time goes through, as it was read.
+pub(super) struct Path {
+    declared: declared::Path,
+    table: usize,
+}
+
+/// Time along the critical path, by part and lane: the largest first.
+fn path_by_lane(account: &Account) -> Vec<(String, String, Time)> {
+    let mut lanes: Vec<(String, String, Time)> = Vec::new();
+    for entry in &account.path {
+        match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.lane) {
+            Some((_, _, time)) => *time += entry.time,
+            None => lanes.push((entry.part.clone(), entry.lane.clone(), entry.time)),
+        }
+    }
+    lanes.sort_by(|a, b| (b.2, &a.1).cmp(&(a.2, &b.1)));
+    lanes
+}
+
+impl Path {
+    pub(super) fn read(declared: &declared::Path, tables: &[Table], around: &Around) -> Result<Path, Problems> {
+        let table = table_named(tables, declared.table.get_ref(), place(around.file, declared.table.span()))?;
+        if !tables[table].rows[0].words.contains_key(declared.called.get_ref()) {
+            let title = format!("there is no column `{}`", declared.called);
+            return Err(Problem::at(place(around.file, declared.called.span()), title).into());
+        }
+        Ok(Path { declared: declared.clone(), table })
+    }
+
+    /// What a row's requests go through: the hop that has most of their time, its share, and that of the part that is
+    /// said besides.
+    fn of_row(&self, setup: &Setup, row: &Row, numbers: &Numbers, trains: bool) -> Result<(String, f64, f64), Failure> {
+        let words = setup.words(&self.declared.job, row, numbers).map_err(|problem| Failure::Input(problem.into()))?;
+        let (machine, jobs) = setup.settled(row, &words, &setup.read.devices[&row.machine])?;
+        let options = Options { seed: 1, trains, cut: true, ..Options::default() };
+        let lanes = path_by_lane(&explain(&machine, &jobs, options, EXTENT, None)?.account);
+        let whole = lanes.iter().fold(Time::ZERO, |sum, lane| sum + lane.2).as_ps().max(1) as f64;
+        let share = |of: &dyn Fn(&str) -> bool| {
+            lanes.iter().filter(|lane| of(&lane.0)).map(|lane| lane.2.as_ps() as f64).sum::<f64>() / whole
+        };
+        let (begin, called) = &self.declared.together;
+        let together = share(&|part| part.starts_with(begin));
+        let other = lanes.iter().find(|lane| !lane.0.starts_with(begin));
+        let (hop, most) = match other {
+            Some((_, lane, time)) if time.as_ps() as f64 / whole > together => {
+                (lane.clone(), time.as_ps() as f64 / whole)
+            }
+            _ => (called.clone(), together),
+        };
+        Ok((hop, most, share(&|part| part == self.declared.share.0)))
+    }
+
+    /// For each machine its cells again, with what limits them.
+    pub(super) fn beside(
+        &self,
+        setup: &Setup,
+        tables: &[report::Table],
+        numbers: &Numbers,
+        trains: bool,
+    ) -> Result<Vec<Alternative>, Failure> {
+        let rows = &setup.read.tables[self.table].rows;
+        let single: Vec<&Row> = rows.iter().filter(|row| row.derived.is_none()).collect();
+        let paths = single.par_iter().with_max_len(1).map(|row| self.of_row(setup, row, numbers, trains));
+        let paths: Vec<(String, f64, f64)> = paths.collect::<Result<_, Failure>>()?;
+        let mut machines: Vec<&String> = Vec::new();
+        for row in rows {
+            if !machines.contains(&&row.machine) {
+                machines.push(&row.machine);
+            }
+        }
+        let of_machine = |(number, machine): (usize, &String)| {
+            let said = single.iter().zip(&paths).filter(|(row, _)| row.machine == *machine);
+            let said = said.map(|(row, (hop, most, share))| {
+                let (called, besides) = (&row.words[self.declared.called.get_ref()], &self.declared.share.1);
+                format!("{called}: {hop} {:.0} %, {besides} {:.0} %", 100.0 * most, 100.0 * share)
+            });
+            let said: Vec<String> = said.collect();
+            let what = format!("{}, {machine}: {}", self.declared.what, said.join("; "));
+            let ours = rows.iter().zip(&tables[self.table].cells).filter(|(row, _)| row.machine == *machine);
+            let ours = ours.map(|(_, cell)| cell.clone()).collect();
+            Alternative::of(&format!("{}-{number}", self.declared.id), what, ours)
+        };
+        Ok(machines.into_iter().enumerate().map(of_machine).collect())
+    }
+}
