@@ -26,6 +26,7 @@ mod parameter_table;
 pub mod part_file;
 pub mod passage;
 pub mod price;
+pub mod probes;
 pub mod problem;
 pub mod processor_cost;
 pub mod quantity;

@@ -30,6 +30,7 @@ mod pcie_hosts;
 mod perfetto;
 mod pio;
 mod prices;
+mod probes;
 mod processors;
 mod queues;
 mod raid;

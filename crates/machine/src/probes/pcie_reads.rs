@@ -1,0 +1,28 @@
+//! Read requests on the wires of a PCI Express link, the lanes `link.up` and `link.down`.
+
+use hopscope_kernel::Label;
+use hopscope_observe::Interval;
+use hopscope_parts::protocols::pcie::{DATA, HEADER};
+
+use super::{Figure, Probe, Trace};
+
+pub(super) const PROBES: [Probe; 1] = [Probe::traced(
+    "reads_under_way",
+    "",
+    "most reads that were sent on `link.up` and whose completion has not come down `link.down` and its `flight`, where \
+     each has one completion, as those of a cache line have",
+    under_way,
+)];
+
+fn under_way(trace: &Trace) -> Figure {
+    let of = |lane: &str, label: &'static Label| -> Result<Vec<Interval>, String> {
+        Ok(trace.used(lane)?.into_iter().filter(|phase| std::ptr::eq(phase.phase, label)).collect())
+    };
+    let (requests, answers) = (of("link.up", &HEADER)?, of("link.down", &DATA)?);
+    let flight = trace.time("link.flight")?;
+    let under_way = |(index, sent): (usize, &Interval)| {
+        (index + 1).saturating_sub(answers.partition_point(|answer| answer.end() + flight <= sent.at))
+    };
+    let most = requests.iter().enumerate().map(under_way).max();
+    most.filter(|_| !answers.is_empty()).map(|most| most as f64).ok_or_else(|| "the link has no reads".to_string())
+}
