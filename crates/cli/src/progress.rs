@@ -136,9 +136,13 @@ impl Observer for Watcher {
         if self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        if let Some(record) = batch.last() {
-            self.bar.set_position(in_microseconds(record.at));
-            self.bar.set_message(format!("simulated {:.1} s", record.at.as_seconds_f64()));
+        let transferred = |record: &Record| match *record {
+            Record::Transfer { at, .. } => Some(at),
+            _ => None,
+        };
+        if let Some(at) = batch.iter().rev().find_map(transferred) {
+            self.bar.set_position(in_microseconds(at));
+            self.bar.set_message(format!("simulated {:.1} s", at.as_seconds_f64()));
         }
     }
 }

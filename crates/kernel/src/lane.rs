@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use crate::Time;
 use crate::events::Event;
 use crate::pace::Pace;
-use crate::record::{Kind, Label, Record};
+use crate::record::{Label, Record};
 use crate::sim::{Core, Sim, TICKET_MAX};
 
 pub(crate) struct Waiter {
@@ -144,7 +144,7 @@ impl Core {
     pub(crate) fn record_wait(&mut self, lane: u32, task: u32, label: &'static Label, since: Time, now: Time) {
         if self.observed() && now > since {
             let (lane, who, span) = (lane as u16, task as u16, now - since);
-            self.record(Record { at: since, span, label, lane, who, count: 0, kind: Kind::Wait, phases: 0 });
+            self.record(Record::LaneWait { lane, who, label, at: since, span });
         }
     }
 
@@ -168,7 +168,7 @@ impl Core {
         for &(label, span) in plan {
             let span = span.min(now.saturating_sub(at));
             if span > Time::ZERO {
-                self.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Phase, phases: 0 });
+                self.record(Record::Phase { lane, who, label, at, span });
             }
             at += span;
         }
@@ -343,19 +343,25 @@ impl Lane {
 
     /// Says that the current process was delayed from `start` until `end`, now or earlier.
     pub fn delayed(&self, label: &'static Label, start: Time, end: Time) {
-        self.say(Kind::Delay, label, start, end);
+        let mut core = self.sim.shared.core.borrow_mut();
+        if core.observed() && end > start {
+            let (lane, who) = (self.number(), self.sim.shared.current.get() as u16);
+            core.record(Record::Delay { lane, who, label, at: start, span: end - start });
+        }
     }
 
     /// Says that the current process waited from `start` until now for what this lane was doing.
     pub fn awaited(&self, reason: &'static Label, start: Time) {
-        self.say(Kind::Wait, reason, start, self.sim.now());
+        let task = self.sim.shared.current.get();
+        self.sim.shared.core.borrow_mut().record_wait(self.id, task, reason, start, self.sim.now());
     }
 
     /// Says what the wires carry from now on, for those who draw them: `label` names it, `value` is it.
     #[inline]
     pub fn carried(&self, label: &'static Label, value: u64) {
         if self.is_drawn() {
-            self.sim.record_mark(label, self.number(), value);
+            let (lane, who, at) = (self.number(), self.sim.shared.current.get() as u16, self.sim.now());
+            self.sim.shared.core.borrow_mut().record(Record::Carried { lane, who, label, at, value });
         }
     }
 
@@ -363,14 +369,6 @@ impl Lane {
     #[inline]
     pub fn is_drawn(&self) -> bool {
         self.sim.shared.drawn.get()
-    }
-
-    fn say(&self, kind: Kind, label: &'static Label, at: Time, end: Time) {
-        let mut core = self.sim.shared.core.borrow_mut();
-        if core.observed() && end > at {
-            let (lane, who) = (self.number(), self.sim.shared.current.get() as u16);
-            core.record(Record { at, span: end - at, label, lane, who, count: 0, kind, phases: 0 });
-        }
     }
 
     /// Spends time in a phase of a lane that has only one user, who needs no grant.
@@ -389,9 +387,8 @@ impl Lane {
         debug_assert!(plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1) <= pitch, "one after the other");
         let mut core = self.sim.shared.core.borrow_mut();
         if let (true, Some(&(label, _))) = (core.observed(), plan.first()) {
-            let (at, lane, who, count) = (start, self.number(), self.sim.shared.current.get() as u16, count as u16);
-            let head = Record { at, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases: 0 };
-            core.record_train(head, plan);
+            let who = self.sim.shared.current.get();
+            core.record_train((self.id, who), label, (start, pitch, count), plan);
         }
     }
 
@@ -637,11 +634,10 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
     #[cold]
     fn planned(&self) {
         let shared = &*self.lane.sim.shared;
-        let (lane, who) = (self.lane.number(), shared.current.get() as u16);
-        let mut core = shared.core.borrow_mut();
+        let (lane, mut core) = (self.lane.number(), shared.core.borrow_mut());
         let mut at = self.start;
         for &(label, span) in self.plan.as_ref().iter().filter(|phase| phase.1 > Time::ZERO) {
-            core.record(Record { at, span, label, lane, who, count: 0, kind: Kind::Planned, phases: 0 });
+            core.record(Record::Planned { lane, label, at, span });
             at += span;
         }
     }
@@ -657,8 +653,7 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
             core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
         }
         if now < self.end && shared.drawn.get() {
-            let (lane, who, span, label) = (self.lane.number(), task as u16, Time::ZERO, self.plan.as_ref()[0].0);
-            core.record(Record { at: now, span, label, lane, who, count: 0, kind: Kind::Planned, phases: 0 });
+            core.record(Record::Left { lane: self.lane.number(), at: now });
         }
     }
 }

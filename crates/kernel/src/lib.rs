@@ -54,7 +54,7 @@ pub use lane::{Acquire, Grant, HandedOver, Lane, Rate, Yielding};
 pub use level::{Holder, Level, Levels, Unit};
 pub use pace::Pace;
 pub use queue::Queue;
-pub use record::{Class, Kind, Label, MOST, Observer, Record, Span, expand};
+pub use record::{Class, Kind, Label, MOST, Observer, PassedOn, Record, Span, expand, whole};
 pub use sim::{Counts, Ended, Sim};
 pub use time::Time;
 pub use tokens::Tokens;

@@ -53,7 +53,7 @@ impl Meter {
     }
 
     fn spent(&mut self, label: &'static Label, span: Time, end: Time) {
-        let known = self.phases.iter().position(|known| std::ptr::eq(*known, label));
+        let known = self.phases.iter().position(|known| *known == label);
         let phase = known.unwrap_or_else(|| {
             assert!(self.phases.len() < PHASES_MAX, "a meter tells {PHASES_MAX} phases apart");
             self.phases.push(label);

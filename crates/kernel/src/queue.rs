@@ -7,11 +7,8 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use crate::record::{Kind, Label, Record};
+use crate::record::{Label, Record};
 use crate::sim::{Sim, Waiting};
-
-/// No process has this number.
-const NOBODY: u32 = u32::MAX;
 
 struct State<T> {
     items: VecDeque<T>,
@@ -19,8 +16,8 @@ struct State<T> {
     takers: Line,
     putters: Line,
     /// Who put, and who took, last.
-    put_by: u32,
-    taken_by: u32,
+    put_by: Option<u32>,
+    taken_by: Option<u32>,
 }
 
 /// Those who wait, in the order in which they came; at one instant, in the order of their names.
@@ -80,7 +77,7 @@ impl<T> Waiting for RefCell<State<T>> {
 
     fn taker(&self) -> Option<u32> {
         let state = self.borrow();
-        Some(state.taken_by).filter(|taker| state.capacity > 1 && *taker != NOBODY)
+        state.taken_by.filter(|_| state.capacity > 1)
     }
 
     fn waiting(&self) -> Vec<(u32, &'static Label)> {
@@ -120,7 +117,7 @@ impl<T: 'static> Queue<T> {
     pub fn new(sim: &Sim, capacity: usize) -> Queue<T> {
         assert!(capacity > 0, "a queue holds at least one item");
         let (takers, putters) = (Line::default(), Line::default());
-        let state = State { items: VecDeque::new(), capacity, takers, putters, put_by: 0, taken_by: NOBODY };
+        let state = State { items: VecDeque::new(), capacity, takers, putters, put_by: None, taken_by: None };
         let state = Rc::new(RefCell::new(state));
         sim.shared.add_queue(state.clone());
         Queue { sim: sim.clone(), state }
@@ -153,7 +150,7 @@ impl<T> Queue<T> {
             return Err(item);
         }
         state.items.push_back(item);
-        state.put_by = self.sim.shared.current.get();
+        state.put_by = Some(self.sim.shared.current.get());
         self.wake_fronts(&state);
         Ok(())
     }
@@ -176,7 +173,7 @@ impl<T> Queue<T> {
             return None;
         }
         let item = state.items.pop_front()?;
-        state.taken_by = self.sim.shared.current.get();
+        state.taken_by = Some(self.sim.shared.current.get());
         self.wake_fronts(&state);
         Some(item)
     }
@@ -199,7 +196,7 @@ impl<T> Queue<T> {
             }
             state.putters.leave(ticket.number);
             state.items.extend(item.take());
-            state.put_by = self.sim.shared.current.get();
+            state.put_by = Some(self.sim.shared.current.get());
             self.wake_fronts(&state);
             self.record_wait(&mut ticket, reason, state.taken_by);
             Poll::Ready(())
@@ -230,7 +227,7 @@ impl<T> Queue<T> {
             }
             state.takers.leave(ticket.number);
             let item = state.items.pop_front().expect("an item was seen above");
-            state.taken_by = self.sim.shared.current.get();
+            state.taken_by = Some(self.sim.shared.current.get());
             self.wake_fronts(&state);
             self.record_wait(&mut ticket, reason, state.put_by);
             Poll::Ready(item)
@@ -267,7 +264,7 @@ impl<T> Queue<T> {
         }
     }
 
-    fn record_wait(&self, ticket: &mut Ticket<'_, T>, label: &'static Label, ended_by: u32) {
+    fn record_wait(&self, ticket: &mut Ticket<'_, T>, label: &'static Label, ended_by: Option<u32>) {
         let now = self.sim.now();
         let waited = ticket.number != 0 && now.as_ps() > ticket.since_ps;
         ticket.number = 0;
@@ -275,8 +272,8 @@ impl<T> Queue<T> {
         if waited && core.observed() {
             let at = crate::Time::ps(ticket.since_ps);
             let who = self.sim.shared.current.get() as u16;
-            let (lane, count) = (u16::MAX, ended_by as u16);
-            core.record(Record { at, span: now - at, label, lane, who, count, kind: Kind::Wait, phases: 0 });
+            let by = ended_by.expect("somebody put what was waited for, or took what was in the way") as u16;
+            core.record(Record::QueueWait { who, by, label, at, span: now - at });
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -14,7 +15,7 @@ use crate::lane::{Lane, LaneState, Rate};
 use crate::level::Held;
 use crate::meter::Meter;
 use crate::pace::Pace;
-use crate::record::{Kind, Label, MOST, Observer, Record};
+use crate::record::{Label, MOST, Observer, Record};
 use crate::train::TrainState;
 
 /// Records are handed to the observer in batches of at most this many, in one reused buffer.
@@ -188,9 +189,10 @@ impl Core {
     }
 
     /// The number of the next request.
-    pub(crate) fn next_request(&mut self) -> u32 {
-        self.requests = self.requests % Errand::REQUESTS_MAX + 1;
-        self.requests
+    pub(crate) fn next_request(&mut self) -> NonZeroU32 {
+        let next = NonZeroU32::MIN.saturating_add(self.requests % Errand::REQUESTS_MAX);
+        self.requests = next.get();
+        next
     }
 
     /// The next ticket: the last resort of every order.
@@ -407,15 +409,14 @@ impl Sim {
     /// Says that something happened, with a value.
     pub fn mark(&self, label: &'static Label, value: u64) {
         if self.shared.core.borrow().attended {
-            self.record_mark(label, u16::MAX, value);
+            self.record_mark(label, value);
         }
     }
 
-    /// The same of a lane, whoever wants to know.
-    pub(crate) fn record_mark(&self, label: &'static Label, lane: u16, value: u64) {
-        let (at, who, span) = (self.now(), self.shared.current.get() as u16, Time::ps(value));
-        let mark = Record { at, span, label, lane, who, count: 0, kind: Kind::Mark, phases: 0 };
-        self.shared.core.borrow_mut().record(mark);
+    /// The same, whoever wants to know.
+    pub(crate) fn record_mark(&self, label: &'static Label, value: u64) {
+        let (who, at) = (self.shared.current.get() as u16, self.now());
+        self.shared.core.borrow_mut().record(Record::Mark { who, label, at, value });
     }
 
     /// Says that a transfer of `bytes` that was asked for at `since` has ended.
@@ -423,9 +424,8 @@ impl Sim {
         let mut core = self.shared.core.borrow_mut();
         core.meter.transferred(self.now());
         if core.attended {
-            let (at, span, who) = (since, self.now() - since, self.shared.current.get() as u16);
-            let (lane, count) = ((bytes >> 16) as u16, bytes as u16);
-            core.record(Record { at, span, label, lane, who, count, kind: Kind::Transfer, phases: 0 });
+            let (who, span) = (self.shared.current.get() as u16, self.now() - since);
+            core.record(Record::Transfer { who, label, at: since, span, bytes });
         }
     }
 

@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 
 use crate::Time;
 use crate::lane::{Acquire, Grant, Lane};
-use crate::record::{Kind, Label, Record};
+use crate::record::{Label, Record};
 use crate::sim::{Core, Sim};
 
 /// Cars of one train, at most.
@@ -148,19 +148,27 @@ pub(crate) struct TrainState {
 }
 
 impl Core {
-    /// Records a train on one lane: the head, and the phases of each of its bursts.
-    pub(crate) fn record_train(&mut self, head: Record, plan: &[(&'static Label, Time)]) {
-        if head.count == 0 {
+    /// Records a train of a task on one lane, which began at an instant and had so many bursts of a pitch: the head, and
+    /// the phases of each of its bursts.
+    pub(crate) fn record_train(
+        &mut self,
+        (lane, task): (u32, u32),
+        reason: &'static Label,
+        (at, pitch, count): (Time, Time, u64),
+        plan: &[(&'static Label, Time)],
+    ) {
+        if count == 0 {
             return;
         }
+        let (lane, who, count) = (lane as u16, task as u16, count as u16);
         let phases = plan.iter().filter(|phase| phase.1 > Time::ZERO).count() as u8;
-        self.record(Record { phases, ..head });
-        let mut at = Time::ZERO;
+        self.record(Record::Train { lane, who, label: reason, at, pitch, count, phases });
+        let mut after = Time::ZERO;
         for &(label, span) in plan {
             if span > Time::ZERO {
-                self.record(Record { at, span, label, kind: Kind::TrainPhase, phases: 0, ..head });
+                self.record(Record::TrainPhase { label, after, span });
             }
-            at += span;
+            after += span;
         }
     }
 
@@ -324,7 +332,7 @@ impl<'a> TrainRun<'a> {
                 // What has been requested has been led to its request, whether it has ended or not.
                 let led = done + u64::from(!matches!(next, Burst::Ahead));
                 Self::record_lead(&mut core, task, &car, &booked, train.pitch, led);
-                Self::record(&mut core, task, &car, &booked, train.pitch, done);
+                core.record_train((booked.lane, task), car.reason, (booked.first, train.pitch, done), car.plan);
             }
             *slot = Some(CarState { done, next });
         }
@@ -332,28 +340,19 @@ impl<'a> TrainRun<'a> {
     }
 
     fn record_lead(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, led: u64) {
-        let phases = car.lead.iter().filter(|delay| delay.2 > Time::ZERO).count() as u8;
-        if led == 0 || phases == 0 {
+        let delays = car.lead.iter().filter(|delay| delay.2 > Time::ZERO).count() as u8;
+        if led == 0 || delays == 0 {
             return;
         }
-        let (label, lane, who, count) = (car.reason, u16::MAX, task as u16, led as u16);
-        let first = booked.first - lead_length(car.lead);
-        core.record(Record { at: first, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases });
-        let mut at = Time::ZERO;
+        let at = booked.first - lead_length(car.lead);
+        core.record(Record::Leads { who: task as u16, at, pitch, count: led as u16, delays });
+        let mut after = Time::ZERO;
         for &(lane, label, span) in car.lead {
             if span > Time::ZERO {
-                let lane = lane.number();
-                core.record(Record { at, span, label, lane, who, count, kind: Kind::TrainPhase, phases: 0 });
+                core.record(Record::Lead { lane: lane.number(), label, after, span });
             }
-            at += span;
+            after += span;
         }
-    }
-
-    fn record(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, done: u64) {
-        let (at, label, lane, who) = (booked.first, car.reason, booked.lane as u16, task as u16);
-        let count = done as u16;
-        let head = Record { at, span: pitch, label, lane, who, count, kind: Kind::TrainHead, phases: 0 };
-        core.record_train(head, car.plan);
     }
 
     fn nothing_done(&self) -> Journey<'a> {

@@ -60,7 +60,7 @@ impl Collect {
         spans
     }
     fn phases(&self, sim: &Sim) -> Vec<(u64, u64)> {
-        let phases = self.spans(sim).into_iter().filter(|s| s.kind == Kind::Phase);
+        let phases = self.spans(sim).into_iter().filter(|s| s.phase_of().is_some());
         phases.map(|s| (s.at.as_ps(), s.span.as_ps())).collect()
     }
 }
@@ -599,8 +599,8 @@ fn phases_and_gaps_of_a_lane_sum_to_the_time_and_nobody_waits_for_an_idle_lane()
         assert_eq!(sim.run(end), Ended::Limit);
         sim.tear_down();
         let spans = seen.spans(&sim);
-        let mut phases: Vec<&Span> = spans.iter().filter(|s| s.kind == Kind::Phase).collect();
-        phases.sort();
+        let mut phases: Vec<&Span> = spans.iter().filter(|s| s.phase_of().is_some()).collect();
+        phases.sort_by_key(|s| s.at);
         let (mut busy, mut idle, mut at, mut idle_spans) = (Time::ZERO, Time::ZERO, Time::ZERO, Vec::new());
         for phase in phases {
             assert!(phase.at >= at, "seed {seed}: two phases at once at {}", phase.at);
@@ -613,7 +613,7 @@ fn phases_and_gaps_of_a_lane_sum_to_the_time_and_nobody_waits_for_an_idle_lane()
         }
         idle += end - at;
         assert_eq!(busy + idle, end, "seed {seed}");
-        for wait in spans.iter().filter(|s| s.kind == Kind::Wait) {
+        for wait in spans.iter().filter(|s| matches!(s.kind, Kind::LaneWait(_) | Kind::QueueWait(_))) {
             let over = |&&(from, to): &&(Time, Time)| from < wait.at + wait.span && wait.at < to;
             assert_eq!(idle_spans.iter().find(over), None, "seed {seed}: {wait:?}");
         }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Burst, Car, CarState, Counts, Ended, Label, Lane, Lead, Observer, Queue, Record, Sim, Span, Time, Yielding, expand,
+    Burst, Car, CarState, Counts, Ended, Kind, Label, Lane, Lead, Observer, Queue, Record, Sim, Time, Yielding, expand,
     join, led,
 };
 
@@ -221,11 +221,24 @@ impl Observer for Collect {
     }
 }
 
+/// A span by names, which do not depend on the order in which parts are made: what it says of whom, who else is
+/// concerned, and when.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Named {
+    kind: &'static str,
+    /// The lane, or who ended a wait at a queue.
+    of: String,
+    at: Time,
+    who: String,
+    span: Time,
+    label: &'static str,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     ended: Ended,
     at: Time,
-    spans: Vec<(String, String, String, Span)>,
+    spans: Vec<Named>,
 }
 
 #[derive(Clone, Copy)]
@@ -278,10 +291,14 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
         &collect.0.borrow(),
         |lane| names[usize::from(lane)].1,
         |span| {
-            let lane = names.get(usize::from(span.lane)).map_or("-".to_string(), |l| l.0.clone());
-            let who = processes[usize::from(span.who)].clone();
-            let by = processes.get(usize::from(span.by)).map_or("-".to_string(), |name| name.clone());
-            spans.push((lane, who, by, Span { lane: 0, who: 0, by: 0, at: span.at - Time::ps(how.shift), ..span }));
+            let (kind, of) = match span.kind {
+                Kind::Phase(lane) => ("phase", &names[usize::from(lane)].0),
+                Kind::Delay(lane) => ("delay", &names[usize::from(lane)].0),
+                Kind::LaneWait(lane) => ("wait", &names[usize::from(lane)].0),
+                Kind::QueueWait(by) => ("wait at a queue", &processes[usize::from(by)]),
+            };
+            let (at, who) = (span.at - Time::ps(how.shift), processes[usize::from(span.who)].clone());
+            spans.push(Named { kind, of: of.clone(), at, who, span: span.span, label: span.label.name });
         },
     );
     spans.sort();

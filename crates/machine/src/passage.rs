@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Span, Time};
+use hopscope_kernel::{Class, Observer, Record, Sim, Span, Time};
 use hopscope_observe::account::Names;
 use hopscope_observe::lives::StageKind;
 use hopscope_observe::lives::ways::{Said, Way, Ways};
@@ -224,8 +224,8 @@ impl Observer for Passing {
         let followed: Result<(), Infallible> = ways.follow(batch, |ways, said| {
             match said {
                 Said::Ended(way) => seen.ended(&way),
-                Said::Span(span) if span.kind == Kind::Phase => seen.phase(ways, &span),
-                Said::Span(_) | Said::Issued(_) | Said::Mark(_) => {}
+                Said::Span(span) => span.phase_of().into_iter().for_each(|lane| seen.phase(ways, lane, &span)),
+                Said::Issued(_) | Said::Happened(_) => {}
             }
             Ok(())
         });
@@ -319,7 +319,7 @@ impl Seen {
         (from < until).then_some((from, until))
     }
 
-    fn phase(&mut self, ways: &Ways, span: &Span) {
+    fn phase(&mut self, ways: &Ways, lane: u16, span: &Span) {
         let used = match span.label.class {
             Class::Payload => 0,
             Class::Through => 1,
@@ -328,7 +328,7 @@ impl Seen {
             Class::Workload | Class::Mark => return,
         };
         let Some((from, until)) = self.within(span.at, span.at + span.span) else { return };
-        let hop = self.hop_of[usize::from(span.lane)];
+        let hop = self.hop_of[usize::from(lane)];
         self.hops[hop].uses.spent(used, from.as_ps(), until.as_ps());
         if !self.phases_listed.takes(from, until) {
             return;

@@ -57,7 +57,7 @@ impl ProcessorCost {
     pub(crate) fn add(&mut self, span: Time, metered: &[(&'static Label, Time)], (requests, bytes): (u64, u64)) {
         (self.span, self.requests, self.bytes) = (self.span + span, self.requests + requests, self.bytes + bytes);
         let time = |layer: Layer| {
-            let of_layer = metered.iter().filter(|(phase, _)| std::ptr::eq(*phase, layer.phase()));
+            let of_layer = metered.iter().filter(|(phase, _)| *phase == layer.phase());
             let before = self.layers.iter().filter(|(known, _)| *known == layer);
             of_layer.map(|(_, time)| time).chain(before.map(|(_, time)| time)).fold(Time::ZERO, |sum, time| sum + *time)
         };

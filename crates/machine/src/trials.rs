@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Record, Time};
+use hopscope_kernel::{Observer, Record, Time};
 use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
@@ -130,9 +130,13 @@ struct Keeper(Rc<RefCell<Vec<Transfer>>>);
 
 impl Observer for Keeper {
     fn records(&mut self, batch: &[Record]) {
-        let transfers = batch.iter().filter(|record| record.kind == Kind::Transfer);
-        let kept = transfers.map(|r| Transfer { end: r.at + r.span, latency: r.span, bytes: r.bytes().into() });
-        self.0.borrow_mut().extend(kept);
+        let transfers = batch.iter().filter_map(|record| match *record {
+            Record::Transfer { at, span, bytes, .. } => {
+                Some(Transfer { end: at + span, latency: span, bytes: bytes.into() })
+            }
+            _ => None,
+        });
+        self.0.borrow_mut().extend(transfers);
     }
 
     fn wants_phases(&self) -> bool {

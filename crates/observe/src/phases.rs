@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Label, Observer, Record, Sim, Time, expand};
 
 /// A lane was in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Phases {
             &self.0.borrow().records,
             |lane| lanes[usize::from(lane)].1,
             |span| {
-                if span.kind == Kind::Phase && usize::from(span.lane) == number {
+                if span.phase_of().map(usize::from) == Some(number) {
                     intervals.push(Interval { at: span.at, span: span.span, phase: span.label, who: span.who });
                 }
             },

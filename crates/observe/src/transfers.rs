@@ -1,11 +1,11 @@
 //! Transfers: what jobs got, and how long they waited for it.
 
 use std::cell::{Ref, RefCell};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use hdrhistogram::Histogram;
-use hopscope_kernel::{Kind, Label, Observer, Record, Time};
+use hopscope_kernel::{Label, Observer, Record, Time};
 
 use crate::batches::{Batches, Grew, Rate, STEP};
 
@@ -47,7 +47,7 @@ type Key = (u16, &'static Label);
 /// What was got in so many batches that a window may begin before or after them. Latencies as pairs of a value of the
 /// histogram and how often it occurred.
 #[derive(Default)]
-struct Segment(BTreeMap<Key, Closed>);
+struct Segment(HashMap<Key, Closed>);
 
 struct Closed {
     count: u64,
@@ -90,7 +90,7 @@ pub struct Transfers(Rc<RefCell<Folded>>);
 struct Folded {
     ramp: Time,
     /// Since the last segment.
-    jobs: BTreeMap<Key, JobTransfers>,
+    jobs: HashMap<Key, JobTransfers>,
     all: Batches,
     /// What was got before, where a window may begin later than the figures.
     segments: Option<Vec<Segment>>,
@@ -103,14 +103,14 @@ struct Folded {
 impl Transfers {
     /// Counts transfers that end after `ramp`.
     pub fn new(ramp: Time) -> Transfers {
-        let (jobs, all) = (BTreeMap::new(), Batches::new(ramp, 1));
+        let (jobs, all) = (HashMap::new(), Batches::new(ramp, 1));
         Transfers(Rc::new(RefCell::new(Folded { ramp, jobs, all, segments: None, first: 0, in_steps: false })))
     }
 
     /// Begins anew with what ends after `from`; with `windows`, where its figures begin may be said afterwards, and
     /// batches have so many completions, or a multiple of that.
     pub fn restart(&self, from: Time, windows: Option<u64>) {
-        let (jobs, all) = (BTreeMap::new(), Batches::new(from, windows.unwrap_or(1)));
+        let (jobs, all) = (HashMap::new(), Batches::new(from, windows.unwrap_or(1)));
         let segments = windows.map(|_| Vec::new());
         *self.0.borrow_mut() = Folded { ramp: from, jobs, all, segments, first: 0, in_steps: false };
     }
@@ -182,18 +182,19 @@ impl Observer for Transfers {
     fn records(&mut self, batch: &[Record]) {
         let mut folded = self.0.borrow_mut();
         let folded = &mut *folded;
-        for record in batch.iter().filter(|record| record.kind == Kind::Transfer) {
-            let end = record.at + record.span;
+        for record in batch {
+            let Record::Transfer { who, label, at, span, bytes } = *record else { continue };
+            let end = at + span;
             if end <= folded.ramp {
                 continue;
             }
-            let bytes = u64::from(record.bytes());
-            let job = folded.jobs.entry((record.who, record.label)).or_insert_with(JobTransfers::new);
+            let bytes = u64::from(bytes);
+            let job = folded.jobs.entry((who, label)).or_insert_with(JobTransfers::new);
             job.count += 1;
             job.bytes += bytes;
-            job.first_issue = job.first_issue.min(record.at);
+            job.first_issue = job.first_issue.min(at);
             // An automatically growing histogram takes any value.
-            let _ = job.latency_ns.record(record.span.as_ps() / 1_000);
+            let _ = job.latency_ns.record(span.as_ps() / 1_000);
             job.last_end = end;
             let grew = folded.all.completed(end, bytes);
             if grew != Grew::No {
@@ -209,15 +210,19 @@ mod tests {
 
     static READ: Label = Label::payload("read");
 
+    fn ends(number: u64) -> Time {
+        Time::us(10 * number)
+    }
+
     fn record(number: u64) -> Record {
         let span = Time::ns(1_000 + number * number % 9_973);
-        let (at, lane, count) = (Time::us(10 * number) - span, 0, 512);
-        Record { at, span, label: &READ, lane, who: (number % 3) as u16, count, kind: Kind::Transfer, phases: 0 }
+        Record::Transfer { who: (number % 3) as u16, label: &READ, at: ends(number) - span, span, bytes: 512 }
     }
 
     #[test]
     fn figures_of_a_window_are_those_of_the_transfers_that_ended_in_it() {
-        let records: Vec<Record> = (1_000..8_000).map(record).collect();
+        let numbers = 1_000..8_000;
+        let records: Vec<Record> = numbers.clone().map(record).collect();
         let (mut windows, mut whole) = (Transfers::new(Time::ZERO), Transfers::new(Time::ZERO));
         windows.restart(Time::us(10_000), Some(1));
         whole.restart(Time::us(10_000), None);
@@ -239,7 +244,7 @@ mod tests {
         assert_eq!(windows.rate().bytes_per_second, late.rate().bytes_per_second);
         windows.begin_with(first, true);
         let end = windows.rate().end;
-        let until = records.iter().rposition(|record| record.at + record.span == end).expect("it ends with a transfer");
+        let until = numbers.clone().position(|number| ends(number) == end).expect("it ends with a transfer");
         assert!(until + 1 < records.len(), "the last batches are no whole step");
         let mut both = Transfers::new(from);
         both.records(&records[..=until]);

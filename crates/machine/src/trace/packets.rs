@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use hopscope_kernel::{Kind, Record, Sim};
+use hopscope_kernel::{Record, Sim, Time};
 use hopscope_parts::protocols::pcie::{
     CONTENT, CONTENT_AT, Flow, INTERRUPTS_AT, PACKET, PACKET_AT, Packet, REGISTERS_AT,
 };
@@ -125,12 +125,12 @@ impl Packets {
         (address..address + count).map(|at| (word(at & !7) >> (8 * (at & 7))) as u8).collect()
     }
 
-    fn packet(&mut self, record: &Record, packet: Packet) -> io::Result<()> {
-        let Some(direction) = self.lanes.get_mut(&record.lane) else { return Ok(()) };
+    fn packet(&mut self, (lane, who, at): (u16, u16, Time), packet: Packet) -> io::Result<()> {
+        let Some(direction) = self.lanes.get_mut(&lane) else { return Ok(()) };
         let (way, below, address) = (direction.way, direction.device, direction.at);
         direction.packets += 1;
         // Another device's writes come down this one's link.
-        let part = self.processes.get(usize::from(record.who)).map(|name| part_of(name));
+        let part = self.processes.get(usize::from(who)).map(|name| part_of(name));
         let carrier = part.and_then(|part| self.devices.get(part)).copied();
         let device = below.or(carrier).unwrap_or(0);
         let sender = carrier.unwrap_or(device);
@@ -176,7 +176,7 @@ impl Packets {
         let attributes = Attributes { relaxed_ordering: packet.relaxed, ..Attributes::default() };
         let tlp = Tlp { attributes, ..Tlp::plain(body, length, &payload) };
         match &mut self.file {
-            Some(file) => file.packet(record.at.as_ps() / 1_000, way, &tlp),
+            Some(file) => file.packet(at.as_ps() / 1_000, way, &tlp),
             None => Ok(()),
         }
     }
@@ -202,9 +202,10 @@ impl Drawing for Packets {
     fn records(&mut self, sim: &Sim, batch: &[Record]) -> io::Result<()> {
         self.begin(sim)?;
         let (from, end) = (self.window.from, self.window.end());
-        for record in batch.iter().filter(|record| record.kind == Kind::Mark && record.at < end) {
-            let Some(direction) = self.lanes.get_mut(&record.lane) else { continue };
-            let (is, value) = (|known| std::ptr::eq(record.label, known), record.span.as_ps());
+        for record in batch {
+            let Record::Carried { lane, who, label, at, value } = *record else { continue };
+            let Some(direction) = self.lanes.get_mut(&lane).filter(|_| at < end) else { continue };
+            let is = |known| label == known;
             if is(&CONTENT_AT) {
                 direction.content_at = value;
             } else if is(&CONTENT) {
@@ -213,9 +214,8 @@ impl Drawing for Packets {
                 direction.content_at += 8;
             } else if is(&PACKET_AT) {
                 direction.at = value;
-            } else if is(&PACKET) && record.at >= from && self.link.as_ref().is_none_or(|link| *link == direction.link)
-            {
-                self.packet(record, Packet::unpacked(value))?;
+            } else if is(&PACKET) && at >= from && self.link.as_ref().is_none_or(|link| *link == direction.link) {
+                self.packet((lane, who, at), Packet::unpacked(value))?;
             }
         }
         Ok(())

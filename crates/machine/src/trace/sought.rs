@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Observer, PassedOn, Record, Sim, Time, expand, whole};
 
 use super::{Window, until};
 use crate::blueprint::Blueprint;
@@ -61,12 +61,10 @@ struct Watcher<S>(Sim, Rc<RefCell<Run<S>>>);
 impl<S: Search> Observer for Watcher<S> {
     fn records(&mut self, batch: &[Record]) {
         let run = &mut *self.1.borrow_mut();
-        let mut at = 0;
-        while let (None, Some(record)) = (run.found, batch.get(at)) {
-            let next = at + 1 + if record.kind == Kind::TrainHead { usize::from(record.phases) } else { 0 };
-            run.found = run.search.look(&self.0, &batch[at..next]);
+        let mut next = whole(batch);
+        while let (None, Some(records)) = (run.found, next.next()) {
+            run.found = run.search.look(&self.0, records);
             run.records += 1;
-            at = next;
         }
     }
 
@@ -133,8 +131,8 @@ fn find<S: Search + 'static>(
 #[derive(Default)]
 struct OfRequest {
     number: u32,
-    /// For which request each process works; of several the first.
-    works_for: HashMap<u16, u32>,
+    /// For which request each process works, if for any; of several the first.
+    works_for: HashMap<u16, Option<u32>>,
     issued_at: Option<Time>,
     issued: u64,
     ended: u64,
@@ -144,23 +142,23 @@ impl Search for OfRequest {
     const IN_TRAINS: bool = true;
 
     fn look(&mut self, _: &Sim, records: &[Record]) -> Option<Window> {
-        let record = records[0];
-        match record.kind {
-            Kind::TakeUp => _ = self.works_for.insert(record.who, record.request()),
-            Kind::TakeUpToo => {
-                let first = self.works_for.entry(record.who).or_default();
-                *first = if *first == 0 { record.request() } else { *first };
+        let number = |of: Option<PassedOn>| of.map(|of| of.request.get());
+        match records[0] {
+            Record::TakeUp { who, request, .. } => _ = self.works_for.insert(who, number(request)),
+            Record::TakeUpToo { who, request, .. } => {
+                let first = self.works_for.entry(who).or_default();
+                *first = first.or(number(request));
             }
-            Kind::Issue => {
+            Record::Issue { at, request, .. } => {
                 self.issued += 1;
-                if record.request() == self.number {
-                    self.issued_at = Some(record.at);
+                if request.get() == self.number {
+                    self.issued_at = Some(at);
                 }
             }
-            Kind::Transfer => {
+            Record::Transfer { who, at, span, .. } => {
                 self.ended += 1;
-                let issued = self.issued_at.filter(|_| self.works_for.get(&record.who) == Some(&self.number))?;
-                let end = record.at + record.span;
+                let issued = self.issued_at.filter(|_| self.works_for.get(&who) == Some(&Some(self.number)))?;
+                let end = at + span;
                 let margin = Time::ps((end - issued).as_ps().div_ceil(MARGIN).max(1));
                 let from = issued.saturating_sub(margin);
                 return Some(Window { from, span: end + margin - from });
@@ -201,20 +199,22 @@ impl Search for AtHop {
         }
         let AtHop { lanes, words, from, span, clocks, seen, .. } = self;
         let mut found: Option<Time> = None;
-        expand(
-            records,
-            |lane| clocks[usize::from(lane)],
-            |one| {
-                let happens = matches!(one.kind, Kind::Phase | Kind::Wait | Kind::Delay | Kind::Mark);
-                if happens && lanes.contains(&one.lane) {
-                    let last = seen.entry(one.label.name).or_default();
-                    *last = one.at.max(*last);
-                    if one.at >= *from && fits(one.label.name, words) {
-                        found = Some(found.map_or(one.at, |first| first.min(one.at)));
-                    }
+        let mut happens = |lane: Option<u16>, name: &'static str, at: Time| {
+            if lane.is_some_and(|lane| lanes.contains(&lane)) {
+                let last = seen.entry(name).or_default();
+                *last = at.max(*last);
+                if at >= *from && fits(name, words) {
+                    found = Some(found.map_or(at, |first| first.min(at)));
                 }
-            },
-        );
+            }
+        };
+        match records[0] {
+            Record::Carried { lane, label, at, .. } => happens(Some(lane), label.name, at),
+            _ => {
+                let clock = |lane: u16| clocks[usize::from(lane)];
+                expand(records, clock, |one| happens(one.lane(), one.label.name, one.at));
+            }
+        }
         let margin = Time::ps(span.as_ps() / MARGIN);
         found.map(|at| Window { from: at.saturating_sub(margin), span: *span })
     }

@@ -12,6 +12,7 @@ use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Failure, Options, run_in};
 use hopscope_observe::Phases;
 use hopscope_parts::parameters::{Parameters, Value};
+use hopscope_parts::protocols::pci::REGISTER_DATA;
 
 const REQUESTS: usize = 10;
 
@@ -26,7 +27,7 @@ fn accesses_of_a_request(system: &str, rw: &str) -> usize {
     let jobs = job_file::read_options(&mut sources, &words).expect("right options").jobs;
     let (sim, phases) = (Sim::new(), Phases::default());
     run_in(sim.clone(), &blueprint, &jobs, Options::default(), Some(Box::new(phases.clone()))).expect("the job runs");
-    let seen = phases.of(&sim, "pci").iter().filter(|interval| interval.phase.name == "register data").count();
+    let seen = phases.of(&sim, "pci").iter().filter(|interval| interval.phase == &REGISTER_DATA).count();
     assert_eq!(seen % REQUESTS, 0, "{system}: {seen} accesses in {REQUESTS} requests");
     seen / REQUESTS - 1
 }

@@ -8,7 +8,7 @@ mod nvme;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Class, Observer, Record, Sim, Time, expand};
 use hopscope_machine::library::Library;
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::Lives;
@@ -27,8 +27,8 @@ impl Work {
         let clock = |lane: u16| lanes[usize::from(lane)].1;
         expand(&self.0.borrow(), clock, |span| {
             let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
-            if span.kind == Kind::Phase && works {
-                worked[usize::from(span.lane)] += span.span;
+            if let Some(lane) = span.phase_of().filter(|_| works) {
+                worked[usize::from(lane)] += span.span;
             }
         });
         for ((shares, worked), (lane, _)) in lives.shares().iter().zip(&worked).zip(&lanes) {

@@ -8,7 +8,7 @@ pub mod nvme;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Pace, Record, Sim, Span, Time, expand};
+use hopscope_kernel::{Observer, Pace, PassedOn, Record, Sim, Span, Time, expand};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
@@ -27,9 +27,18 @@ impl Observer for Spans {
 
 pub struct Recorded {
     pub spans: Vec<Span>,
+    /// Requests: taken up, issued, ended.
+    requests: Vec<Record>,
     pub lanes: Vec<String>,
     processes: Vec<String>,
     transfers: usize,
+}
+
+impl Recorded {
+    /// Requests that ended.
+    fn ended(&self) -> impl Iterator<Item = &Record> {
+        self.requests.iter().filter(|record| matches!(record, Record::Transfer { .. }))
+    }
 }
 
 pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
@@ -41,15 +50,53 @@ pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     expand(&spans.0.borrow(), |lane| clocks[usize::from(lane)], |span| all.push(span));
     // What the end of the run cuts short is not compared.
     let cut = Time::ps(outcome.simulated.as_ps() / 20 * 19);
-    all.retain(|span| span.kind != Kind::Mark && span.at + span.span < cut);
-    all.sort_by_key(|span| (span.at, *span));
-    let transfers = all.iter().filter(|span| span.kind == Kind::Transfer).count();
+    all.retain(|span| span.end() < cut);
+    all.sort_by_key(|span| (span.at, span.kind, span.who, span.span, span.label.name));
+    let mut requests: Vec<(Time, Record)> = spans.0.borrow().iter().filter_map(of_request).collect();
+    requests.retain(|(end, _)| *end < cut);
+    requests.sort_by_key(|(end, record)| (*end, order(record)));
+    let requests: Vec<Record> = requests.into_iter().map(|(_, record)| record).collect();
+    let transfers = requests.iter().filter(|record| matches!(record, Record::Transfer { .. })).count();
     let lanes = sim.lanes().into_iter().map(|lane| lane.0).collect();
-    Recorded { spans: all, lanes, processes: sim.processes(), transfers }
+    Recorded { spans: all, requests, lanes, processes: sim.processes(), transfers }
+}
+
+/// What is said of requests, and when it is over.
+fn of_request(record: &Record) -> Option<(Time, Record)> {
+    match *record {
+        Record::Transfer { at, span, .. } => Some((at + span, *record)),
+        Record::TakeUp { at, .. } | Record::TakeUpToo { at, .. } | Record::Issue { at, .. } => Some((at, *record)),
+        _ => None,
+    }
+}
+
+/// An order of what is said at one instant: what, by whom, of which request.
+fn order(record: &Record) -> (u8, u16, u32) {
+    let number = |of: Option<PassedOn>| of.map_or(0, |of| of.request.get());
+    match *record {
+        Record::TakeUp { who, request, .. } => (0, who, number(request)),
+        Record::TakeUpToo { who, request, .. } => (1, who, number(request)),
+        Record::Issue { who, request, .. } => (2, who, request.get()),
+        Record::Transfer { who, bytes, .. } => (3, who, bytes),
+        _ => unreachable!("of requests nothing else is said"),
+    }
 }
 
 fn doubled(span: &Span) -> Span {
     Span { at: span.at * 2, span: span.span * 2, ..*span }
+}
+
+fn doubled_request(record: &Record) -> Record {
+    let passed = |of: Option<PassedOn>| of.map(|of| PassedOn { since: of.since * 2, ..of });
+    match *record {
+        Record::TakeUp { who, at, request } => Record::TakeUp { who, at: at * 2, request: passed(request) },
+        Record::TakeUpToo { who, at, request } => Record::TakeUpToo { who, at: at * 2, request: passed(request) },
+        Record::Issue { who, at, request } => Record::Issue { who, at: at * 2, request },
+        Record::Transfer { who, label, at, span, bytes } => {
+            Record::Transfer { who, label, at: at * 2, span: span * 2, bytes }
+        }
+        other => other,
+    }
 }
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
@@ -95,6 +142,9 @@ pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
         if is.spans != wanted {
             panic!("{what}, trains {trains}: {}", first_difference(&is, &wanted));
         }
+        let wanted: Vec<Record> = should.requests.iter().map(doubled_request).collect();
+        let differs = is.requests.iter().zip(&wanted).find(|(is, wanted)| is != wanted);
+        assert_eq!((differs, is.requests.len()), (None, wanted.len()), "{what}, trains {trains}");
     }
 }
 
@@ -102,7 +152,7 @@ fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
     let at = (0..).find(|&at| is.spans.get(at) != wanted.get(at)).unwrap_or(0);
     let words = |span: Option<&Span>| {
         span.map_or("nothing".to_string(), |s| {
-            let lane = is.lanes.get(usize::from(s.lane)).map_or("-", |name| name);
+            let lane = s.lane().map_or("-", |lane| &is.lanes[usize::from(lane)]);
             let who = &is.processes[usize::from(s.who)];
             format!("{:?} `{}` on {lane} by {who} at {} for {}", s.kind, s.label.name, s.at, s.span)
         })

@@ -117,8 +117,8 @@ fn trains_on_the_buses_of_cards_are_single_bursts_at_any_pace() {
 fn phases(recorded: &Recorded, lane: &str) -> BTreeMap<&'static str, (Time, u64)> {
     let mut sums = BTreeMap::new();
     let of_lane = |span: &&Span| {
-        matches!(span.kind, Kind::Phase | Kind::Delay)
-            && recorded.lanes.get(usize::from(span.lane)).is_some_and(|name| name == lane)
+        let (Kind::Phase(of) | Kind::Delay(of)) = span.kind else { return false };
+        recorded.lanes[usize::from(of)] == lane
     };
     for span in recorded.spans.iter().filter(of_lane) {
         let sum: &mut (Time, u64) = sums.entry(span.label.name).or_default();

@@ -7,6 +7,7 @@ use hopscope_machine::job_file;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::{Interval, Phases};
+use hopscope_parts::protocols::pci::DATA;
 
 use crate::shipped::{jobs, machine};
 
@@ -17,7 +18,7 @@ fn bursts(blueprint: &Blueprint, options: &str, lane: &str, trains: bool) -> (Ve
     let options = Options { trains, ..Options::default() };
     let outcome = run_in(sim.clone(), blueprint, &jobs, options, Some(Box::new(phases.clone()))).expect("a run");
     let mut spans = phases.of(&sim, lane);
-    spans.retain(|span| span.phase.name == "data");
+    spans.retain(|span| span.phase == &DATA);
     (spans, outcome.counts.trains)
 }
 

@@ -4,6 +4,7 @@ use hopscope_kernel::{Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::{Options, Outcome, run, run_in};
 use hopscope_observe::Phases;
+use hopscope_parts::cpu::Layer;
 
 use crate::shipped::{WINDOW, changed, jobs, machine};
 use crate::whatif::changed as rewired;
@@ -54,7 +55,7 @@ fn words(blueprint: &Blueprint, options: &str) -> (Vec<Time>, Time) {
     let outcome = run_in(sim.clone(), blueprint, &jobs(options), WINDOW, Some(Box::new(phases.clone())));
     let outcome = outcome.unwrap_or_else(|failure| panic!("{options}: {failure:?}"));
     let of_processor = phases.of(&sim, "cpu");
-    let spans = of_processor.iter().filter(|interval| interval.phase.name == "words moved");
+    let spans = of_processor.iter().filter(|interval| interval.phase == Layer::Words.phase());
     (spans.map(|interval| interval.span).collect(), outcome.simulated)
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Pace, Record, Sim, Time};
+use hopscope_kernel::{Observer, Pace, Record, Sim, Span, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::processor_cost::ProcessorCost;
 use hopscope_machine::run::{Options, Outcome, run_in};
@@ -13,40 +13,41 @@ use crate::shipped::{WINDOW, jobs, machine};
 
 /// Every phase of every lane: lane, layer's phase, its time and its end.
 #[derive(Clone, Default)]
-struct Phases(Rc<RefCell<Vec<Record>>>);
+struct Phases(Rc<RefCell<Vec<(u16, Span)>>>);
 
 impl Observer for Phases {
     fn records(&mut self, batch: &[Record]) {
-        self.0.borrow_mut().extend(batch.iter().filter(|record| record.kind == Kind::Phase));
+        let phases = batch.iter().filter_map(Record::span).filter_map(|span| Some((span.phase_of()?, span)));
+        self.0.borrow_mut().extend(phases);
     }
 }
 
 /// A run, what it cost, and the phases of the lanes of the part `cpu` that ended in the window of its requests.
-fn watched(blueprint: &Blueprint, options: Options, job: &str) -> (Outcome, ProcessorCost, Vec<(String, Record)>) {
+fn watched(blueprint: &Blueprint, options: Options, job: &str) -> (Outcome, ProcessorCost, Vec<(String, Span)>) {
     let (sim, phases) = (Sim::new(), Phases::default());
     let outcome = run_in(sim.clone(), blueprint, &jobs(job), options, Some(Box::new(phases.clone())));
     let outcome = outcome.unwrap_or_else(|failure| panic!("{job}: {failure:?}"));
     let names: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
     let (from, until) = (outcome.rate.warm_up, outcome.rate.end);
-    let in_window = |record: &&Record| record.at + record.span > from && record.at + record.span <= until;
-    let of_cpu = |record: &Record| (names[usize::from(record.lane)].clone(), *record);
-    let all: Vec<(String, Record)> = phases.0.borrow().iter().filter(in_window).map(of_cpu).collect();
+    let in_window = |(_, span): &&(u16, Span)| span.end() > from && span.end() <= until;
+    let named = |(lane, span): &(u16, Span)| (names[usize::from(*lane)].clone(), *span);
+    let all: Vec<(String, Span)> = phases.0.borrow().iter().filter(in_window).map(named).collect();
     let all = all.into_iter().filter(|(lane, _)| lane.split('.').next() == Some("cpu")).collect();
     (outcome.clone(), outcome.processor.expect("a machine with a processor"), all)
 }
 
-fn sum<'a>(records: impl Iterator<Item = &'a (String, Record)>) -> Time {
-    records.fold(Time::ZERO, |sum, (_, record)| sum + record.span)
+fn sum<'a>(phases: impl Iterator<Item = &'a (String, Span)>) -> Time {
+    phases.fold(Time::ZERO, |sum, (_, phase)| sum + phase.span)
 }
 
 /// Layers add up to what the lanes did, and each to its phase.
 #[track_caller]
 fn adds_up(what: &str, blueprint: &Blueprint, options: Options, job: &str) -> ProcessorCost {
-    let (outcome, cost, records) = watched(blueprint, options, job);
-    assert!(!records.is_empty(), "{what}: no phase of a processor");
-    assert_eq!(cost.busy(), sum(records.iter()), "{what}: {cost:?} from {}", outcome.rate.warm_up);
+    let (outcome, cost, phases) = watched(blueprint, options, job);
+    assert!(!phases.is_empty(), "{what}: no phase of a processor");
+    assert_eq!(cost.busy(), sum(phases.iter()), "{what}: {cost:?} from {}", outcome.rate.warm_up);
     for (layer, time) in &cost.layers {
-        let of_layer = records.iter().filter(|(_, record)| std::ptr::eq(record.label, layer.phase()));
+        let of_layer = phases.iter().filter(|(_, phase)| phase.label == layer.phase());
         assert_eq!(*time, sum(of_layer), "{what}: {layer:?}");
     }
     let ended: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
@@ -115,9 +116,9 @@ fn interrupts_are_the_first_processors_and_threads_the_others() {
     let job = "--rw=read --bs=8k --time_based --ramp_time=20ms --runtime=100ms";
     let one = adds_up("one", &machine("scsi-ultra160", &[]), Options::default(), job);
     let two = machine("scsi-ultra160", &["cpu.processors=2 processors"]);
-    let (_, cost, records) = watched(&two, Options::default(), job);
+    let (_, cost, phases) = watched(&two, Options::default(), job);
     let on = |lane: &str, layer: Layer| {
-        records.iter().filter(|(name, record)| name == lane && std::ptr::eq(record.label, layer.phase())).count()
+        phases.iter().filter(|(name, phase)| name == lane && phase.label == layer.phase()).count()
     };
     assert!(on("cpu", Layer::Interrupts) > 100 && on("cpu.processor1", Layer::FileSystem) > 100);
     assert_eq!((on("cpu.processor1", Layer::Interrupts), on("cpu.processor1", Layer::Driver)), (0, 0));

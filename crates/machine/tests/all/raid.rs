@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Record, Sim};
+use hopscope_kernel::{Observer, Record, Sim};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::explain::explain;
 use hopscope_machine::job_file::{self, Job};
@@ -44,10 +44,10 @@ struct Seen(Rc<RefCell<[u64; 3]>>);
 
 impl Observer for Seen {
     fn records(&mut self, records: &[Record]) {
-        for record in records.iter().filter(|record| record.kind == Kind::Phase) {
-            let label = |index: usize| [&COMMAND, &DATA_IN, &DATA_OUT][index];
-            for index in (0..3).filter(|&index| std::ptr::eq(record.label, label(index))) {
-                self.0.borrow_mut()[index] += if index == 0 { 1 } else { record.span.as_ps() };
+        for record in records {
+            let Record::Phase { label, span, .. } = *record else { continue };
+            if let Some(index) = [&COMMAND, &DATA_IN, &DATA_OUT].iter().position(|known| *known == label) {
+                self.0.borrow_mut()[index] += if index == 0 { 1 } else { span.as_ps() };
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Windows that are named by what happens in them, against the records of the whole run.
 
-use hopscope_kernel::{Kind, Time};
+use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
 use hopscope_machine::trace::Window;
 use hopscope_machine::trace::sought::{self, Sought};
@@ -61,12 +61,15 @@ fn the_window_of_an_event_begins_a_tenth_before_it() {
     ] {
         let lane = recorded.lanes.iter().position(|(lane, _)| lane == hop).unwrap();
         let there = |span: &&hopscope_kernel::Span| {
-            let fits = span.label.name == label && matches!(span.kind, Kind::Phase | Kind::Wait | Kind::Delay);
-            usize::from(span.lane) == lane && fits && span.at >= from
+            span.lane().map(usize::from) == Some(lane) && span.label.name == label && span.at >= from
         };
         let Some(first) = recorded.spans.iter().filter(there).map(|span| span.at).min() else {
-            let labels: Vec<&str> =
-                recorded.spans.iter().filter(|s| usize::from(s.lane) == lane).map(|s| s.label.name).collect();
+            let labels: Vec<&str> = recorded
+                .spans
+                .iter()
+                .filter(|s| s.lane().map(usize::from) == Some(lane))
+                .map(|s| s.label.name)
+                .collect();
             panic!("{hop} has no {label} but {:?}", labels.iter().collect::<std::collections::BTreeSet<_>>());
         };
         let window = found(system, job, Sought::Event { name, from, span });

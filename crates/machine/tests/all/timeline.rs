@@ -49,6 +49,14 @@ pub struct Recorded {
     pub transfers: Vec<(Time, Time, u32)>,
 }
 
+impl Recorded {
+    /// The lane that a span concerns, or its process where it concerns none.
+    fn place(&self, span: &Span) -> &str {
+        let lane = span.lane().map(|lane| &self.lanes[usize::from(lane)].0);
+        lane.unwrap_or(&self.processes[usize::from(span.who)])
+    }
+}
+
 struct Recorder(Sim, Rc<RefCell<Recorded>>);
 
 impl Observer for Recorder {
@@ -57,18 +65,12 @@ impl Observer for Recorder {
         if recorded.lanes.is_empty() {
             (recorded.lanes, recorded.processes) = (self.0.lanes(), self.0.processes());
         }
-        let transfers = batch.iter().filter(|record| record.kind == Kind::Transfer);
-        recorded.transfers.extend(transfers.map(|r| (r.at, r.at + r.span, r.bytes())));
+        recorded.transfers.extend(batch.iter().filter_map(|record| match *record {
+            Record::Transfer { at, span, bytes, .. } => Some((at, at + span, bytes)),
+            _ => None,
+        }));
         let Recorded { lanes, spans, .. } = recorded;
-        expand(
-            batch,
-            |lane| lanes[usize::from(lane)].1,
-            |span| {
-                if matches!(span.kind, Kind::Phase | Kind::Wait | Kind::Delay) {
-                    spans.push(span);
-                }
-            },
-        );
+        expand(batch, |lane| lanes[usize::from(lane)].1, |span| spans.push(span));
     }
 
     /// A cable says its words at once to those who draw, and to others when it knows how long they went on.
@@ -124,14 +126,15 @@ fn every_track_has_what_was_recorded_of_its_hop_to_the_picosecond() {
         let mut expected: BTreeMap<(String, &str, String), u64> = BTreeMap::new();
         for span in &recorded.spans {
             let ps = within(window, span.at, span.at + span.span);
-            let (of, what) = match (span.kind, recorded.lanes.get(usize::from(span.lane))) {
-                (Kind::Phase, Some((lane, _))) => (lane, "phase"),
-                (Kind::Delay, Some((lane, _))) => (lane, "owed"),
-                (_, Some((lane, _))) => (lane, "waiting"),
-                (_, None) => (&recorded.processes[usize::from(span.who)], "process"),
+            let what = match span.kind {
+                Kind::Phase(_) => "phase",
+                Kind::Delay(_) => "owed",
+                Kind::LaneWait(_) => "waiting",
+                Kind::QueueWait(_) => "process",
             };
             if ps > 0 {
-                *expected.entry((of.clone(), what, span.label.name.to_string())).or_default() += ps;
+                let of = recorded.place(span).to_string();
+                *expected.entry((of, what, span.label.name.to_string())).or_default() += ps;
             }
         }
         assert!(expected.len() > 10, "{system}: {expected:?}");
@@ -149,7 +152,7 @@ fn a_counter_is_the_share_of_its_steps_that_its_lane_was_at_work() {
         for (number, (lane, _)) in recorded.lanes.iter().enumerate() {
             let work = |span: &&Span| {
                 let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
-                span.kind == Kind::Phase && usize::from(span.lane) == number && works
+                span.phase_of().map(usize::from) == Some(number) && works
             };
             let at_work: u64 = recorded.spans.iter().filter(work).map(|s| within(window, s.at, s.at + s.span)).sum();
             let counter = timeline.tracks.iter().find(|(_, line)| {
@@ -236,8 +239,7 @@ fn what_a_request_spent_its_time_in_was_recorded_of_that_hop() {
         let timeline = Timeline::read(&bytes);
         let mut known: BTreeMap<(&str, &str), Vec<(u64, u64)>> = BTreeMap::new();
         for span in &recorded.spans {
-            let place = recorded.lanes.get(usize::from(span.lane)).map_or("", |(lane, _)| lane);
-            let place = if place.is_empty() { &recorded.processes[usize::from(span.who)] } else { place };
+            let place = recorded.place(span);
             let stretch = (span.at.as_ps() / 1_000, (span.at + span.span).as_ps() / 1_000);
             known.entry((place, span.label.name)).or_default().push(stretch);
         }

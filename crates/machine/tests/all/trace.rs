@@ -11,6 +11,7 @@ use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Options};
 use hopscope_machine::trace::{self, Drawn, Format, Out, Traced, Window};
+use hopscope_parts::bridge::pci_x::host::INTERRUPT;
 use hopscope_parts::protocols::pci::{ATTRIBUTE, Command, DESCRIPTOR_DATA, REGISTER_DATA, unpacked};
 use hopscope_signals::pci::EndedBy;
 use hopscope_signals::pci::pattern::pattern;
@@ -83,15 +84,15 @@ impl Observer for Lister {
             self.clock = lanes[found].1.expect("a segment has a clock");
             found as u16
         });
-        for record in batch.iter().filter(|record| record.lane == lane) {
-            match record.kind {
-                Kind::Mark => {
-                    let Some(command) = Command::of_label(record.label) else { continue };
-                    let (address, ..) = unpacked(record.span.as_ps());
-                    let (start, address, command) = (record.at, u64::from(address), command.label().name);
+        for record in batch {
+            match *record {
+                Record::Carried { lane: of, label, at: start, value, .. } if of == lane => {
+                    let Some(command) = Command::of_label(label) else { continue };
+                    let (address, ..) = unpacked(value);
+                    let (address, command) = (u64::from(address), command.label().name);
                     list.push(Simulated { start, command, address, data_clocks: 0 });
                 }
-                Kind::Phase if std::ptr::eq(record.label, &ATTRIBUTE) => {
+                Record::Phase { lane: of, label, .. } if of == lane && label == &ATTRIBUTE => {
                     // PCI-X 1.0a, 2.4: the same lines have other names.
                     let last = list.last_mut().expect("an address comes before its attributes");
                     last.command = match last.command {
@@ -101,11 +102,10 @@ impl Observer for Lister {
                         command => command,
                     };
                 }
-                Kind::Phase => {
-                    let carries = record.label.class == Class::Payload
-                        || [&REGISTER_DATA, &DESCRIPTOR_DATA].iter().any(|known| std::ptr::eq(*known, record.label));
+                Record::Phase { lane: of, label, span, .. } if of == lane => {
+                    let carries = label.class == Class::Payload || [&REGISTER_DATA, &DESCRIPTOR_DATA].contains(&label);
                     if let (true, Some(last)) = (carries, list.last_mut()) {
-                        last.data_clocks += record.span / self.clock;
+                        last.data_clocks += span / self.clock;
                     }
                 }
                 _ => {}
@@ -217,8 +217,9 @@ struct OnTheirWay(Rc<RefCell<Vec<(u64, u64)>>>);
 
 impl Observer for OnTheirWay {
     fn records(&mut self, batch: &[Record]) {
-        let delays = batch.iter().filter(|record| record.kind == Kind::Delay && record.label.name == "INTx to handler");
-        self.0.borrow_mut().extend(delays.map(|record| (record.at.as_ps(), (record.at + record.span).as_ps())));
+        let delays = batch.iter().filter_map(Record::span).filter(|span| matches!(span.kind, Kind::Delay(_)));
+        let of_interrupts = delays.filter(|span| span.label == &INTERRUPT);
+        self.0.borrow_mut().extend(of_interrupts.map(|span| (span.at.as_ps(), span.end().as_ps())));
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Record, Sim, Span, Time, expand};
+use hopscope_kernel::{Label, Observer, Record, Sim, Span, Time, expand};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::Options;
 use hopscope_machine::trace::Window;
@@ -32,7 +32,7 @@ impl Observer for Lister {
     fn records(&mut self, batch: &[Record]) {
         let lane = self.sim.lanes().iter().position(|(name, _)| name == self.cable).expect("a cable") as u16;
         let list = &mut *self.list.0.borrow_mut();
-        expand(batch, |_| None, |span| list.extend(Some(span).filter(|span| span.lane == lane)));
+        expand(batch, |_| None, |span| list.extend(Some(span).filter(|span| span.phase_of() == Some(lane))));
     }
 }
 
@@ -40,7 +40,6 @@ fn simulated(machine: &Blueprint, job: &str, cable: &'static str, window: Window
     let list = Listed::default();
     observed(machine, job, (window, Options::default().trains), |sim| Lister { sim, cable, list: list.clone() });
     let mut all = list.0.take();
-    all.retain(|span| span.kind == Kind::Phase);
     all.sort_by_key(|span| span.at);
     all
 }
@@ -54,8 +53,8 @@ fn decoded(dump: &[u8], cable: &str) -> Pins {
     pins
 }
 
-fn phases<'a>(spans: &'a [Span], of: &'static hopscope_kernel::Label) -> impl Iterator<Item = &'a Span> {
-    spans.iter().filter(move |span| std::ptr::eq(span.label, of))
+fn phases<'a>(spans: &'a [Span], of: &'static Label) -> impl Iterator<Item = &'a Span> {
+    spans.iter().filter(move |span| span.label == of)
 }
 
 /// Systems, jobs, and their cables: Ultra DMA from and to the drive, programmed I/O, two cables on one bridge, four

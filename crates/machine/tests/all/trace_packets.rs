@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Label, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Label, Observer, Record, Sim, Time, expand};
 use hopscope_machine::trace::{self, Format, Out, Traced, Window};
 use hopscope_parts::protocols::pcie::{DATA, DESCRIPTOR, HEADER, INTERRUPT, REGISTER};
 use hopscope_signals::pcie::capture::{self, Capture};
@@ -69,17 +69,19 @@ impl Observer for Lister {
         let (lanes, window) = (self.sim.lanes(), self.window);
         let found = &mut *self.found.borrow_mut();
         let within = |at: Time| at >= window.from && at < window.end();
-        let ended = batch.iter().filter(|r| r.kind == Kind::Transfer && within(r.at) && within(r.at + r.span));
-        found.transfers.extend(ended.map(Record::bytes));
+        found.transfers.extend(batch.iter().filter_map(|record| match *record {
+            Record::Transfer { at, span, bytes, .. } if within(at) && within(at + span) => Some(bytes),
+            _ => None,
+        }));
         expand(
             batch,
             |_| None,
             |span| {
-                let Some((lane, _)) = lanes.get(usize::from(span.lane)) else { return };
-                if span.kind != Kind::Phase || !is_drawn(lane) {
+                let Some(lane) = span.phase_of().map(|lane| &lanes[usize::from(lane)].0) else { return };
+                if !is_drawn(lane) {
                     return;
                 }
-                let is = |known: &'static Label| std::ptr::eq(span.label, known);
+                let is = |known: &Label| span.label == known;
                 let up = lane.ends_with(".up");
                 if is(&HEADER) {
                     found.packets.push((span.at, up, span.at + span.span, Time::ZERO));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Observer, Record, Sim, Time, expand};
 use hopscope_machine::run::Options;
 use hopscope_machine::trace::Window;
 
@@ -28,8 +28,8 @@ impl Observer for Adder {
             |lane| lanes[usize::from(lane)].1,
             |span| {
                 let (from, until) = (span.at.max(window.from), (span.at + span.span).min(window.end()));
-                if span.kind == Kind::Phase && from < until {
-                    let name = (lanes[usize::from(span.lane)].0.clone(), span.label.name.replace(' ', "_"));
+                if let Some(lane) = span.phase_of().filter(|_| from < until) {
+                    let name = (lanes[usize::from(lane)].0.clone(), span.label.name.replace(' ', "_"));
                     *sums.entry(name).or_default() += (until - from).as_ps();
                 }
             },

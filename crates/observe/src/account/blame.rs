@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Class, Label, Time};
 
-use super::timelines::{Act, Timelines, Track, What};
+use super::timelines::{Act, Hop, Timelines, Track, What};
 
 /// No process says what it was at: a part that spends time without a name.
 pub(super) static UNATTRIBUTED: Label = Label::reason("unattributed");
@@ -21,10 +21,10 @@ pub(super) static UNATTRIBUTED: Label = Label::reason("unattributed");
 const DEPTH_MAX: usize = 256;
 
 /// What a stretch of time went into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// The lane at which the answer was found, or (above all lanes) the process that has none.
-    pub(super) lane: u16,
+    /// The lane at which the answer was found, or the process that has none.
+    pub(super) hop: Hop,
     /// What that lane was at; for a lane that nobody occupied, why it was waited for.
     pub(super) phase: &'static Label,
     /// The wait that led there: for a lane, if one was crossed, else at a queue.
@@ -41,16 +41,11 @@ pub(super) struct Bill(pub(super) Vec<(Item, Time)>);
 impl Bill {
     /// Adds what a lane did itself.
     pub(super) fn charge(&mut self, lane: u16, phase: &'static Label, time: Time) {
-        self.add(Way::new(None).item(lane, phase), time);
+        self.add(Way::new(None).item(Hop::Lane(lane), phase), time);
     }
 
     pub(super) fn add(&mut self, item: Item, time: Time) {
-        let same = |other: &Item| {
-            std::ptr::eq(other.phase, item.phase)
-                && (other.lane, other.cause_is_lane, other.idle) == (item.lane, item.cause_is_lane, item.idle)
-                && other.cause.map(std::ptr::from_ref) == item.cause.map(std::ptr::from_ref)
-        };
-        match self.0.iter_mut().find(|(other, _)| same(other)) {
+        match self.0.iter_mut().find(|(other, _)| *other == item) {
             Some((_, sum)) => *sum += time,
             None => self.0.push((item, time)),
         }
@@ -71,7 +66,7 @@ impl Way {
     }
 
     fn across(self, act: &Act) -> Way {
-        let is_lane = act.what == What::LaneWait;
+        let is_lane = matches!(act.what, What::LaneWait(_));
         let idle = self.idle || act.label.class == Class::Workload;
         if is_lane || self.cause.is_none() {
             return Way { cause: Some(act.label), cause_is_lane: is_lane, idle };
@@ -79,9 +74,9 @@ impl Way {
         Way { idle, ..self }
     }
 
-    fn item(self, lane: u16, phase: &'static Label) -> Item {
+    fn item(self, hop: Hop, phase: &'static Label) -> Item {
         let Way { cause, cause_is_lane, idle } = self;
-        Item { lane, phase, cause, cause_is_lane, idle }
+        Item { hop, phase, cause, cause_is_lane, idle }
     }
 
     /// An answer that was found before, seen from here.
@@ -140,14 +135,16 @@ impl<'a> Blame<'a> {
             let act = self.lines.processes[usize::from(id.0)][id.1].acts[id.2];
             let (start, end) = (act.start.max(from), at.min(clip));
             // A thread that thinks asks for nothing.
-            way.idle |= act.label.class == Class::Workload && act.what == What::Work;
+            way.idle |= act.label.class == Class::Workload && matches!(act.what, What::Work(_));
             if start < end {
                 match act.what {
-                    What::Work | What::Through => {
-                        bill.add(way.item(act.lane, act.label), self.lines.measure(start, end));
+                    What::Work(lane) | What::Through(lane) => {
+                        bill.add(way.item(Hop::Lane(lane), act.label), self.lines.measure(start, end));
                     }
                     // Whoever was on the lane had been asked by somebody else.
-                    What::LaneWait => self.follow_lane(id, &act, Stretch { from: start, until: end }, way, bill)?,
+                    What::LaneWait(lane) => {
+                        self.follow_lane(id, lane, &act, Stretch { from: start, until: end }, way, bill)?;
+                    }
                     What::QueueWait(by) => way.idle |= self.follow_queue(id, by, &act, (start, end), way, bill)?,
                 }
             }
@@ -168,8 +165,7 @@ impl<'a> Blame<'a> {
         let before = |track: &Track| track.first_ending(at).checked_sub(1).map(|last| track.acts[last].end);
         let start = tracks.iter().filter_map(before).max().map_or(from, |end| end.max(from));
         if start < at.min(clip) {
-            let nobody = u16::MAX - process;
-            bill.add(way.item(nobody, &UNATTRIBUTED), self.lines.measure(start, at.min(clip)));
+            bill.add(way.item(Hop::Process(process), &UNATTRIBUTED), self.lines.measure(start, at.min(clip)));
         }
         start
     }
@@ -190,13 +186,13 @@ impl<'a> Blame<'a> {
                     continue;
                 }
                 let rank = match (act.what, act.end == at) {
-                    (What::LaneWait | What::QueueWait(_), true) => 5,
-                    (What::Work, true) => 4,
-                    (What::Work, false) => 3,
+                    (What::LaneWait(_) | What::QueueWait(_), true) => 5,
+                    (What::Work(_), true) => 4,
+                    (What::Work(_), false) => 3,
                     // Rather than a wait of something else that the process does at a time.
-                    (What::Through, true) => 2,
-                    (What::LaneWait | What::QueueWait(_), false) => 1,
-                    (What::Through, false) => 0,
+                    (What::Through(_), true) => 2,
+                    (What::LaneWait(_) | What::QueueWait(_), false) => 1,
+                    (What::Through(_), false) => 0,
                 };
                 if best.is_none_or(|(key, _)| key < (rank, act.start)) {
                     best = Some(((rank, act.start), id));
@@ -219,6 +215,7 @@ impl<'a> Blame<'a> {
     fn follow_lane(
         &mut self,
         id: ActId,
+        lane: u16,
         act: &Act,
         Stretch { from, until }: Stretch,
         way: Way,
@@ -226,23 +223,23 @@ impl<'a> Blame<'a> {
     ) -> Result<(), String> {
         self.ask(id)?;
         let (lines, way, mut at) = (self.lines, way.across(act), from);
-        let intervals = &lines.lanes[usize::from(act.lane)].intervals;
+        let (hop, intervals) = (Hop::Lane(lane), &lines.lanes[usize::from(lane)].intervals);
         let first = intervals.partition_point(|interval| interval.end <= from);
         for interval in intervals[first..].iter().take_while(|interval| interval.start < until) {
             let (start, end) = (interval.start.max(from), interval.end.min(until));
             if start > at {
-                bill.add(way.item(act.lane, act.label), lines.measure(at, start));
+                bill.add(way.item(hop, act.label), lines.measure(at, start));
             }
             if matches!(interval.phase.class, Class::Reason | Class::Workload) {
                 let whole = Stretch { from: start, until: interval.end };
                 self.before(interval.who, whole, end, way, bill)?;
             } else {
-                bill.add(way.item(act.lane, interval.phase), lines.measure(start, end));
+                bill.add(way.item(hop, interval.phase), lines.measure(start, end));
             }
             at = end;
         }
         if until > at {
-            bill.add(way.item(act.lane, act.label), lines.measure(at, until));
+            bill.add(way.item(hop, act.label), lines.measure(at, until));
         }
         self.asked.pop();
         Ok(())

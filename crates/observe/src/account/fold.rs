@@ -4,7 +4,7 @@ use hopscope_kernel::{Class, Rate, Sim, Time};
 
 use super::blame::{Bill, Blame, Item, Stretch, UNATTRIBUTED, Way};
 use super::ledger::Ledger;
-use super::timelines::{Interval, LaneLine, Timelines};
+use super::timelines::{Hop, Interval, LaneLine, Timelines};
 use super::{Account, Capacity, Entry, LaneAccount, Use, slice_edge};
 
 /// Slices of the window in which utilisation is given.
@@ -117,13 +117,17 @@ impl Fold<'_> {
         let class = if item.idle && class == Use::Waiting { Use::Nothing } else { class };
         let cause = item.cause.map_or(String::new(), |label| label.name.to_string());
         let phase = item.phase.name.to_string();
-        match self.lines.lanes.get(usize::from(item.lane)) {
-            Some(line) => Entry { class, cause, part: line.part().to_string(), lane: line.name.clone(), phase, time },
-            None => {
-                let who = self.lines.names[usize::from(u16::MAX - item.lane)].clone();
-                Entry { class, cause, part: who.clone(), lane: who, phase, time }
+        let (part, lane) = match item.hop {
+            Hop::Lane(lane) => {
+                let line = &self.lines.lanes[usize::from(lane)];
+                (line.part().to_string(), line.name.clone())
             }
-        }
+            Hop::Process(who) => {
+                let name = &self.lines.names[usize::from(who)];
+                (name.clone(), name.clone())
+            }
+        };
+        Entry { class, cause, part, lane, phase, time }
     }
 
     fn busy(&self, line: &LaneLine) -> Vec<Time> {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, Record, Time};
+use hopscope_kernel::{Observer, Record, Time, whole};
 
 /// How much an account is made of: at least so many spans and so many requests, but no more than so many spans.
 #[derive(Clone, Copy, Debug)]
@@ -60,21 +60,36 @@ impl Pages {
     }
 }
 
-/// When what a record speaks of has ended; of a train the last phase of its last burst, which may be longer than its
-/// pitch (a flight).
-fn end(record: &Record, phases: &[Record]) -> Time {
-    match record.kind {
-        Kind::TrainHead => {
-            let burst = phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.span).max(record.span);
-            record.at + record.span * u64::from(record.count) + burst
+/// When what records speak of that belong together has ended; nothing where it takes no time, and only says something of
+/// others. Of a train it is the last phase of its last burst, which may be longer than its pitch (a flight).
+fn end(records: &[Record]) -> Option<Time> {
+    match records[0] {
+        Record::Phase { at, span, .. }
+        | Record::Delay { at, span, .. }
+        | Record::LaneWait { at, span, .. }
+        | Record::QueueWait { at, span, .. }
+        | Record::Transfer { at, span, .. } => Some(at + span),
+        Record::Train { at, pitch, count, .. } | Record::Leads { at, pitch, count, .. } => {
+            Some(at + pitch * u64::from(count) + burst(&records[1..]).max(pitch))
         }
-        _ => record.at + record.span,
+        Record::Planned { .. }
+        | Record::Left { .. }
+        | Record::Mark { .. }
+        | Record::Carried { .. }
+        | Record::TakeUp { .. }
+        | Record::TakeUpToo { .. }
+        | Record::Issue { .. } => None,
+        Record::TrainPhase { .. } | Record::Lead { .. } => unreachable!("what is of a train follows its head"),
     }
 }
 
-/// Whether a record says something of others, and takes no time.
-fn says_only(kind: Kind) -> bool {
-    matches!(kind, Kind::Mark | Kind::Planned | Kind::TakeUp | Kind::TakeUpToo | Kind::Issue)
+/// How long the phases or delays of a burst take, all of them together.
+pub(super) fn burst(phases: &[Record]) -> Time {
+    let span = |record: &Record| match *record {
+        Record::TrainPhase { span, .. } | Record::Lead { span, .. } => span,
+        _ => Time::ZERO,
+    };
+    phases.iter().map(span).fold(Time::ZERO, |sum, span| sum + span)
 }
 
 impl Observer for Ledger {
@@ -85,20 +100,13 @@ impl Observer for Ledger {
     fn records(&mut self, batch: &[Record]) {
         let mut pages = self.0.borrow_mut();
         let pages = &mut *pages;
-        let mut wanted = true;
-        for (position, record) in batch.iter().enumerate() {
-            // The phases of a train come and go with their head.
-            if record.kind != Kind::TrainPhase {
-                if pages.is_full() {
-                    return;
-                }
-                let phases = if record.kind == Kind::TrainHead { usize::from(record.phases) } else { 0 };
-                let phases = &batch[position + 1..=position + phases];
-                wanted = end(record, phases) > pages.from && !says_only(record.kind);
-                pages.requests += usize::from(wanted && record.kind == Kind::Transfer);
+        for records in whole(batch) {
+            if pages.is_full() {
+                return;
             }
-            if wanted {
-                pages.records.push(*record);
+            if end(records).is_some_and(|end| end > pages.from) {
+                pages.requests += usize::from(matches!(records[0], Record::Transfer { .. }));
+                pages.records.extend_from_slice(records);
             }
         }
     }

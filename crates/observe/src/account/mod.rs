@@ -16,7 +16,7 @@ use hopscope_kernel::Time;
 pub use alike::Names;
 pub use fold::Unaccountable;
 pub use ledger::{Extent, Ledger};
-pub(crate) use timelines::What;
+pub(crate) use timelines::{Hop, What};
 
 /// What a lane was at, in one class at any instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,7 +5,11 @@
 //! timelines, and one of those that stay stands for them too. What follows comes earlier by what was cut: timelines
 //! are in *squeezed* time. A stretch of it is measured in real time, in which it counts as often as it was there.
 
-use hopscope_kernel::{Kind, Record, Time};
+use std::ops::Range;
+
+use hopscope_kernel::{Record, Time, whole};
+
+use super::ledger::burst;
 
 /// Periods that stay before and after those that are cut: they meet what is different.
 const KEPT: u64 = 2;
@@ -29,6 +33,26 @@ pub(super) struct Item {
     last_begins: Time,
     /// Spans that it stands for.
     spans: u64,
+}
+
+/// What the records of a train, and of what comes before its requests, have in common.
+struct Head {
+    /// The lane, where all is of one.
+    lane: Option<u16>,
+    who: u16,
+    at: Time,
+    pitch: Time,
+    count: u16,
+}
+
+impl Head {
+    fn of(record: &Record) -> Option<Head> {
+        match *record {
+            Record::Train { lane, who, at, pitch, count, .. } => Some(Head { lane: Some(lane), who, at, pitch, count }),
+            Record::Leads { who, at, pitch, count, .. } => Some(Head { lane: None, who, at, pitch, count }),
+            _ => None,
+        }
+    }
 }
 
 /// Periods that were cut out of a train.
@@ -59,12 +83,12 @@ pub(super) fn items(records: &[Record], clocks: &[Option<Time>]) -> Vec<Item> {
     let mut train: Option<usize> = None;
     let mut at = 0;
     while let Some(record) = records.get(at) {
-        if record.kind != Kind::TrainHead {
+        let Some(head) = Head::of(record) else {
             items.push(Item::plain(at, record));
             at += 1;
             continue;
-        }
-        let item = Item::train(records, at, clocks);
+        };
+        let item = Item::train(records, at, &head, clocks);
         at = item.last + 1;
         match train.map(|known| &mut items[known]).filter(|known| known.is_joined_by(&item)) {
             Some(known) => known.join(&item),
@@ -79,29 +103,37 @@ pub(super) fn items(records: &[Record], clocks: &[Option<Time>]) -> Vec<Item> {
 
 impl Item {
     fn plain(at: usize, record: &Record) -> Item {
-        let (start, end) = (record.at, record.at + record.span);
-        let (first, last, also, who, pitch, whole, spans) = (at, at, None, record.who, Time::ZERO, false, 1);
+        let (who, start, end) = match *record {
+            Record::Transfer { who, at, span, .. } => (who, at, at + span),
+            _ => record.span().map(|span| (span.who, span.at, span.end())).expect("a ledger keeps what takes time"),
+        };
+        let (first, last, also, pitch, whole, spans) = (at, at, None, Time::ZERO, false, 1);
         Item { first, last, also, start, end, who, pitch, whole, all_begun: start, last_begins: start, spans }
     }
 
     /// The train whose first record is at a position: what one process did with one pitch, recorded in a row.
-    fn train(records: &[Record], first: usize, clocks: &[Option<Time>]) -> Item {
-        let Record { who, span: pitch, at: start, .. } = records[first];
-        let mut item = Item { pitch, whole: true, spans: 0, ..Item::plain(first, &records[first]) };
-        (item.start, item.end, item.all_begun, item.last_begins) = (start, start, Time::ZERO, Time::MAX);
+    fn train(
+        records: &[Record],
+        first: usize,
+        &Head { who, pitch, at: start, .. }: &Head,
+        clocks: &[Option<Time>],
+    ) -> Item {
+        let (also, all_begun, last_begins) = (None, Time::ZERO, Time::MAX);
+        let (end, whole_clocks, spans, last) = (start, true, 0, first);
+        let mut item =
+            Item { first, last, also, start, end, who, pitch, whole: whole_clocks, all_begun, last_begins, spans };
         let mut at = first;
-        let same = |head: &&Record| head.kind == Kind::TrainHead && (head.who, head.span) == (who, pitch);
-        while let Some(head) = records.get(at).filter(same) {
+        for records in whole(&records[first..]) {
+            let Some(head) = Head::of(&records[0]).filter(|head| (head.who, head.pitch) == (who, pitch)) else { break };
             let count = u64::from(head.count);
             let last = head.at + pitch * (count - 1);
-            let clock = clocks.get(usize::from(head.lane)).copied().flatten();
+            let clock = head.lane.and_then(|lane| clocks[usize::from(lane)]);
             item.whole &= clock.is_none_or(|clock| pitch.as_ps().is_multiple_of(clock.as_ps()));
-            let phases = &records[at + 1..=at + usize::from(head.phases)];
             let begins = clock.map_or(last, |clock| last.edge(clock));
-            item.end = phases.iter().fold(begins, |end, phase| end + phase.span).max(item.end);
+            item.end = (begins + burst(&records[1..])).max(item.end);
             item.begins(head.at, last);
-            item.spans += count * (u64::from(head.phases) + 1);
-            at += 1 + usize::from(head.phases);
+            item.spans += count * records.len() as u64;
+            at += records.len();
         }
         item.last = at - 1;
         item
@@ -130,10 +162,10 @@ impl Item {
         self.pitch > Time::ZERO
     }
 
-    /// Positions of its records.
-    pub(super) fn positions(&self) -> impl Iterator<Item = usize> + use<> {
-        let also = self.also.map_or(0..0, |(first, last)| first..last + 1);
-        (self.first..=self.last).chain(also)
+    /// Where its records are.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let also = self.also.map(|(first, last)| first..last + 1);
+        [self.first..self.last + 1].into_iter().chain(also)
     }
 
     /// Whether its periods could be cut: how many, and the first instant.
@@ -153,6 +185,15 @@ impl Item {
             None => self.spans,
         }
     }
+}
+
+/// So many bursts of a train, from an instant on.
+fn bursts(head: Record, from: Time, number: u16) -> Record {
+    let mut part = head;
+    if let Record::Train { at, count, .. } | Record::Leads { at, count, .. } = &mut part {
+        (*at, *count) = (from, number);
+    }
+    part
 }
 
 impl Repeats {
@@ -188,21 +229,21 @@ impl Repeats {
     /// The records of an item without the periods that are cut, in one or two pieces, each with what it comes earlier
     /// by in squeezed time.
     pub(super) fn pieces(&self, number: usize, item: &Item, records: &[Record]) -> Vec<(Vec<Record>, Time)> {
-        let kept: Vec<Record> = item.positions().map(|position| records[position]).collect();
+        let kept: Vec<Record> = item.stretches().flat_map(|stretch| &records[stretch]).copied().collect();
         let Some(cut) = self.of_item[number].map(|cut| &self.cuts[cut]) else {
             return vec![(kept, item.start - self.squeeze(item.start))];
         };
         let (mut earlier, mut later) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        while let Some(head) = kept.get(at) {
-            let phases = &kept[at + 1..=at + usize::from(head.phases)];
+        for record in kept {
+            let Some(head) = Head::of(&record) else {
+                earlier.push(record);
+                later.push(record);
+                continue;
+            };
             let before = (cut.at - head.at).as_ps().div_ceil(cut.pitch.as_ps());
             let after = u64::from(head.count) - before - cut.periods;
-            earlier.push(Record { count: before as u16, ..*head });
-            earlier.extend_from_slice(phases);
-            later.push(Record { at: head.at + cut.pitch * (before + cut.periods), count: after as u16, ..*head });
-            later.extend_from_slice(phases);
-            at += 1 + phases.len();
+            earlier.push(bursts(record, head.at, before as u16));
+            later.push(bursts(record, head.at + cut.pitch * (before + cut.periods), after as u16));
         }
         vec![(earlier, cut.before), (later, cut.before + cut.pitch * cut.periods)]
     }

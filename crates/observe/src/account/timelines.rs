@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand};
+use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand, whole};
 
-use super::ledger::{Extent, Ledger};
+use super::ledger::{Extent, Ledger, burst};
 use super::repeats::{self, Item, Repeats};
 
 /// A lane was in a phase.
@@ -31,15 +31,22 @@ impl LaneLine {
     }
 }
 
+/// Where something was found, by number: a lane, or a process where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Hop {
+    Lane(u16),
+    Process(u16),
+}
+
 /// What a process was at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// It occupied a lane, or was delayed.
-    Work,
-    /// It occupied a lane whose bytes move at the pace of another.
-    Through,
-    /// It waited for a lane.
-    LaneWait,
+    /// It occupied that lane, or was delayed by its part.
+    Work(u16),
+    /// It occupied that lane, whose bytes move at the pace of another.
+    Through(u16),
+    /// It waited for that lane.
+    LaneWait(u16),
     /// It waited at a queue, until that process ended the wait.
     QueueWait(u16),
 }
@@ -49,13 +56,12 @@ impl What {
     /// itself has ended, which does several things at once: its other acts do.
     pub(crate) fn of(span: &Span) -> Option<What> {
         Some(match (span.kind, span.label.class) {
-            (Kind::Phase, Class::Reason | Class::Workload) => return None,
-            (Kind::Phase, Class::Through) => What::Through,
-            (Kind::Phase | Kind::Delay, _) => What::Work,
-            (Kind::Wait, _) if span.by == span.who => return None,
-            (Kind::Wait, _) if span.by != u16::MAX => What::QueueWait(span.by),
-            (Kind::Wait, _) => What::LaneWait,
-            _ => return None,
+            (Kind::Phase(_), Class::Reason | Class::Workload) => return None,
+            (Kind::Phase(lane), Class::Through) => What::Through(lane),
+            (Kind::Phase(lane) | Kind::Delay(lane), _) => What::Work(lane),
+            (Kind::QueueWait(by), _) if by == span.who => return None,
+            (Kind::QueueWait(by), _) => What::QueueWait(by),
+            (Kind::LaneWait(lane), _) => What::LaneWait(lane),
         })
     }
 }
@@ -66,7 +72,6 @@ pub(super) struct Act {
     pub(super) start: Time,
     pub(super) end: Time,
     pub(super) label: &'static Label,
-    pub(super) lane: u16,
     pub(super) what: What,
 }
 
@@ -132,7 +137,7 @@ impl Timelines {
         let affordable = items.iter().take_while(|item| {
             let reached = extent.is_reached(effort as usize, requests);
             effort += item.effort();
-            requests += usize::from(records[item.first].kind == Kind::Transfer);
+            requests += usize::from(matches!(records[item.first], Record::Transfer { .. }));
             !reached
         });
         let within = affordable.count();
@@ -156,9 +161,11 @@ impl Timelines {
                     expand(&piece, |lane| clocks[usize::from(lane)], |span| lines.enter(span.at - earlier, span));
                 }
             } else {
-                let at = lines.repeats.squeeze(item.start);
-                let span = lines.repeats.squeeze(item.end) - at;
-                expand(&records[item.first..=item.last], |_| None, |whole| lines.enter(at, Span { span, ..whole }));
+                let (at, end) = (lines.repeats.squeeze(item.start), lines.repeats.squeeze(item.end));
+                match records[item.first] {
+                    Record::Transfer { who, .. } => lines.transfers.push(Transfer { who, ended: end }),
+                    one => one.span().into_iter().for_each(|whole| lines.enter(at, Span { span: end - at, ..whole })),
+                }
             }
         }
         lines.sort()?;
@@ -168,16 +175,12 @@ impl Timelines {
     /// Enters a span that begins at squeezed time `start`.
     fn enter(&mut self, start: Time, span: Span) {
         let (end, who) = (start + span.span, span.who);
-        if span.kind == Kind::Transfer {
-            self.transfers.push(Transfer { who, ended: end });
-            return;
-        }
-        if span.kind == Kind::Phase {
+        if let Some(lane) = span.phase_of() {
             let interval = Interval { start, end, phase: span.label, who };
-            self.lanes[usize::from(span.lane)].intervals.push(interval);
+            self.lanes[usize::from(lane)].intervals.push(interval);
         }
         if let Some(what) = What::of(&span) {
-            let act = Act { start, end, label: span.label, lane: span.lane, what };
+            let act = Act { start, end, label: span.label, what };
             track(&mut self.processes[usize::from(who)], &span).push(act);
         }
     }
@@ -191,7 +194,7 @@ impl Timelines {
             }
         }
         for tracks in &mut self.processes {
-            tracks.sort_by_key(|track| track.key);
+            tracks.sort_by_key(|track| track.key.order());
             tracks.iter_mut().for_each(|track| track.acts.sort_by_key(|act| (act.end, act.start)));
         }
         Ok(())
@@ -221,34 +224,57 @@ fn known_until(items: &[Item], records: &[Record], clocks: &[Option<Time>], from
         return seen;
     }
     let mut last = vec![Time::ZERO; clocks.len()];
-    for (position, record) in items.iter().flat_map(Item::positions).map(|position| (position, &records[position])) {
-        let Some(last) = last.get_mut(usize::from(record.lane)) else { continue };
-        let end = match record.kind {
-            Kind::Phase => record.at + record.span,
-            Kind::TrainHead => {
-                let begins = record.at + record.span * (u64::from(record.count) - 1);
-                let phases = &records[position + 1..=position + usize::from(record.phases)];
-                let length = phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.span);
-                clocks[usize::from(record.lane)].map_or(begins, |clock| begins.edge(clock)) + length
+    for records in items.iter().flat_map(Item::stretches).flat_map(|stretch| whole(&records[stretch])) {
+        let (lane, end) = match records[0] {
+            Record::Phase { lane, at, span, .. } => (lane, at + span),
+            Record::Train { lane, at, pitch, count, .. } => {
+                let begins = at + pitch * (u64::from(count) - 1);
+                let begins = clocks[usize::from(lane)].map_or(begins, |clock| begins.edge(clock));
+                (lane, begins + burst(&records[1..]))
             }
             _ => continue,
         };
+        let last = &mut last[usize::from(lane)];
         *last = end.max(*last);
     }
     let half = from + Time::ps((seen - from).as_ps() / 2);
     last.into_iter().filter(|end| *end >= half).min().map_or(seen, |end| end.min(seen))
 }
 
-/// Lane, kind, and the name of a wait or delay, of which one process may have several at once.
-type TrackKey = (u16, Kind, &'static str);
+/// What the acts of a track have in common; of waits and delays one process may have several at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TrackKey {
+    Phase(u16),
+    LaneWait(u16, &'static Label),
+    Delay(u16, &'static Label),
+    QueueWait(&'static Label),
+}
+
+impl TrackKey {
+    fn of(span: &Span) -> TrackKey {
+        match span.kind {
+            Kind::Phase(lane) => TrackKey::Phase(lane),
+            Kind::LaneWait(lane) => TrackKey::LaneWait(lane, span.label),
+            Kind::Delay(lane) => TrackKey::Delay(lane, span.label),
+            Kind::QueueWait(_) => TrackKey::QueueWait(span.label),
+        }
+    }
+
+    /// Lane by lane, and what is of none last.
+    fn order(self) -> (bool, u16, u8, &'static str) {
+        match self {
+            TrackKey::Phase(lane) => (false, lane, 0, ""),
+            TrackKey::LaneWait(lane, label) => (false, lane, 1, label.name),
+            TrackKey::Delay(lane, label) => (false, lane, 2, label.name),
+            TrackKey::QueueWait(label) => (true, 0, 0, label.name),
+        }
+    }
+}
 
 /// The track that a span belongs to.
 fn track<'a>(tracks: &'a mut Vec<Track>, span: &Span) -> &'a mut Vec<Act> {
-    let key = (span.lane, span.kind, if span.kind == Kind::Phase { "" } else { span.label.name });
-    let same = |track: &Track| {
-        (track.key.0, track.key.1) == (key.0, key.1) && std::ptr::eq(track.key.2.as_ptr(), key.2.as_ptr())
-    };
-    let known = tracks.iter().position(same).unwrap_or_else(|| {
+    let key = TrackKey::of(span);
+    let known = tracks.iter().position(|track| track.key == key).unwrap_or_else(|| {
         tracks.push(Track { key, acts: Vec::new(), near: Cell::new(0) });
         tracks.len() - 1
     });

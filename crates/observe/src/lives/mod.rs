@@ -15,14 +15,15 @@ pub mod ways;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Kind, Label, Observer, Record, Sim, Time, expand};
+use hopscope_kernel::{Kind, Observer, PassedOn, Record, Sim, Time, expand, whole};
 
-use crate::account::{Entry, Names, Use};
+use crate::account::{Entry, Hop, Names, Use};
 pub use shares::Shares;
 use shares::Sharing;
-use traces::Traces;
+use traces::{Newest, Traces};
 use walk::{Place, UNSAID, Walk, is_busy};
 pub use walk::{StageKind, Stretch};
 
@@ -178,12 +179,12 @@ struct Book {
     traces: Traces,
     sharing: Sharing,
     /// Requests that are under way, and when they were first taken up.
-    open: HashMap<u32, Open>,
-    /// The request that was made last.
-    newest: u32,
+    open: HashMap<NonZeroU32, Open>,
+    newest: Newest,
     in_flight: usize,
     in_flight_max: usize,
-    places: HashMap<Key, u16>,
+    /// Stages, by what tells them apart.
+    places: HashMap<Place, u16>,
     stages: Vec<Place>,
     ended: Vec<Ended>,
     spans: u64,
@@ -205,14 +206,6 @@ struct Ended {
     stages: Box<[(u16, Time)]>,
 }
 
-/// What tells stages apart: lane, kind, phase and what was behind it.
-type Key = (u16, StageKind, usize, usize);
-
-fn key(place: &Place) -> Key {
-    let address = |label: &'static Label| std::ptr::from_ref(label) as usize;
-    (place.lane, place.kind, address(place.phase), place.behind.map_or(0, address))
-}
-
 impl Lives {
     /// Keeps the lives of requests that end after `from` in a run in `sim`, until there are enough.
     pub fn new(sim: &Sim, from: Time, enough: Enough) -> Lives {
@@ -224,7 +217,7 @@ impl Lives {
             traces: Traces::default(),
             sharing: Sharing::default(),
             open: HashMap::new(),
-            newest: 0,
+            newest: Newest::default(),
             in_flight: 0,
             in_flight_max: 0,
             places: HashMap::new(),
@@ -289,22 +282,17 @@ impl Book {
         }
     }
 
-    fn take_up(&mut self, record: &Record, too: bool) {
-        let request = record.request();
-        // Requests are numbered as they are made, and taken up then; whoever works for an older one that is not open
-        // works for one that has ended.
-        let newer = (request + Errand::REQUESTS_MAX - self.newest) % Errand::REQUESTS_MAX;
-        if request != 0 && (1..Errand::REQUESTS_MAX / 2).contains(&newer) {
-            self.newest = request;
-            self.open.insert(request, Open { begun: record.at, issued: None });
+    fn take_up(&mut self, who: u16, at: Time, request: Option<PassedOn>, too: bool) {
+        if let Some(PassedOn { request, .. }) = request.filter(|of| self.newest.is_before(of.request)) {
+            self.open.insert(request, Open { begun: at, issued: None });
         }
-        self.traces.take_up(record, too);
+        self.traces.take_up(who, at, request, too);
     }
 
-    fn issue(&mut self, record: &Record) {
-        if let Some(open) = self.open.get_mut(&record.request()) {
-            open.issued = Some(record.at);
-            self.sharing.issued(record.request(), record.at);
+    fn issue(&mut self, request: NonZeroU32, at: Time) {
+        if let Some(open) = self.open.get_mut(&request) {
+            open.issued = Some(at);
+            self.sharing.issued(request, at);
             self.in_flight += 1;
             self.in_flight_max = self.in_flight_max.max(self.in_flight);
         }
@@ -324,7 +312,7 @@ impl Book {
         let Book { traces, places, stages, .. } = self;
         let mut life: Vec<(u16, Time)> = Vec::new();
         let each = |place: Place, time: Time| {
-            let stage = *places.entry(key(&place)).or_insert_with(|| {
+            let stage = *places.entry(place).or_insert_with(|| {
                 stages.push(place);
                 stages.len() as u16 - 1
             });
@@ -362,9 +350,9 @@ impl Book {
                 .for_each(|(stage, time)| sums[*stage as usize] += *time);
             let named = self.stages.iter().zip(sums).filter(|(_, time)| *time > Time::ZERO);
             let named = named.map(|(place, time)| {
-                let lane = match names.0.get(usize::from(place.lane)) {
-                    Some((lane, _)) => lane.clone(),
-                    None => names.1[usize::from(u16::MAX - place.lane)].clone(),
+                let lane = match place.hop {
+                    Hop::Lane(lane) => names.0[usize::from(lane)].0.clone(),
+                    Hop::Process(who) => names.1[usize::from(who)].clone(),
                 };
                 let part = lane.split('.').next().unwrap_or(&lane).to_string();
                 let behind = place.behind.map_or("", |label| label.name).to_string();
@@ -395,27 +383,26 @@ impl Observer for Lives {
         let mut book = self.0.borrow_mut();
         let book = &mut *book;
         book.begin();
-        let mut at = 0;
         let mut now = Time::ZERO;
-        while let Some(record) = batch.get(at) {
-            let next = at + 1 + if record.kind == Kind::TrainHead { usize::from(record.phases) } else { 0 };
-            match record.kind {
-                Kind::TakeUp => book.take_up(record, false),
-                Kind::TakeUpToo => book.take_up(record, true),
-                Kind::Issue => book.issue(record),
-                Kind::Transfer => {
-                    now = record.at + record.span;
-                    book.end(record.who, now, record.at);
+        for records in whole(batch) {
+            match records[0] {
+                Record::TakeUp { who, at, request } => book.take_up(who, at, request, false),
+                Record::TakeUpToo { who, at, request } => book.take_up(who, at, request, true),
+                Record::Issue { at, request, .. } => book.issue(request, at),
+                Record::Transfer { who, at, span, .. } => {
+                    now = at + span;
+                    book.end(who, now, at);
                 }
-                Kind::Mark => {}
                 _ => {
                     let Book { clocks, traces, sharing, spans, at_work, from, since_forgotten, .. } = &mut *book;
                     expand(
-                        &batch[at..next],
+                        records,
                         |lane| clocks[usize::from(lane)],
                         |span| {
-                            if matches!(span.kind, Kind::Phase | Kind::Delay) && is_busy(span.label) {
-                                at_work[usize::from(span.lane)] = true;
+                            if let Kind::Phase(lane) | Kind::Delay(lane) = span.kind
+                                && is_busy(span.label)
+                            {
+                                at_work[usize::from(lane)] = true;
                             }
                             traces.enter(&span);
                             sharing.enter(&span, traces.members(span.who));
@@ -426,7 +413,6 @@ impl Observer for Lives {
                 }
             }
             book.since_forgotten += 1;
-            at = next;
             if book.since_forgotten > FORGET_EVERY {
                 book.forget(now);
             }
@@ -436,7 +422,7 @@ impl Observer for Lives {
 
 #[cfg(test)]
 mod tests {
-    use hopscope_kernel::Queue;
+    use hopscope_kernel::{Label, Queue};
 
     use super::*;
 

@@ -1,10 +1,10 @@
 //! Whom lanes worked for: requests within their lives, requests before or after, nobody.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
-use hopscope_kernel::{Kind, Span, Time};
+use hopscope_kernel::{PassedOn, Span, Time};
 
-use super::traces::Member;
 use super::walk::is_busy;
 
 /// Whom a lane worked for. The three add up to the time in which it worked.
@@ -29,7 +29,7 @@ struct Known {
 #[derive(Default)]
 pub(super) struct Sharing {
     lanes: Vec<Shares>,
-    lives: HashMap<u32, Known>,
+    lives: HashMap<NonZeroU32, Known>,
 }
 
 impl Sharing {
@@ -41,11 +41,11 @@ impl Sharing {
         self.lanes.clone()
     }
 
-    pub(super) fn issued(&mut self, request: u32, at: Time) {
+    pub(super) fn issued(&mut self, request: NonZeroU32, at: Time) {
         self.lives.insert(request, Known { issued: Some(at), ended: None });
     }
 
-    pub(super) fn ended(&mut self, request: u32, at: Time) {
+    pub(super) fn ended(&mut self, request: NonZeroU32, at: Time) {
         self.lives.entry(request).or_default().ended = Some(at);
     }
 
@@ -55,11 +55,9 @@ impl Sharing {
     }
 
     /// A span of a process that works for these requests; each has an equal part of it.
-    pub(super) fn enter(&mut self, span: &Span, members: &[Member]) {
-        if span.kind != Kind::Phase || !is_busy(span.label) {
-            return;
-        }
-        let shares = &mut self.lanes[usize::from(span.lane)];
+    pub(super) fn enter(&mut self, span: &Span, members: &[PassedOn]) {
+        let Some(lane) = span.phase_of().filter(|_| is_busy(span.label)) else { return };
+        let shares = &mut self.lanes[usize::from(lane)];
         let (length, count) = (span.span.as_ps(), members.len() as u64);
         if count == 0 {
             shares.housekeeping += span.span;

@@ -3,10 +3,11 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroU32;
 
-use hopscope_kernel::{Class, Kind, Label, Record, Span, Time};
+use hopscope_kernel::{Class, Errand, Kind, Label, PassedOn, Span, Time};
 
-use crate::account::What;
+use crate::account::{Hop, What};
 
 /// A process was at something.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,6 @@ pub(super) struct Act {
     pub(super) start: Time,
     pub(super) end: Time,
     pub(super) label: &'static Label,
-    pub(super) lane: u16,
     pub(super) what: What,
     /// In which of the process's turns.
     pub(super) turn: u64,
@@ -32,41 +32,32 @@ pub(super) struct Chapter {
 
 /// What a process was at over a chapter, for all those for whom it was not.
 pub(super) struct Summary {
-    /// Lanes, what they were in, and how long.
-    pub(super) sums: Vec<(u16, &'static Label, Time)>,
+    /// Lanes or processes, what they were in, and how long.
+    pub(super) sums: Vec<(Hop, &'static Label, Time)>,
     /// Those for whom it was service.
-    pub(super) served: BTreeSet<u32>,
+    pub(super) served: BTreeSet<NonZeroU32>,
 }
 
 impl Summary {
-    pub(super) fn add(&mut self, lane: u16, label: &'static Label, time: Time) {
-        match self.sums.iter_mut().find(|sum| sum.0 == lane && std::ptr::eq(sum.1, label)) {
+    pub(super) fn add(&mut self, hop: Hop, label: &'static Label, time: Time) {
+        match self.sums.iter_mut().find(|sum| sum.0 == hop && sum.1 == label) {
             Some(sum) => sum.2 += time,
-            None => self.sums.push((lane, label, time)),
+            None => self.sums.push((hop, label, time)),
         }
     }
-}
-
-/// A request that a process works for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
-    pub(super) request: u32,
-    /// When it was passed on, and by whom.
-    pub(super) since: Time,
-    pub(super) by: u16,
 }
 
 /// A process works for the same requests, from an instant until the next turn.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     pub(super) at: Time,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<PassedOn>,
     /// Whether anything was done in it.
     begun: bool,
 }
 
 impl Turn {
-    pub(super) fn member(&self, request: u32) -> Option<Member> {
+    pub(super) fn member(&self, request: NonZeroU32) -> Option<PassedOn> {
         self.members.iter().find(|member| member.request == request).copied()
     }
 }
@@ -96,6 +87,23 @@ pub(super) struct Interval {
     pub(super) turn: u64,
 }
 
+/// The request that was made last: requests are numbered as they are made, and taken up then. Whoever works for an older
+/// one that is not open works for one that has ended.
+#[derive(Default)]
+pub(super) struct Newest(u32);
+
+impl Newest {
+    /// Whether a request was made later; then it is the newest.
+    pub(super) fn is_before(&mut self, request: NonZeroU32) -> bool {
+        let newer = (request.get() + Errand::REQUESTS_MAX - self.0) % Errand::REQUESTS_MAX;
+        let is_later = (1..Errand::REQUESTS_MAX / 2).contains(&newer);
+        if is_later {
+            self.0 = request.get();
+        }
+        is_later
+    }
+}
+
 /// What was recorded lately.
 #[derive(Default)]
 pub(super) struct Traces {
@@ -116,13 +124,13 @@ impl Process {
     }
 
     /// The last turn for a request that began at or before `at`, of those with a number below.
-    pub(super) fn turn_for(&self, request: u32, at: Time, below: u64) -> Option<u64> {
+    pub(super) fn turn_for(&self, request: NonZeroU32, at: Time, below: u64) -> Option<u64> {
         let last = self.last_turn(at)?.min(below.checked_sub(1)?);
         (self.first_turn..=last).rev().find(|number| self.works_for(*number, request))
     }
 
     /// The turn for a request that the process was in at `at`, or ended then.
-    pub(super) fn turn_at(&self, request: u32, at: Time) -> Option<u64> {
+    pub(super) fn turn_at(&self, request: NonZeroU32, at: Time) -> Option<u64> {
         let last = self.last_turn(at)?;
         for number in (self.first_turn..=last).rev() {
             if self.works_for(number, request) {
@@ -166,7 +174,7 @@ impl Process {
         self.chapters.range(first..behind).rev()
     }
 
-    fn works_for(&self, number: u64, request: u32) -> bool {
+    fn works_for(&self, number: u64, request: NonZeroU32) -> bool {
         self.turn(number).is_some_and(|turn| turn.member(request).is_some())
     }
 
@@ -181,12 +189,12 @@ impl Process {
         let reaching = |act: &&Act| std::mem::replace(&mut goes_on, act.covered);
         let under_way = self.acts.range(after..).take(LOOKED_AT).take_while(reaching).filter(of_turn);
         let rank = |act: &Act| match (act.what, act.end == at) {
-            (What::LaneWait | What::QueueWait(_), true) => 5,
-            (What::Work, true) => 4,
-            (What::Work, false) => 3,
-            (What::Through, true) => 2,
-            (What::LaneWait | What::QueueWait(_), false) => 1,
-            (What::Through, false) => 0,
+            (What::LaneWait(_) | What::QueueWait(_), true) => 5,
+            (What::Work(_), true) => 4,
+            (What::Work(_), false) => 3,
+            (What::Through(_), true) => 2,
+            (What::LaneWait(_) | What::QueueWait(_), false) => 1,
+            (What::Through(_), false) => 0,
         };
         if let Some(act) = under_way.max_by_key(|act| (rank(act), act.start)) {
             return Some(Act { end: at, ..*act });
@@ -196,9 +204,9 @@ impl Process {
         let last = *ended.next()?;
         let same = ended.take_while(|act| act.end == last.end).copied().chain([last]);
         let rank = |act: &Act| match act.what {
-            What::LaneWait | What::QueueWait(_) => 2,
-            What::Work => 1,
-            What::Through => 0,
+            What::LaneWait(_) | What::QueueWait(_) => 2,
+            What::Work(_) => 1,
+            What::Through(_) => 0,
         };
         same.max_by_key(|act| (rank(act), act.start))
     }
@@ -223,29 +231,27 @@ impl Traces {
     }
 
     /// For whom a process works now.
-    pub(super) fn members(&self, who: u16) -> &[Member] {
+    pub(super) fn members(&self, who: u16) -> &[PassedOn] {
         self.process(who).turns.back().map_or(&[], |turn| &turn.members)
     }
 
-    /// A process takes up a request, besides those before where it does so `too`.
-    pub(super) fn take_up(&mut self, record: &Record, too: bool) {
-        let process = &mut self.processes[usize::from(record.who)];
-        let (request, since) = (record.request(), record.at - record.span);
-        let member = (request != 0).then_some(Member { request, since, by: record.count });
+    /// Process `who` takes up a request, or works for nobody; besides those before where it does so `too`.
+    pub(super) fn take_up(&mut self, who: u16, at: Time, member: Option<PassedOn>, too: bool) {
+        let process = &mut self.processes[usize::from(who)];
         let known = member.is_some_and(|m| process.turns.back().is_some_and(|turn| turn.member(m.request).is_some()));
         match process.turns.back_mut().filter(|_| too) {
             // It works for it already.
             Some(_) if known => {}
-            Some(turn) if !turn.begun && turn.at == record.at => turn.members.extend(member),
+            Some(turn) if !turn.begun && turn.at == at => turn.members.extend(member),
             Some(turn) => {
                 // Those before come from this process itself.
-                let kept = |m: &Member| Member { since: record.at, by: record.who, ..*m };
+                let kept = |m: &PassedOn| PassedOn { since: at, by: who, ..*m };
                 let members = turn.members.iter().map(kept).chain(member).collect();
-                process.turns.push_back(Turn { at: record.at, members, begun: false });
+                process.turns.push_back(Turn { at, members, begun: false });
             }
             None => {
                 let members = member.into_iter().collect();
-                process.turns.push_back(Turn { at: record.at, members, begun: false });
+                process.turns.push_back(Turn { at, members, begun: false });
             }
         }
     }
@@ -255,18 +261,19 @@ impl Traces {
         let (start, end) = (span.at, span.at + span.span);
         let process = &mut self.processes[usize::from(span.who)];
         let turn = (process.first_turn + process.turns.len() as u64).checked_sub(1).unwrap_or(u64::MAX);
-        if span.kind == Kind::Phase {
-            let line = &mut self.lanes[usize::from(span.lane)];
+        if let Some(lane) = span.phase_of() {
+            let line = &mut self.lanes[usize::from(lane)];
             let after = line.iter().rev().take_while(|interval| interval.end > end).count();
             line.insert(line.len() - after, Interval { start, end, phase: span.label, who: span.who, turn });
         }
         // What a request waited for in line is said of the request, not of whoever takes it up.
-        let waited_in_line = span.kind == Kind::Wait && span.label.class == Class::Queued;
+        let waits = matches!(span.kind, Kind::LaneWait(_) | Kind::QueueWait(_));
+        let waited_in_line = waits && span.label.class == Class::Queued;
         let Some(what) = What::of(span).filter(|_| !waited_in_line) else { return };
         if let Some(turn) = process.turns.back_mut() {
             turn.begun = true;
         }
-        process.enter(Act { start, end, label: span.label, lane: span.lane, what, turn, covered: false });
+        process.enter(Act { start, end, label: span.label, what, turn, covered: false });
     }
 
     /// The phases of a lane within a stretch, in order.

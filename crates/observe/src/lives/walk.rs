@@ -6,11 +6,12 @@
 //! stood in line, whatever the process did that took it up; service again where it did another piece of the request.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use hopscope_kernel::{Class, Label, Time};
 
 use super::traces::{Act, Chapter, Summary, Traces};
-use crate::account::What;
+use crate::account::{Hop, What};
 
 /// From the moment at which a request was passed on until it was taken up.
 pub(super) static IN_LINE: Label = Label::reason("in line");
@@ -29,10 +30,9 @@ pub enum StageKind {
 }
 
 /// Where a stretch of a life was spent, and how.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
-    /// The lane; above all lanes, a process that has none.
-    pub(super) lane: u16,
+    pub(super) hop: Hop,
     pub(super) kind: StageKind,
     /// Of service the phase, of a wait its reason.
     pub(super) phase: &'static Label,
@@ -85,7 +85,7 @@ pub struct Stretch {
 /// Walks back through the traces; `told` is told of all of the life. Its places add up to it, and so do its stretches.
 pub(super) struct Walk<'a, T: Told> {
     pub(super) traces: &'a Traces,
-    pub(super) request: u32,
+    pub(super) request: NonZeroU32,
     pub(super) issued: Time,
     pub(super) told: T,
 }
@@ -144,17 +144,22 @@ impl<T: Told> Walk<'_, T> {
     /// What the process that had the request was at.
     fn act(&mut self, act: &Act, turn: u64, who: u16) {
         let (from, until) = (act.start.max(self.issued), act.end);
-        let works = matches!(act.what, What::Work | What::Through).then(|| self.works(who, turn));
+        let (lane, works) = match act.what {
+            What::Work(lane) | What::Through(lane) => (Some(lane), true),
+            What::LaneWait(lane) => (Some(lane), false),
+            What::QueueWait(_) => (None, false),
+        };
+        let works = works.then(|| self.works(who, turn));
         let kind = works.map_or(StageKind::Wait, |works| works.unwrap_or(StageKind::Service));
-        let lane = Some(act.lane).filter(|lane| *lane != u16::MAX);
         if from >= until || !self.told.stretch(Stretch { from, until, kind, label: act.label, lane, who }) {
             return;
         }
         match act.what {
-            What::Work | What::Through => {
-                self.say(Place { lane: act.lane, kind, phase: act.label, behind: None }, until.saturating_sub(from));
+            What::Work(lane) | What::Through(lane) => {
+                let place = Place { hop: Hop::Lane(lane), kind, phase: act.label, behind: None };
+                self.say(place, until.saturating_sub(from));
             }
-            What::LaneWait => self.at_lane(act.lane, act.label, from, until),
+            What::LaneWait(lane) => self.at_lane(lane, act.label, from, until),
             What::QueueWait(by) => self.behind(by, act.label, from, until),
         }
     }
@@ -175,39 +180,40 @@ impl<T: Told> Walk<'_, T> {
 
     /// A wait for a lane, and where it was free, why it could not be had.
     fn at_lane(&mut self, lane: u16, reason: &'static Label, from: Time, until: Time) {
-        let (traces, request) = (self.traces, self.request);
+        let (traces, request) = (self.traces, Some(self.request));
         Back { traces, request, each: &mut |behind| self.waited(behind, reason) }.at_lane(lane, reason, from, until);
     }
 
     /// A wait for what `who` was at.
     fn behind(&mut self, who: u16, reason: &'static Label, from: Time, until: Time) {
-        let (traces, request) = (self.traces, self.request);
+        let (traces, request) = (self.traces, Some(self.request));
         Back { traces, request, each: &mut |behind| self.waited(behind, reason) }.at(who, from, until, 0);
     }
 
     /// What was behind a wait: service where it was for this request, be it another piece of it.
     fn waited(&mut self, behind: Behind, reason: &'static Label) {
-        let wait = |lane, label| Place { lane, kind: StageKind::Wait, phase: reason, behind: Some(label) };
+        let wait = |hop, label| Place { hop, kind: StageKind::Wait, phase: reason, behind: Some(label) };
         match behind {
-            Behind::Was(lane, label, time, by) => {
+            Behind::Was(hop, label, time, by) => {
                 let place = match by.and_then(|(who, turn)| self.works(who, turn)) {
-                    Some(kind) => Place { lane, kind, phase: label, behind: None },
-                    None => wait(lane, label),
+                    Some(kind) => Place { hop, kind, phase: label, behind: None },
+                    None => wait(hop, label),
                 };
                 self.say(place, time);
             }
             Behind::Chapter(summary) => {
-                summary.sums.iter().for_each(|(lane, label, time)| self.say(wait(*lane, label), *time));
+                summary.sums.iter().for_each(|(hop, label, time)| self.say(wait(*hop, label), *time));
             }
         }
     }
 
     fn unsaid(&mut self, who: u16, from: Time, until: Time) {
-        let (lane, kind) = (u16::MAX - who, StageKind::Wait);
+        let kind = StageKind::Wait;
         if from < until {
             self.told.stretch(Stretch { from, until, kind, label: &UNSAID, lane: None, who });
         }
-        self.say(Place { lane, kind, phase: &UNSAID, behind: None }, until.saturating_sub(from));
+        let hop = Hop::Process(who);
+        self.say(Place { hop, kind, phase: &UNSAID, behind: None }, until.saturating_sub(from));
     }
 
     fn say(&mut self, place: Place, time: Time) {
@@ -219,8 +225,9 @@ impl<T: Told> Walk<'_, T> {
 
 /// What was going on while somebody waited for it.
 enum Behind<'a> {
-    /// A lane was in a phase for so long; by which process, and in which of its turns.
-    Was(u16, &'static Label, Time, Option<(u16, u64)>),
+    /// A lane was in a phase for so long, or a process that is on none at something; by which process, and in which of its
+    /// turns.
+    Was(Hop, &'static Label, Time, Option<(u16, u64)>),
     /// A chapter of a process that did nothing for the request.
     Chapter(&'a Summary),
 }
@@ -228,25 +235,26 @@ enum Behind<'a> {
 /// Looks up what was behind a wait of a request, backwards; `each` is told what it finds.
 struct Back<'a> {
     traces: &'a Traces,
-    request: u32,
+    /// Nobody's where chapters are summed up.
+    request: Option<NonZeroU32>,
     each: &'a mut dyn FnMut(Behind),
 }
 
 impl Back<'_> {
     /// What the lane was in; where it was free, `free`.
     fn at_lane(&mut self, lane: u16, free: &'static Label, from: Time, until: Time) {
-        let mut at = from;
+        let (hop, mut at) = (Hop::Lane(lane), from);
         for interval in self.traces.phases(lane, from, until) {
             if interval.start > at {
-                (self.each)(Behind::Was(lane, free, interval.start - at, None));
+                (self.each)(Behind::Was(hop, free, interval.start - at, None));
             }
             let by = is_busy(interval.phase).then_some((interval.who, interval.turn));
             let time = interval.end.saturating_sub(interval.start.max(at));
-            (self.each)(Behind::Was(lane, interval.phase, time, by));
+            (self.each)(Behind::Was(hop, interval.phase, time, by));
             at = at.max(interval.end);
         }
         if until > at {
-            (self.each)(Behind::Was(lane, free, until - at, None));
+            (self.each)(Behind::Was(hop, free, until - at, None));
         }
     }
 
@@ -256,7 +264,7 @@ impl Back<'_> {
         for chapter in self.traces.process(who).chapters(from, until) {
             self.act_by_act(who, chapter.end, at, depth);
             let summary = self.summary(who, chapter, depth);
-            if summary.served.contains(&self.request) {
+            if self.request.is_some_and(|request| summary.served.contains(&request)) {
                 self.act_by_act(who, chapter.start, chapter.end, depth);
             } else {
                 (self.each)(Behind::Chapter(summary));
@@ -273,12 +281,12 @@ impl Back<'_> {
             self.unsaid(who, at - act.end);
             let (start, end) = (act.start.max(from), act.end);
             match act.what {
-                What::Work | What::Through => {
-                    (self.each)(Behind::Was(act.lane, act.label, end - start, Some((who, act.turn))));
+                What::Work(lane) | What::Through(lane) => {
+                    (self.each)(Behind::Was(Hop::Lane(lane), act.label, end - start, Some((who, act.turn))));
                 }
-                What::LaneWait => self.at_lane(act.lane, act.label, start, end),
+                What::LaneWait(lane) => self.at_lane(lane, act.label, start, end),
                 What::QueueWait(by) if depth < DEPTH_MAX => self.at(by, start, end, depth + 1),
-                What::QueueWait(_) => (self.each)(Behind::Was(u16::MAX - who, act.label, end - start, None)),
+                What::QueueWait(_) => (self.each)(Behind::Was(Hop::Process(who), act.label, end - start, None)),
             }
             at = start;
         }
@@ -292,24 +300,23 @@ impl Back<'_> {
         }
         let mut summary = Summary { sums: Vec::new(), served: BTreeSet::new() };
         let mut each = |behind: Behind| match behind {
-            Behind::Was(lane, label, time, by) => {
-                summary.add(lane, label, time);
+            Behind::Was(hop, label, time, by) => {
+                summary.add(hop, label, time);
                 let turn = by.and_then(|(who, turn)| self.traces.process(who).turn(turn));
                 summary.served.extend(turn.into_iter().flat_map(|turn| &turn.members).map(|member| member.request));
             }
             Behind::Chapter(part) => {
-                part.sums.iter().for_each(|(lane, label, time)| summary.add(*lane, label, *time));
+                part.sums.iter().for_each(|(hop, label, time)| summary.add(*hop, label, *time));
                 summary.served.extend(&part.served);
             }
         };
-        // As nobody's: requests are counted from one.
-        Back { traces: self.traces, request: 0, each: &mut each }.act_by_act(who, chapter.start, chapter.end, depth);
+        Back { traces: self.traces, request: None, each: &mut each }.act_by_act(who, chapter.start, chapter.end, depth);
         chapter.summary.get_or_init(|| summary)
     }
 
     fn unsaid(&mut self, who: u16, time: Time) {
         if time > Time::ZERO {
-            (self.each)(Behind::Was(u16::MAX - who, &UNSAID, time, None));
+            (self.each)(Behind::Was(Hop::Process(who), &UNSAID, time, None));
         }
     }
 }
@@ -323,14 +330,13 @@ pub(super) fn is_busy(phase: &Label) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hopscope_kernel::{Kind, Record, Span};
+    use hopscope_kernel::{Kind, PassedOn, Span};
 
     use super::*;
 
     static WORK: [Label; 3] = [Label::payload("data"), Label::protocol("address"), Label::protocol("firmware")];
     static EMPTY: Label = Label::reason("nothing to do");
     static BUSY: Label = Label::reason("busy");
-    static MARK: Label = Label::mark("errand");
     const ACTS: u64 = 2_000;
 
     /// The same numbers every time.
@@ -339,9 +345,15 @@ mod tests {
         (*state >> 33) % below
     }
 
-    fn take_up(who: u16, request: u32, at: Time) -> Record {
-        let (lane, phases) = (request as u16, (request >> 16) as u8);
-        Record { at, span: Time::ZERO, label: &MARK, lane, who, count: u16::MAX, kind: Kind::TakeUp, phases }
+    /// A process takes up a request that it made itself.
+    struct Taken {
+        who: u16,
+        request: NonZeroU32,
+        at: Time,
+    }
+
+    fn take_up(who: u16, request: u32, at: Time) -> Taken {
+        Taken { who, request: NonZeroU32::new(request).expect("requests are counted from one"), at }
     }
 
     /// Two processes: the first works and waits for lanes and for the second one, for a request after the other; of its
@@ -349,7 +361,7 @@ mod tests {
     fn traces(seed: u64, reach: u64) -> (Traces, Time) {
         let mut state = seed;
         let mut traces = Traces::new(2, 4);
-        let mut spans: Vec<(Time, Result<Span, Record>)> = Vec::new();
+        let mut spans: Vec<(Time, Result<Span, Taken>)> = Vec::new();
         let (mut at, mut other) = (Time::ZERO, Time::ZERO);
         for number in 0..ACTS {
             if draw(&mut state, 20) == 0 {
@@ -357,18 +369,17 @@ mod tests {
             }
             let length = Time::ps(1 + draw(&mut state, 50));
             let start = at.saturating_sub(Time::ps(draw(&mut state, reach + 1)));
-            let (kind, lane, label, by) = match draw(&mut state, 6) {
-                0 => (Kind::Wait, 3, &BUSY, u16::MAX),
-                1 => (Kind::Wait, u16::MAX, &EMPTY, 1),
-                drawn => (Kind::Delay, drawn as u16 % 3, &WORK[drawn as usize % 3], u16::MAX),
+            let (kind, label) = match draw(&mut state, 6) {
+                0 => (Kind::LaneWait(3), &BUSY),
+                1 => (Kind::QueueWait(1), &EMPTY),
+                drawn => (Kind::Delay(drawn as u16 % 3), &WORK[drawn as usize % 3]),
             };
             let end = start + length;
-            spans.push((end, Ok(Span { lane, at: start, kind, who: 0, by, span: length, label })));
+            spans.push((end, Ok(Span { at: start, kind, who: 0, span: length, label })));
             at = at.max(end) + Time::ps(draw(&mut state, 3));
             while other < at {
                 let length = Time::ps(1 + draw(&mut state, 30));
-                let span =
-                    Span { lane: 3, at: other, kind: Kind::Phase, who: 1, by: u16::MAX, span: length, label: &WORK[0] };
+                let span = Span { at: other, kind: Kind::Phase(3), who: 1, span: length, label: &WORK[0] };
                 spans.push((other, Err(take_up(1, 1 + number as u32 % 6, other))));
                 spans.push((other + length, Ok(span)));
                 other = other + length + Time::ps(draw(&mut state, 2));
@@ -378,27 +389,34 @@ mod tests {
         for (_, entered) in spans {
             match entered {
                 Ok(span) => traces.enter(&span),
-                Err(record) => traces.take_up(&record, false),
+                Err(Taken { who, request, at }) => {
+                    traces.take_up(who, at, Some(PassedOn { request, since: at, by: who }), false);
+                }
             }
         }
         (traces, at)
     }
 
     /// What was behind, by lane and label; chapters are of nobody that is asked for.
-    fn behind(traces: &Traces, request: u32, (from, until): (Time, Time), whole: bool) -> BTreeMap<(u16, String), u64> {
-        let mut sums: BTreeMap<(u16, String), u64> = BTreeMap::new();
-        let mut add = |lane: u16, label: &'static Label, time: Time, by: Option<(u16, u64)>| {
+    fn behind(
+        traces: &Traces,
+        request: NonZeroU32,
+        (from, until): (Time, Time),
+        whole: bool,
+    ) -> BTreeMap<(String, String), u64> {
+        let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let mut add = |hop: Hop, label: &'static Label, time: Time, by: Option<(u16, u64)>| {
             let member = |(who, turn)| traces.process(who).turn(turn)?.member(request);
             let served = by.and_then(member).map_or("", |_| " for it");
-            *sums.entry((lane, format!("{}{served}", label.name))).or_default() += time.as_ps();
+            *sums.entry((format!("{hop:?}"), format!("{}{served}", label.name))).or_default() += time.as_ps();
         };
         let mut each = |behind: Behind| match behind {
-            Behind::Was(lane, label, time, by) => add(lane, label, time, by),
+            Behind::Was(hop, label, time, by) => add(hop, label, time, by),
             Behind::Chapter(summary) => {
-                summary.sums.iter().for_each(|(lane, label, time)| add(*lane, label, *time, None))
+                summary.sums.iter().for_each(|(hop, label, time)| add(*hop, label, *time, None))
             }
         };
-        let mut back = Back { traces, request, each: &mut each };
+        let mut back = Back { traces, request: Some(request), each: &mut each };
         match whole {
             true => back.at(0, from, until, 0),
             false => back.act_by_act(0, from, until, DEPTH_MAX - 1),
@@ -412,7 +430,7 @@ mod tests {
         for (seed, reach) in (0..40).zip([0, 0, 4, 40].into_iter().cycle()) {
             let (traces, end) = traces(seed, reach);
             chapters += traces.process(0).chapters(Time::ZERO, end).count();
-            for request in 1..=7 {
+            for request in (1..=7).filter_map(NonZeroU32::new) {
                 let stretch = (Time::ps(97 * seed), end.saturating_sub(Time::ps(61 * seed)));
                 let (by_chapters, by_acts) =
                     (behind(&traces, request, stretch, true), behind(&traces, request, stretch, false));

@@ -4,12 +4,14 @@
 //! requests in flight may still need is kept.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
-use hopscope_kernel::{Errand, Kind, Label, Record, Sim, Span, Time, expand};
+use hopscope_kernel::{Label, PassedOn, Record, Sim, Span, Time, expand, whole};
 
 use super::FORGET_EVERY;
-use super::traces::Traces;
+use super::traces::{Newest, Traces};
 use super::walk::{Place, Stretch, Told, Walk};
+use crate::account::Hop;
 
 /// A request of the workload, by number, and who issued it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,21 @@ pub struct Way {
     pub stretches: Vec<Stretch>,
 }
 
+/// Something that happened, or was carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// On the wires of which lane, if it was on any.
+    pub lane: Option<u16>,
+    /// The process that says so, by number.
+    pub who: u16,
+    /// What.
+    pub label: &'static Label,
+    /// When.
+    pub at: Time,
+    /// What belongs to it.
+    pub value: u64,
+}
+
 /// What records say, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -46,8 +63,8 @@ pub enum Said {
     Ended(Way),
     /// A lane was in a phase, or a process waited or was delayed.
     Span(Span),
-    /// Something happened, with a value.
-    Mark(Span),
+    /// Something happened, or wires carried something.
+    Happened(Happened),
 }
 
 /// Follows requests.
@@ -55,8 +72,8 @@ pub struct Ways {
     clocks: Vec<Option<Time>>,
     traces: Traces,
     /// Requests that were taken up and have not ended, when they were, and their issue.
-    open: HashMap<u32, (Time, Option<Issued>)>,
-    newest: u32,
+    open: HashMap<NonZeroU32, (Time, Option<Issued>)>,
+    newest: Newest,
     now: Time,
     since_forgotten: usize,
     closely: bool,
@@ -65,27 +82,25 @@ pub struct Ways {
 /// Stretches, the last one first.
 struct Stretches {
     list: Vec<Stretch>,
-    /// Where waits are looked behind: lanes that there are, and when what is told next was over.
-    behind: Option<(usize, Time)>,
+    /// Where waits are looked behind: when what is told next was over.
+    behind: Option<Time>,
     /// Whoever had the request in the stretch that is told of.
     who: u16,
 }
 
 impl Told for &mut Stretches {
-    fn place(&mut self, Place { lane, kind, phase, behind }: Place, time: Time) {
-        let Some((lanes, until)) = self.behind else { return };
+    fn place(&mut self, Place { hop, kind, phase, behind }: Place, time: Time) {
+        let Some(until) = self.behind else { return };
         let from = until.saturating_sub(time);
-        let (lane, who) = match usize::from(lane) < lanes {
-            true => (Some(lane), self.who),
-            false => (None, u16::MAX - lane),
+        let (lane, who) = match hop {
+            Hop::Lane(lane) => (Some(lane), self.who),
+            Hop::Process(who) => (None, who),
         };
         let label = behind.unwrap_or(phase);
-        self.behind = Some((lanes, from));
+        self.behind = Some(from);
         match self.list.last_mut() {
             // What goes on is one.
-            Some(next)
-                if (next.from, next.kind, next.lane) == (until, kind, lane) && std::ptr::eq(next.label, label) =>
-            {
+            Some(next) if (next.from, next.kind, next.lane, next.label) == (until, kind, lane, label) => {
                 next.from = from;
             }
             _ => self.list.push(Stretch { from, until, kind, label, lane, who }),
@@ -94,7 +109,7 @@ impl Told for &mut Stretches {
 
     fn stretch(&mut self, stretch: Stretch) -> bool {
         match &mut self.behind {
-            Some((_, at)) => (*at, self.who) = (stretch.until, stretch.who),
+            Some(at) => (*at, self.who) = (stretch.until, stretch.who),
             None => self.list.push(stretch),
         }
         self.behind.is_some()
@@ -106,7 +121,15 @@ impl Ways {
     pub fn new(sim: &Sim) -> Ways {
         let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|lane| lane.1).collect();
         let traces = Traces::new(sim.processes().len(), clocks.len());
-        Ways { clocks, traces, open: HashMap::new(), newest: 0, now: Time::ZERO, since_forgotten: 0, closely: false }
+        Ways {
+            clocks,
+            traces,
+            open: HashMap::new(),
+            newest: Newest::default(),
+            now: Time::ZERO,
+            since_forgotten: 0,
+            closely: false,
+        }
     }
 
     /// The same, and where a request waited, its way says for which hops, and what they were at meanwhile: the stages
@@ -128,27 +151,30 @@ impl Ways {
     /// Goes through a batch of records; `each` is told what they say, trains burst by burst, and may ask who works for
     /// whom as it is then. Stops at the first error.
     pub fn follow<E>(&mut self, batch: &[Record], mut each: impl FnMut(&Ways, Said) -> Result<(), E>) -> Result<(), E> {
-        let mut at = 0;
-        while let Some(record) = batch.get(at) {
-            let next = at + 1 + if record.kind == Kind::TrainHead { usize::from(record.phases) } else { 0 };
-            match record.kind {
-                Kind::TakeUp => self.take_up(record, false),
-                Kind::TakeUpToo => self.take_up(record, true),
-                Kind::Issue => {
-                    let issued = Issued { request: record.request(), who: record.who, at: record.at };
-                    if let Some(open) = self.open.get_mut(&issued.request) {
+        for records in whole(batch) {
+            match records[0] {
+                Record::TakeUp { who, at, request } => self.take_up(who, at, request, false),
+                Record::TakeUpToo { who, at, request } => self.take_up(who, at, request, true),
+                Record::Issue { who, at, request } => {
+                    if let Some(open) = self.open.get_mut(&request) {
+                        let issued = Issued { request: request.get(), who, at };
                         open.1 = Some(issued);
                         each(self, Said::Issued(issued))?;
                     }
                 }
-                Kind::Transfer => {
-                    if let Some(way) = self.end(record) {
+                Record::Transfer { who, label, at, span, bytes } => {
+                    if let Some(way) = self.end(who, at + span, label, bytes) {
                         each(self, Said::Ended(way))?;
                     }
                 }
-                _ => self.enter(&batch[at..next], &mut each)?,
+                Record::Mark { who, label, at, value } => {
+                    each(self, Said::Happened(Happened { lane: None, who, label, at, value }))?;
+                }
+                Record::Carried { lane, who, label, at, value } => {
+                    each(self, Said::Happened(Happened { lane: Some(lane), who, label, at, value }))?;
+                }
+                _ => self.enter(records, &mut each)?,
             }
-            at = next;
             self.since_forgotten += 1;
             if self.since_forgotten > FORGET_EVERY {
                 self.forget();
@@ -157,42 +183,33 @@ impl Ways {
         Ok(())
     }
 
-    fn take_up(&mut self, record: &Record, too: bool) {
-        let request = record.request();
-        let newer = (request + Errand::REQUESTS_MAX - self.newest) % Errand::REQUESTS_MAX;
-        if request != 0 && (1..Errand::REQUESTS_MAX / 2).contains(&newer) {
-            self.newest = request;
-            self.open.insert(request, (record.at, None));
+    fn take_up(&mut self, who: u16, at: Time, request: Option<PassedOn>, too: bool) {
+        if let Some(PassedOn { request, .. }) = request.filter(|of| self.newest.is_before(of.request)) {
+            self.open.insert(request, (at, None));
         }
-        self.traces.take_up(record, too);
+        self.traces.take_up(who, at, request, too);
     }
 
     fn enter<E>(&mut self, records: &[Record], each: &mut impl FnMut(&Ways, Said) -> Result<(), E>) -> Result<(), E> {
         let mut spans = Vec::new();
         expand(records, |lane| self.clocks[usize::from(lane)], |span| spans.push(span));
         for span in spans {
-            if span.kind == Kind::Mark {
-                each(self, Said::Mark(span))?;
-            } else {
-                self.traces.enter(&span);
-                self.since_forgotten += 1;
-                each(self, Said::Span(span))?;
-            }
+            self.traces.enter(&span);
+            self.since_forgotten += 1;
+            each(self, Said::Span(span))?;
         }
         Ok(())
     }
 
-    /// The request that the process of this transfer works for has ended.
-    fn end(&mut self, record: &Record) -> Option<Way> {
-        let request = self.traces.members(record.who).first()?.request;
+    /// The request that `who` works for has ended.
+    fn end(&mut self, who: u16, ended: Time, label: &'static Label, bytes: u32) -> Option<Way> {
+        let request = self.traces.members(who).first()?.request;
         let issued = self.open.remove(&request)?.1?;
-        let ended = record.at + record.span;
         self.now = ended;
-        let behind = self.closely.then_some((self.clocks.len(), ended));
-        let mut stretches = Stretches { list: Vec::new(), behind, who: record.who };
-        Walk { traces: &self.traces, request, issued: issued.at, told: &mut stretches }.back(record.who, ended);
+        let mut stretches = Stretches { list: Vec::new(), behind: self.closely.then_some(ended), who };
+        Walk { traces: &self.traces, request, issued: issued.at, told: &mut stretches }.back(who, ended);
         stretches.list.reverse();
-        Some(Way { issued, ended, label: record.label, bytes: record.bytes(), stretches: stretches.list })
+        Some(Way { issued, ended, label, bytes, stretches: stretches.list })
     }
 
     fn forget(&mut self) {

@@ -98,7 +98,7 @@ impl Command {
 
     /// The command that a lane was said to carry.
     pub fn of_label(label: &'static Label) -> Option<Command> {
-        COMMANDS.iter().find(|known| std::ptr::eq(known.2, label)).map(|known| known.0)
+        COMMANDS.iter().find(|known| known.2 == label).map(|known| known.0)
     }
 
     /// Whether data moves from the target to the initiator.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hopscope_kernel::{Kind, Label, Record, Time};
+use hopscope_kernel::{Label, Record, Time};
 use hopscope_parts::protocols::ide::{
     ACCESSED, Access, BURST_END, BURST_START, INITIATION, INTRQ, MOVES, Moves, PAUSE, PIO, READY_AGAIN, Strobes,
     TERMINATION, WORDS_IN, WORDS_OUT, WRITTEN, unpacked_times,
@@ -105,9 +105,9 @@ impl Cable {
 
     /// The next record of its lane; of a train, its phases apart.
     pub fn record(&mut self, changes: &mut Changes, record: &Record) {
-        match record.kind {
-            Kind::Mark => self.mark(changes, record.label, record.at, record.span.as_ps()),
-            Kind::Phase => self.phase(changes, record.label, record.at, record.span),
+        match *record {
+            Record::Carried { label, at, value, .. } => self.carried(changes, label, at, value),
+            Record::Phase { label, at, span, .. } => self.phase(changes, label, at, span),
             _ => {}
         }
     }
@@ -119,8 +119,8 @@ impl Cable {
         }
     }
 
-    fn mark(&mut self, changes: &mut Changes, label: &'static Label, at: Time, value: u64) {
-        let is = |known: &'static Label| std::ptr::eq(label, known);
+    fn carried(&mut self, changes: &mut Changes, label: &'static Label, at: Time, value: u64) {
+        let is = |known: &Label| label == known;
         if is(&WRITTEN) {
             return self.access(changes, Some(value as u8));
         }
@@ -148,7 +148,7 @@ impl Cable {
 
     /// The cable was in a phase.
     pub fn phase(&mut self, changes: &mut Changes, label: &'static Label, at: Time, span: Time) {
-        let is = |known: &'static Label| std::ptr::eq(label, known);
+        let is = |known: &Label| label == known;
         if is(&PIO) {
             if let Some(access) = self.accessed.take() {
                 self.pending = Some(Pending { access, at, span });

@@ -1,6 +1,6 @@
 //! Hand-made cables: names of other makers, protocols that no shipped machine uses, what is broken.
 
-use hopscope_kernel::{Kind, Record, Time};
+use hopscope_kernel::{Label, Record, Time};
 use hopscope_parts::protocols::ide as says;
 
 use super::cable::Cable;
@@ -19,8 +19,12 @@ fn decoded(dump: &[u8]) -> Pins {
     pins
 }
 
-fn record(kind: Kind, label: &'static hopscope_kernel::Label, at: Time, span: Time) -> Record {
-    Record { at, span, label, lane: 0, who: 0, count: 0, kind, phases: 0 }
+fn phase(label: &'static Label, at: Time, span: Time) -> Record {
+    Record::Phase { lane: 0, who: 0, label, at, span }
+}
+
+fn carried(label: &'static Label, at: Time, value: u64) -> Record {
+    Record::Carried { lane: 0, who: 0, label, at, value }
 }
 
 /// What a cable says, drawn and decoded.
@@ -38,7 +42,7 @@ fn drawn(said: &[Record], end: Time) -> Pins {
 
 fn moves(mode: says::Strobes, reads: bool, word: Time) -> Record {
     let moves = says::Moves { mode, reads, address: 0x1000, word };
-    record(Kind::Mark, &says::MOVES, Time::us(1), Time::ps(moves.packed()))
+    carried(&says::MOVES, Time::us(1), moves.packed())
 }
 
 #[test]
@@ -48,9 +52,9 @@ fn multiword_dma_is_told_from_ultra_dma_in_both_directions() {
         let label = if reads { &says::WORDS_IN } else { &says::WORDS_OUT };
         let said = [
             moves(says::Strobes::Multiword, reads, word),
-            record(Kind::Phase, label, Time::us(1), word * 16),
-            record(Kind::Phase, label, Time::us(5), word * 16),
-            record(Kind::Mark, &says::TERMINATION, Time::us(7), Time::ZERO),
+            phase(label, Time::us(1), word * 16),
+            phase(label, Time::us(5), word * 16),
+            carried(&says::TERMINATION, Time::us(7), 0),
         ];
         let pins = drawn(&said, Time::us(20));
         let [burst] = &pins.decoder.bursts[..] else { panic!("{:?}", pins.decoder.bursts) };
@@ -88,11 +92,11 @@ fn ultra(reads: bool, words: u64) -> Vec<Record> {
     let ended = begun + word * (words - 1);
     vec![
         moves(says::Strobes::Ultra, reads, word),
-        record(Kind::Mark, &says::INITIATION, Time::us(1), Time::ps(initiation)),
-        record(Kind::Phase, &says::BURST_START, Time::us(1), Time::us(1)),
-        record(Kind::Phase, label, begun, word * words),
-        record(Kind::Mark, &says::TERMINATION, ended, Time::ps(termination)),
-        record(Kind::Phase, &says::BURST_END, ended + word, Time::ns(200)),
+        carried(&says::INITIATION, Time::us(1), initiation),
+        phase(&says::BURST_START, Time::us(1), Time::us(1)),
+        phase(label, begun, word * words),
+        carried(&says::TERMINATION, ended, termination),
+        phase(&says::BURST_END, ended + word, Time::ns(200)),
     ]
 }
 
@@ -112,10 +116,13 @@ fn an_ultra_dma_burst_has_its_words_and_its_crc_whether_even_or_odd() {
 fn a_receiver_that_pauses_negates_its_ready_and_no_word_is_lost() {
     let word = Time::ns(60);
     let mut said = ultra(true, 16);
-    said.insert(4, record(Kind::Mark, &says::READY_AGAIN, Time::us(6), Time::us(1)));
-    said.insert(5, record(Kind::Phase, &says::WORDS_IN, Time::us(5), word * 16));
-    said[6].at = Time::us(6);
-    said[7].at = Time::us(6);
+    said.insert(4, carried(&says::READY_AGAIN, Time::us(6), Time::us(1).as_ps()));
+    said.insert(5, phase(&says::WORDS_IN, Time::us(5), word * 16));
+    for later in &mut said[6..] {
+        if let Record::Carried { at, .. } | Record::Phase { at, .. } = later {
+            *at = Time::us(6);
+        }
+    }
     let pins = drawn(&said, Time::us(20));
     let [burst] = &pins.decoder.bursts[..] else { panic!("{:?}", pins.decoder.bursts) };
     assert_eq!((burst.words, burst.pauses.len()), (32, 1));

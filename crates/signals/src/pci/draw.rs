@@ -48,7 +48,7 @@ pub(super) enum Use {
 }
 
 pub(super) fn used_for(label: &'static Label) -> Use {
-    let is = |known: &'static Label| std::ptr::eq(label, known);
+    let is = |known: &Label| label == known;
     match label {
         _ if is(&ADDRESS) => Use::Address,
         _ if is(&ATTRIBUTE) => Use::Attribute,

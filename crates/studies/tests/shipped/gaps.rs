@@ -6,6 +6,8 @@ use hopscope_machine::job_file::{self, Job};
 use hopscope_machine::library::Library;
 use hopscope_machine::problem::Sources;
 use hopscope_observe::Interval;
+use hopscope_parts::protocols::ide::WORDS_OUT;
+use hopscope_parts::protocols::pci::{ADDRESS, DATA};
 use hopscope_studies::{measure, myrinet, pcie_bench};
 
 const CLOSED: &str = "this gap is closed: take its row out of docs/DEVIATIONS.md";
@@ -31,14 +33,14 @@ fn the_rest_and_the_wait_of_figure_1_are_divided_otherwise_and_their_sum_is_met(
     let (machine, jobs) = machine_and_job();
     let trace = measure::trace(&machine, &jobs, Time::ms(20), true).unwrap();
     let (pci, cable) = (trace.lane("pci"), trace.lane("cable"));
-    let data: Vec<&Interval> = pci.iter().filter(|i| i.phase.name == "data").collect();
-    let words: Vec<&Interval> = cable.iter().filter(|i| i.phase.name == "data words").collect();
+    let data: Vec<&Interval> = pci.iter().filter(|i| i.phase == &DATA).collect();
+    let words: Vec<&Interval> = cable.iter().filter(|i| i.phase == &WORDS_OUT).collect();
     // A half that follows a short pause is the second of its cycle.
     let half = (words.len() / 2..).find(|&k| words[k].at - words[k - 1].end() < Time::ns(100)).unwrap();
     let word = Time::ps(words[half].span.as_ps() / 16);
     let last_strobe = words[half].end() - word;
     let arrived = data.iter().rev().find(|i| i.end() <= words[half].at).unwrap().end();
-    let asks = pci.iter().find(|i| i.phase.name == "address" && i.at > last_strobe).unwrap().at;
+    let asks = pci.iter().find(|i| i.phase == &ADDRESS && i.at > last_strobe).unwrap().at;
     let (rest, wait) = ((last_strobe - arrived).as_ns_f64(), (asks - last_strobe).as_ns_f64());
     assert!((rest + wait - 1_200.0).abs() < 12.0, "{rest} + {wait} ns");
     assert!(rest > 850.0 && wait < 350.0, "{rest} and {wait} ns; {CLOSED}");

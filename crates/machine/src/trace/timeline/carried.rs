@@ -1,6 +1,6 @@
 //! What wires and links carry, in words: the marks of a lane.
 
-use hopscope_kernel::{Label, Span};
+use hopscope_kernel::Label;
 use hopscope_parts::protocols::ide::{ACCESSED, Access};
 use hopscope_parts::protocols::pci::{Command, WRITTEN, unpacked};
 use hopscope_parts::protocols::pcie::{CONTENT, CONTENT_AT, Flow, PACKET, PACKET_AT, Packet};
@@ -19,8 +19,8 @@ pub struct Carried {
 
 impl Carried {
     /// What a mark is called, and its notes; nothing where it only belongs to another.
-    pub fn said(&mut self, mark: &Span) -> Option<Said> {
-        let (is, value) = (|known: &Label| std::ptr::eq(mark.label, known), mark.span.as_ps());
+    pub fn said(&mut self, label: &'static Label, value: u64) -> Option<Said> {
+        let is = |known: &Label| label == known;
         if is(&PACKET_AT) {
             self.packet_at = value;
             return None;
@@ -28,7 +28,7 @@ impl Carried {
         if is(&CONTENT_AT) || is(&CONTENT) {
             return None;
         }
-        let name = mark.label.name;
+        let name = label.name;
         if is(&PACKET) {
             let Packet { flow, payload, bytes, tag, .. } = Packet::unpacked(value);
             let (kind, bytes) = match flow {
@@ -46,7 +46,7 @@ impl Carried {
             let way = ("way", Note::Text(if writes { "written" } else { "read" }));
             return Some((register(control, da, writes), vec![way]));
         }
-        if Command::of_label(mark.label).is_some() {
+        if Command::of_label(label).is_some() {
             let (address, bytes, _) = unpacked(value);
             let notes = vec![("address", Note::Address(address.into())), ("bytes", Note::Number(bytes.into()))];
             return Some((name, notes));

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use hopscope_kernel::{Class, Holder, Kind, Record, Sim, Span, Time, Unit};
-use hopscope_observe::lives::ways::{Said, Ways};
+use hopscope_observe::lives::ways::{Happened, Said, Ways};
 use hopscope_signals::timeline::pftrace::{self, Note, Place, Slice, TimelineFile, Track};
 
 use self::carried::Carried;
@@ -54,12 +54,10 @@ struct Board {
     step: Time,
     tracks: Tracks,
     lanes: Vec<Lane>,
-    /// Waits of processes where no lane is concerned.
-    processes: HashMap<u16, Rows>,
+    /// Waits of processes where no lane is concerned, and how many.
+    processes: HashMap<u16, (Rows, u64)>,
     requests: Requests,
     levels: HashMap<Holder, (Option<Track>, u64)>,
-    /// How many spans of each lane, or of each process.
-    spans: HashMap<(u16, u16), u64>,
 }
 
 /// What is drawn of a lane.
@@ -71,6 +69,8 @@ struct Lane {
     carried: Carried,
     used: Used,
     counter: Option<Track>,
+    /// How many spans.
+    spans: u64,
     /// When its last phase ended, whose that was, and for which request.
     last: Option<(Time, u16, Option<u32>)>,
 }
@@ -94,7 +94,6 @@ impl Timeline {
             processes: HashMap::new(),
             requests: Requests::new(self.window),
             levels: HashMap::new(),
-            spans: HashMap::new(),
         };
         self.board = Some((Ways::new(sim), board));
         Ok(())
@@ -131,9 +130,10 @@ impl Drawing for Timeline {
         }
         let mut drawn = board.requests.drawn(&board.tracks);
         let mut parts: BTreeMap<&str, u64> = BTreeMap::new();
-        for ((lane, process), count) in &board.spans {
-            let of = if *lane == u16::MAX { board.tracks.process(*process) } else { board.tracks.lane(*lane) };
-            *parts.entry(part_of(of)).or_default() += count;
+        let of_lanes = (0..).zip(&board.lanes).map(|(number, lane)| (board.tracks.lane(number), lane.spans));
+        let of_processes = board.processes.iter().map(|(number, of)| (board.tracks.process(*number), of.1));
+        for (name, count) in of_lanes.chain(of_processes).filter(|(_, count)| *count > 0) {
+            *parts.entry(part_of(name)).or_default() += count;
         }
         drawn.extend(parts.into_iter().map(|(name, count)| Drawn { name: name.to_string(), count, what: "spans" }));
         board.tracks.file.finish()?;
@@ -152,11 +152,13 @@ impl Board {
         match said {
             Said::Issued(issued) => self.requests.issued(issued, &mut self.tracks),
             Said::Ended(way) => self.requests.ended(&way, &mut self.tracks),
-            Said::Mark(mark) if mark.lane == u16::MAX => {
-                self.requests.asked(&mark);
-                Ok(())
-            }
-            Said::Mark(mark) => self.mark(&mark),
+            Said::Happened(happened) => match happened.lane {
+                Some(lane) => self.carried(lane, &happened),
+                None => {
+                    self.requests.asked(&happened);
+                    Ok(())
+                }
+            },
             Said::Span(span) => match within(self.window, span.at, span.at + span.span) {
                 Some(stretch) => self.span(ways, &span, stretch),
                 None => Ok(()),
@@ -166,39 +168,42 @@ impl Board {
 
     fn span(&mut self, ways: &Ways, span: &Span, stretch: (u64, u64)) -> io::Result<()> {
         self.requests.come_to(span.at + span.span, &mut self.tracks)?;
-        let process = if span.lane == u16::MAX { span.who } else { u16::MAX };
-        *self.spans.entry((span.lane, process)).or_default() += 1;
-        match (span.kind, span.lane) {
-            (Kind::Phase, _) => self.phase(ways, span, stretch),
-            (_, u16::MAX) => {
-                let track = self.tracks.process_row(self.processes.entry(span.who).or_default(), span.who, stretch)?;
-                self.attached(track, ways, span, stretch)
+        if let Some(lane) = span.lane() {
+            self.lanes[usize::from(lane)].spans += 1;
+        }
+        let track = match span.kind {
+            Kind::Phase(lane) => return self.phase(ways, lane, span, stretch),
+            Kind::QueueWait(_) => {
+                let (rows, count) = self.processes.entry(span.who).or_default();
+                *count += 1;
+                self.tracks.process_row(rows, span.who, stretch)?
             }
-            (kind, number) => {
+            Kind::Delay(number) => {
                 let lane = &mut self.lanes[usize::from(number)];
                 let parent = self.tracks.lane_row(&mut lane.phases, number, None)?;
-                let (rows, named) = match kind {
-                    Kind::Delay => (&mut lane.owed, ("owed", OWED)),
-                    _ => (&mut lane.waiting, ("waiting", WAITING)),
-                };
-                let track = self.tracks.row(rows, parent, named, stretch)?;
-                self.attached(track, ways, span, stretch)
+                self.tracks.row(&mut lane.owed, parent, ("owed", OWED), stretch)?
             }
-        }
+            Kind::LaneWait(number) => {
+                let lane = &mut self.lanes[usize::from(number)];
+                let parent = self.tracks.lane_row(&mut lane.phases, number, None)?;
+                self.tracks.row(&mut lane.waiting, parent, ("waiting", WAITING), stretch)?
+            }
+        };
+        self.attached(track, ways, span, stretch)
     }
 
     /// A phase of a lane. Flows of requests come by where a process begins to hold the lane for them.
-    fn phase(&mut self, ways: &Ways, span: &Span, stretch: (u64, u64)) -> io::Result<()> {
-        let lane = &mut self.lanes[usize::from(span.lane)];
+    fn phase(&mut self, ways: &Ways, number: u16, span: &Span, stretch: (u64, u64)) -> io::Result<()> {
+        let lane = &mut self.lanes[usize::from(number)];
         let request = ways.of(span.who).next().map(|issued| issued.request);
         let before = lane.last.replace((span.at + span.span, span.who, request));
         let goes_on = before == Some((span.at, span.who, request));
-        let track = self.tracks.lane_row(&mut lane.phases, span.lane, Some(stretch))?;
+        let track = self.tracks.lane_row(&mut lane.phases, number, Some(stretch))?;
         if matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol) {
             let counter = match lane.counter {
                 Some(counter) => counter,
                 None => {
-                    let parent = self.tracks.lane_row(&mut lane.phases, span.lane, None)?;
+                    let parent = self.tracks.lane_row(&mut lane.phases, number, None)?;
                     let place = Place { parent: Some(parent), name: "at work", rank: AT_WORK };
                     *lane.counter.insert(self.tracks.file.counter(place, pftrace::Unit::Percent)?)
                 }
@@ -237,15 +242,15 @@ impl Board {
     }
 
     /// What wires carry.
-    fn mark(&mut self, mark: &Span) -> io::Result<()> {
-        let Some(lane) = self.lanes.get_mut(usize::from(mark.lane)) else { return Ok(()) };
-        let Some((name, notes)) = lane.carried.said(mark) else { return Ok(()) };
-        if mark.at < self.window.from || mark.at >= self.window.end() {
+    fn carried(&mut self, number: u16, &Happened { label, at, value, .. }: &Happened) -> io::Result<()> {
+        let lane = &mut self.lanes[usize::from(number)];
+        let Some((name, notes)) = lane.carried.said(label, value) else { return Ok(()) };
+        if at < self.window.from || at >= self.window.end() {
             return Ok(());
         }
-        let track = self.tracks.lane_row(&mut lane.phases, mark.lane, None)?;
+        let track = self.tracks.lane_row(&mut lane.phases, number, None)?;
         let slice = Slice { name, category: "wires", notes: &notes, ..Slice::default() };
-        self.tracks.file.instant(track, mark.at.as_ps(), &slice)
+        self.tracks.file.instant(track, at.as_ps(), &slice)
     }
 
     /// How much is where now. What has been empty so far has no track.

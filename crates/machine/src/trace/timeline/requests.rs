@@ -4,9 +4,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
-use hopscope_kernel::{Label, Span, Time};
+use hopscope_kernel::{Label, Time};
 use hopscope_observe::lives::StageKind;
-use hopscope_observe::lives::ways::{Issued, Way};
+use hopscope_observe::lives::ways::{Happened, Issued, Way};
 use hopscope_parts::protocols::storage::{READ, WRITE};
 use hopscope_signals::timeline::pftrace::{Note, Place, Slice, Track, Unit};
 
@@ -60,9 +60,9 @@ impl Requests {
     }
 
     /// What the request is for that this process issues next.
-    pub(super) fn asked(&mut self, mark: &Span) {
-        if [&READ, &WRITE].iter().any(|known| std::ptr::eq(*known, mark.label)) {
-            self.asked.insert(mark.who, (mark.label, mark.span.as_ps()));
+    pub(super) fn asked(&mut self, &Happened { who, label, value, .. }: &Happened) {
+        if [&READ, &WRITE].contains(&label) {
+            self.asked.insert(who, (label, value));
         }
     }
 

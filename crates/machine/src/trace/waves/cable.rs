@@ -1,6 +1,6 @@
 //! A cable of the AT Attachment: everything it says, trains before the window included, since a burst may reach into it.
 
-use hopscope_kernel::{Record, Time};
+use hopscope_kernel::{Record, Time, expand};
 use hopscope_signals::ide::cable::Cable;
 use hopscope_signals::waves::changes::Changes;
 
@@ -24,13 +24,9 @@ impl Wired for DrawnCable {
         self.cable.record(changes, record);
     }
 
-    fn train(&mut self, changes: &mut Changes, head: &Record, phases: &[Record]) {
-        for burst in 0..u64::from(head.count) {
-            for phase in phases {
-                let at = head.at + head.span * burst + phase.at;
-                self.cable.phase(changes, phase.label, at, phase.span);
-            }
-        }
+    fn train(&mut self, changes: &mut Changes, train: &[Record]) {
+        // A cable has no clock.
+        expand(train, |_| None, |phase| self.cable.phase(changes, phase.label, phase.at, phase.span));
     }
 
     fn settled(&self) -> Option<Time> {

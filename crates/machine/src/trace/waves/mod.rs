@@ -9,7 +9,7 @@ mod states;
 use std::collections::HashMap;
 use std::io;
 
-use hopscope_kernel::{Kind, Record, Sim, Time};
+use hopscope_kernel::{Record, Sim, Time, whole};
 use hopscope_parts::protocols::pci::DATA;
 use hopscope_signals::waves::changes::{Changes, Declared, Sink};
 use hopscope_signals::waves::fst_out::FstFile;
@@ -27,8 +27,8 @@ trait Wired {
     /// The next record of the lane.
     fn record(&mut self, changes: &mut Changes, record: &Record, processes: &[String]);
 
-    /// The phases of a train, most of them before the window.
-    fn train(&mut self, _changes: &mut Changes, _head: &Record, _phases: &[Record]) {}
+    /// A train with its phases, most of them before the window.
+    fn train(&mut self, _changes: &mut Changes, _train: &[Record]) {}
 
     /// Nothing will be said any more of what was before; nothing where the lane is quiet.
     fn settled(&self) -> Option<Time> {
@@ -101,7 +101,7 @@ impl Waves {
         self.processes = sim.processes();
         let (rates, pattern) = (sim.rates(), (self.window.from, self.seed));
         for (number, (name, clock)) in sim.lanes().into_iter().enumerate() {
-            let width = rates[number].iter().find(|rate| std::ptr::eq(rate.phase, &DATA)).map(|rate| rate.bytes);
+            let width = rates[number].iter().find(|rate| rate.phase == &DATA).map(|rate| rate.bytes);
             let wired: Box<dyn Wired> = match (clock, width, self.agents.get(&name)) {
                 (Some(clock), Some(width), Some(agents)) => {
                     let timing = (clock, width as u32);
@@ -130,17 +130,13 @@ impl Waves {
 impl Drawing for Waves {
     fn records(&mut self, sim: &Sim, batch: &[Record]) -> io::Result<()> {
         self.begin(sim)?;
-        let mut index = 0;
-        while let Some(record) = batch.get(index) {
-            let phases = &batch[index + 1..][..usize::from(of_train(record))];
-            index += 1 + phases.len();
-            let Some(of) = self.drawn.get_mut(&record.lane) else { continue };
-            if record.kind != Kind::Planned {
-                self.seen = self.seen.max(record.at);
-            }
-            match phases {
-                [] => of.record(&mut self.changes, record, &self.processes),
-                phases => of.train(&mut self.changes, record, phases),
+        for records in whole(batch) {
+            let Some((lane, begun)) = on_lane(&records[0]) else { continue };
+            let Some(of) = self.drawn.get_mut(&lane) else { continue };
+            self.seen = begun.map_or(self.seen, |at| self.seen.max(at));
+            match records {
+                [record] => of.record(&mut self.changes, record, &self.processes),
+                train => of.train(&mut self.changes, train),
             }
         }
         let settled = self.drawn.values().filter_map(|of| of.settled()).min().unwrap_or(self.seen);
@@ -164,9 +160,17 @@ impl Drawing for Waves {
     }
 }
 
-/// How many records after this one are the phases of its train.
-fn of_train(record: &Record) -> u8 {
-    if record.kind == Kind::TrainHead { record.phases } else { 0 }
+/// The lane that a record is of, if it is of one, and when what it says began; what is planned has not begun.
+fn on_lane(record: &Record) -> Option<(u16, Option<Time>)> {
+    match *record {
+        Record::Phase { lane, at, .. }
+        | Record::Delay { lane, at, .. }
+        | Record::LaneWait { lane, at, .. }
+        | Record::Carried { lane, at, .. }
+        | Record::Train { lane, at, .. } => Some((lane, Some(at))),
+        Record::Planned { lane, .. } | Record::Left { lane, .. } => Some((lane, None)),
+        _ => None,
+    }
 }
 
 /// What a part is plugged into, and then what is plugged into it, by its name.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hopscope_kernel::{Kind, Record, Time};
+use hopscope_kernel::{Label, Record, Time};
 use hopscope_parts::protocols::pci::{Command, INTX_ASSERTED, INTX_NEGATED, WRITTEN};
 use hopscope_signals::pci::segment::Segment;
 use hopscope_signals::waves::changes::Changes;
@@ -48,29 +48,39 @@ impl DrawnSegment {
             agents.iter().position(|agent| agent == part).unwrap_or(0)
         })
     }
+
+    fn carried(
+        &mut self,
+        changes: &mut Changes,
+        (who, at): (u16, Time),
+        (label, value): (&'static Label, u64),
+        processes: &[String],
+    ) {
+        if label == &WRITTEN {
+            return self.segment.written(value as u32);
+        }
+        let Some(command) = Command::of_label(label) else { return };
+        let initiator = self.initiator(who, processes);
+        self.segment.begins(changes, (at, initiator), (command, value));
+        self.transactions += 1;
+    }
 }
 
 impl Wired for DrawnSegment {
     fn record(&mut self, changes: &mut Changes, record: &Record, processes: &[String]) {
-        let is = |known| std::ptr::eq(record.label, known);
-        match record.kind {
-            Kind::Wait if record.at + record.span >= self.from => {
-                let initiator = self.initiator(record.who, processes);
-                self.segment.granted(initiator, record.at.max(self.from));
+        match *record {
+            Record::LaneWait { who, at, span, .. } if at + span >= self.from => {
+                let initiator = self.initiator(who, processes);
+                self.segment.granted(initiator, at.max(self.from));
             }
-            Kind::Mark if is(&INTX_ASSERTED) || is(&INTX_NEGATED) => {
-                let initiator = self.initiator(record.who, processes);
-                self.segment.interrupts(changes, initiator, record.at, is(&INTX_ASSERTED));
+            Record::Carried { who, label, at, .. } if [&INTX_ASSERTED, &INTX_NEGATED].contains(&label) => {
+                let initiator = self.initiator(who, processes);
+                self.segment.interrupts(changes, initiator, at, label == &INTX_ASSERTED);
             }
-            _ if record.at < self.from => {}
-            Kind::Mark if is(&WRITTEN) => self.segment.written(record.span.as_ps() as u32),
-            Kind::Mark => {
-                let Some(command) = Command::of_label(record.label) else { return };
-                let initiator = self.initiator(record.who, processes);
-                self.segment.begins(changes, (record.at, initiator), (command, record.span.as_ps()));
-                self.transactions += 1;
+            Record::Carried { who, label, at, value, .. } if at >= self.from => {
+                self.carried(changes, (who, at), (label, value), processes);
             }
-            Kind::Phase => self.segment.phase(record.label, record.at, record.span),
+            Record::Phase { label, at, span, .. } if at >= self.from => self.segment.phase(label, at, span),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! What a lane that has no wires of its own is doing, as words: a disk's arm, a processor, the phases of a SCSI bus.
 
-use hopscope_kernel::{Kind, Record, Time};
+use hopscope_kernel::{Label, Record, Time};
 use hopscope_signals::waves::changes::{Changes, Level, WORDS, Wire};
 
 use super::{Drawn, Wired};
@@ -27,10 +27,9 @@ impl DrawnStates {
         DrawnStates { name: name.to_string(), wire, from, until: Time::ZERO, phases: 0 }
     }
 
-    fn is_in(&self, changes: &mut Changes, record: &Record) {
-        let end = record.at + record.span;
+    fn is_in(&self, changes: &mut Changes, phase: &Label, at: Time, end: Time) {
         if end > self.from {
-            changes.set(record.at.as_ps(), self.wire, Level::Word(record.label.name));
+            changes.set(at.as_ps(), self.wire, Level::Word(phase.name));
             changes.set(end.as_ps(), self.wire, IDLE);
         }
     }
@@ -38,22 +37,21 @@ impl DrawnStates {
 
 impl Wired for DrawnStates {
     fn record(&mut self, changes: &mut Changes, record: &Record, _: &[String]) {
-        match record.kind {
-            Kind::Planned if record.span == Time::ZERO => {
-                changes.forget(record.at.as_ps(), self.wire);
-                changes.set(record.at.as_ps(), self.wire, IDLE);
-                self.until = record.at;
+        match *record {
+            Record::Left { at, .. } => {
+                changes.forget(at.as_ps(), self.wire);
+                changes.set(at.as_ps(), self.wire, IDLE);
+                self.until = at;
             }
-            Kind::Planned => {
-                self.is_in(changes, record);
-                self.until = self.until.max(record.at + record.span);
+            Record::Planned { label, at, span, .. } => {
+                self.is_in(changes, label, at, at + span);
+                self.until = self.until.max(at + span);
             }
-            Kind::Phase => {
-                let end = record.at + record.span;
-                self.phases += u64::from(end > self.from);
-                if self.until < end {
+            Record::Phase { label, at, span, .. } => {
+                self.phases += u64::from(at + span > self.from);
+                if self.until < at + span {
                     // Said when it was over.
-                    self.is_in(changes, record);
+                    self.is_in(changes, label, at, at + span);
                 }
             }
             _ => {}

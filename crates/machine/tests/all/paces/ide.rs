@@ -68,13 +68,14 @@ fn same_without_trains(system: &str, options: &str) {
             let phases = |trains: bool| {
                 let mut recorded = record(&blueprint, &jobs, trains);
                 // Within a train nobody waits.
-                recorded.spans.retain(|span| matches!(span.kind, Kind::Phase | Kind::Delay | Kind::Transfer));
+                recorded.spans.retain(|span| matches!(span.kind, Kind::Phase(_) | Kind::Delay(_)));
                 recorded
             };
             let (with, without) = (phases(true), phases(false));
             if with.spans != without.spans {
                 panic!("{system} {options} `{hop}` at {pace}: {}", first_difference(&with, &without.spans));
             }
+            assert!(with.ended().eq(without.ended()), "{system} {options} `{hop}` at {pace}: transfers");
         }
     }
 }
@@ -97,8 +98,9 @@ fn trains_on_the_bus_of_a_myrinet_adapter_are_single_bursts_at_any_pace() {
 /// The lengths that each phase and each delay has, by lane.
 fn lengths(recorded: &Recorded) -> BTreeMap<(&str, &'static str), Vec<Time>> {
     let mut lengths: BTreeMap<(&str, &'static str), Vec<Time>> = BTreeMap::new();
-    for span in recorded.spans.iter().filter(|span| matches!(span.kind, Kind::Phase | Kind::Delay)) {
-        let lane = recorded.lanes[usize::from(span.lane)].as_str();
+    for span in &recorded.spans {
+        let (Kind::Phase(lane) | Kind::Delay(lane)) = span.kind else { continue };
+        let lane = recorded.lanes[usize::from(lane)].as_str();
         lengths.entry((lane, span.label.name)).or_default().push(span.span);
     }
     lengths.values_mut().for_each(|lengths| {

@@ -98,8 +98,8 @@ fn trains_equal_single_packets_at_any_pace() {
 fn lengths(recorded: &Recorded, hop: &str, phase: &str) -> Vec<Time> {
     let lane = hop.trim_end_matches('*');
     let of = |span: &&Span| {
-        let spends = matches!(span.kind, Kind::Phase | Kind::Delay) && span.label.name == phase;
-        spends && recorded.lanes[usize::from(span.lane)].contains(lane)
+        let (Kind::Phase(of) | Kind::Delay(of)) = span.kind else { return false };
+        span.label.name == phase && recorded.lanes[usize::from(of)].contains(lane)
     };
     let mut lengths: Vec<Time> = recorded.spans.iter().filter(of).map(|span| span.span).collect();
     lengths.sort_unstable();

@@ -18,7 +18,8 @@ static MEMORY_BUSY: Label = Label::reason("memory busy");
 static MEMORY_DATA: Label = Label::payload("data");
 static MEMORY_OTHER: Label = Label::protocol("data that are not the user's");
 static MEMORY_LATENCY: Label = Label::protocol("memory latency");
-static INTERRUPT: Label = Label::protocol("INTx to handler");
+/// An interrupt on its way.
+pub static INTERRUPT: Label = Label::protocol("INTx to handler");
 
 /// The host's data sheet.
 #[derive(Clone, Debug, PartialEq, Spec)]

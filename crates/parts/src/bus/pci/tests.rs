@@ -90,7 +90,7 @@ impl Bed {
             &self.kept.0.borrow(),
             |_| None,
             |span| {
-                if span.lane == of_bus && span.kind == hopscope_kernel::Kind::Phase {
+                if span.phase_of() == Some(of_bus) {
                     spans.push(span);
                 }
             },

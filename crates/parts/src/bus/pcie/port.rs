@@ -267,7 +267,7 @@ impl Port {
 
     /// Whether writes of this may pass others: data of the user, never what says that they are there.
     fn is_relaxed(&self, data: &'static Label) -> bool {
-        self.relaxed && std::ptr::eq(data, &DATA)
+        self.relaxed && data == &DATA
     }
 
     fn read_request(&self, address: u64, bytes: u32, tag: u16) -> Packets {

@@ -207,7 +207,7 @@ fn acknowledged(writers: usize) -> (f64, f64) {
             &records,
             |_| None,
             |span| {
-                if span.lane == lane && std::ptr::eq(span.label, label) {
+                if span.lane() == Some(lane) && span.label == label {
                     (count, time) = (count + 1.0, time + span.span);
                 }
             },
@@ -324,7 +324,7 @@ fn random_system(seed: u64, trains: bool) -> (Vec<Span>, Counts, Time) {
     let records = kept.0.borrow();
     let mut spans = Vec::new();
     expand(&records, |_| None, |span| spans.push(span));
-    spans.sort_unstable_by_key(|s| (s.lane, s.at, s.kind, s.who, s.by, s.span, s.label.name));
+    spans.sort_unstable_by_key(|s| (s.kind, s.at, s.who, s.span, s.label.name));
     (spans, sim.counts(), sim.now())
 }
 
@@ -349,8 +349,8 @@ fn trains_change_nothing_in_random_systems() {
 fn a_lane_is_in_one_phase_at_a_time_in_random_systems() {
     for seed in 0..200 {
         let (spans, ..) = random_system(seed, true);
-        let phases: Vec<&Span> = spans.iter().filter(|span| span.kind == hopscope_kernel::Kind::Phase).collect();
-        for pair in phases.windows(2).filter(|pair| pair[0].lane == pair[1].lane) {
+        let phases: Vec<&Span> = spans.iter().filter(|span| span.phase_of().is_some()).collect();
+        for pair in phases.windows(2).filter(|pair| pair[0].kind == pair[1].kind) {
             assert!(pair[0].at + pair[0].span <= pair[1].at, "system {seed}: {pair:?}");
         }
     }
@@ -390,7 +390,7 @@ fn used<F: Future<Output = ()> + 'static>(
     assert_eq!(sim.run(Time::ms(100)), Ended::Finished);
     let mut lanes: Vec<u16> = Vec::new();
     let records = kept.0.borrow();
-    expand(&records, |_| None, |span| lanes.extend((span.kind == hopscope_kernel::Kind::Phase).then_some(span.lane)));
+    expand(&records, |_| None, |span| lanes.extend(span.phase_of()));
     let names = sim.lanes();
     let mut names: Vec<String> = lanes.into_iter().map(|lane| names[usize::from(lane)].0.clone()).collect();
     names.sort();

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use hopscope_kernel::{Ended, Errand, Kind, Observer, Record};
+use hopscope_kernel::{Ended, Errand, Observer, Record};
 
 use super::spec::{Marks, Reach};
 use super::*;
@@ -97,8 +97,8 @@ struct Seen(Rc<RefCell<Vec<Phase>>>);
 impl Observer for Seen {
     fn records(&mut self, records: &[Record]) {
         // The bus, the firmware, the arm.
-        let phases = records.iter().filter(|record| record.kind == Kind::Phase && record.lane == 2);
-        self.0.borrow_mut().extend(phases.map(|r| (r.at, r.span, r.label.name)));
+        let phases = records.iter().filter_map(Record::span).filter(|span| span.phase_of() == Some(2));
+        self.0.borrow_mut().extend(phases.map(|span| (span.at, span.span, span.label.name)));
     }
     fn wants_phases(&self) -> bool {
         true

@@ -6,7 +6,7 @@ mod sharing;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Ended, Errand, Kind, Label, Observer, Queue, Record};
+use hopscope_kernel::{Ended, Errand, Label, Observer, Queue, Record};
 
 use super::*;
 use crate::controller::scsi::channel::Channel;
@@ -117,8 +117,8 @@ struct Seen(Rc<RefCell<Vec<Passed>>>);
 
 impl Observer for Seen {
     fn records(&mut self, records: &[Record]) {
-        let phases = records.iter().filter(|record| record.kind == Kind::Phase && record.lane == 0);
-        self.0.borrow_mut().extend(phases.map(|r| (r.at, r.span, r.label.name, r.who)));
+        let phases = records.iter().filter_map(Record::span).filter(|span| span.phase_of() == Some(0));
+        self.0.borrow_mut().extend(phases.map(|span| (span.at, span.span, span.label.name, span.who)));
     }
     fn wants_phases(&self) -> bool {
         true
