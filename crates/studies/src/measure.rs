@@ -1,8 +1,8 @@
 //! Runs that answer cells: the mean over seeds, with its interval, and what is read off a bus.
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::{Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::Job;
 use hopscope_machine::run::{self, Failure, Options};
 use hopscope_observe::{Interval, Phases};
 

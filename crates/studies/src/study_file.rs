@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::problem::Problems;
-use hopscope_machine::{quantity, schema};
+use hopscope_files::problem::Problems;
+use hopscope_files::{quantity, schema};
 use hopscope_parts::parameters::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, Problems, Sources};
 use hopscope_machine::run::{self, Failure, Options};
+use hopscope_parts::nearest::did_you_mean;
 use rayon::prelude::*;
 
 use super::Setup;
@@ -48,7 +48,7 @@ impl Setup<'_> {
             let mut sources = Sources::default();
             let mut machine = self.machines.0[&row.machine].clone();
             let mut file = job_file::read_options(&mut sources, &words)?;
-            file.settle(&mut machine, self.library, &mut sources)?;
+            machine.settle(&mut file, self.library, &mut sources)?;
             let devices = machine.devices();
             let targets = file.jobs.iter().flat_map(|job| &job.targets);
             if let Some(target) = targets.into_iter().find(|target| !devices.contains(target)) {

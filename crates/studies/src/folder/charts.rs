@@ -1,6 +1,6 @@
 //! The charts of a study's page.
 
-use hopscope_machine::problem::{Problem, Problems, place};
+use hopscope_files::problem::{Problem, Problems, place};
 use toml::Spanned;
 
 use super::beside::table_named;

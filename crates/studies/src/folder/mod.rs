@@ -14,11 +14,11 @@ mod rows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hopscope_machine::library::{Library, TextOf};
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, Problems, Sources, place};
-use hopscope_machine::quantity;
+use hopscope_files::library::{Library, TextOf};
+use hopscope_files::problem::{Problem, Problems, Sources, place};
+use hopscope_files::quantity;
 use hopscope_machine::run::Failure;
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Place, Value};
 use serde_json::{Map, Value as Json};
 

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::problem::Sources;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Failure, Options};
 use rayon::prelude::*;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! The paper's sentences, checked against the cells, traces of a bus, and runs of both engines.
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::Time;
-use hopscope_machine::job_file::Job;
 use hopscope_machine::run::Failure;
 use hopscope_observe::Interval;
 use hopscope_parts::parameters::Value;

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::problem::Sources;
 use hopscope_kernel::{Label, Time};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Failure, Options};
 use hopscope_observe::Interval;
 use hopscope_parts::parameters::Value as Quantity;
@@ -214,7 +214,7 @@ pub(super) fn requests_under_way(setup: &Setup, trains: bool) -> Result<usize, F
 
 #[cfg(test)]
 mod tests {
-    use hopscope_machine::library::Library;
+    use hopscope_files::library::Library;
 
     use super::super::ADAPTER;
     use super::*;

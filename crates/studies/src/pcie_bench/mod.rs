@@ -9,8 +9,8 @@ mod figures;
 mod fitting;
 mod null;
 
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::Value;
 use serde_json::{Map, Value as Json};

@@ -1,7 +1,7 @@
 //! The null models. One counts bytes on the wire, and nothing else limits: it is how the study itself models the link. The
 //! other draws lines through the fitted cells.
 
-use hopscope_machine::quantity;
+use hopscope_files::quantity;
 use hopscope_parts::parameters::Value;
 
 use super::cells::{self, FITTED_BYTES, LINE_BYTES, Row};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::Time;
-use hopscope_machine::job_file::Job;
 use hopscope_machine::run::Failure;
 use hopscope_observe::Interval;
 use serde::Deserialize;

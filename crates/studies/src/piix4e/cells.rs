@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hopscope_machine::job_file::Job;
+use hopscope_files::job_file::Job;
 use hopscope_machine::run::Failure;
 use rayon::prelude::*;
 use serde::Deserialize;

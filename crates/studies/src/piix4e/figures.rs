@@ -1,7 +1,7 @@
 //! What the report shows in pictures: Figure 2 from the SQLIO table, Figure 1 from a run.
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::{Class, Time};
-use hopscope_machine::job_file::Job;
 use hopscope_machine::run::Failure;
 use hopscope_observe::Interval;
 use hopscope_parts::parameters::Value;

@@ -13,10 +13,10 @@ mod retold;
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
-use hopscope_machine::quantity;
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
+use hopscope_files::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::Value;
 use serde_json::{Map, Value as Json};

@@ -7,8 +7,8 @@
 
 use std::fmt::Write;
 
+use hopscope_files::library::Library;
 use hopscope_kernel::Time;
-use hopscope_machine::library::Library;
 use hopscope_observe::Interval;
 use hopscope_parts::parameters::Value;
 

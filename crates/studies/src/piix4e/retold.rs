@@ -1,10 +1,10 @@
 //! What the paper says of its losses, retold by the account: nobody tells it where to look.
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::Time;
-use hopscope_machine::explain::{EXTENT, explain};
-use hopscope_machine::job_file::Job;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Entry, Extent, LaneAccount, Use};
+use hopscope_questions::explain::{EXTENT, explain};
 
 use super::{PLACEMENTS, Setup};
 

@@ -1,9 +1,9 @@
 //! Which hop limits each cell, and what share of a benchmark's time the bus costs: from the account of a run.
 
 use hopscope_kernel::Time;
-use hopscope_machine::explain::explain;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Extent};
+use hopscope_questions::explain::explain;
 use rayon::prelude::*;
 
 use super::Setup;

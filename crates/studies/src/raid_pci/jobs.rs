@@ -3,9 +3,9 @@
 //! A desktop benchmark reads and writes at random: most requests go to a hundredth of its span, which stays in the
 //! adapter's cache, the others (the cold ones) anywhere else. DVD copy reads one stream and writes another.
 
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::problem::Sources;
-use hopscope_machine::quantity;
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::problem::Sources;
+use hopscope_files::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::Value;
 
@@ -108,7 +108,7 @@ pub(super) fn timed(text: &str, loaded: bool, depth: u64, ramp_s: u64, runtime_s
 
 #[cfg(test)]
 mod tests {
-    use hopscope_machine::library::Library;
+    use hopscope_files::library::Library;
 
     use super::*;
 

@@ -11,8 +11,8 @@ mod hops;
 mod jobs;
 mod null;
 
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_machine::run::Failure;
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! One run: a machine, a request, and what is measured of it.
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::problem::Sources;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Failure, Options, Outcome};
 use hopscope_observe::JobTransfers;
 

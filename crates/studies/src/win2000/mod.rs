@@ -10,8 +10,8 @@ mod curves;
 mod figures;
 mod fitting;
 
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_machine::run::Failure;
 
 use crate::Wish;

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::skipped::skipped;
 use hopscope_studies::Study;
+
+use crate::skipped::skipped;
 
 /// Columns that hold published figures, by file.
 const FIGURES: &[(&str, &[&str])] = &[
