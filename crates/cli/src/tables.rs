@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_parts::parameters::Entry;
-use hopscope_parts::parameters::declared::Declared;
-
 use crate::answer::{BOLD, PLAIN};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use hopscope_parts::parameters::Entry;
+use hopscope_parts::parameters::declared::Declared;
 use serde_json::{Value, json};
 
 /// Where nobody looks, and where the terminal does not say.

@@ -7,7 +7,7 @@
 //!
 //! Times are those of fio's `clat_ns`, nanoseconds; rates are `bw_bytes`, or `bw` (KiB/s) before fio 3.7.
 
-mod inferred;
+pub mod inferred;
 
 use std::fmt;
 use std::ops::Range;
@@ -18,9 +18,6 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::problem::{Problem, Problems, Sources, place};
-
-pub(crate) use inferred::Beginning;
-pub use inferred::RUNTIME_TOLERANCE;
 
 /// A result of fio.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,8 @@
 use hopscope_parts::parameters::Place;
 
 use super::{Job, JobFile, JobReader, Setting};
-use crate::fio_result::{self, Beginning, Given, Measured, MeasuredJob};
+use crate::fio_result::inferred::Beginning;
+use crate::fio_result::{self, Given, Measured, MeasuredJob};
 use crate::job_draft::Draft;
 use crate::job_options::{Class, classify};
 use crate::job_values::{flag, targets};

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use crate::fixture::{
+    HOSTILE, Run, Waveform, comparison_page, machines_page, outlook_page, packets_page, replay_page, report,
+    side_by_side_page, studies_page, study_page,
+};
+use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
 use hopscope_observe::lives::StageKind;
 use hopscope_pages::Page;
 use hopscope_pages::charts::levels::{Levels, Measure, Row, Single, kinds};
 use hopscope_signals::timeline::steps::Steps;
 use hopscope_studies::report::{CellBasis, Forecast, Summary};
-
-use crate::fixture::{
-    HOSTILE, Run, Waveform, comparison_page, machines_page, outlook_page, packets_page, replay_page, report,
-    side_by_side_page, studies_page, study_page,
-};
-use crate::reading::{attributes, data, without_scripts};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 

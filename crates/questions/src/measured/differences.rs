@@ -1,6 +1,7 @@
 //! What was measured otherwise than it is simulated.
 
-use hopscope_files::fio_result::{Given, Measured, MeasuredJob, RUNTIME_TOLERANCE};
+use hopscope_files::fio_result::inferred::RUNTIME_TOLERANCE;
+use hopscope_files::fio_result::{Given, Measured, MeasuredJob};
 use hopscope_files::job_file::{self, Job};
 use hopscope_files::job_options::{Class, SYNCHRONOUS, classify};
 use hopscope_kernel::Time;

@@ -5,9 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hopscope_studies::Study;
-
 use crate::skipped::skipped;
+use hopscope_studies::Study;
 
 /// Columns that hold published figures, by file.
 const FIGURES: &[(&str, &[&str])] = &[
