@@ -3,7 +3,7 @@
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code)]
-#[path = "../../crates/machine/tests/all/targets/mod.rs"]
+#[path = "../../crates/questions/tests/all/targets/mod.rs"]
 mod targets;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind, Write};
 
 use anstyle::{Effects, Style};
-use hopscope_machine::harmless::{INSTEAD, harmless, is_harmless};
-use hopscope_machine::problem::{Problem, Problems, Sources};
+use hopscope_files::harmless::{INSTEAD, harmless, is_harmless};
+use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_machine::run::Failure;
 
 /// Everything went well.

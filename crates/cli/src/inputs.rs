@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use hopscope_files::job_file::{self, JobFile};
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_kernel::Pace;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::hops;
-use hopscope_machine::job_file::{self, JobFile};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::{Problem, Problems, Sources};
 
 use crate::answer::Refusal;
 use crate::written::Inputs;
@@ -90,7 +90,7 @@ impl Work {
             let library = self.library()?;
             let mut blueprint = system(&library, sources, &self.system)?;
             let mut jobs = self.jobs(&library, sources)?;
-            jobs.settle(&mut blueprint, &library, sources)?;
+            blueprint.settle(&mut jobs, &library, sources)?;
             for assignment in &self.set {
                 blueprint.set(assignment)?;
             }

@@ -1,6 +1,6 @@
 //! A measurement beside the simulation, as people read it.
 
-use hopscope_machine::measured::{Beside, Ceiling, Comparison, Row};
+use hopscope_questions::measured::{Beside, Ceiling, Comparison, Row};
 
 use crate::tables::{bold, digits, shortened, span, width, wrapped};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hopscope_machine::problem::Problem;
+use hopscope_files::problem::Problem;
 use hopscope_pages::Page;
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};

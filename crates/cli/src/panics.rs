@@ -4,7 +4,7 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Mutex;
 
-use hopscope_machine::harmless::harmless;
+use hopscope_files::harmless::harmless;
 
 use crate::answer::DEFECT;
 

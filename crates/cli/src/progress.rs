@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
+use hopscope_files::harmless::harmless;
 use hopscope_kernel::{Observer, Record, Time};
-use hopscope_machine::harmless::harmless;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Runs shorter than this show nothing.

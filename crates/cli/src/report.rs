@@ -3,12 +3,12 @@
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::convergence::UNTIL;
-use hopscope_machine::diagnosis::Diagnosis;
-use hopscope_machine::explain::Explained;
-use hopscope_machine::measured::Comparison;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
 use hopscope_observe::lives::{Enough, Latency, Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
+use hopscope_questions::diagnosis::Diagnosis;
+use hopscope_questions::explain::Explained;
+use hopscope_questions::measured::Comparison;
 
 use crate::measured as beside;
 use crate::processor;

@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 
 use clap::Command;
-use hopscope_machine::job_options;
-use hopscope_machine::nearest::nearest;
+use hopscope_files::job_options;
+use hopscope_parts::nearest::nearest;
 
 /// Where a command takes its job's options.
 pub const JOB_OPTIONS: &str = "job_options";

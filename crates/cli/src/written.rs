@@ -4,8 +4,8 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hopscope_machine::harmless::harmless;
-use hopscope_machine::library::SHELVES;
+use hopscope_files::harmless::harmless;
+use hopscope_files::library::SHELVES;
 use tempfile::Builder;
 
 /// The files and folders that a command reads. Nothing is written over them.

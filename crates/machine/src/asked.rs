@@ -1,17 +1,15 @@
 //! What a job asks of a device, checked against it.
 
+use hopscope_files::job_distributions::Distribution;
+use hopscope_files::job_file::Job;
+use hopscope_files::job_options::DEPTH_MAX;
+use hopscope_files::problem::Problem;
 use hopscope_kernel::Time;
 use hopscope_parts::protocols::storage::Storage;
 use hopscope_parts::workload::{self, Order, Sizes};
 
-use crate::job_distributions::Distribution;
-use crate::job_file::Job;
-use crate::problem::Problem;
-
 /// Largest request.
 const BLOCK_MAX: u64 = 16 << 20;
-/// Most requests in flight of a job.
-pub(crate) const DEPTH_MAX: u64 = 1_024;
 
 /// Whether the machine has the processors that the job may run on.
 pub(crate) fn has_processors(job: &Job, volume: &dyn Storage) -> Result<(), Problem> {

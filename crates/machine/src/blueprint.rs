@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use hopscope_files::library::Library;
+use hopscope_files::part_file;
+use hopscope_files::price::Price;
+use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_files::quantity;
+use hopscope_files::system_file::{self, PartDeclaration, Plug};
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::declared::Declared;
 use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, SpecError, Unknown, Value};
 use hopscope_parts::protocols::storage::Storage;
 
 use crate::hops;
-use crate::library::Library;
-use crate::nearest::did_you_mean;
-use crate::part_file;
-use crate::price::Price;
-use crate::problem::{Problem, Problems, Sources};
-use crate::quantity;
-use crate::system_file::{self, PartDeclaration, Plug};
 use crate::wiring::wire;
 
 pub use part_check::check_part;
@@ -193,7 +193,7 @@ impl Blueprint {
     }
 
     /// Has a hop that is there work so many times as fast as it does now.
-    pub(crate) fn faster(&mut self, hop: &str, times: Pace) {
+    pub fn faster(&mut self, hop: &str, times: Pace) {
         self.paces.push((hop.to_string(), times));
     }
 
@@ -281,7 +281,7 @@ impl Blueprint {
 
     /// Changes one number or choice without a look at the whole machine. The change is written `at`, unless that
     /// is nowhere; returns where errors about it will point.
-    pub(crate) fn assign(&mut self, path: &str, text: &str, at: Option<Place>) -> Result<Place, Problem> {
+    pub fn assign(&mut self, path: &str, text: &str, at: Option<Place>) -> Result<Place, Problem> {
         let entry = self.entry_mut(path)?;
         let now = format!("its value now is \"{}\"", entry.written);
         let value = quantity::parse(text)

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use hopscope_files::job_file::{Job, JobFile};
 use hopscope_kernel::Time;
 use hopscope_observe::JobTransfers;
 use serde_json::{Value, json};
 
-use crate::job_file::{Job, JobFile};
 use crate::run::{JobOutcome, Outcome};
 
 /// fio's default list.
@@ -205,6 +205,6 @@ fn milliseconds(span: Time) -> u64 {
 }
 
 /// fio prints six decimals.
-pub(crate) fn six_decimals(value: f64) -> f64 {
+pub fn six_decimals(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
+use hopscope_files::problem::Problem;
 use hopscope_kernel::{Pace, Sim};
 use hopscope_observe::account::Names;
+use hopscope_parts::nearest::did_you_mean;
 
 use crate::blueprint::Part;
-use crate::nearest::did_you_mean;
-use crate::problem::Problem;
 
 /// Lanes that are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]

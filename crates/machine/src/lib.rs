@@ -1,46 +1,15 @@
-//! Reads system and job files, checks them, wires the parts and runs them.
+//! Builds machines of what files describe, wires their parts, runs jobs on them and traces runs.
 
 mod asked;
 pub mod block_diagram;
 pub mod blueprint;
-pub mod check;
-pub mod compare;
 pub mod convergence;
-pub mod data_sheet;
-pub mod diagnosis;
-pub mod explain;
-pub mod explain_json;
 pub mod fio_json;
-pub mod harmless;
 pub mod hops;
-pub mod import;
-pub mod job_distributions;
-mod job_draft;
-pub mod job_file;
-pub mod job_options;
-mod job_values;
-pub mod library;
-pub mod measured;
-pub mod new_part;
-mod parameter_table;
-pub mod part_file;
-pub mod passage;
+pub mod jobs_on_machine;
 pub mod price;
-pub mod probes;
-pub mod problem;
 pub mod processor_cost;
-pub mod quantity;
-pub mod reference;
-pub mod replay;
 pub mod rewiring;
 pub mod run;
-pub mod schema;
-pub mod system_file;
-pub mod text_file;
 pub mod trace;
-pub mod trials;
-pub mod vocabulary;
-pub mod whatif;
 mod wiring;
-
-pub use hopscope_parts::nearest;

@@ -3,30 +3,10 @@
 //! A part file says what the part costs: a drive, a controller. A system file says what the computer costs that these
 //! are plugged into, as a whole: its processor, memory and bridges have no price of their own.
 
-use hopscope_parts::parameters::Basis;
+use hopscope_files::quantity::digits;
 use serde_json::{Value as Json, json};
-use toml::Spanned;
-use toml::de::DeValue;
 
 use crate::blueprint::Blueprint;
-use crate::measured::words::digits;
-use crate::parameter_table::{QUANTITY_KEYS, TableReader};
-use crate::problem::Problem;
-use crate::quantity;
-use crate::schema::{bases, number_pattern};
-
-/// The key of a price, in files of parts and of systems.
-pub const KEY: &str = "price";
-const EXAMPLE: &str = "write price = { value = \"534 USD\", source = \"…\" }";
-
-/// A price.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Price {
-    /// Cents of a United States dollar.
-    pub cents: u64,
-    /// Who says so.
-    pub basis: Basis,
-}
 
 /// What a machine costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +26,6 @@ pub struct PerDollar {
     pub mb_per_s: f64,
     /// Requests a second.
     pub iops: f64,
-}
-
-impl Price {
-    /// In dollars.
-    pub fn dollars(&self) -> f64 {
-        dollars(self.cents)
-    }
 }
 
 impl MachinePrice {
@@ -152,47 +125,4 @@ impl Blueprint {
             without: without.map(|part| part.name.clone()).collect(),
         })
     }
-}
-
-/// Reads a price; nothing where it cannot be one, which `reader` has noted.
-pub(crate) fn read(reader: &mut TableReader, value: &Spanned<DeValue<'_>>) -> Option<Price> {
-    let at = reader.place(value.span());
-    let Some(table) = value.get_ref().as_table() else {
-        reader.problem(Problem::at(at, "a price has its source beside it").help(EXAMPLE));
-        return None;
-    };
-    let keys: Vec<&str> = QUANTITY_KEYS.iter().copied().filter(|key| *key != "range").collect();
-    reader.refuse_unknown(table, &keys);
-    let basis = reader.one_basis(table);
-    if basis.is_none() {
-        reader.problem(Problem::at(at, "a price without a basis").help(EXAMPLE));
-    }
-    let (written, place) = reader.required_text(table, "value", at, "534 USD");
-    match quantity::dollars(&written) {
-        Ok(cents) => Some(Price { cents, basis: basis? }),
-        Err(expected) => {
-            if !written.is_empty() {
-                reader.problem(Problem::at(place, "`price` cannot be read").label(expected).help(EXAMPLE));
-            }
-            None
-        }
-    }
-}
-
-/// What a price looks like, for editors.
-pub(crate) fn schema() -> Json {
-    let mut properties = json!({
-        "value": { "type": "string", "pattern": number_pattern(vec!["USD"]), "examples": ["534 USD"] },
-    });
-    if let (Json::Object(all), Json::Object(words)) = (&mut properties, bases()) {
-        all.extend(words);
-    }
-    json!({
-        "description": "what it costs; no model reads it",
-        "type": "object",
-        "properties": properties,
-        "required": ["value"], "additionalProperties": false,
-        "allOf": [{ "$ref": "#/$defs/own-basis" }],
-        "not": { "$ref": "#/$defs/two-bases" },
-    })
 }

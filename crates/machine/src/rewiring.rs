@@ -5,33 +5,20 @@
 
 use std::sync::Arc;
 
+use hopscope_files::change::Addition;
+use hopscope_files::library::Library;
+use hopscope_files::part_file::{self, PartFile};
+use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_files::system_file::{PartDeclaration, Plug};
 use hopscope_parts::catalog::Protocol;
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Parameters, Place};
 
 use crate::blueprint::{Blueprint, Part, read_part};
-use crate::library::Library;
-use crate::nearest::did_you_mean;
-use crate::part_file;
-use crate::problem::{Problem, Problems, Sources};
-use crate::system_file::{PartDeclaration, Plug};
 use crate::wiring::{sockets_of, wire};
 
 /// The port that stands for the first free one that fits.
 pub const FREE: &str = "free";
-
-/// A part that is not there yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Addition {
-    /// Its name.
-    pub name: String,
-    /// Its part file, `role/model`; or `[model]`, which is another one of the first such part, numbers included.
-    pub what: String,
-    /// Which plug (the first of its kind if none is named), and the port: `part.port`, `[model].port`, where the
-    /// port may be `free`.
-    pub plugs: Vec<(Option<String>, String)>,
-    /// Where it is asked for.
-    pub place: Place,
-}
 
 /// The model in `[model]`.
 pub(crate) fn bracketed(text: &str) -> Option<&str> {
@@ -39,11 +26,11 @@ pub(crate) fn bracketed(text: &str) -> Option<&str> {
 }
 
 /// How the title begins where a machine has no part of a name or a model.
-pub(crate) const NOT_THERE: &str = "this machine has no";
+pub const NOT_THERE: &str = "this machine has no";
 
 impl Blueprint {
     /// Names of the parts that `selector` stands for: a part's name, or `[model]` for all parts of a model.
-    pub(crate) fn named(&self, selector: &str, at: Place) -> Result<Vec<String>, Problem> {
+    pub fn named(&self, selector: &str, at: Place) -> Result<Vec<String>, Problem> {
         let (wanted, what, known): (_, _, Vec<&str>) = match bracketed(selector) {
             Some(model) => (model, "part of the model", self.parts.iter().map(Part::model).collect()),
             None => (selector, "part", self.parts.iter().map(|part| part.name.as_str()).collect()),
@@ -85,6 +72,20 @@ impl Blueprint {
         parts[index] = new;
         self.parts = wire(parts)?;
         Ok(())
+    }
+
+    /// Puts a device that a part file describes in the place of the first part of its model, unless the machine has the
+    /// device itself; gives that part's name. `uses` is what the part file is called, `role/model`.
+    pub fn put_in(&mut self, uses: &str, device: &PartFile) -> Option<String> {
+        let is_there = self.parts.iter().position(|there| there.uses == uses);
+        let of_its_kind = || self.parts.iter().position(|there| there.model() == device.model);
+        let index = is_there.or_else(of_its_kind)?;
+        let there = &mut self.parts[index];
+        if is_there.is_none() {
+            (there.uses, there.title) = (uses.to_string(), device.title.clone());
+            there.parameters = Arc::new(device.parameters.clone());
+        }
+        Some(there.name.clone())
     }
 
     /// Puts a device of part file `uses` in the place of the part `name`, as `replace` does, and keeps the numbers that

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
+use hopscope_files::job_file::{Job, Rw};
+use hopscope_files::problem::{Problem, Problems};
 use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::protocols::storage::{Opened, READ, WRITE};
 use hopscope_parts::workload::{self, Running, Sizes};
 
@@ -12,9 +15,6 @@ use crate::asked;
 use crate::blueprint::Blueprint;
 use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused, pauses_to_converge};
 use crate::fio_json::Figures;
-use crate::job_file::{Job, Rw};
-use crate::nearest::did_you_mean;
-use crate::problem::{Problem, Problems};
 use crate::processor_cost::{ProcessorCost, processors};
 
 /// Simulated time after which a run without an end of its own is stopped.
@@ -28,7 +28,7 @@ const DEPTHS_MAX: u64 = 4_096;
 const NO_CACHE: &str = "add an operating system with a file cache (system/…) to the machine, or leave it away";
 
 /// Names of jobs' processes start with it; no part has such a name.
-pub(crate) const JOB: &str = "job ";
+pub const JOB: &str = "job ";
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +175,7 @@ impl From<Problems> for Failure {
 }
 
 /// Two observers at once.
-pub(crate) struct Both(pub(crate) Box<dyn Observer>, pub(crate) Box<dyn Observer>);
+pub struct Both(pub Box<dyn Observer>, pub Box<dyn Observer>);
 
 impl Observer for Both {
     fn records(&mut self, batch: &[Record]) {
@@ -409,7 +409,8 @@ fn not_too_many(jobs: &[Job], problems: &mut Problems) {
     }
 }
 
-pub(crate) fn process_name(index: usize, job: &Job) -> String {
+/// What the process of a job is called.
+pub fn process_name(index: usize, job: &Job) -> String {
     format!("{JOB}{index:03} {}", job.name)
 }
 

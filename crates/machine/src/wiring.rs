@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use hopscope_files::problem::{MOST_SHOWN, Problem, Problems};
 use hopscope_parts::catalog::{Kind, Protocol, SocketList};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Parameters, SpecError};
 
 use crate::blueprint::Part;
-use crate::nearest::did_you_mean;
-use crate::problem::{MOST_SHOWN, Problem, Problems};
 
 /// Checks every wire and puts the parts into an order in which they can be built.
 pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {

@@ -7,13 +7,13 @@
 
 use std::fmt::Write;
 
+use hopscope_files::job_file;
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file;
-use hopscope_machine::library::Library;
-use hopscope_machine::probes::Trace;
-use hopscope_machine::problem::Sources;
 use hopscope_observe::Interval;
+use hopscope_questions::probes::Trace;
 
 /// The machine, and what it does: writes of one block, one at a time.
 const SYSTEM: &str = "piix4e-one-disk";

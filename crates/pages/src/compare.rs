@@ -1,10 +1,10 @@
 //! The page of things side by side: which is better, and why?
 
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::compare::{Aligned, Column, Comparison, Group, Limit, Stage, StageChange, aligned, json};
-use hopscope_machine::explain::Explained;
 use hopscope_machine::price::digits_per_dollar;
 use hopscope_observe::account::Use;
+use hopscope_questions::compare::{Aligned, Column, Comparison, Group, Limit, Stage, StageChange, aligned, json};
+use hopscope_questions::explain::Explained;
 use serde_json::{Value, json};
 
 use crate::account::style;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hopscope_machine::harmless::{INSTEAD, is_harmless};
+use hopscope_files::harmless::{INSTEAD, is_harmless};
 
 use crate::palette;
 use crate::wording::width_px;

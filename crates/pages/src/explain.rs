@@ -1,17 +1,17 @@
 //! The page of one run explained: where did the rest go, and what limits it?
 
+use hopscope_files::job_file::Job;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::diagnosis::Diagnosis;
-use hopscope_machine::explain::Explained;
-use hopscope_machine::explain_json;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::job_file::Job;
-use hopscope_machine::measured::Comparison;
-use hopscope_machine::measured::json as measured_json;
-use hopscope_machine::passage::{Enough, Passage};
 use hopscope_machine::run::{Failure, Options, Outcome};
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_observe::lives::Latency;
+use hopscope_questions::diagnosis::Diagnosis;
+use hopscope_questions::explain::Explained;
+use hopscope_questions::explain_json;
+use hopscope_questions::measured::Comparison;
+use hopscope_questions::measured::json as measured_json;
+use hopscope_questions::passage::{Enough, Passage};
 use hopscope_studies::report::Parameter;
 
 use crate::account;
@@ -52,7 +52,7 @@ pub fn came_by(
     let latency = explained.latency_alike();
     let hues = latency.as_ref().map(Hues::of);
     let apart = hues.as_ref().map_or(&[][..], Hues::hops);
-    hopscope_machine::passage::passage(blueprint, jobs, options, explained, (apart, Enough::FOR_A_PAGE))
+    hopscope_questions::passage::passage(blueprint, jobs, options, explained, (apart, Enough::FOR_A_PAGE))
 }
 
 /// The page of where the rest went, and what limits.

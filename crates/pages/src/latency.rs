@@ -1,10 +1,10 @@
 //! Latencies in figures: what a request's time went into, hop by hop, and how often each latency was there.
 
 use hopscope_kernel::Time;
-use hopscope_machine::passage::{Passage, Request};
 use hopscope_machine::run::{JobOutcome, Outcome};
 use hopscope_observe::JobTransfers;
 use hopscope_observe::lives::{Latency, Split, Stage, StageKind};
+use hopscope_questions::passage::{Passage, Request};
 use serde_json::json;
 
 use crate::charts::columns::{self, Column, Columns};

@@ -3,9 +3,9 @@
 use hopscope_kernel::Time;
 use hopscope_machine::block_diagram::{self, Block};
 use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
-use hopscope_machine::explain::Explained;
 use hopscope_observe::account::{Account, LaneAccount, Use};
 use hopscope_observe::lives::Latency;
+use hopscope_questions::explain::Explained;
 use serde_json::json;
 
 use crate::account;

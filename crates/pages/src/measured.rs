@@ -1,6 +1,6 @@
 //! What was measured, beside the simulation.
 
-use hopscope_machine::measured::{Beside, Ceiling, Comparison, Row, TOLERANCE};
+use hopscope_questions::measured::{Beside, Ceiling, Comparison, Row, TOLERANCE};
 
 use crate::page::{Block, Section, Tile};
 use crate::table::{Cell, Table, Tone};

@@ -1,6 +1,6 @@
 //! A page: chapters of sections of figures, tables and words; written as one HTML file, SVG files and CSV files.
 
-use hopscope_machine::harmless::harmless;
+use hopscope_files::harmless::harmless;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::passage::{Passage, Phase, Request, USES};
+use hopscope_questions::passage::{Passage, Phase, Request, USES};
 
 use crate::charts::levels::{Levels, Measure, Row, Single, kinds};
 use crate::latency::Hues;

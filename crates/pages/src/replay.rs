@@ -1,7 +1,7 @@
 //! The page of a replay: response times in the simulation, beside those that were recorded.
 
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::replay::{Replayed, Responses, report};
+use hopscope_questions::replay::{Replayed, Responses, report};
 use serde_json::json;
 
 use crate::charts::distributions::{self, Distribution};

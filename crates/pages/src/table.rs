@@ -1,6 +1,6 @@
 //! Tables: for readers, and as CSV for programs.
 
-use hopscope_machine::harmless::harmless;
+use hopscope_files::harmless::harmless;
 use serde::Serialize;
 
 /// A table for programs.

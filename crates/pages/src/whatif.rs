@@ -1,10 +1,10 @@
 //! The pages of what changes would buy: every upgrade and every number, or given changes before and after.
 
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::whatif::{
+use hopscope_observe::Account;
+use hopscope_questions::whatif::{
     Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Shift, Side, Upgrade, Upgrades, json,
 };
-use hopscope_observe::Account;
 
 use crate::account;
 use crate::charts::bars::{self, Change, Changes, Effect};
@@ -222,7 +222,7 @@ fn tornado(
     sensitivities: &Sensitivities,
     (id, title, what): (&str, &str, &str),
     size: fn(&Sensitivity) -> f64,
-    of: fn(&hopscope_machine::whatif::Effect) -> Shift,
+    of: fn(&hopscope_questions::whatif::Effect) -> Shift,
 ) -> Option<Figure> {
     let mut shown: Vec<&Sensitivity> = sensitivities.numbers.iter().filter(|n| size(n) >= SHOWN_MIN).collect();
     shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -230,7 +230,7 @@ fn tornado(
     let first = shown.first()?;
     let change = |number: &&Sensitivity| {
         let to =
-            |effect: &hopscope_machine::whatif::Effect| format!("{} {}", effect.changed_to, shift_words(of(effect)));
+            |effect: &hopscope_questions::whatif::Effect| format!("{} {}", effect.changed_to, shift_words(of(effect)));
         let each: Vec<String> = number.effects.iter().map(to).collect();
         let largest = number.effects.iter().map(of).max_by(|a, b| a.mean.abs().total_cmp(&b.mean.abs()));
         Change {

@@ -17,5 +17,5 @@ pub mod timeline;
 pub mod waves;
 
 #[cfg(test)]
-#[path = "../../machine/tests/all/skipped.rs"]
+#[path = "../../questions/tests/all/skipped.rs"]
 mod skipped;

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
+use hopscope_files::problem::Problems;
+use hopscope_files::quantity;
 use hopscope_kernel::Time;
-use hopscope_machine::problem::Problems;
-use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Place, Value};
 use serde::Serialize;
@@ -385,8 +385,8 @@ fn search<B: Bench>(study: &str, bench: &mut B, stage: Stage, wish: &Wish) -> Re
 mod tests {
     use std::collections::BTreeSet;
 
-    use hopscope_machine::library::Library;
-    use hopscope_machine::problem::Sources;
+    use hopscope_files::library::Library;
+    use hopscope_files::problem::Sources;
 
     use super::*;
     use crate::{Study, shelf};

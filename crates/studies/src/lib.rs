@@ -18,10 +18,10 @@ mod study_file;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hopscope_machine::library::{Library, TextOf, is_text_of_study};
-use hopscope_machine::problem::{Problem, Problems, Sources};
+use hopscope_files::library::{Library, TextOf, is_text_of_study};
+use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_files::text_file;
 use hopscope_machine::run::Failure;
-use hopscope_machine::text_file;
 
 pub use folder::STUDY_FILE;
 use pictures::Pictures;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use hopscope_files::library::Library;
+use hopscope_files::price;
+use hopscope_files::problem::{Problems, Sources};
 use hopscope_machine::blueprint::{Blueprint, choices_of};
-use hopscope_machine::library::Library;
-use hopscope_machine::price;
-use hopscope_machine::problem::{Problems, Sources};
 use hopscope_parts::parameters::{Basis, Entry, Value};
 use sha2::{Digest, Sha256};
 

@@ -1,6 +1,6 @@
 //! What the result of a study rests on: every assumed and fitted number moved by a tenth, every mechanism switched off.
 
-use hopscope_machine::quantity;
+use hopscope_files::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Value};
 

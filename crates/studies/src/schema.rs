@@ -1,8 +1,8 @@
 //! The JSON Schema of `study.toml`, made from what reads it.
 
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::{Problems, Sources};
-use hopscope_machine::schema::{DIALECT, Schema};
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problems, Sources};
+use hopscope_files::schema::{DIALECT, Schema};
 use schemars::schema_for;
 use serde_json::{Value, json};
 

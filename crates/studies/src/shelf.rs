@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hopscope_machine::library::TextOf;
+use hopscope_files::library::TextOf;
 use include_dir::{Dir, File, include_dir};
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::{quantity, schema};
+use hopscope_files::{quantity, schema};
 use hopscope_parts::parameters::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use hopscope_machine::check::{self, FileKind};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::{MOST_SHOWN, Problem, Problems, Sources};
-use hopscope_machine::text_file;
+use hopscope_files::file_kind::FileKind;
+use hopscope_files::library::Library;
+use hopscope_files::problem::{MOST_SHOWN, Problem, Problems, Sources};
+use hopscope_files::text_file;
+use hopscope_questions::check;
 use hopscope_studies::{STUDY_FILE, Study};
 use serde_json::{Value, json};
 

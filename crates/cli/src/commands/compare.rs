@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::path::Path;
 
-use hopscope_machine::compare::{self, Aligned, Column, Comparison, From, Given, Group, Limit, Work, json};
-use hopscope_machine::explain::{self, EXTENT, Explained};
-use hopscope_machine::job_file::{self, JobFile};
-use hopscope_machine::library::Library;
+use hopscope_files::job_file::{self, JobFile};
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_files::text_file;
 use hopscope_machine::price::digits_per_dollar;
-use hopscope_machine::problem::{Problem, Problems, Sources};
 use hopscope_machine::run::{Failure, Options};
-use hopscope_machine::text_file;
 use hopscope_pages::compare as pages;
+use hopscope_questions::compare::{self, Aligned, Column, Comparison, From, Given, Group, Limit, Work, json};
+use hopscope_questions::explain::{self, EXTENT, Explained};
 
 use super::run::end_of;
 use crate::answer::{Answer, Refusal, UNHELD};

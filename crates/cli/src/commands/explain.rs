@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use hopscope_machine::diagnosis::diagnose;
-use hopscope_machine::explain::{self, EXTENT};
-use hopscope_machine::explain_json;
-use hopscope_machine::measured;
-use hopscope_machine::measured::file::{self as measured_file, Measured};
-use hopscope_machine::measured::json as measured_json;
-use hopscope_machine::problem::{Problems, Sources};
+use hopscope_files::fio_result::{self, Measured};
+use hopscope_files::problem::{Problems, Sources};
+use hopscope_files::text_file;
 use hopscope_machine::run::Options;
-use hopscope_machine::text_file;
-use hopscope_machine::trials::Setting;
 use hopscope_pages::explain::{Subject, came_by, page};
+use hopscope_questions::diagnosis::diagnose;
+use hopscope_questions::explain::{self, EXTENT};
+use hopscope_questions::explain_json;
+use hopscope_questions::measured;
+use hopscope_questions::measured::json as measured_json;
+use hopscope_questions::trials::Setting;
 
 use super::run::end;
 use crate::answer::{Answer, Refusal};
@@ -145,5 +145,5 @@ impl Args {
 fn result(sources: &mut Sources, path: &Path) -> Result<Measured, Problems> {
     let text = text_file::read_result(path)?;
     let file = sources.add(path.display().to_string(), text);
-    measured_file::read(sources, file)
+    fio_result::read(sources, file)
 }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use hopscope_machine::harmless::harmless;
-use hopscope_machine::import::disksim;
-use hopscope_machine::part_file;
-use hopscope_machine::problem::{Problem, Sources};
+use hopscope_files::harmless::harmless;
+use hopscope_files::import::disksim;
+use hopscope_files::part_file;
+use hopscope_files::problem::{Problem, Sources};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::reading;

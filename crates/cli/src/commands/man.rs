@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use hopscope_machine::problem::Problem;
+use hopscope_files::problem::Problem;
 
 use crate::Cli;
 use crate::answer::{Answer, Refusal};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use hopscope_machine::new_part::{self, Begun, Wanted};
-use hopscope_machine::part_file;
-use hopscope_machine::problem::Problem;
+use hopscope_files::new_part::{self, Begun, Wanted};
+use hopscope_files::part_file;
+use hopscope_files::problem::Problem;
 use hopscope_parts::catalog::{KINDS, Kind};
 use serde_json::json;
 

@@ -2,17 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
+use hopscope_files::data_sheet::{DataSheet, Promise};
+use hopscope_files::library::{Library, TextOf};
+use hopscope_files::part_file::{self, PartFile};
+use hopscope_files::price::Price;
+use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_files::reference;
+use hopscope_files::text_file;
+use hopscope_files::vocabulary;
 use hopscope_machine::blueprint;
-use hopscope_machine::data_sheet::{self, DataSheet, Held, Promise};
-use hopscope_machine::library::{Library, TextOf};
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::part_file::{self, PartFile};
-use hopscope_machine::price::Price;
-use hopscope_machine::problem::{Problem, Problems, Sources};
-use hopscope_machine::reference;
 use hopscope_machine::run::Options;
-use hopscope_machine::text_file;
-use hopscope_machine::vocabulary;
+use hopscope_parts::nearest::did_you_mean;
+use hopscope_questions::data_sheet::{self, Held};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, INTERRUPTED, Refusal, SUCCESS};

@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hopscope_files::problem::{Problem, Problems};
+use hopscope_files::trace_file::{Format, Gaps, Only, Told};
 use hopscope_kernel::Time;
-use hopscope_machine::problem::{Problem, Problems};
-use hopscope_machine::replay::{self, Format, Gaps, Only, Options, Refused, Replayed, Responses, Told, Trace};
-
 use hopscope_pages::replay as replay_page;
+use hopscope_questions::replay::{self, Options, Refused, Replayed, Responses, Trace};
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::inputs::{self, Data};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::{Problem, Problems};
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Problems};
 use hopscope_machine::run::Failure;
 use hopscope_pages::study::{self, Studied};
 use hopscope_studies::pictures::Pictures;

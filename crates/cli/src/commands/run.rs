@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use hopscope_files::job_file::{Job, JobFile};
 use hopscope_kernel::Time;
 use hopscope_machine::convergence::UNTIL;
-use hopscope_machine::explain::{self, EXTENT};
 use hopscope_machine::fio_json::{self, Figures};
-use hopscope_machine::job_file::{Job, JobFile};
 use hopscope_machine::run::{self, Failure, JobOutcome, Options, Outcome, Stage, Stop};
 use hopscope_observe::JobTransfers;
 use hopscope_pages::Page;
 use hopscope_pages::explain::{Subject, came_by, of_run};
+use hopscope_questions::explain::{self, EXTENT};
 
 use crate::answer::{Answer, INTERRUPTED, Refusal};
 use crate::inputs::{self, Read, Work};

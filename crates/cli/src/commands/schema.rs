@@ -1,8 +1,8 @@
 //! `hopscope schema`: what may stand in a file, for editors.
 
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::Problem;
-use hopscope_machine::schema::{SCHEMAS, Schema};
+use hopscope_files::problem::Problem;
+use hopscope_files::schema::{SCHEMAS, Schema};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_studies::schema::STUDY;
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! `hopscope studies`: which published studies are there?
 
-use hopscope_machine::library::Library;
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, Problems};
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Problems};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_studies::{Head, Study};
 use serde_json::json;
 

@@ -1,10 +1,10 @@
 //! `hopscope systems`: which machines are there?
 
+use hopscope_files::library::TextOf;
+use hopscope_files::problem::{Problem, Problems};
+use hopscope_files::system_file;
 use hopscope_machine::blueprint::{Blueprint, Part};
 use hopscope_machine::hops::{starred, together};
-use hopscope_machine::library::TextOf;
-use hopscope_machine::problem::{Problem, Problems};
-use hopscope_machine::system_file;
 use hopscope_pages::system::{Subject, page};
 use hopscope_parts::bus::pcie::{Training, speed};
 use hopscope_parts::parameters::Entry;

@@ -3,9 +3,9 @@
 use std::io::BufWriter;
 use std::path::PathBuf;
 
+use hopscope_files::problem::Problem;
+use hopscope_files::quantity;
 use hopscope_kernel::Time;
-use hopscope_machine::problem::Problem;
-use hopscope_machine::quantity;
 use hopscope_machine::trace::sought::{self, Sought};
 use hopscope_machine::trace::{self, Drawn, Format, Out, Traced, Untraced, Window};
 use serde_json::json;

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use hopscope_files::change::Change;
+use hopscope_files::problem::{self, Problem, Problems, Sources};
 use hopscope_kernel::Time;
-use hopscope_machine::problem::{self, Problem, Problems, Sources};
 use hopscope_machine::run::{Failure, Options};
-use hopscope_machine::whatif::{
-    self, Change, Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade,
-    Upgrades, json,
-};
 use hopscope_observe::account::{Account, Entry, Use};
 use hopscope_pages::whatif::{self as pages, Outlook};
 use hopscope_parts::parameters::Place;
+use hopscope_questions::whatif::{
+    self, Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade, Upgrades,
+    json,
+};
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::Work;

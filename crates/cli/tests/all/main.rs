@@ -11,13 +11,13 @@ mod import;
 mod lists;
 mod measured;
 mod pages;
-#[path = "../../../machine/tests/all/perfetto.rs"]
+#[path = "../../../questions/tests/all/perfetto.rs"]
 mod perfetto;
 mod program;
 mod replay;
 mod run;
 mod shell;
-#[path = "../../../machine/tests/all/skipped.rs"]
+#[path = "../../../questions/tests/all/skipped.rs"]
 mod skipped;
 mod studies;
 mod waveforms;

@@ -10,9 +10,9 @@ use tempfile::TempDir;
 
 const SYSTEM: &str = "piix4e-one-disk";
 const JOB: &[&str] = &["--rw=write", "--bs=64k", "--size=64k", "--time_based", "--runtime=500ms"];
-const FIO_3_1: &str = include_str!("../../../machine/tests/fio/fio-3.1.json");
-const FIO_3_16: &str = include_str!("../../../machine/tests/fio/fio-3.16.json");
-const FIO_3_36: &str = include_str!("../../../machine/tests/fio/fio-3.36.json");
+const FIO_3_1: &str = include_str!("../../../questions/tests/fio/fio-3.1.json");
+const FIO_3_16: &str = include_str!("../../../questions/tests/fio/fio-3.16.json");
+const FIO_3_36: &str = include_str!("../../../questions/tests/fio/fio-3.36.json");
 
 /// A folder with these files, and their paths.
 fn files(files: &[(&str, &str)]) -> (TempDir, Vec<String>) {
@@ -157,11 +157,11 @@ fn what_was_done_otherwise_is_said() {
     }
 }
 
-const FIO_TIME_BASED: &str = include_str!("../../../machine/tests/fixtures/fio/time-based.json");
-const FIO_NUMJOBS: &str = include_str!("../../../machine/tests/fixtures/fio/numjobs-group.json");
-const FIO_BUFFERED: &str = include_str!("../../../machine/tests/fixtures/fio/buffered.json");
-const FIO_TEXT: &str = include_str!("../../../machine/tests/fixtures/fio/normal.txt");
-const FIO_TERSE: &str = include_str!("../../../machine/tests/fixtures/fio/terse.txt");
+const FIO_TIME_BASED: &str = include_str!("../../../questions/tests/fixtures/fio/time-based.json");
+const FIO_NUMJOBS: &str = include_str!("../../../questions/tests/fixtures/fio/numjobs-group.json");
+const FIO_BUFFERED: &str = include_str!("../../../questions/tests/fixtures/fio/buffered.json");
+const FIO_TEXT: &str = include_str!("../../../questions/tests/fixtures/fio/normal.txt");
+const FIO_TERSE: &str = include_str!("../../../questions/tests/fixtures/fio/terse.txt");
 
 #[test]
 fn what_makes_a_measurement_incomparable_stands_directly_under_the_headline() {

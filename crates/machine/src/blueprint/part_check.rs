@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use hopscope_files::library::Library;
+use hopscope_files::part_file;
+use hopscope_files::problem::{Problems, Sources};
 use hopscope_kernel::Sim;
 use hopscope_parts::parameters::{Parameters, Value};
 
 use super::{Blueprint, kind_of, numbers_of};
-use crate::library::Library;
-use crate::part_file;
-use crate::problem::{Problems, Sources};
 
 /// What is wrong with the part file that `sources` keeps under the number `file`.
 ///

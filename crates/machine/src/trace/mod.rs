@@ -18,10 +18,10 @@ use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::rc::Rc;
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::{Observer, Record, Sim, Time};
 
 use crate::blueprint::Blueprint;
-use crate::job_file::Job;
 use crate::run::{self, Failure};
 
 /// What is drawn.

@@ -7,13 +7,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use hopscope_files::job_file::Job;
+use hopscope_files::problem::{Problem, Problems};
 use hopscope_kernel::{Observer, PassedOn, Record, Sim, Time, expand, whole};
+use hopscope_parts::nearest::nearest;
 
 use super::{Window, until};
 use crate::blueprint::Blueprint;
-use crate::job_file::Job;
-use crate::nearest::nearest;
-use crate::problem::{Problem, Problems};
 use crate::run::{self, Failure};
 
 /// The first run is so long.

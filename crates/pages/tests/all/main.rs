@@ -1,11 +1,11 @@
 //! Tests of the crate as others use it, in one program: linking is most of what they cost.
 
 mod browser;
-#[path = "../../../machine/tests/all/buffer.rs"]
+#[path = "../../../questions/tests/all/buffer.rs"]
 mod buffer;
 mod fixture;
 mod pages;
 mod reading;
 mod shipped;
-#[path = "../../../machine/tests/all/skipped.rs"]
+#[path = "../../../questions/tests/all/skipped.rs"]
 mod skipped;

@@ -4,15 +4,15 @@
 use std::sync::Mutex;
 use std::thread;
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::explain::{self, EXTENT, Explained};
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::Options;
 use hopscope_pages::explain::{Subject, came_by};
 use hopscope_pages::system;
 use hopscope_pages::wording::slug;
+use hopscope_questions::explain::{self, EXTENT, Explained};
 use serde_json::{Value, json};
 
 use crate::browser::{frames, probed};

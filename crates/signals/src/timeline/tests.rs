@@ -3,7 +3,7 @@
 use super::pftrace::{Note, Place, Slice, TimelineFile, Unit};
 use super::slots::Slots;
 
-#[path = "../../../machine/tests/all/perfetto.rs"]
+#[path = "../../../questions/tests/all/perfetto.rs"]
 mod perfetto;
 
 use perfetto::{Timeline, Value};

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::problem::{Problem, Problems, Sources, place};
+use hopscope_files::quantity;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::probes::{self, Probe};
-use hopscope_machine::problem::{Problem, Problems, Sources, place};
-use hopscope_machine::quantity;
 use hopscope_machine::run::{self, Failure, Options};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::Value;
+use hopscope_questions::probes::{self, Probe};
 use rayon::prelude::*;
 use toml::Spanned;
 
@@ -80,12 +80,7 @@ impl Setup<'_> {
     }
 
     /// The words of a job, with what `[jobs]` has for each `@NAME`.
-    pub(super) fn words(
-        &self,
-        job: &[Spanned<String>],
-        row: &Row,
-        numbers: &Numbers,
-    ) -> Result<Vec<String>, Problem> {
+    pub(super) fn words(&self, job: &[Spanned<String>], row: &Row, numbers: &Numbers) -> Result<Vec<String>, Problem> {
         let mut words = Vec::new();
         for word in job {
             let filled = row.filled(word, self.file_number, numbers)?;
@@ -115,7 +110,7 @@ impl Setup<'_> {
             let mut sources = Sources::default();
             let mut machine = self.machines.0[&row.machine].clone();
             let mut file = job_file::read_options(&mut sources, words)?;
-            file.settle(&mut machine, self.library, &mut sources)?;
+            machine.settle(&mut file, self.library, &mut sources)?;
             let targets = file.jobs.iter().flat_map(|job| &job.targets);
             if let Some(target) = targets.into_iter().find(|target| !devices.contains(target)) {
                 let problem = Problem::nowhere(format!("`{}` has no device `{target}`", row.machine));
@@ -168,7 +163,8 @@ impl Setup<'_> {
                 let name = fill(template)?;
                 let known: Vec<&str> = probes::PROBES.iter().map(|probe| probe.name).collect();
                 let probe = probes::find(&name).ok_or_else(|| {
-                    let problem = Problem::at(place(self.file_number, template.span()), format!("no probe is called `{name}`"));
+                    let problem =
+                        Problem::at(place(self.file_number, template.span()), format!("no probe is called `{name}`"));
                     problem.help(did_you_mean(&name, &known))
                 })?;
                 Some((probe, span))
@@ -267,7 +263,13 @@ impl Setup<'_> {
     }
 
     /// What is read off a run, for each of several rows that ask for the same run.
-    fn read_off(&self, table: &Table, rows: &[(&Row, Asked)], trains: bool, numbers: &Numbers) -> Result<Vec<Mean>, Failure> {
+    fn read_off(
+        &self,
+        table: &Table,
+        rows: &[(&Row, Asked)],
+        trains: bool,
+        numbers: &Numbers,
+    ) -> Result<Vec<Mean>, Failure> {
         let Some((_, Asked { machine, jobs, read_off: Some((_, span)), .. })) = rows.first() else {
             return Ok(Vec::new());
         };

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hopscope_machine::library::Library;
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, Problems, Sources, place};
-use hopscope_machine::quantity;
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Problems, Sources, place};
+use hopscope_files::quantity;
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Place, Value};
 
 use super::beside::{Answered, NullModel, table_named};
@@ -151,9 +151,7 @@ impl<'a> Setup<'a> {
         let fitted = self.machines.fitted(&self.file.id);
         for key in &fit.keys {
             let known = match fit.part.as_str() {
-                part if is_workload(part) => {
-                    self.file.numbers.get(key).is_some_and(|number| number.fitted.is_some())
-                }
+                part if is_workload(part) => self.file.numbers.get(key).is_some_and(|number| number.fitted.is_some()),
                 part => fitted.iter().any(|known| known.part == part && known.keys.contains(key)),
             };
             if !known {

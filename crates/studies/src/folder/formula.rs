@@ -3,8 +3,8 @@
 
 use exmex::prelude::*;
 use exmex::{BinOp, MakeOperators, MatchLiteral, Operator, literal_matcher_from_pattern, ops_factory};
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, place};
+use hopscope_files::problem::{Problem, place};
+use hopscope_parts::nearest::did_you_mean;
 use toml::Spanned;
 
 /// Formulas are a line, not a program.

@@ -19,10 +19,10 @@ mod templates;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hopscope_files::library::{Library, TextOf};
+use hopscope_files::problem::{Problem, Problems, Sources, place};
+use hopscope_files::quantity;
 use hopscope_kernel::Time;
-use hopscope_machine::library::{Library, TextOf};
-use hopscope_machine::problem::{Problem, Problems, Sources, place};
-use hopscope_machine::quantity;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::Value;
 use serde_json::{Map, Value as Json};
@@ -120,7 +120,8 @@ impl<'a> Setup<'a> {
         let machine_of = |table: &str, key: &Map<String, Json>| self.machine_of(table, key);
         forecasts::settle(&self.file, &self.machines, machine_of, &mut tables, &mut claims);
         let besides = self.read.tables.iter().zip(&tables).filter(|(read, _)| read.declared.beside);
-        let besides = besides.map(|(_, table)| report::Alternative::of(&table.id, table.title.clone(), table.cells.clone()));
+        let besides =
+            besides.map(|(_, table)| report::Alternative::of(&table.id, table.title.clone(), table.cells.clone()));
         let mut alternatives: Vec<report::Alternative> = besides.collect();
         alternatives.extend(self.read.nulls.iter().map(|null| null.beside(&self.read.tables, &tables, &numbers)));
         for reading in &self.read.readings {
@@ -130,7 +131,8 @@ impl<'a> Setup<'a> {
             alternatives.extend(path.beside(self, &tables, &numbers, wish.trains)?);
         }
         let reported = self.read.tables.iter().map(|table| table.is_reported);
-        let tables: Vec<report::Table> = tables.into_iter().zip(reported).filter(|(_, is)| *is).map(|(t, _)| t).collect();
+        let tables: Vec<report::Table> =
+            tables.into_iter().zip(reported).filter(|(_, is)| *is).map(|(t, _)| t).collect();
         let summary = Summary::of(&tables[0].cells, fitted);
         let (ablations, sensitivity) = if wish.sensitivity { self.shake(wish)? } else { Default::default() };
         let (study, title) = (self.file.id.clone(), self.file.title.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::problem::{Problem, Problems, place};
+use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_parts::parameters::Value;
 
 use super::declared::Given;

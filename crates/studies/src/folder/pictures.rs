@@ -1,19 +1,19 @@
 //! What the study's page draws: curves of its tables, and cycles of a bus.
 
+use hopscope_files::job_file::Job;
+use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_kernel::{Class, Time};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::Job;
-use hopscope_machine::probes::{self, Trace};
-use hopscope_machine::problem::{Problem, Problems, place};
 use hopscope_machine::run::Failure;
 use hopscope_observe::Interval;
+use hopscope_questions::probes::{self, Trace};
 use toml::Spanned;
 
+use super::Setup;
 use super::beside::table_named;
 use super::declared;
 use super::numbers::Numbers;
 use super::rows::{Around, Row, Table};
-use super::Setup;
 use crate::pictures::{Accuracy, Axis, Chart, NamedSpan, Panel, Timeline, TimelineLane};
 
 /// The values of a column, each once, in the order of the rows.
@@ -95,7 +95,11 @@ pub(super) struct WriteCycle {
 }
 
 impl WriteCycle {
-    pub(super) fn read(declared: &declared::WriteCycle, setup: &Setup, around: &Around) -> Result<WriteCycle, Problems> {
+    pub(super) fn read(
+        declared: &declared::WriteCycle,
+        setup: &Setup,
+        around: &Around,
+    ) -> Result<WriteCycle, Problems> {
         let span = setup.time(&declared.span)?;
         let at = place(around.file, declared.machine.span());
         let row = Row::alone(Some(&declared.machine), at, around)?;
@@ -126,8 +130,11 @@ impl WriteCycle {
         let clocks = cycle.as_ps() as f64 / clock.as_ps() as f64;
         let whole = NamedSpan { name: format!("one cycle: {clocks:.0} clocks"), lost: false, from: start, until: next };
         let words: Vec<&Interval> = cable.iter().filter(|i| moves_bytes(i) && i.at > start).take(3).collect();
-        let gap = |name: &str, a: &Interval, b: &Interval| {
-            NamedSpan { name: name.into(), lost: true, from: a.end(), until: b.at }
+        let gap = |name: &str, a: &Interval, b: &Interval| NamedSpan {
+            name: name.into(),
+            lost: true,
+            from: a.end(),
+            until: b.at,
         };
         let gaps = match words[..] {
             [first, second, after] => vec![gap("pause", first, second), gap("bubble", second, after)],

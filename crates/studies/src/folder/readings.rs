@@ -1,11 +1,11 @@
 //! Other readings: cells of a table read or simulated otherwise, and which hop most of their time goes through.
 
+use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_kernel::Time;
-use hopscope_machine::explain::explain;
-use hopscope_machine::problem::{Problem, Problems, place};
 use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Extent};
 use hopscope_parts::parameters::Place;
+use hopscope_questions::explain::explain;
 use rayon::prelude::*;
 
 use super::beside::{runs, table_named};
@@ -31,11 +31,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn read(
-        declared: &declared::Reading,
-        tables: &[Table],
-        around: &Around,
-    ) -> Result<Reading, Problems> {
+    pub(super) fn read(declared: &declared::Reading, tables: &[Table], around: &Around) -> Result<Reading, Problems> {
         let file = around.file;
         let table = declared.table.as_ref();
         let table = table.map(|name| table_named(tables, name.get_ref(), place(file, name.span()))).transpose()?;
@@ -47,7 +43,8 @@ impl Reading {
         let known: Vec<String> = around.numbers.keys().cloned().chain([SIMULATED.to_string()]).collect();
         let value = declared.value.as_ref().map(|value| Formula::read(value, file, &known)).transpose()?;
         let names: Vec<String> = runs(tables).map(|(name, _)| name).collect();
-        let known = |name: &str| (names.iter().any(|run| run == name) || around.numbers.contains_key(name)).then_some(1.0);
+        let known =
+            |name: &str| (names.iter().any(|run| run == name) || around.numbers.contains_key(name)).then_some(1.0);
         templates::text(declared.what.get_ref(), place(file, declared.what.span()), &known)?;
         Ok(Reading { declared: declared.clone(), table, rows, value })
     }

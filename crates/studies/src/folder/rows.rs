@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, Problems, Sources, place};
+use hopscope_files::problem::{Problem, Problems, Sources, place};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::Place;
 use serde_json::{Map, Number, Value as Json};
 use toml::Spanned;
@@ -167,7 +167,9 @@ impl Table {
             let words = header.iter().cloned().zip(record.iter().map(|word| word.trim().to_string())).collect();
             match Row::read(words, at, declared.machine.as_ref(), &published, around) {
                 Ok(row) if !row.has(&declared.rows) => {}
-                Ok(row) if rows.iter().any(|known| declared.key.iter().all(|key| known.words[key] == row.words[key])) => {
+                Ok(row)
+                    if rows.iter().any(|known| declared.key.iter().all(|key| known.words[key] == row.words[key])) =>
+                {
                     let problem = Problem::at(row.place, "this cell is there twice");
                     problems.0.push(problem.help("name in `key` every column that tells figures apart"));
                 }
@@ -227,7 +229,8 @@ impl Table {
         };
         let mut table = Table { declared, rows, is_reported, published, values };
         for derived in table.declared.derived.clone() {
-            for index in (0..table.rows.len()).filter(|index| table.rows[*index].has(&derived.rows)).collect::<Vec<_>>() {
+            for index in (0..table.rows.len()).filter(|index| table.rows[*index].has(&derived.rows)).collect::<Vec<_>>()
+            {
                 let cells = table.cells_like(index, &derived.cells, around)?;
                 let known: Vec<String> = cells.keys().chain(around.numbers.keys()).cloned().collect();
                 let value = Formula::read(&derived.value, around.file, &known)?;
@@ -267,9 +270,8 @@ impl Table {
 
     /// Rows that have these values: one, or where several values are said of a column all that there are.
     pub(super) fn rows_with(&self, values: &BTreeMap<String, Words>, at: Place) -> Result<Vec<usize>, Problem> {
-        let has = |row: &Row| {
-            values.iter().all(|(column, words)| row.words.get(column).is_some_and(|word| words.has(word)))
-        };
+        let has =
+            |row: &Row| values.iter().all(|(column, words)| row.words.get(column).is_some_and(|word| words.has(word)));
         let found: Vec<usize> = (0..self.rows.len()).filter(|index| has(&self.rows[*index])).collect();
         let several = values.values().any(|words| matches!(words, Words::Several(_)));
         match found.len() {
@@ -298,9 +300,8 @@ impl Table {
             let key = self.declared.key.iter().map(|column| (column.clone(), Words::One(row.words[column].clone())));
             let mut alike: BTreeMap<String, Words> = key.collect();
             for (column, words) in values {
-                let fill = |word: &String| {
-                    row.filled(&Spanned::new(name.span(), word.clone()), around.file, around.numbers)
-                };
+                let fill =
+                    |word: &String| row.filled(&Spanned::new(name.span(), word.clone()), around.file, around.numbers);
                 let words = match words {
                     Words::One(word) => Words::One(fill(word)?),
                     Words::Several(words) => Words::Several(words.iter().map(fill).collect::<Result<_, _>>()?),

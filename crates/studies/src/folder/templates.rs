@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::problem::{Problem, place};
+use hopscope_files::problem::{Problem, place};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::Place;
 use toml::Spanned;
 

@@ -1,9 +1,9 @@
 //! Every number in `data/` has a unit, and says why it is what it is.
 
+use hopscope_files::library::Library;
+use hopscope_files::part_file;
+use hopscope_files::problem::Sources;
 use hopscope_machine::blueprint::{Blueprint, numbers_of};
-use hopscope_machine::library::Library;
-use hopscope_machine::part_file;
-use hopscope_machine::problem::Sources;
 use hopscope_parts::parameters::{Basis, Entry};
 
 /// Words of those who have not read it in a document.

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hopscope_files::job_file;
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file;
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
 use hopscope_machine::run::{self, Options};
 use hopscope_studies::report::{Cell, Report};
 use hopscope_studies::{Study, Wish};

@@ -1,10 +1,10 @@
 //! Gaps of the model that docs/DEVIATIONS.md lists, asserted: whoever closes one is asked to take its row away.
 
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::job_file::{self, Job};
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
 use hopscope_observe::Interval;
 use hopscope_parts::protocols::ide::WORDS_OUT;
 use hopscope_parts::protocols::pci::{ADDRESS, DATA};

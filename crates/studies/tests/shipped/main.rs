@@ -8,5 +8,5 @@ mod licences;
 mod picture;
 mod published;
 mod report;
-#[path = "../../../machine/tests/all/skipped.rs"]
+#[path = "../../../questions/tests/all/skipped.rs"]
 mod skipped;

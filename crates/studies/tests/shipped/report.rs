@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::skipped::skipped;
-use hopscope_machine::library::Library;
-use hopscope_machine::problem::Sources;
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_studies::{Study, Wish};
+
+use crate::skipped::skipped;
 use serde_json::Value;
 
 /// Files with reports, with colons between them.

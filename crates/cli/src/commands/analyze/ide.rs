@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use hopscope_machine::harmless::harmless;
-use hopscope_machine::problem::Problem;
+use hopscope_files::harmless::harmless;
+use hopscope_files::problem::Problem;
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::Summary;
 use hopscope_signals::ide::together::{Delay, Measured, delays};

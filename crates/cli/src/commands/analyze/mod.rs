@@ -12,8 +12,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use hopscope_machine::harmless::harmless;
-use hopscope_machine::problem::Problem;
+use hopscope_files::harmless::harmless;
+use hopscope_files::problem::Problem;
 use hopscope_pages::packets::{self as packets_page, Subject};
 use hopscope_signals::pcie::capture::{self, LISTED};
 use hopscope_signals::pcie::pcap::is_pcap;

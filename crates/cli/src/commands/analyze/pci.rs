@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-use hopscope_machine::harmless::harmless;
-use hopscope_machine::problem::Problem;
+use hopscope_files::harmless::harmless;
+use hopscope_files::problem::Problem;
 use hopscope_pages::waveform::{self, Bus, Subject};
 use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};

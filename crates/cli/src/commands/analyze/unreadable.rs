@@ -1,6 +1,6 @@
 //! What is said of a waveform that cannot be read, or not to its end, or that lacks pins.
 
-use hopscope_machine::problem::Problem;
+use hopscope_files::problem::Problem;
 use hopscope_signals::pci::pins::Missing;
 use hopscope_signals::waves::read::{Broken, Place, Signal};
 

@@ -1,0 +1,202 @@
+//! The diagnosis: which hop limits, as trials confirm it, and what would help.
+//!
+//! The account says where time went; that a hop limits is another question, and it is answered by changing it. Every hop
+//! that is at work is tried at twice its pace, and at a little more than its pace, with the same requests and draws. Their
+//! gains are the profile. What leads it is named, and nothing that a trial does not confirm.
+//!
+//! - `profile`: every hop by itself, pairs where none helps by itself, and what limits next.
+//! - `remedies`: numbers of the leading hops, and the depth, that would help.
+//! - `words`: one of four headlines, and why.
+
+mod profile;
+mod remedies;
+mod words;
+
+use hopscope_files::job_file::Job;
+use hopscope_machine::hops::Hop;
+use hopscope_machine::run::Failure;
+
+use crate::explain::Explained;
+use crate::trials::{Effort, Gain, Progress, Setting, Shift, Trials};
+
+/// What holds a run back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headline {
+    /// No hop is near its capacity: what counts is how long each request takes.
+    Latency,
+    /// A hop is full.
+    Capacity,
+    /// The workload asks for little: it thinks, or nothing is under way.
+    Workload,
+    /// Several of these together.
+    Mixed,
+}
+
+impl Headline {
+    /// In one word, as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Headline::Latency => "latency",
+            Headline::Capacity => "capacity",
+            Headline::Workload => "workload",
+            Headline::Mixed => "mixed",
+        }
+    }
+}
+
+/// What a hop does to the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HopGain {
+    /// Its part, or the parts that are alike.
+    pub part: String,
+    /// Its name, as `--pace` takes it.
+    pub hop: String,
+    /// At twice its pace.
+    pub doubled: Gain,
+    /// The share of its pace in the result: the gain at a little more than its pace, over that little.
+    pub share: Gain,
+    /// How much of the time it works, of its lanes the one that works most.
+    pub busy: f64,
+}
+
+/// Hops that help together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// Their names.
+    pub hops: Vec<String>,
+    /// All of them at twice their pace.
+    pub doubled: Gain,
+}
+
+/// Something to try.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remedy {
+    /// What is changed, as `--set` or the job has it.
+    pub change: String,
+    /// What that is now.
+    pub instead_of: String,
+    /// What it gains.
+    pub gain: Gain,
+}
+
+/// What the answer rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rests {
+    /// Numbers of the leading hop and of what is plugged into it.
+    pub numbers: usize,
+    /// Of those, assumed.
+    pub assumed: usize,
+    /// What all of those do to the throughput, each a tenth for the worse, and each a tenth for the better.
+    pub moves: Option<[f64; 2]>,
+    /// The study whose measurements the machine was compared with.
+    pub study: Option<String>,
+}
+
+/// The diagnosis of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosis {
+    /// Which of the four.
+    pub headline: Headline,
+    /// Every hop that is at work, the largest gain first.
+    pub profile: Vec<HopGain>,
+    /// What think time does: none of it, against as it is. Nothing where the jobs do not think.
+    pub without_thinking: Option<Gain>,
+    /// Where no hop helps by itself: those that help together, the largest gain first.
+    pub together: Vec<Together>,
+    /// The stage of the latencies that is longest, where latency limits: hop, phase, and its share.
+    pub longest: Option<(String, String, f64)>,
+    /// What limits once the leading hop is faster: hop and what twice its pace gains then.
+    pub next: Option<(String, Gain)>,
+    /// What could be tried, the largest gain first.
+    pub remedies: Vec<Remedy>,
+    /// What it rests on.
+    pub rests: Rests,
+    /// Why, in a sentence that begins with what limits.
+    pub why: String,
+    /// What limits next, in a sentence.
+    pub then: String,
+    /// How it was found out.
+    pub effort: Effort,
+}
+
+/// A gain below this is none.
+pub const GAIN_MIN: f64 = 0.003;
+
+impl Diagnosis {
+    /// The hop that leads the profile.
+    pub fn leading(&self) -> Option<&HopGain> {
+        self.profile.first()
+    }
+}
+
+impl Shift {
+    /// Whether it is a gain for sure.
+    pub(crate) fn is_a_gain(self) -> bool {
+        self.mean > GAIN_MIN.max(self.half_width)
+    }
+}
+
+/// Finds out what limits a run that was explained; nothing where too few requests ended to say anything.
+pub fn diagnose(
+    setting: &Setting,
+    seed: u64,
+    explained: &Explained,
+    progress: Progress<'_>,
+) -> Result<Option<Diagnosis>, Failure> {
+    let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+    let profile = profile::of(&mut trials, setting, explained, progress)?;
+    let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
+    let helps = profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= profile::HELPS);
+    let together = if helps { Vec::new() } else { profile::together(&mut trials, setting, &profile, progress)? };
+    let leading: Vec<String> = match (&together[..], &profile[..]) {
+        ([together, ..], _) if together.doubled.throughput.is_a_gain() => together.hops.clone(),
+        (_, [first, ..]) => vec![first.hop.clone()],
+        _ => Vec::new(),
+    };
+    let next = profile::next(&trials, setting, (&leading, &profile), progress)?;
+    let headline = words::headline(&profile, &together, without_thinking.as_ref());
+    let fullest = profile.iter().map(|hop| hop.busy).fold(0.0, f64::max);
+    let remedies = remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress)?;
+    let rests = remedies::rests(&mut trials, setting, &leading, progress)?;
+    let longest = longest_stage(explained);
+    let effort = trials.effort().clone();
+    let (why, then) = (String::new(), String::new());
+    let mut diagnosis =
+        Diagnosis { headline, profile, without_thinking, together, longest, next, remedies, rests, why, then, effort };
+    (diagnosis.why, diagnosis.then) = (words::why(&diagnosis), words::then(&diagnosis));
+    Ok(Some(diagnosis))
+}
+
+/// The hop that leads the profile of a run that was explained.
+pub fn leading(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<HopGain>, Failure> {
+    let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+    Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.into_iter().next())
+}
+
+/// Of the hops of a changed setting that were at work before it was changed, or were not there, the one that gains most.
+pub fn leading_among(
+    trials: &Trials<'_>,
+    changed: &Setting,
+    before: &Explained,
+) -> Result<Option<(Hop, Gain)>, Failure> {
+    let was_there = |hop: &Hop| before.names.is_known(&hop.name);
+    let worked = |hop: &Hop| before.hops.iter().any(|known| known.name == hop.name);
+    let hops: Vec<Hop> = changed.blueprint.hops().into_iter().filter(|hop| worked(hop) || !was_there(hop)).collect();
+    profile::best_of(&mut trials.of_another(changed), changed, hops)
+}
+
+/// Of what requests went through themselves, the longest.
+fn longest_stage(explained: &Explained) -> Option<(String, String, f64)> {
+    let latency = explained.latency_alike()?;
+    let longest = latency.mean.stages.first()?;
+    let share = longest.time.as_ps() as f64 / latency.mean.sum.as_ps().max(1) as f64;
+    let phase = if longest.behind.is_empty() { &longest.phase } else { &longest.behind };
+    Some((longest.lane.clone(), phase.clone(), share))
+}
+
+/// The setting with every job changed.
+fn with_jobs(setting: &Setting, change: impl Fn(&mut Job)) -> Setting {
+    let mut changed = setting.clone();
+    changed.jobs.iter_mut().for_each(change);
+    changed
+}

@@ -1,0 +1,151 @@
+//! The profile: what each hop gains when it alone is faster.
+
+use hopscope_kernel::{Pace, Time};
+use hopscope_machine::hops::Hop;
+use hopscope_machine::run::Failure;
+
+use super::{GAIN_MIN, HopGain, Together, with_jobs};
+use crate::explain::Explained;
+use crate::trials::{Gain, Progress, Setting, Shift, Trials};
+
+/// Twice the pace, and a little more than it.
+const TWICE: Pace = pace(2, 1);
+const LITTLE: Pace = pace(21, 20);
+/// The leading hop is so much faster when what limits next is looked for.
+const MUCH: Pace = pace(8, 1);
+/// Below this gain no hop helps by itself, and pairs are tried.
+pub(super) const HELPS: f64 = 0.02;
+/// Hops that are tried in pairs, and when it is looked for what limits next: those that work most, or gain most.
+const PAIRED: usize = 4;
+const NEXT: usize = 6;
+
+const fn pace(times: u32, over: u32) -> Pace {
+    match Pace::new(times, over) {
+        Some(pace) => pace,
+        None => Pace::ONE,
+    }
+}
+
+/// The setting with hops at a pace; they have it besides what the machine was given.
+fn paced(setting: &Setting, hops: &[&str], pace: Pace) -> Setting {
+    let mut changed = setting.clone();
+    for hop in hops {
+        changed.blueprint.faster(hop, pace);
+    }
+    changed
+}
+
+/// Every hop that is at work, the largest gain first.
+pub(super) fn of(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    explained: &Explained,
+    progress: Progress<'_>,
+) -> Result<Vec<HopGain>, Failure> {
+    let hops = &explained.hops;
+    let settings =
+        |hops: &[&str], pace: Pace| -> Vec<Setting> { hops.iter().map(|hop| paced(setting, &[hop], pace)).collect() };
+    let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+    let twice = trials.gains(&settings(&names, TWICE), progress)?;
+    // What twice the pace does not move, a little more does not move either.
+    let moved = |gain: &Option<Gain>| {
+        gain.is_some_and(|gain| gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN)
+    };
+    let moving: Vec<&str> = names.iter().zip(&twice).filter(|(_, gain)| moved(gain)).map(|(name, _)| *name).collect();
+    let mut little = moving.iter().zip(trials.gains(&settings(&moving, LITTLE), progress)?);
+    let over = |shift: Shift| {
+        let little = LITTLE.as_f64() - 1.0;
+        Shift { mean: shift.mean / little, half_width: shift.half_width / little }
+    };
+    let mut profile: Vec<HopGain> = hops
+        .iter()
+        .zip(&twice)
+        .map(|(hop, doubled)| {
+            let little = if moved(doubled) { little.next().and_then(|(_, gain)| gain) } else { None };
+            let little = little.unwrap_or(Gain::NONE);
+            let share = Gain { throughput: over(little.throughput), latency: over(little.latency) };
+            let (busy, doubled) = (explained.busy_share(&hop.name), doubled.unwrap_or(Gain::NONE));
+            HopGain { part: hop.part.clone(), hop: hop.name.clone(), doubled, share, busy }
+        })
+        .collect();
+    // What gains nothing for sure comes by how much it works.
+    profile.sort_by(|a, b| {
+        let key = |hop: &HopGain| (hop.doubled.throughput.mean, hop.busy);
+        key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)).then_with(|| a.hop.cmp(&b.hop))
+    });
+    Ok(profile)
+}
+
+/// Of some hops the one that gains most at twice its pace.
+pub(super) fn best_of(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    hops: Vec<Hop>,
+) -> Result<Option<(Hop, Gain)>, Failure> {
+    let settings: Vec<Setting> = hops.iter().map(|hop| paced(setting, &[&hop.name], TWICE)).collect();
+    let gains = trials.gains(&settings, &|_, _| {})?;
+    let tried = hops.into_iter().zip(gains).filter_map(|(hop, gain)| Some((hop, gain?)));
+    Ok(tried.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
+}
+
+/// What the jobs gain where they do not think; nothing where they do not think as it is.
+pub(super) fn without_thinking(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    progress: Progress<'_>,
+) -> Result<Option<Gain>, Failure> {
+    if setting.jobs.iter().all(|job| job.think.time == Time::ZERO) {
+        return Ok(None);
+    }
+    let changed = with_jobs(setting, |job| job.think.time = Time::ZERO);
+    Ok(trials.gains(&[changed], progress)?.into_iter().next().flatten())
+}
+
+/// Pairs of the hops that work most, and all of those, where one of them by itself gains next to nothing.
+pub(super) fn together(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    profile: &[HopGain],
+    progress: Progress<'_>,
+) -> Result<Vec<Together>, Failure> {
+    let mut busiest: Vec<&HopGain> = profile.iter().collect();
+    busiest.sort_by(|a, b| b.busy.total_cmp(&a.busy));
+    busiest.truncate(PAIRED);
+    let mut sets: Vec<Vec<String>> = Vec::new();
+    for (at, one) in busiest.iter().enumerate() {
+        sets.extend(busiest[at + 1..].iter().map(|other| vec![one.hop.clone(), other.hop.clone()]));
+    }
+    if busiest.len() > 2 {
+        sets.push(busiest.iter().map(|hop| hop.hop.clone()).collect());
+    }
+    let settings: Vec<Setting> =
+        sets.iter().map(|hops| paced(setting, &hops.iter().map(String::as_str).collect::<Vec<_>>(), TWICE)).collect();
+    let gains = trials.gains(&settings, progress)?;
+    let tried = sets.into_iter().zip(gains).filter_map(|(hops, gain)| Some(Together { hops, doubled: gain? }));
+    let mut tried: Vec<Together> = tried.collect();
+    // A pair that gains as much as more hops do says it.
+    tried.sort_by(|a, b| {
+        let key = |t: &Together| t.doubled.throughput.mean - 0.02 * t.hops.len() as f64;
+        key(b).total_cmp(&key(a)).then_with(|| a.hops.cmp(&b.hops))
+    });
+    Ok(tried)
+}
+
+/// What limits once the leading hops are much faster.
+pub(super) fn next(
+    trials: &Trials<'_>,
+    setting: &Setting,
+    (leading, profile): (&[String], &[HopGain]),
+    progress: Progress<'_>,
+) -> Result<Option<(String, Gain)>, Failure> {
+    let leading: Vec<&str> = leading.iter().map(String::as_str).collect();
+    let faster = paced(setting, &leading, MUCH);
+    let mut trials = trials.of_another(&faster);
+    let mut others: Vec<&HopGain> = profile.iter().filter(|hop| !leading.contains(&hop.hop.as_str())).collect();
+    others.sort_by(|a, b| (b.busy + b.doubled.throughput.mean).total_cmp(&(a.busy + a.doubled.throughput.mean)));
+    others.truncate(NEXT);
+    let settings: Vec<Setting> = others.iter().map(|hop| paced(&faster, &[&hop.hop], TWICE)).collect();
+    let gains = trials.gains(&settings, progress)?;
+    let best = others.iter().zip(gains).filter_map(|(hop, gain)| Some((hop.hop.clone(), gain?)));
+    Ok(best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
+}

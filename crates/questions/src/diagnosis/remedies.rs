@@ -1,0 +1,319 @@
+//! Remedies: what could be changed about the hops that lead, and what that gains; and what the answer rests on.
+
+use std::collections::BTreeMap;
+
+use hopscope_files::job_options::DEPTH_MAX;
+use hopscope_files::quantity;
+use hopscope_kernel::Time;
+use hopscope_machine::blueprint::{Blueprint, numbers_of};
+use hopscope_machine::run::Failure;
+use hopscope_parts::parameters::{Basis, Value};
+
+use super::{Headline, HopGain, Remedy, Rests, with_jobs};
+use crate::trials::{Gain, Progress, Setting, Trials};
+use crate::whatif::amount::times;
+
+/// Remedies that are shown.
+const REMEDIES: usize = 3;
+/// Sets of numbers that are looked at further.
+const OPEN: usize = 4;
+/// A hop's numbers are looked at where twice its pace gains at least this share of what the leading hop gains.
+const WORTH: f64 = 0.25;
+/// A number that gains less than this is no remedy.
+const GAIN_MIN: f64 = 0.005;
+/// Numbers that help together: at most so many, and they gain at least this share of what all of them gain.
+const TOGETHER_MAX: usize = 4;
+const NEARLY: f64 = 0.8;
+/// Hops whose numbers are looked at.
+const HOPS: usize = 3;
+
+/// A number of parts that are alike: its paths, one a part, and what is written there.
+struct Number {
+    paths: Vec<String>,
+    written: String,
+    /// The same twice as good.
+    better: String,
+}
+
+/// What helps most: numbers of the leading hops' parts twice as good, and more requests in flight.
+pub(super) fn find(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    (leading, profile): (&[String], &[HopGain]),
+    (headline, fullest): (Headline, f64),
+    progress: Progress<'_>,
+) -> Result<Vec<Remedy>, Failure> {
+    let most = profile.first().map_or(0.0, |hop| hop.doubled.throughput.mean);
+    let worth = |hop: &&HopGain| {
+        leading.contains(&hop.hop) || (most >= GAIN_MIN && hop.doubled.throughput.mean >= WORTH * most)
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for hop in profile.iter().filter(worth).take(HOPS.max(leading.len())) {
+        parts.extend(
+            neighbours(&setting.blueprint, &hop.part)
+                .into_iter()
+                .filter(|part| !parts.contains(part))
+                .collect::<Vec<_>>(),
+        );
+    }
+    let numbers = numbers(&setting.blueprint, &parts);
+    let mut remedies = if numbers.is_empty() { Vec::new() } else { of_numbers(trials, setting, &numbers, progress)? };
+    let depth = setting.jobs.iter().map(|job| job.iodepth).max().unwrap_or(1);
+    if headline != Headline::Capacity && setting.jobs.iter().all(|job| job.iodepth == depth) {
+        // As many as would fill the fullest hop, if nothing else changed.
+        let filling = (depth as f64 / fullest.clamp(0.01, 1.0)).ceil() as u64;
+        for deeper in [filling, depth * 2].into_iter().filter(|deeper| (depth + 1..=DEPTH_MAX).contains(deeper)).take(1)
+        {
+            let changed = with_jobs(setting, |job| job.iodepth = deeper);
+            let gain = trials.gains(&[changed], progress)?.into_iter().next().flatten();
+            let (change, instead_of) = (format!("--iodepth={deeper}"), format!("{depth}"));
+            remedies.extend(gain.map(|gain| Remedy { change, instead_of, gain }));
+        }
+    }
+    remedies.retain(helps);
+    remedies.sort_by(|a, b| {
+        b.gain.throughput.mean.total_cmp(&a.gain.throughput.mean).then_with(|| a.change.cmp(&b.change))
+    });
+    remedies.truncate(REMEDIES);
+    Ok(remedies)
+}
+
+fn helps(remedy: &Remedy) -> bool {
+    remedy.gain.throughput.mean >= GAIN_MIN && remedy.gain.throughput.is_a_gain()
+}
+
+/// The parts that a name with stars stands for, those that are plugged into them, and those that they are plugged into.
+fn neighbours(blueprint: &Blueprint, pattern: &str) -> Vec<String> {
+    let own: Vec<&str> =
+        blueprint.parts().iter().map(|part| part.name.as_str()).filter(|name| stands_for(pattern, name)).collect();
+    let mut all: Vec<String> = own.iter().map(|name| name.to_string()).collect();
+    for part in blueprint.parts() {
+        let plugged: Vec<String> =
+            part.plugs().map(|(_, port)| port.split('.').next().unwrap_or("").to_string()).collect();
+        let touches = plugged.iter().any(|at| own.contains(&at.as_str()));
+        let new = if own.contains(&part.name.as_str()) { plugged } else { vec![part.name.clone()] };
+        if touches || own.contains(&part.name.as_str()) {
+            let unknown: Vec<String> = new.into_iter().filter(|name| !all.contains(name)).collect();
+            all.extend(unknown);
+        }
+    }
+    all
+}
+
+/// Whether a name is meant by one with stars for numbers.
+fn stands_for(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or("");
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    for piece in pieces {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        match rest[digits..].strip_prefix(piece) {
+            Some(after) if digits > 0 => rest = after,
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// Numbers of these parts that can be better; of parts with the same data, a number is one.
+fn numbers(blueprint: &Blueprint, parts: &[String]) -> Vec<Number> {
+    let mut numbers: BTreeMap<(String, String), Number> = BTreeMap::new();
+    for part in blueprint.parts().iter().filter(|part| parts.contains(&part.name)) {
+        for (key, entry) in numbers_of(&part.parameters) {
+            let Some(better) = better(&entry.written, &entry.value) else { continue };
+            let path = format!("{}.{key}", part.name);
+            let new = || Number { paths: Vec::new(), written: entry.written.clone(), better };
+            numbers.entry((part.uses.clone(), key.clone())).or_insert_with(new).paths.push(path);
+        }
+    }
+    numbers.into_values().collect()
+}
+
+/// The best of some numbers; where none helps by itself, those that help together.
+fn of_numbers(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    numbers: &[Number],
+    progress: Progress<'_>,
+) -> Result<Vec<Remedy>, Failure> {
+    let all = trials.gains(&[halved(setting, numbers)], progress)?[0];
+    let mut remedies = best_of(trials, setting, (numbers, all), progress)?;
+    if let Some(all) = all.filter(|all| all.throughput.is_a_gain())
+        && !remedies.iter().any(helps)
+    {
+        remedies.extend(together(trials, setting, numbers, all, progress)?);
+    }
+    Ok(remedies)
+}
+
+/// The best of some numbers that gain so much together, by halves: where together they change nothing, none of them is
+/// looked at.
+fn best_of(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    all: (&[Number], Option<Gain>),
+    progress: Progress<'_>,
+) -> Result<Vec<Remedy>, Failure> {
+    let (mut best, mut open) = (Vec::new(), vec![all]);
+    while !open.is_empty() {
+        let mut further: Vec<(f64, &[Number])> = Vec::new();
+        for (numbers, gain) in open {
+            // Where a part refuses some of them together, each half is looked at.
+            let most = gain.map_or(f64::INFINITY, |gain: Gain| gain.throughput.mean + gain.throughput.half_width);
+            match numbers {
+                _ if most < GAIN_MIN => {}
+                [number] => best.extend(gain.map(|gain| number.remedy(gain))),
+                _ => {
+                    let (one, other) = numbers.split_at(numbers.len() / 2);
+                    further.extend([(most, one), (most, other)]);
+                }
+            }
+        }
+        // The most promising only.
+        further.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let halves: Vec<&[Number]> = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
+        let settings: Vec<Setting> = halves.iter().map(|numbers| halved(setting, *numbers)).collect();
+        open = halves.into_iter().zip(trials.gains(&settings, progress)?).collect();
+    }
+    Ok(best)
+}
+
+/// Where no number helps by itself, but all of them do: the few that do it together. Pieces are left out as long as the
+/// rest gains nearly as much.
+fn together(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    numbers: &[Number],
+    all: Gain,
+    progress: Progress<'_>,
+) -> Result<Option<Remedy>, Failure> {
+    let (mut kept, mut gain): (Vec<&Number>, Gain) = (numbers.iter().collect(), all);
+    let mut pieces = 2;
+    while kept.len() > 2 {
+        let length = kept.len().div_ceil(pieces);
+        let without = |piece: usize| -> Vec<&Number> {
+            let left_out = piece * length..(piece + 1) * length;
+            (0..kept.len()).filter(|number| !left_out.contains(number)).map(|number| kept[number]).collect()
+        };
+        let rests: Vec<Vec<&Number>> = (0..kept.len().div_ceil(length)).map(without).collect();
+        let settings: Vec<Setting> = rests.iter().map(|rest| halved(setting, rest.iter().copied())).collect();
+        let gains = trials.gains(&settings, progress)?;
+        let enough = |gain: &Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
+        let best = rests.into_iter().zip(gains).filter_map(|(rest, gain)| Some((rest, gain.filter(enough)?)));
+        match best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)) {
+            Some((rest, of_rest)) => (kept, gain, pieces) = (rest, of_rest, (pieces - 1).max(2)),
+            None if length == 1 => break,
+            None => pieces = (2 * pieces).min(kept.len()),
+        }
+    }
+    if kept.len() > TOGETHER_MAX {
+        return Ok(None);
+    }
+    let each: Vec<Remedy> = kept.iter().map(|number| number.remedy(gain)).collect();
+    let change = each.iter().map(|one| one.change.as_str()).collect::<Vec<_>>().join(" with ");
+    let instead_of = each.iter().map(|one| one.instead_of.as_str()).collect::<Vec<_>>().join(", ");
+    Ok(Some(Remedy { change, instead_of, gain }))
+}
+
+impl Number {
+    fn remedy(&self, gain: Gain) -> Remedy {
+        let others = self.paths.len() - 1;
+        let alike = if others > 0 { format!(", and for the {others} others alike") } else { String::new() };
+        let change = format!("--set {}={}{alike}", self.paths[0], self.better.replace(' ', ""));
+        Remedy { change, instead_of: self.written.clone(), gain }
+    }
+}
+
+/// The setting with these numbers twice as good.
+fn halved<'n>(setting: &Setting, numbers: impl IntoIterator<Item = &'n Number>) -> Setting {
+    let mut changed = setting.clone();
+    for number in numbers {
+        for path in &number.paths {
+            // It is there, and of the same kind.
+            let _ = changed.blueprint.assign(path, &number.better, None);
+        }
+    }
+    changed
+}
+
+/// What is written, twice as good; nothing where a number has no such sense.
+fn better(written: &str, value: &Value) -> Option<String> {
+    let is_better = |text: &String| {
+        let half = |is: u64, was: u64| is < was && is <= was / 2 + 1;
+        match (quantity::parse(text), value) {
+            (Ok(Value::Time(is)), Value::Time(was)) | (Ok(Value::Period(is)), Value::Period(was)) => {
+                half(is.as_ps(), was.as_ps())
+            }
+            (Ok(Value::Clocks(is)), Value::Clocks(was)) => half(is, *was),
+            (Ok(Value::Rate(is)), Value::Rate(was)) => is > *was,
+            _ => false,
+        }
+    };
+    [0.5, 2.0].into_iter().filter_map(|factor| times(written, factor)).find(is_better)
+}
+
+/// What the answer rests on: the numbers of the leading hops' parts, and what it would be were the assumed ones otherwise.
+pub(super) fn rests(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    leading: &[String],
+    progress: Progress<'_>,
+) -> Result<Rests, Failure> {
+    let blueprint = &setting.blueprint;
+    let of_leading = |name: &str| leading.iter().any(|hop| stands_for(hop.split('.').next().unwrap_or(hop), name));
+    let (mut numbers, mut assumed) = (0, Vec::new());
+    for (path, entry) in blueprint.numbers() {
+        if !of_leading(path.split('.').next().unwrap_or(&path)) {
+            continue;
+        }
+        numbers += 1;
+        if matches!(entry.basis, Basis::Assumed(_)) {
+            assumed.push(path);
+        }
+    }
+    let moved = |tenths: u64| {
+        let mut changed = setting.clone();
+        for path in &assumed {
+            if let Ok(entry) = changed.blueprint.entry_mut(path) {
+                let ps = |time: Time| Time::ps((time.as_ps() * tenths / 10).max(u64::from(time > Time::ZERO)));
+                entry.value = match &entry.value {
+                    Value::Time(time) => Value::Time(ps(*time)),
+                    Value::Period(period) => Value::Period(ps(*period)),
+                    Value::Rate(rate) => Value::Rate((rate * 10 / tenths).max(1)),
+                    other => other.clone(),
+                };
+            }
+        }
+        changed
+    };
+    let moves = if assumed.is_empty() {
+        None
+    } else {
+        let gains = trials.gains(&[moved(11), moved(9)], progress)?;
+        match gains[..] {
+            [Some(worse), Some(better)] => Some([worse.throughput.mean, better.throughput.mean]),
+            _ => None,
+        }
+    };
+    Ok(Rests { numbers, assumed: assumed.len(), moves, study: blueprint.study.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twice_as_good_is_half_a_time_and_twice_a_rate_or_frequency() {
+        let of = |written: &str| better(written, &quantity::parse(written).expect("a quantity"));
+        assert_eq!(of("32 us").as_deref(), Some("16 us"));
+        assert_eq!(of("1200 MB/s").as_deref(), Some("2400 MB/s"));
+        assert_eq!((of("33 MHz").as_deref(), of("5400 rpm").as_deref()), (Some("66 MHz"), Some("10800 rpm")));
+        assert_eq!((of("13 clocks").is_some(), of("0 ns"), of("4 KiB")), (true, None, None));
+    }
+
+    #[test]
+    fn a_star_stands_for_a_number() {
+        assert!(stands_for("drive*", "drive12") && stands_for("a*b", "a1b") && stands_for("cpu", "cpu"));
+        assert!(!stands_for("drive*", "drive") && !stands_for("drive*", "drive1x") && !stands_for("cpu", "cpu2"));
+    }
+}

@@ -1,0 +1,226 @@
+//! Explains a run: the loss account of every lane, and the lives of its requests.
+//!
+//! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
+//! from then on, until enough requests have ended to speak for the others.
+
+use std::collections::BTreeMap;
+
+use hopscope_files::job_file::Job;
+use hopscope_files::problem::Problem;
+use hopscope_kernel::{Observer, Sim, Time};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::hops::{Hop, hops, names};
+use hopscope_machine::run::{Both, Failure, JOB, Options, Outcome, Stop, at_once, process_name, run, run_in};
+use hopscope_observe::account::{Extent, Ledger, Names};
+use hopscope_observe::lives::{Enough, Latency, Shares};
+use hopscope_observe::{Account, Lives};
+use hopscope_parts::workload::THINK_TIME;
+
+use crate::trials::{Performance, performance};
+
+/// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
+pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
+/// The observed run is so many times as long as it should take for its requests to end.
+const PATIENCE: u64 = 2;
+/// Transfers below which jobs that pause are accounted for from the beginning.
+const FEW: u64 = 20;
+
+/// A run with its account.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// What the jobs got, over the whole run.
+    pub outcome: Outcome,
+    /// Where the time went, over a window of the run.
+    pub account: Account,
+    /// Where the latencies went, of the requests that ended within the window; nothing where none did.
+    pub latency: Option<Latency>,
+    /// Whom the lanes worked for, from the beginning of the run to the end of the window.
+    pub shares: BTreeMap<String, Shares>,
+    /// The hops that were at work.
+    pub hops: Vec<Hop>,
+    /// Which lanes are alike.
+    pub names: Names,
+    /// How long the jobs of the run went on that was watched for the account.
+    pub watched: Time,
+}
+
+/// Runs `jobs` and accounts for every lane, over a window of that extent from where the run has warmed up; with `watcher`
+/// besides. Where the jobs have a runtime, the first tenth of it is left away at least: buffers fill, arms find their
+/// place.
+pub fn explain(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    extent: Extent,
+    watcher: Option<Box<dyn Observer>>,
+) -> Result<Explained, Failure> {
+    at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
+    let outcome = run(blueprint, jobs, options, watcher)?;
+    observe(blueprint, jobs, options, extent, outcome)
+}
+
+/// The same of a run that has been made.
+pub fn observe(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    extent: Extent,
+    outcome: Outcome,
+) -> Result<Explained, Failure> {
+    let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
+    let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
+    let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+    // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
+    let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
+    let skipped = if pauses { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
+    let from = ramp.saturating_add(skipped).max(warm);
+    let window = window_end(&outcome, jobs, from);
+    let seen = watch(blueprint, jobs, options, (from, window), extent)?;
+    if let Some(account) = seen.account.clone() {
+        return Ok(seen.explained(blueprint, outcome, (account, window)));
+    }
+    // The window was too short for anything to end in it: by the end of the run it has.
+    let longer = watch(blueprint, jobs, options, (from, outcome.simulated), extent)?;
+    if let Some(account) = longer.account.clone() {
+        let simulated = outcome.simulated;
+        return Ok(longer.explained(blueprint, outcome, (account, simulated)));
+    }
+    match jobs.iter().position(|job| job.think.time > Time::ZERO) {
+        _ if outcome.stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, outcome.simulated)),
+        Some(index) => {
+            let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
+            let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
+            Ok(seen.explained(blueprint, outcome, (idle, window)))
+        }
+        None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
+    }
+}
+
+/// Runs `jobs` from the beginning until then, watched.
+pub(crate) fn run_until(
+    sim: &Sim,
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    until: Time,
+    watcher: Box<dyn Observer>,
+) -> Result<Outcome, Failure> {
+    let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
+    let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
+    let options = Options { until: None, cut: true, ..options };
+    run_in(sim.clone(), blueprint, &shorter, options, Some(watcher))
+}
+
+/// A run that was watched.
+struct Watched {
+    sim: Sim,
+    lives: Lives,
+    account: Option<Account>,
+}
+
+/// Runs `jobs` again and watches them within a window. No account where no lane worked in it.
+fn watch(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    (from, until): (Time, Time),
+    extent: Extent,
+) -> Result<Watched, Failure> {
+    let sim = Sim::new();
+    let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
+    let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
+    let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
+    let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
+        .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
+    Ok(Watched { sim, lives, account })
+}
+
+impl Watched {
+    /// With what the whole run said.
+    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
+        let (sim, lives) = (&self.sim, &self.lives);
+        let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
+        let shares = lanes.iter().cloned().zip(lives.shares()).collect();
+        let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());
+        let names = names(blueprint.parts(), sim);
+        let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
+        let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
+        let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
+        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
+    }
+}
+
+/// When enough requests will have ended.
+fn window_end(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
+    let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let transfers: u64 = got.map(|got| got.count).sum();
+    let depth: u64 = jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+    let Enough { requests, times_in_flight, .. } = Enough::FOR_AN_ACCOUNT;
+    let wanted = (requests as u64).max(times_in_flight as u64 * depth) * PATIENCE;
+    let each = outcome.measured.as_ps().checked_div(transfers).unwrap_or(u64::MAX);
+    from.saturating_add(Time::ps(each.saturating_mul(wanted))).min(time_of(outcome, jobs).max(Time::ps(1)))
+}
+
+/// How long a run of jobs was that start at the same time, without what came after their runtime.
+pub(crate) fn time_of(outcome: &Outcome, jobs: &[Job]) -> Time {
+    let over = |job: &Job| job.runtime.map(|runtime| job.ramp_time.saturating_add(runtime));
+    jobs.iter().filter_map(over).max().map_or(outcome.simulated, |over| over.min(outcome.simulated))
+}
+
+/// The jobs were done before the account begins.
+fn over_too_soon(job: &Job, from: Time, ended: Time) -> Failure {
+    let title = format!("the jobs are done after {ended}, and the account begins at {from}, a tenth of `runtime`");
+    let problem = Problem::at(job.place_of("runtime"), title);
+    Failure::Input(problem.help("add `time_based`, so that they start over, or ask for a shorter `runtime`").into())
+}
+
+/// What was under way when the account begins still was when the run ended.
+fn over_too_early(job: &Job, from: Time, ended: Time) -> Failure {
+    let title = format!("nothing that a lane does ended from {from} to {ended}: the run is too short for an account");
+    Failure::Input(Problem::at(job.place_of("runtime"), title).help("ask for a longer `runtime`").into())
+}
+
+impl Explained {
+    /// What all jobs got together, bytes per second, over the whole run.
+    pub fn throughput(&self) -> f64 {
+        Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.bytes_per_second)
+    }
+
+    /// Transfers per second of all jobs together, over the whole run.
+    pub fn iops(&self) -> f64 {
+        Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.iops)
+    }
+
+    /// What all jobs got together, over the whole run; nothing where no transfer ended.
+    pub fn performance(&self) -> Option<Performance> {
+        performance(&self.outcome)
+    }
+
+    /// Why there is no diagnosis, where there is none.
+    pub fn undiagnosed(&self) -> String {
+        let Account { from, until, .. } = self.account;
+        if self.account.is_idle() {
+            format!("Limited by the workload: from {from} to {until} the jobs paused, and nothing was under way.")
+        } else {
+            "Too few requests ended in the measured time to say what limits them.".to_string()
+        }
+    }
+
+    /// The account with lanes that are alike as one.
+    pub fn alike(&self) -> Account {
+        self.account.alike(&self.names)
+    }
+
+    /// The latencies with lanes that are alike as one.
+    pub fn latency_alike(&self) -> Option<Latency> {
+        self.latency.as_ref().map(|latency| latency.alike(&self.names))
+    }
+
+    /// How much of the window a hop works, of its lanes the one that works most.
+    pub fn busy_share(&self, hop: &str) -> f64 {
+        let lanes = self.account.lanes.iter().filter(|lane| self.names.of(&lane.lane) == hop);
+        lanes.map(|lane| lane.busy_share()).fold(0.0, f64::max)
+    }
+}

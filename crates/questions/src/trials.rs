@@ -1,0 +1,384 @@
+//! Trials: short runs of the same requests with the same draws, before and after a change, so that small effects show.
+//!
+//! What is compared is not what two runs did in the same time, but the time that they took for the same requests: one
+//! more or less at the end would hide an effect of a tenth of a percent. A trial counts only after the requests in flight
+//! have been replaced many times over, for a change moves queues from hop to hop. It is made again with more seeds until
+//! the interval of what it gains is narrow, and with a longer ramp where both halves do not say the same.
+//!
+//! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
+
+mod gain;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hopscope_files::job_file::Job;
+use hopscope_kernel::{Observer, Record, Time};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::run::{self, Failure, Options, Outcome};
+use hopscope_observe::LaneAccount;
+use rayon::prelude::*;
+
+use crate::explain::{Explained, time_of};
+pub use gain::{Gain, Shift};
+use gain::{Piece, gain};
+
+/// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
+/// from hop to hop, and that takes longer.
+const TURNS: u64 = 12;
+const TURNS_WHERE_FULL: u64 = 64;
+const TURNS_MIN: u64 = 4;
+const FULL: f64 = 0.8;
+/// Requests before a trial counts, at least.
+const RAMP_REQUESTS_MIN: u64 = 100;
+/// Requests that a trial counts: of jobs that draw, and of others.
+const REQUESTS: [u64; 2] = [1_200, 400];
+/// Long requests are many events; so many are enough for what a trial of one seed counts, and as many before that.
+const EVENTS_OF_ONE: u64 = 500_000;
+/// However long requests are, so many are counted, if the run has as many; fewer than the other say nothing.
+const REQUESTS_MIN: u64 = 16;
+const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
+/// Each trial is made with so many seeds; then with more, where its interval is too wide.
+const SEEDS: [usize; 4] = [1, 2, 4, 8];
+/// What a trial counts is compared in so many pieces a seed.
+const PIECES: usize = 8;
+/// Halves that differ by more than this do not say the same, whatever their intervals.
+const HALVES: f64 = 0.005;
+/// A longer ramp is so many times as long; at most so many times longer.
+const LONGER: u64 = 4;
+const LONGER_MAX: u32 = 2;
+/// A change for the worse is run for longer, so many times at once, up to this time: pauses cost no events.
+const SLOWER_MAX: usize = 64;
+const LONGEST: Time = Time::ms(30 * 86_400_000);
+/// Events of trials that are made again, all together.
+const EVENTS_AGAIN: u64 = 30_000_000;
+
+/// A machine and what it is to do.
+#[derive(Clone)]
+pub struct Setting {
+    /// The machine.
+    pub blueprint: Blueprint,
+    /// Its jobs.
+    pub jobs: Vec<Job>,
+}
+
+/// What all jobs together got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Performance {
+    /// Bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// Mean latency of all transfers.
+    pub latency_mean_ns: f64,
+    /// Transfers ended.
+    pub transfers: u64,
+}
+
+/// How long trials are, and with which seeds they are made at first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effort {
+    /// Simulated time before a trial counts.
+    pub ramp: Time,
+    /// Simulated time that counts.
+    pub runtime: Time,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+}
+
+/// Trials of changes of one setting.
+pub struct Trials<'a> {
+    setting: &'a Setting,
+    effort: Effort,
+    /// Nothing is simulated beyond this.
+    end: Time,
+    /// The setting as it is, by how much longer the ramp is and by seed.
+    before: BTreeMap<(u32, u64), Run>,
+    events_left: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Transfer {
+    end: Time,
+    latency: Time,
+    bytes: u64,
+}
+
+/// One run of a trial.
+struct Run {
+    transfers: Vec<Transfer>,
+    events: u64,
+}
+
+impl Run {
+    /// What counts after a ramp, and the transfer's end from which its time does: between ends there are as many pauses
+    /// of jobs as transfers.
+    fn after(&self, ramp: Time) -> (Time, &[Transfer]) {
+        let warm = self.warm(ramp).min(self.transfers.len());
+        let (before, counted) = self.transfers.split_at(warm);
+        (before.last().map_or(Time::ZERO, |last| last.end), counted)
+    }
+
+    /// So many transfers are not counted: those in the ramp, and the first in any case.
+    fn warm(&self, ramp: Time) -> usize {
+        self.transfers.partition_point(|transfer| transfer.end <= ramp).max(1)
+    }
+}
+
+/// Keeps every transfer of a run.
+struct Keeper(Rc<RefCell<Vec<Transfer>>>);
+
+impl Observer for Keeper {
+    fn records(&mut self, batch: &[Record]) {
+        let transfers = batch.iter().filter_map(|record| match *record {
+            Record::Transfer { at, span, bytes, .. } => {
+                Some(Transfer { end: at + span, latency: span, bytes: bytes.into() })
+            }
+            _ => None,
+        });
+        self.0.borrow_mut().extend(transfers);
+    }
+
+    fn wants_phases(&self) -> bool {
+        false
+    }
+}
+
+/// How far trials are; called from several threads with how many are done, of how many, and what they are.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+impl<'a> Trials<'a> {
+    /// Trials of a setting of which a run was explained: what they need follows from its rate, its warm-up and from how
+    /// full its hops are. Nothing where too few transfers ended to say anything.
+    pub fn new(setting: &'a Setting, seed: u64, explained: &Explained) -> Option<Trials<'a>> {
+        let outcome = &explained.outcome;
+        let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+        let transfers: u64 = got().map(|got| got.count).sum();
+        if transfers < REQUESTS_TO_SAY_ANYTHING || outcome.measured == Time::ZERO {
+            return None;
+        }
+        let each = outcome.measured.as_ps() / transfers;
+        let cost =
+            (outcome.counts.events + outcome.counts.bursts_in_trains / 8) * each / outcome.simulated.as_ps().max(1);
+        let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
+        let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
+        let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+        let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
+        let wanted = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let at_least = if most > REQUESTS_MIN { TURNS } else { TURNS_MIN };
+        let turns = (most / depth.max(1)).max(at_least).min(wanted);
+        let before = (turns * depth).max(RAMP_REQUESTS_MIN.min(most));
+        // After a long ramp it costs little to count for longer.
+        let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
+        let turns = Time::ps(each.saturating_mul(before));
+        let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+        let end = time_of(outcome, &setting.jobs);
+        let runtime = Time::ps(each.saturating_mul(requests)).min(end);
+        // Within what was run: a job that ends before knows no other state.
+        let ramp = turns.max(outcome.rate.warm_up).max(asked).min(end.saturating_sub(runtime));
+        let effort = Effort { ramp, runtime, seeds: (seed..).take(SEEDS[0]).collect() };
+        let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
+        let end = if unbounded { Time::MAX } else { end };
+        Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN })
+    }
+
+    /// Trials of another setting, as long as these.
+    pub fn of_another<'b>(&self, setting: &'b Setting) -> Trials<'b> {
+        let Trials { ref effort, end, .. } = *self;
+        Trials { setting, effort: effort.clone(), end, before: BTreeMap::new(), events_left: EVENTS_AGAIN }
+    }
+
+    /// How long they are.
+    pub fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    /// What each change does; nothing where a part refuses it. Trials that say too little are made again.
+    pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
+        let mut tried: Vec<Tried> = changes.iter().map(|_| Tried::default()).collect();
+        for round in 0..SEEDS.len() + LONGER_MAX as usize {
+            let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
+                .flat_map(|index| {
+                    tried[index].wanted(self.effort.seeds[0]).map(move |(longer, seed)| (index, longer, seed))
+                })
+                .collect();
+            if wanted.is_empty() || (round > 0 && !self.affords(&wanted)) {
+                break;
+            }
+            self.run_before(wanted.iter().map(|(_, longer, seed)| (*longer, *seed)))?;
+            let done = std::sync::atomic::AtomicUsize::new(0);
+            let runs: Vec<Option<Run>> = wanted
+                .par_iter()
+                .map(|(index, longer, seed)| {
+                    let run = self.run_for_as_many(&changes[*index], *longer, *seed);
+                    progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), wanted.len());
+                    match run {
+                        // A part refuses what cannot be built, a device what it has no room for.
+                        Err(Failure::Input(_)) => Ok(None),
+                        run => run.map(Some),
+                    }
+                })
+                .collect::<Result<_, Failure>>()?;
+            for ((index, longer, seed), run) in wanted.into_iter().zip(runs) {
+                let Some(run) = run else {
+                    tried[index].refused = true;
+                    continue;
+                };
+                if round > 0 {
+                    self.events_left = self.events_left.saturating_sub(run.events);
+                }
+                let ramp = self.ramp(longer);
+                tried[index].pieces.extend(pieces(&self.before[&(longer, seed)], &run, ramp));
+                tried[index].seeds += 1;
+            }
+            tried.iter_mut().filter(|tried| !tried.refused).for_each(Tried::judge);
+        }
+        Ok(tried.into_iter().map(|tried| tried.gain.filter(|_| !tried.refused)).collect())
+    }
+
+    /// What the setting gets as it is.
+    pub fn performance(&mut self) -> Result<Performance, Failure> {
+        let seeds = self.effort.seeds.clone();
+        self.run_before(seeds.iter().map(|seed| (0, *seed)))?;
+        let ramp = self.ramp(0);
+        let runs = seeds.iter().map(|seed| &self.before[&(0, *seed)]);
+        let (mut bytes, mut latency, mut transfers, mut span) = (0u64, 0.0, 0u64, Time::ZERO);
+        for run in runs {
+            let (start, counted) = run.after(ramp);
+            bytes += counted.iter().map(|transfer| transfer.bytes).sum::<u64>();
+            latency += counted.iter().map(|transfer| transfer.latency.as_ns_f64()).sum::<f64>();
+            transfers += counted.len() as u64;
+            span += counted.last().map_or(Time::ZERO, |last| last.end - start);
+        }
+        Ok(Performance {
+            throughput_bytes_per_s: bytes as f64 / span.as_seconds_f64().max(f64::MIN_POSITIVE),
+            latency_mean_ns: latency / transfers.max(1) as f64,
+            transfers,
+        })
+    }
+
+    fn ramp(&self, longer: u32) -> Time {
+        let ramp = self.effort.ramp.as_ps().saturating_mul(LONGER.pow(longer));
+        Time::ps(ramp).min(self.end.saturating_sub(self.effort.runtime)).max(self.effort.ramp)
+    }
+
+    fn affords(&self, wanted: &[(usize, u32, u64)]) -> bool {
+        let each = self.before.values().map(|run| run.events).max().unwrap_or(0);
+        let times = |longer: &u32| LONGER.pow(*longer);
+        wanted.iter().map(|(_, longer, _)| each.saturating_mul(times(longer))).sum::<u64>() <= self.events_left
+    }
+
+    /// Runs the setting as it is where that has not been done.
+    fn run_before(&mut self, wanted: impl Iterator<Item = (u32, u64)>) -> Result<(), Failure> {
+        let missing: std::collections::BTreeSet<_> = wanted.filter(|key| !self.before.contains_key(key)).collect();
+        let missing: Vec<_> = missing.into_iter().collect();
+        let one = |(longer, seed): &(u32, u64)| self.run(self.setting, *longer, *seed);
+        let runs: Vec<Run> = missing.par_iter().map(one).collect::<Result<_, Failure>>()?;
+        self.before.extend(missing.into_iter().zip(runs));
+        Ok(())
+    }
+
+    /// Runs a changed setting; where fewer requests than half ended, again until as many did, or as many as say anything.
+    fn run_for_as_many(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        let (mut runtime, before) = (self.ramp(longer) + self.effort.runtime, &self.before[&(longer, seed)]);
+        let (asked, events) = (before.transfers.len(), before.events.saturating_mul(2).max(EVENTS_OF_ONE));
+        let mut spent = 0;
+        loop {
+            let run = self.run_for(setting, runtime, seed)?;
+            spent += run.events;
+            let ended = run.transfers.len();
+            if 2 * ended >= asked || spent > events || runtime >= LONGEST {
+                return Ok(run);
+            }
+            let times = (asked / ended.max(1)).clamp(2, SLOWER_MAX) as u64;
+            runtime = Time::ps(runtime.as_ps().saturating_mul(times)).min(LONGEST);
+        }
+    }
+
+    fn run(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
+        self.run_for(setting, self.ramp(longer) + self.effort.runtime, seed)
+    }
+
+    fn run_for(&self, setting: &Setting, runtime: Time, seed: u64) -> Result<Run, Failure> {
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let shorter = |job: &Job| Job { runtime: Some(runtime), ramp_time: Time::ZERO, ..job.clone() };
+        let jobs: Vec<Job> = setting.jobs.iter().map(shorter).collect();
+        let options = Options { seed, cut: true, ..Options::default() };
+        let outcome = run::run(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
+        let mut transfers = kept.take();
+        transfers.sort_by_key(|transfer: &Transfer| transfer.end);
+        Ok(Run { transfers, events: outcome.counts.events })
+    }
+}
+
+/// What is known of a change.
+#[derive(Default)]
+struct Tried {
+    /// What each piece of each seed gave: both sides' time, and both sides' latencies.
+    pieces: Vec<Piece>,
+    seeds: usize,
+    longer: u32,
+    gain: Option<Gain>,
+    refused: bool,
+    /// It said enough.
+    done: bool,
+}
+
+impl Tried {
+    /// Ramps and seeds that it is to be run with next.
+    fn wanted(&self, first_seed: u64) -> impl Iterator<Item = (u32, u64)> + use<> {
+        let most = SEEDS.iter().copied().find(|seeds| *seeds > self.seeds).unwrap_or(self.seeds);
+        let (longer, from, over) = (self.longer, self.seeds, self.done || self.refused);
+        (from..most).filter(move |_| !over).map(move |number| (longer, first_seed + number as u64))
+    }
+
+    fn judge(&mut self) {
+        if self.done || self.pieces.is_empty() {
+            return;
+        }
+        let gain = gain(self.pieces.iter());
+        let [early, late] = [false, true].map(|half| self::gain(self.pieces.iter().filter(move |p| p.later == half)));
+        let apart = (early.throughput.mean - late.throughput.mean).abs();
+        let blur = early.throughput.half_width.hypot(late.throughput.half_width);
+        if apart > blur + HALVES && self.longer < LONGER_MAX {
+            // Something still moves.
+            *self = Tried { longer: self.longer + 1, gain: Some(gain), ..Tried::default() };
+            return;
+        }
+        self.done = gain.throughput.is_narrow() || self.seeds >= SEEDS[SEEDS.len() - 1];
+        self.gain = Some(gain);
+    }
+}
+
+/// The pieces of one seed; none where too few requests ended.
+fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
+    let warm = before.warm(ramp);
+    let (before, after) = (&before.transfers, &after.transfers);
+    let count = before.len().min(after.len()).saturating_sub(warm);
+    let pieces = PIECES.min(count);
+    let of = |transfers: &[Transfer], from: usize, until: usize| {
+        let (start, counted) = (transfers[from - 1].end, &transfers[from..until]);
+        let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();
+        let span = (counted[counted.len() - 1].end.saturating_sub(start)).as_ps() as f64;
+        let latency: f64 = counted.iter().map(|transfer| transfer.latency.as_ps() as f64).sum();
+        (span / bytes.max(1) as f64, latency)
+    };
+    let one = |piece: usize| {
+        let (from, until) = (warm + count * piece / pieces, warm + count * (piece + 1) / pieces);
+        let (is, was) = (of(after, from, until), of(before, from, until));
+        Piece { time: [was.0, is.0], latency: [was.1, is.1], later: 2 * piece >= pieces }
+    };
+    (0..pieces).map(one).collect()
+}
+
+/// What all jobs of a run got together; nothing where no transfer ended.
+pub fn performance(outcome: &Outcome) -> Option<Performance> {
+    let all = Figures::of_all(&outcome.jobs)?;
+    let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let latencies: f64 = got.map(|got| got.latency_ns.mean() * got.count as f64).sum();
+    Some(Performance {
+        throughput_bytes_per_s: all.bytes_per_second,
+        latency_mean_ns: latencies / all.count as f64,
+        transfers: all.count,
+    })
+}

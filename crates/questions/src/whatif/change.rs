@@ -1,0 +1,142 @@
+//! What changes make of a machine and its work.
+
+use hopscope_files::change::{Change, JOB};
+use hopscope_files::job_file::Job;
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_parts::parameters::Value;
+
+use super::Setting;
+use super::amount::times;
+
+/// What changes made.
+#[derive(Clone)]
+pub struct Changed {
+    /// The machine and its work, as changed.
+    pub setting: Setting,
+    /// The changes in words, in the order in which they were made.
+    pub words: Vec<String>,
+    /// Devices that were added and that no job addressed: they do the same job.
+    pub also_on: Vec<String>,
+}
+
+/// Makes all changes together: replaced parts first, then added ones, then numbers, then the jobs.
+pub fn apply(
+    setting: &Setting,
+    changes: &[Change],
+    library: &Library,
+    sources: &mut Sources,
+) -> Result<Changed, Problems> {
+    let mut changed = Changed { setting: setting.clone(), words: Vec::new(), also_on: Vec::new() };
+    let mut problems = Problems::default();
+    let mut ordered: Vec<&Change> = changes.iter().collect();
+    ordered.sort_by_key(|change| change.turn());
+    for change in ordered {
+        if let Err(mut found) = changed.make(change, library, sources) {
+            found.0.iter_mut().for_each(|problem| problem.place = problem.place.or(Some(change.place())));
+            problems.0.extend(found.0);
+        }
+    }
+    problems.unless_empty(())?;
+    changed.setting.blueprint.check()?;
+    changed.put_to_work(&setting.blueprint);
+    Ok(changed)
+}
+
+impl Changed {
+    fn make(&mut self, change: &Change, library: &Library, sources: &mut Sources) -> Result<(), Problems> {
+        let blueprint = &mut self.setting.blueprint;
+        match change {
+            Change::Replace { part, uses, place } => {
+                for name in blueprint.named(part, *place)? {
+                    let before = uses_of(blueprint, &name);
+                    blueprint.replace(library, sources, (&name, uses), *place)?;
+                    self.words.push(format!("{name} is {uses} instead of {before}"));
+                }
+            }
+            Change::Add(addition) => {
+                blueprint.add(library, sources, addition)?;
+                let added = blueprint.parts().iter().find(|part| part.name == addition.name);
+                let wires =
+                    |part: &hopscope_machine::blueprint::Part| part.plugs().map(|(_, port)| port).collect::<Vec<_>>();
+                self.words.extend(
+                    added.map(|p| format!("{} is a further {}, at {}", p.name, p.uses, wires(p).join(" and "))),
+                );
+            }
+            Change::Set { of, key, value, place } if of == JOB => {
+                for job in &mut self.setting.jobs {
+                    let before = job.clone();
+                    let value = relative_of_job(job, key, value);
+                    job.set(key, &value, *place)?;
+                    if *job != before {
+                        self.words.push(format!("{key} {value} in the job {}", job.name));
+                    }
+                }
+            }
+            Change::Set { of, key, value, place } => {
+                for name in blueprint.named(of, *place)? {
+                    let path = format!("{name}.{key}");
+                    let (before, now) = {
+                        let entry = blueprint.entry_mut(&path)?;
+                        let relative = factor(value).filter(|_| !matches!(entry.value, Value::Text(_)));
+                        let times = relative.map(|factor| times(&entry.written, factor));
+                        (entry.written.clone(), times.unwrap_or(Some(value.clone())))
+                    };
+                    let Some(now) = now else {
+                        return Err(Problem::at(*place, format!("`{path}` cannot be {value} of {before}")).into());
+                    };
+                    blueprint.assign(&path, &now, Some(*place))?;
+                    self.words.push(format!("{path} is {now} instead of {before}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A device that nobody uses changes nothing: new ones do what the first job does.
+    fn put_to_work(&mut self, before: &Blueprint) {
+        let Setting { blueprint, jobs } = &mut self.setting;
+        let there = before.devices();
+        let target = |job: &Job| job.targets.first().unwrap_or(&blueprint.default_target).clone();
+        let addressed: Vec<String> = jobs.iter().map(target).collect();
+        let Some(first) = addressed.first().cloned() else { return };
+        for device in blueprint.devices() {
+            if there.contains(&device) || addressed.contains(&device) {
+                continue;
+            }
+            let same: Vec<Job> = jobs.iter().filter(|job| target(job) == first).cloned().collect();
+            for mut job in same {
+                job.name = format!("{} on {device}", job.name);
+                job.targets = vec![device.clone()];
+                jobs.push(job);
+            }
+            self.also_on.push(device);
+        }
+    }
+}
+
+fn uses_of(blueprint: &Blueprint, name: &str) -> String {
+    blueprint.parts().iter().find(|part| part.name == name).map(|part| part.uses.clone()).unwrap_or_default()
+}
+
+/// The factor in `x2` and `x0.5`.
+fn factor(value: &str) -> Option<f64> {
+    let digits = value.strip_prefix('x')?;
+    let plain = digits.starts_with(|c: char| c.is_ascii_digit());
+    digits.parse().ok().filter(|factor: &f64| plain && factor.is_finite())
+}
+
+/// An option of a job in fio's words, where `x2` is twice what it is now.
+fn relative_of_job(job: &Job, option: &str, value: &str) -> String {
+    let now = match option {
+        "iodepth" => job.iodepth,
+        "bs" | "blocksize" => job.block_bytes_min,
+        "rwmixread" => job.reads_percent.into(),
+        "rwmixwrite" => (100 - job.reads_percent).into(),
+        "thinktime" => job.think.time.as_ps() / 1_000_000,
+        "thinktime_blocks" => job.think.every,
+        _ => return value.to_string(),
+    };
+    factor(value).map_or(value.to_string(), |factor| ((now as f64 * factor).round() as u64).to_string())
+}

@@ -1,0 +1,254 @@
+//! What would it buy? A machine and its work, changed, before and after.
+//!
+//! - `change`: what changes make of a machine and its work.
+//! - `sensitivity`: every number moved a little.
+//! - `upgrades`: the changes of `data/upgrades/` that fit a machine.
+//! - `comparison`: given changes, before and after, with both accounts.
+//! - `json`: all of it as one JSON object.
+
+pub(crate) mod amount;
+mod change;
+mod comparison;
+pub mod json;
+mod sensitivity;
+pub mod upgrades;
+
+use hopscope_files::problem::Problem;
+use hopscope_kernel::Time;
+use hopscope_machine::run::{Failure, Options};
+use hopscope_parts::parameters::Basis;
+
+use crate::diagnosis;
+use crate::explain::{EXTENT, Explained, explain};
+
+use crate::trials::Trials;
+pub use crate::trials::{Effort, Performance, Setting, Shift};
+pub use change::{Changed, apply};
+pub use comparison::compare;
+pub use sensitivity::sensitivities;
+pub use upgrades::upgrades;
+
+/// How one change of a number acts, against the machine as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The number, as changed.
+    pub changed_to: String,
+    /// Of the throughput.
+    pub throughput: Shift,
+    /// Of the mean latency.
+    pub latency: Shift,
+}
+
+/// How far a number can be moved in the direction that helps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// The furthest value at which a step still brings about as much as the first one.
+    pub value: String,
+    /// Relative change of the throughput there.
+    pub throughput: f64,
+    /// Why no further.
+    pub beyond: Beyond,
+}
+
+/// What comes after the end of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// A further step brings less than half of what the first one did.
+    Less,
+    /// The part refuses more.
+    Refused,
+    /// It was not moved further: to nothing, or to ten times as much.
+    NotTried,
+}
+
+impl Beyond {
+    /// In words, as in JSON and tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            Beyond::Less => "further steps bring less",
+            Beyond::Refused => "the part refuses more",
+            Beyond::NotTried => "as far as it was moved",
+        }
+    }
+}
+
+/// What one number does to the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// Its path, `part.key`, or of the jobs `job.iodepth`, `job.bs`, `job.rwmixread` and `job.thinktime`.
+    pub parameter: String,
+    /// The number as it is.
+    pub value: String,
+    /// `source`, `measured`, `fitted`, `assumed`; `job` for what the workload says.
+    pub basis: &'static str,
+    /// What less and more of it does; fewer than two where the part refuses.
+    pub effects: Vec<Effect>,
+    /// Relative change of the throughput over the relative change of the number, over both sides; nothing for a
+    /// number that is zero.
+    pub elasticity: Option<f64>,
+    /// How far that goes, for those with the largest effects.
+    pub holds_until: Option<Range>,
+}
+
+impl Sensitivity {
+    /// The largest change of the throughput that is sure, either way: what the ranking goes by.
+    pub fn size(&self) -> f64 {
+        self.effects.iter().map(|effect| effect.throughput.sure()).fold(0.0, f64::max)
+    }
+
+    /// The same for the mean latency.
+    pub fn latency_size(&self) -> f64 {
+        self.effects.iter().map(|effect| effect.latency.sure()).fold(0.0, f64::max)
+    }
+
+    /// Whether nothing at all changed, to the picosecond.
+    pub fn is_nothing(&self) -> bool {
+        let still = |shift: Shift| shift.mean == 0.0 && shift.half_width == 0.0;
+        self.effects.iter().all(|effect| still(effect.throughput) && still(effect.latency))
+    }
+}
+
+/// What every number does to the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivities {
+    /// The machine as it is.
+    pub before: Performance,
+    /// The largest effect first.
+    pub numbers: Vec<Sensitivity>,
+    /// Changed values that a part refused.
+    pub refused: usize,
+    /// How it was found out.
+    pub effort: Effort,
+}
+
+/// What limits a run: the hop that gains most at twice its pace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The part, or the parts that are alike.
+    pub part: String,
+    /// The hop.
+    pub lane: String,
+    /// What twice its pace gains.
+    pub gain: Shift,
+    /// How much of the time it works, where an account says so.
+    pub busy: Option<f64>,
+}
+
+impl Limit {
+    /// What limits a setting of which that run was explained; nothing where too few requests ended.
+    pub fn of(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<Limit>, Failure> {
+        let leading = diagnosis::leading(setting, seed, explained)?;
+        Ok(leading.map(|hop| Limit {
+            busy: Some(hop.busy),
+            part: hop.part,
+            lane: hop.hop,
+            gain: hop.doubled.throughput,
+        }))
+    }
+
+    /// What limits a setting that was changed: of the hops that were at work before, and those that are new.
+    fn among(trials: &Trials<'_>, changed: &Setting, before: &Explained) -> Result<Option<Limit>, Failure> {
+        let leading = diagnosis::leading_among(trials, changed, before)?;
+        Ok(leading.map(|(hop, gain)| Limit { part: hop.part, lane: hop.name, gain: gain.throughput, busy: None }))
+    }
+}
+
+/// What one shipped upgrade buys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upgrade {
+    /// Its name in the library.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// Why its numbers are what they are.
+    pub basis: Basis,
+    /// Its changes in words.
+    pub changes: Vec<String>,
+    /// Devices that it adds and that the same job was run on as well.
+    pub also_on: Vec<String>,
+    /// What the jobs get with it.
+    pub performance: Performance,
+    /// Relative change of the throughput.
+    pub gain: f64,
+    /// Relative change of the mean latency.
+    pub latency: f64,
+    /// What limits then.
+    pub next_limit: Option<Limit>,
+}
+
+/// What the shipped upgrades that fit buy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upgrades {
+    /// The machine as it is.
+    pub before: Performance,
+    /// What limits it.
+    pub limit: Option<Limit>,
+    /// The largest gain first.
+    pub upgrades: Vec<Upgrade>,
+    /// Those that do not fit, by name, and why.
+    pub do_not_fit: Vec<(String, String)>,
+    /// How it was found out.
+    pub effort: Effort,
+}
+
+/// One side of a comparison.
+#[derive(Clone)]
+pub struct Side {
+    /// The machine and its work.
+    pub setting: Setting,
+    /// What the jobs got.
+    pub performance: Performance,
+    /// What limits them.
+    pub limit: Option<Limit>,
+    /// The run and its account.
+    pub explained: Explained,
+}
+
+/// A machine before and after changes.
+#[derive(Clone)]
+pub struct Comparison {
+    /// The changes in words, in the order in which they were made.
+    pub changes: Vec<String>,
+    /// Devices that were added and that the same job was run on as well.
+    pub also_on: Vec<String>,
+    /// As it is.
+    pub before: Side,
+    /// As changed.
+    pub after: Side,
+}
+
+/// How far the work is; called from several threads.
+pub type Progress<'a> = &'a (dyn Fn(News<'_>) + Sync);
+
+/// One piece of the work is done.
+#[derive(Clone, Copy, Debug)]
+pub struct News<'a> {
+    /// So many pieces are done.
+    pub done: usize,
+    /// Of so many.
+    pub of: usize,
+    /// What it was.
+    pub what: &'a str,
+    /// Relative change of the throughput that it found; nothing where the part refused.
+    pub throughput: Option<f64>,
+}
+
+/// The machine as it is: the run that others are compared with, and its account.
+pub fn base(setting: &Setting, options: Options) -> Result<Explained, Failure> {
+    explain(&setting.blueprint, &setting.jobs, options, EXTENT, None)
+}
+
+/// Why a run shows nothing that changes could be compared by.
+fn too_few(setting: &Setting, base: &Explained) -> Failure {
+    let thinking = setting.jobs.iter().find(|job| job.think.time > Time::ZERO);
+    let problem = match thinking.filter(|_| base.account.is_idle()) {
+        Some(job) => {
+            let (from, until) = (base.account.from, base.account.until);
+            let title = format!("from {from} to {until} the jobs paused: no change of the machine changes that");
+            Problem::at(job.place_of("thinktime"), title).help("ask for a longer `runtime`, or for shorter pauses")
+        }
+        None => Problem::nowhere("too few transfers ended in the measured time to compare anything")
+            .help("give the jobs a longer runtime"),
+    };
+    Failure::Input(problem.into())
+}

@@ -1,0 +1,179 @@
+//! When a run stops by itself: not before everything has come to rest, and with the mean of a run many times longer.
+
+use std::sync::atomic::AtomicBool;
+
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
+use hopscope_kernel::Time;
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::convergence::{UNTIL, Unsettled};
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::run::{Options, Outcome, Stop, run};
+
+fn machine(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let mut blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
+    for change in changes {
+        blueprint.set(change).unwrap_or_else(|problem| panic!("{change}: {problem:?}"));
+    }
+    let words: Vec<&str> = options.split(' ').collect();
+    (blueprint, job_file::read_options(&mut sources, &words).expect("right options").jobs)
+}
+
+fn outcome((blueprint, jobs): &(Blueprint, Vec<Job>), options: Options) -> Outcome {
+    run(blueprint, jobs, options, None).expect("the job runs")
+}
+
+#[test]
+fn long_requests_in_order_need_not_be_many() {
+    let requests = |size: &str| {
+        let outcome = outcome(&machine("piix4e-one-disk", &[], &format!("--rw=read --bs={size}")), Options::default());
+        assert_eq!(outcome.stop, Stop::Converged, "{size}: {:?}", outcome.stages);
+        outcome.jobs[0].got.as_ref().expect("requests ended").count
+    };
+    let (short, long) = (requests("64k"), requests("1m"));
+    assert!(short >= 500 && (100..500).contains(&long), "{short} and {long}");
+}
+
+#[test]
+fn what_a_run_stops_at_is_the_mean_of_one_many_times_longer() {
+    let steady = &["drive.flash.state=steady"][..];
+    let cases = [
+        ("nvme-desktop", &[][..], "--rw=randread --bs=4k --iodepth=1", UNTIL, 10),
+        ("nvme-desktop", &[], "--rw=randread --bs=4k --iodepth=32", UNTIL, 10),
+        ("nvme-desktop", &[], "--rw=randread --bs=4k --iodepth=256", UNTIL, 10),
+        ("nvme-desktop", steady, "--rw=randwrite --bs=4k --iodepth=32", 0.02, 5),
+        ("sata-ssd", &[], "--rw=randread --bs=4k --iodepth=32", UNTIL, 10),
+        ("sata-ssd", &[], "--rw=read --bs=128k --iodepth=4", UNTIL, 5),
+        ("piix4e-one-disk", &[], "--rw=randwrite --bs=4k", 0.01, 10),
+        ("piix4e-one-disk", &[], "--rw=write --bs=64k", UNTIL, 10),
+        ("piix4e-one-disk", &[], "--rw=read --bs=1m", UNTIL, 10),
+        ("nvme-desktop", &[], "--rw=read --bs=1m --iodepth=4", UNTIL, 4),
+        ("scsi-ultra160", &[], "--rw=randread --bs=8k --iodepth=8", 0.02, 10),
+    ];
+    let (mut off, mut runs) = (Vec::new(), 0);
+    for (system, changes, job, until, times) in cases {
+        let mut setting = machine(system, changes, job);
+        let seeds = 1..=3;
+        let short: Vec<Outcome> =
+            seeds.map(|seed| outcome(&setting, Options { seed, until: Some(until), ..Options::default() })).collect();
+        let longest = short.iter().map(|short| short.simulated).max().expect("three runs");
+        for job in &mut setting.1 {
+            (job.ramp_time, job.runtime, job.time_based) = (longest, Some(longest * times), true);
+        }
+        let long = outcome(&setting, Options { seed: 11, ..Options::default() }).rate;
+        for short in short {
+            assert_eq!(short.stop, Stop::Converged, "{system} {job}: {:?}", short.stages);
+            let rate = short.rate;
+            assert!(rate.relative_half_width <= until, "{system} {job}: {rate:?}");
+            let known = rate.relative_half_width.hypot(long.relative_half_width) + 2e-4;
+            runs += 1;
+            if (rate.bytes_per_second / long.bytes_per_second - 1.0).abs() > known {
+                off.push(format!("{system} {job}: {rate:?} against {long:?}"));
+            }
+        }
+    }
+    assert!(off.len() * 10 <= runs, "{} of {runs} are off:\n{}", off.len(), off.join("\n"));
+}
+
+#[test]
+fn a_run_does_not_stop_while_a_write_back_cache_takes_in_what_drives_have_yet_to_write() {
+    let job = "--rw=rw --rwmixread=53 --bs=101376 --size=8g --time_based --runtime=6";
+    let setting = machine("raid-acceleraid-64-66", &[], job);
+    let ran = outcome(&setting, Options { until: Some(0.05), ..Options::default() });
+    let rate = ran.rate;
+    // The mean of eight seconds after the cache has filled; while it fills there are 231 MB/s.
+    assert!((rate.bytes_per_second / 147.8e6 - 1.0).abs() < 0.05, "{:?}", ran.stages);
+    assert!(rate.warm_up > Time::ms(300), "{rate:?}");
+}
+
+#[test]
+fn what_a_run_prints_and_its_interval_are_of_one_window() {
+    let ran = outcome(&machine("nvme-desktop", &[], "--rw=randread --bs=4k --iodepth=256"), Options::default());
+    let figures = Figures::of(&ran.jobs[0]).expect("requests ended");
+    assert_eq!((ran.stop, ran.jobs[0].from), (Stop::Converged, ran.rate.warm_up));
+    assert!(ran.rate.warm_up > Time::ZERO, "the queue fills first");
+    assert_eq!(figures.bytes_per_second, ran.rate.bytes_per_second);
+    assert_eq!(figures.bytes, figures.count * 4_096);
+    let [stage] = &ran.stages[..] else { panic!("one stage") };
+    assert!(stage.unsettled.is_none() && ran.rate.relative_half_width <= UNTIL);
+}
+
+#[test]
+fn a_runtime_runs_out_and_is_counted_whole_unless_until_is_given() {
+    let setting = machine("nvme-desktop", &[], "--rw=randread --bs=4k --iodepth=32 --runtime=100ms");
+    let whole = outcome(&setting, Options::default());
+    assert_eq!((whole.stop, whole.rate.warm_up), (Stop::Runtime, Time::ZERO));
+    let last = whole.jobs[0].got.as_ref().map(|got| got.last_end);
+    assert_eq!((Some(whole.simulated), whole.measured), (last, whole.simulated), "what is in flight ends");
+    assert!(whole.simulated >= Time::ms(100) && whole.simulated < Time::ms(101), "{}", whole.simulated);
+    assert_eq!(Figures::of(&whole.jobs[0]).unwrap().bytes_per_second, whole.rate.bytes_per_second);
+    assert!(whole.stages[0].settled.is_some_and(|at| at < Time::ms(80)), "{:?}", whole.stages);
+    let stopped = outcome(&setting, Options { until: Some(UNTIL), ..Options::default() });
+    assert_eq!((stopped.stop, Some(stopped.simulated)), (Stop::Converged, whole.stages[0].settled));
+    let too_narrow = outcome(&setting, Options { until: Some(1e-4), ..Options::default() });
+    assert_eq!(too_narrow.stop, Stop::Runtime);
+    assert!(matches!(too_narrow.stages[0].unsettled, Some(Unsettled::Wide(_))), "{:?}", too_narrow.stages);
+}
+
+#[test]
+fn spare_blocks_that_outlast_the_run_are_named() {
+    let ran = outcome(&machine("sata-ssd", &[], "--rw=randwrite --bs=4k --iodepth=32"), Options::default());
+    assert_eq!(ran.stop, Stop::Drifting);
+    match &ran.stages[0].unsettled {
+        Some(Unsettled::Level { name, lasts: Some(lasts), .. }) => {
+            assert!(name == "the spare blocks of ssd" && *lasts > Time::ms(100_000), "{name} {lasts}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let steady = machine("nvme-desktop", &["drive.flash.state=steady"], "--rw=randwrite --bs=4k --iodepth=32");
+    assert_eq!(outcome(&steady, Options { until: Some(0.02), ..Options::default() }).stop, Stop::Converged);
+}
+
+#[test]
+fn neither_trains_nor_somebody_who_may_interrupt_change_where_a_run_stops() {
+    static NOBODY: AtomicBool = AtomicBool::new(false);
+    for (system, job) in [
+        ("nvme-desktop", "--rw=randrw --bs=4k --iodepth=8"),
+        ("gpu-server", "--rw=read --bs=64k --iodepth=4"),
+        ("piix4e-one-disk", "--rw=write --bs=64k"),
+        ("raid-megaraid-64-66", "--rw=read --bs=64k --iodepth=2 --runtime=200ms"),
+        ("nic-two-sockets", "--rw=read --bs=1500 --iodepth=16"),
+    ] {
+        let setting = machine(system, &[], job);
+        let of = |options: Options| {
+            let ran = outcome(&setting, options);
+            let figures = Figures::of(&ran.jobs[0]);
+            ((ran.stop, ran.simulated, ran.rate, figures), ran.counts)
+        };
+        let (one_go, counts) = of(Options::default());
+        assert_eq!(
+            (one_go, counts),
+            of(Options { interrupted: Some(&NOBODY), ..Options::default() }),
+            "{system} {job}"
+        );
+        assert_eq!(one_go, of(Options { trains: false, ..Options::default() }).0, "{system} {job}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_what_is_known() {
+    static AT_ONCE: AtomicBool = AtomicBool::new(true);
+    let setting = machine("nvme-desktop", &[], "--rw=randread --bs=4k --name=a --name=b --stonewall");
+    let ran = outcome(&setting, Options { interrupted: Some(&AT_ONCE), ..Options::default() });
+    assert_eq!((ran.stop, ran.stages.len(), ran.simulated), (Stop::Interrupted, 1, Time::ZERO));
+    assert!(ran.jobs.iter().all(|job| job.got.is_none()));
+    assert!(matches!(ran.stages[0].unsettled, Some(Unsettled::TooFew(0, _))), "{:?}", ran.stages);
+}
+
+#[test]
+fn a_drive_that_owes_copies_has_not_come_to_rest() {
+    // For a few milliseconds its dies take what comes; then they copy what that has made due.
+    let steady = machine("nvme-server", &["drive0.flash.state=steady"], "--rw=randwrite --bs=4k --iodepth=64");
+    let rate = outcome(&steady, Options { until: Some(0.05), ..Options::default() }).rate;
+    assert!((1.2e9..1.8e9).contains(&rate.bytes_per_second), "{rate:?}");
+}

@@ -1,0 +1,118 @@
+//! The diagnosis: an independent trial confirms what it names, also with many requests in flight.
+
+use hopscope_files::job_file::Job;
+use hopscope_files::library::Library;
+use hopscope_kernel::Pace;
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::run::{Options, run};
+use hopscope_questions::diagnosis::{Diagnosis, Headline, diagnose};
+use hopscope_questions::explain::{EXTENT, Explained, explain};
+use hopscope_questions::trials::Setting;
+
+use crate::random_machines;
+
+fn diagnosed(system: &str, options: &str) -> (Setting, Explained, Diagnosis) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let words: Vec<&str> = options.split(' ').collect();
+    let drawn = random_machines::of(&library, system, &words);
+    let setting = Setting { blueprint: drawn.blueprint, jobs: drawn.jobs };
+    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    let diagnosis = diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run").expect("requests ended");
+    (setting, explained, diagnosis)
+}
+
+/// Mean rate over seeds that the diagnosis has not seen.
+fn rate(blueprint: &Blueprint, jobs: &[Job]) -> f64 {
+    let with = |seed| {
+        let options = Options { seed, until: Some(0.005), ..Options::default() };
+        run(blueprint, jobs, options, None).expect("it runs").rate.bytes_per_second
+    };
+    (101..=103).map(with).sum::<f64>() / 3.0
+}
+
+/// No hop gives more than the one that is named, by runs of their own; what is tried are those at the head of the profile
+/// and the fullest ones.
+fn is_confirmed(system: &str, options: &str) -> Diagnosis {
+    let (setting, _, diagnosis) = diagnosed(system, options);
+    let before = rate(&setting.blueprint, &setting.jobs);
+    let gain = |hop: &str| {
+        let mut faster = setting.blueprint.clone();
+        faster.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
+        rate(&faster, &setting.jobs) / before - 1.0
+    };
+    let mut fullest: Vec<_> = diagnosis.profile.iter().collect();
+    fullest.sort_by(|a, b| b.busy.total_cmp(&a.busy));
+    let tried = diagnosis.profile.iter().take(3).chain(fullest.into_iter().take(2));
+    let gains: Vec<(String, f64)> = tried.map(|hop| (hop.hop.clone(), gain(&hop.hop))).collect();
+    let named = gains[0].1;
+    for (hop, gain) in &gains[1..] {
+        assert!(*gain <= named + 0.015, "{system} {options} names {} ({named}), {hop} gives {gain}", gains[0].0);
+    }
+    let said = diagnosis.profile[0].doubled.throughput.mean;
+    assert!((said - named).abs() < 0.02 + 0.05 * named.abs(), "{system} {options}: {said} said, {named} found");
+    diagnosis
+}
+
+#[test]
+fn what_is_named_is_what_gives_most_at_every_depth() {
+    for (depth, headline) in [(1, Headline::Latency), (32, Headline::Mixed), (256, Headline::Capacity)] {
+        let found = is_confirmed("nvme-desktop", &format!("--rw=randread --bs=4k --iodepth={depth}"));
+        assert_eq!(found.headline, headline, "depth {depth}: {}", found.why);
+        let planes = "drive.channel*.die*.plane*";
+        assert_eq!(found.profile[0].hop == planes, depth < 256, "depth {depth}: {}", found.why);
+    }
+    is_confirmed("piix4e-one-disk", "--rw=write --bs=64k --size=64k --time_based --runtime=300ms");
+    is_confirmed("piix4e-one-disk", "--rw=randread --bs=4k --size=32m --time_based --runtime=30");
+    is_confirmed("sata-ssd", "--rw=randread --bs=4k --iodepth=32");
+}
+
+#[test]
+fn drives_that_are_alike_are_one_hop() {
+    let (_, _, found) = diagnosed("nvme-server", "--rw=randread --bs=4k --iodepth=16 --numjobs=8 --runtime=5ms");
+    let named = |hop: &str| found.profile.iter().any(|known| known.hop == hop);
+    assert!(named("cpu*") && !found.profile.iter().any(|hop| hop.hop.starts_with("drive0")), "{:?}", found.profile);
+}
+
+#[test]
+fn where_it_is_smooth_the_shares_of_small_changes_add_up_to_one() {
+    let (_, _, found) = diagnosed("nvme-desktop", "--rw=randread --bs=4k --iodepth=8");
+    let sum: f64 = found.profile.iter().map(|hop| hop.share.throughput.mean).sum();
+    // The processor counts whole clocks, and what moves nothing at twice its pace is left away.
+    assert!((0.93..1.06).contains(&sum), "{sum}: {:?}", found.profile);
+    let latency: f64 = found.profile.iter().map(|hop| hop.share.latency.mean).sum();
+    assert!((0.93..1.06).contains(&latency), "{latency}: {:?}", found.profile);
+}
+
+#[test]
+fn a_job_that_thinks_is_limited_by_the_workload() {
+    let (_, _, found) =
+        diagnosed("nvme-desktop", "--rw=randread --bs=4k --thinktime=1000 --runtime=200ms --time_based");
+    assert_eq!(found.headline, Headline::Workload, "{}", found.why);
+    assert!(found.without_thinking.is_some_and(|gain| gain.throughput.mean > 10.0), "{found:?}");
+}
+
+#[test]
+fn more_in_flight_is_tried_where_no_hop_is_full_and_the_gain_is_simulated() {
+    let (setting, explained, found) = diagnosed("nvme-desktop", "--rw=randread --bs=4k --iodepth=16");
+    let deeper = found.remedies.iter().find(|remedy| remedy.change.starts_with("--iodepth=")).expect("depth helps");
+    let depth: u64 = deeper.change.trim_start_matches("--iodepth=").parse().expect("a depth");
+    let jobs: Vec<Job> = setting.jobs.iter().map(|job| Job { iodepth: depth, ..job.clone() }).collect();
+    let gain = rate(&setting.blueprint, &jobs) / explained.throughput() - 1.0;
+    assert!((gain / deeper.gain.throughput.mean - 1.0).abs() < 0.05, "{gain} {deeper:?}");
+}
+
+#[test]
+fn the_same_question_has_the_same_diagnosis() {
+    let job = "--rw=randread --bs=4k --iodepth=4 --runtime=4ms";
+    assert_eq!(diagnosed("nvme-desktop", job).2, diagnosed("nvme-desktop", job).2);
+}
+
+#[test]
+fn numbers_that_help_together_only_are_found_together() {
+    // Link and drive hand over at one rate: either alone, twice as fast, only fills the other.
+    let (_, _, diagnosis) = diagnosed("nvme-desktop", "--rw=read --bs=128k --iodepth=8");
+    let best = diagnosis.remedies.first().expect("something helps");
+    let numbers = best.change.matches("--set").count();
+    assert!((2..=4).contains(&numbers) && best.gain.throughput.mean > 0.5, "{best:?}");
+    assert!(best.change.contains("link.rate") && best.change.contains("channel_rate"), "{best:?}");
+}

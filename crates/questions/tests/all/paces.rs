@@ -1,0 +1,250 @@
+//! What a pace is: with every lane at half its pace, and the workload's own times doubled, a run records the same spans
+//! with every time doubled. A span that a part forgot to ask its lane for shows at once, by name.
+
+pub mod adapters;
+mod ide;
+pub mod nvme;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hopscope_files::job_file::{self, Job};
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
+use hopscope_kernel::{Observer, Pace, PassedOn, Record, Sim, Span, Time, expand};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::run::{Options, run_in};
+
+/// Every span of a run.
+#[derive(Clone, Default)]
+struct Spans(Rc<RefCell<Vec<Record>>>);
+
+impl Observer for Spans {
+    fn records(&mut self, batch: &[Record]) {
+        self.0.borrow_mut().extend(batch);
+    }
+}
+
+pub struct Recorded {
+    pub spans: Vec<Span>,
+    /// Requests: taken up, issued, ended.
+    requests: Vec<Record>,
+    pub lanes: Vec<String>,
+    processes: Vec<String>,
+    transfers: usize,
+}
+
+impl Recorded {
+    /// Requests that ended.
+    fn ended(&self) -> impl Iterator<Item = &Record> {
+        self.requests.iter().filter(|record| matches!(record, Record::Transfer { .. }))
+    }
+}
+
+pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
+    let (sim, spans) = (Sim::new(), Spans::default());
+    let options = Options { seed: 7, trains, ..Options::default() };
+    let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
+    let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|lane| lane.1).collect();
+    let mut all = Vec::new();
+    expand(&spans.0.borrow(), |lane| clocks[usize::from(lane)], |span| all.push(span));
+    // What the end of the run cuts short is not compared.
+    let cut = Time::ps(outcome.simulated.as_ps() / 20 * 19);
+    all.retain(|span| span.end() < cut);
+    all.sort_by_key(|span| (span.at, span.kind, span.who, span.span, span.label.name));
+    let mut requests: Vec<(Time, Record)> = spans.0.borrow().iter().filter_map(of_request).collect();
+    requests.retain(|(end, _)| *end < cut);
+    requests.sort_by_key(|(end, record)| (*end, order(record)));
+    let requests: Vec<Record> = requests.into_iter().map(|(_, record)| record).collect();
+    let transfers = requests.iter().filter(|record| matches!(record, Record::Transfer { .. })).count();
+    let lanes = sim.lanes().into_iter().map(|lane| lane.0).collect();
+    Recorded { spans: all, requests, lanes, processes: sim.processes(), transfers }
+}
+
+/// What is said of requests, and when it is over.
+fn of_request(record: &Record) -> Option<(Time, Record)> {
+    match *record {
+        Record::Transfer { at, span, .. } => Some((at + span, *record)),
+        Record::TakeUp { at, .. } | Record::TakeUpToo { at, .. } | Record::Issue { at, .. } => Some((at, *record)),
+        _ => None,
+    }
+}
+
+/// An order of what is said at one instant: what, by whom, of which request.
+fn order(record: &Record) -> (u8, u16, u32) {
+    let number = |of: Option<PassedOn>| of.map_or(0, |of| of.request.get());
+    match *record {
+        Record::TakeUp { who, request, .. } => (0, who, number(request)),
+        Record::TakeUpToo { who, request, .. } => (1, who, number(request)),
+        Record::Issue { who, request, .. } => (2, who, request.get()),
+        Record::Transfer { who, bytes, .. } => (3, who, bytes),
+        _ => unreachable!("of requests nothing else is said"),
+    }
+}
+
+fn doubled(span: &Span) -> Span {
+    Span { at: span.at * 2, span: span.span * 2, ..*span }
+}
+
+fn doubled_request(record: &Record) -> Record {
+    let passed = |of: Option<PassedOn>| of.map(|of| PassedOn { since: of.since * 2, ..of });
+    match *record {
+        Record::TakeUp { who, at, request } => Record::TakeUp { who, at: at * 2, request: passed(request) },
+        Record::TakeUpToo { who, at, request } => Record::TakeUpToo { who, at: at * 2, request: passed(request) },
+        Record::Issue { who, at, request } => Record::Issue { who, at: at * 2, request },
+        Record::Transfer { who, label, at, span, bytes } => {
+            Record::Transfer { who, label, at: at * 2, span: span * 2, bytes }
+        }
+        other => other,
+    }
+}
+
+fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
+    read_as(system, ("", ""), options)
+}
+
+/// A shipped system with a word of its text replaced, and a job.
+fn read_as(system: &str, (word, by): (&str, &str), options: &str) -> (Blueprint, Vec<Job>) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let replaced = if word.is_empty() { text.text } else { text.text.replace(word, by).into() };
+    let file = sources.add(text.name, replaced);
+    let blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
+    let words: Vec<&str> = options.split(' ').collect();
+    (blueprint, job_file::read_options(&mut sources, &words).expect("right options").jobs)
+}
+
+/// Holds the law of a system and a job; says which span differs first.
+fn doubles(system: &str, options: &str) {
+    let (blueprint, jobs) = read(system, options);
+    doubles_on(&format!("{system} {options}"), &blueprint, &jobs);
+}
+
+/// The same of a machine that has been read; `what` says which.
+pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
+    let mut slow = blueprint.clone();
+    for hop in blueprint.hops() {
+        slow.pace(&hop.name, Pace::new(1, 2).expect("a pace")).expect("a hop");
+    }
+    let twice = |time: Time| time * 2;
+    let later = |job: &Job| {
+        let mut job = job.clone();
+        (job.runtime, job.ramp_time) = (job.runtime.map(twice), twice(job.ramp_time));
+        job.think.time = twice(job.think.time);
+        job
+    };
+    let slow_jobs: Vec<Job> = jobs.iter().map(later).collect();
+    for trains in [true, false] {
+        let (is, should) = (record(&slow, &slow_jobs, trains), record(blueprint, jobs, trains));
+        assert!(should.transfers >= 3, "{what}: only {} requests", should.transfers);
+        let wanted: Vec<Span> = should.spans.iter().map(doubled).collect();
+        if is.spans != wanted {
+            panic!("{what}, trains {trains}: {}", first_difference(&is, &wanted));
+        }
+        let wanted: Vec<Record> = should.requests.iter().map(doubled_request).collect();
+        let differs = is.requests.iter().zip(&wanted).find(|(is, wanted)| is != wanted);
+        assert_eq!((differs, is.requests.len()), (None, wanted.len()), "{what}, trains {trains}");
+    }
+}
+
+fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
+    let at = (0..).find(|&at| is.spans.get(at) != wanted.get(at)).unwrap_or(0);
+    let words = |span: Option<&Span>| {
+        span.map_or("nothing".to_string(), |s| {
+            let lane = s.lane().map_or("-", |lane| &is.lanes[usize::from(lane)]);
+            let who = &is.processes[usize::from(s.who)];
+            format!("{:?} `{}` on {lane} by {who} at {} for {}", s.kind, s.label.name, s.at, s.span)
+        })
+    };
+    let before: Vec<String> = wanted[at.saturating_sub(6)..at].iter().map(|s| words(Some(s))).collect();
+    let (found, instead) = (words(is.spans.get(at)), words(wanted.get(at)));
+    format!(
+        "at half the pace\n  {found}\nis where twice the original is\n  {instead}\nafter\n  {}",
+        before.join("\n  ")
+    )
+}
+
+/// Jobs of every kind on a storage device: alone, many, and with pauses.
+fn storage(system: &str, runtime: &str) {
+    for job in [
+        "--rw=randread --bs=4k",
+        "--rw=randread --bs=4k --iodepth=32",
+        "--rw=read --bs=128k --iodepth=4",
+        "--rw=write --bs=64k --iodepth=2",
+        "--rw=randwrite --bs=4k --iodepth=16",
+        "--rw=randrw --bs=16k --iodepth=8 --thinktime=100us --thinktime_blocks=8",
+    ] {
+        doubles(system, &format!("{job} --runtime={runtime} --time_based"));
+    }
+}
+
+#[test]
+fn nvme_doubles() {
+    storage("nvme-desktop", "3ms");
+    storage("nvme-chipset", "2ms");
+    storage("nvme-server", "2ms");
+}
+
+#[test]
+fn pcie_adapters_double() {
+    for system in ["pcie-bench-ivy-bridge", "pcie-bench-sandy-bridge"] {
+        for job in ["--rw=randread --bs=64", "--rw=read --bs=512 --iodepth=8", "--rw=write --bs=1k --iodepth=16"] {
+            doubles(system, &format!("{job} --runtime=200us --time_based"));
+        }
+    }
+}
+
+#[test]
+fn network_adapters_and_gpus_double() {
+    for system in ["nic-two-sockets", "gpu-server"] {
+        for job in ["--rw=read --bs=16k", "--rw=write --bs=64k --iodepth=8", "--rw=rw --bs=4k --iodepth=32"] {
+            doubles(system, &format!("{job} --runtime=1ms --time_based"));
+        }
+    }
+}
+
+#[test]
+fn sata_doubles() {
+    storage("sata-ssd", "10ms");
+}
+
+#[test]
+fn ide_doubles() {
+    for system in ["piix4e-one-disk", "piix4e-one-disk-linux", "piix4e-one-disk-pio"] {
+        storage(system, "300ms");
+    }
+    for system in ["piix4e-two-disks-same-channel", "piix4e-two-disks-two-channels"] {
+        for job in ["--rw=read --bs=64k --size=64k", "--rw=randwrite --bs=4k --iodepth=4", "--rw=write --bs=16k"] {
+            let job = format!("{job} --time_based --runtime=300ms --name=a --filename=disk --name=b --filename=disk2");
+            doubles(system, &job);
+        }
+    }
+}
+
+#[test]
+fn scsi_doubles() {
+    for system in ["atlas-15k", "barracuda-4lp", "barracuda-4lp-validation", "scsi-ultra160"] {
+        storage(system, "200ms");
+    }
+}
+
+#[test]
+fn raid_doubles() {
+    for system in
+        ["raid-megaraid-32-33", "raid-acceleraid-pci-x-100", "raid-5-megaraid-64-66", "raid-5-acceleraid-pci-x-100"]
+    {
+        storage(system, "100ms");
+    }
+    doubles("raid-megaraid-32-33-loaded", "--rw=randrw --bs=8k --iodepth=4 --runtime=100ms --time_based");
+}
+
+#[test]
+fn myrinet_doubles() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    for system in library.systems().filter(|name| name.starts_with("myrinet-")) {
+        for job in ["--rw=read --bs=4k --iodepth=2", "--rw=write --bs=64k", "--rw=rw --bs=16k --iodepth=4"] {
+            doubles(system, &format!("{job} --runtime=2ms --time_based"));
+        }
+    }
+}

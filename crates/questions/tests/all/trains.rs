@@ -1,0 +1,56 @@
+//! Trains change nothing: every span of every lane is the same, burst by burst, on the shipped systems.
+
+use hopscope_files::library::Library;
+use hopscope_kernel::{Sim, Time};
+use hopscope_machine::run::{Options, run_in};
+use hopscope_observe::{Interval, Phases};
+
+use crate::random_machines;
+use crate::random_machines::Drawn;
+
+#[test]
+fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let (mut booked, mut cut) = (0, 0);
+    let disks = (0..400).map(|seed| (seed, random_machines::machine(&library, seed, "30ms")));
+    let links = (1_000..1_100).map(|seed| (seed, random_machines::serial(&library, seed, "1ms")));
+    for (seed, drawn) in disks.chain(links) {
+        let Drawn { blueprint, jobs, words } = drawn;
+        let run = |trains: bool| {
+            let (sim, phases) = (Sim::new(), Phases::default());
+            let options = Options { seed, trains, ..Options::default() };
+            let outcome = run_in(sim.clone(), &blueprint, &jobs, options, Some(Box::new(phases.clone())));
+            let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+            let lanes: Vec<_> = sim.lanes().into_iter().map(|(name, _)| (phases.of(&sim, &name), name)).collect();
+            (outcome.simulated, outcome.rate.bytes_per_second, lanes, outcome.counts)
+        };
+        let (mut with, mut without) = (run(true), run(false));
+        // A part says what it did when that has ended: what the end of the run cuts short is not compared here. (The
+        // kernel's own random systems are, to the last picosecond.) Where not all of a run is kept, an arm may not have
+        // said yet what it read ahead for some turns.
+        let last = |lanes: &[(Vec<Interval>, String)]| {
+            lanes.iter().flat_map(|lane| &lane.0).map(Interval::end).max().unwrap_or(Time::ZERO)
+        };
+        let kept = last(&with.2).min(last(&without.2));
+        let unsaid = if kept < with.0.saturating_sub(Time::us(500)) { Time::ms(60) } else { Time::us(500) };
+        let kept = kept.min(with.0).saturating_sub(unsaid);
+        for lane in with.2.iter_mut().chain(&mut without.2) {
+            lane.0.retain(|span| span.end() < kept);
+        }
+        let differs = |(a, name): &(Vec<Interval>, String), (b, _): &(Vec<Interval>, String)| {
+            let at = (0..a.len().max(b.len())).find(|&i| a.get(i) != b.get(i))?;
+            let (a, b) = (a.get(at).copied(), b.get(at).copied());
+            Some((a.or(b)?.at.min(b.or(a)?.at), name.clone(), a, b))
+        };
+        if let Some(first) = with.2.iter().zip(&without.2).filter_map(|(a, b)| differs(a, b)).min_by_key(|d| d.0) {
+            panic!("seed {seed} {words}: {first:#?}");
+        }
+        assert_eq!((with.0, with.1), (without.0, without.1), "seed {seed}");
+        assert_eq!(without.3.trains, 0);
+        booked += with.3.trains;
+        cut += with.3.trains_cut;
+        assert!(with.0 >= Time::ms(1));
+    }
+    println!("trains booked {booked}, cut {cut}");
+    assert!(booked > 10_000 && cut > 1_000);
+}

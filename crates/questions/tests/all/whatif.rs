@@ -1,0 +1,277 @@
+//! What a change would buy: changes, sensitivities and upgrades on the shipped machines.
+
+use hopscope_files::change::Change;
+use hopscope_files::job_file;
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problems, Sources, place};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::run::{Options, run};
+use hopscope_questions::whatif::{
+    Beyond, Changed, News, Sensitivities, Setting, Upgrades, apply, base, compare, sensitivities, upgrades,
+};
+
+const ONE: &str = "piix4e-one-disk";
+const TWO: &str = "piix4e-two-disks-two-channels";
+const REWRITE: &str = "--rw=write --bs=64k --size=64k --iodepth=2 --time_based --runtime=100ms";
+const RANDOM: &str = "--rw=randread --bs=16k --size=64m --time_based --runtime=1 --iodepth=2";
+
+fn setting(system: &str, options: &str) -> (Setting, Library, Sources) {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut sources = Sources::default();
+    let text = library.open_system(system).expect("a shipped system");
+    let file = sources.add(text.name, text.text);
+    let blueprint = Blueprint::read(&library, &mut sources, file).expect("a right system");
+    let words: Vec<&str> = options.split(' ').collect();
+    let jobs = job_file::read_options(&mut sources, &words).expect("right options").jobs;
+    (Setting { blueprint, jobs }, library, sources)
+}
+
+/// What `changes` (`-` replaces, `+` adds, else a number) make of a machine.
+pub fn changed(system: &str, options: &str, changes: &[&str]) -> Result<Changed, Problems> {
+    let (setting, library, mut sources) = setting(system, options);
+    let at = |text: &str, sources: &mut Sources| place(sources.add("command line", text), 0..text.len());
+    let mut read = Vec::new();
+    for text in changes {
+        let at = at(text, &mut sources);
+        read.push(match text.split_at(1) {
+            ("-", text) => Change::replacement(text, at)?,
+            ("+", text) => Change::addition(text, at)?,
+            _ => Change::assignment(text, at)?,
+        });
+    }
+    apply(&setting, &read, &library, &mut sources)
+}
+
+fn rate(setting: &Setting) -> f64 {
+    run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("the jobs run").rate.bytes_per_second
+}
+
+fn refusal(changes: &[&str]) -> String {
+    let problems = changed(ONE, REWRITE, changes).err().expect("it is refused");
+    assert!(problems.0.iter().all(|problem| problem.place.is_some()), "every problem has a place: {problems:?}");
+    problems.0.iter().map(|problem| format!("{}; {}\n", problem.title, problem.help)).collect()
+}
+
+#[test]
+fn a_number_in_any_vocabulary_is_the_same_change() {
+    let plain = rate(&setting(ONE, REWRITE).0);
+    let named = changed(ONE, REWRITE, &["host.memory.read_first_data=0 clocks"]).expect("a right change");
+    let of_model = changed(ONE, REWRITE, &["[host-bridge].memory.read_first_data=x0"]).expect("a right change");
+    assert_eq!(named.words, ["host.memory.read_first_data is 0 clocks instead of 13 clocks"]);
+    assert_eq!(named.words, of_model.words);
+    assert!(rate(&named.setting) > 1.1 * plain, "memory that answers at once");
+    assert_eq!(rate(&named.setting), rate(&of_model.setting));
+}
+
+#[test]
+fn the_jobs_change_like_the_machine() {
+    let deeper = changed(ONE, REWRITE, &["job.iodepth=x2", "job.bs=128k"]).expect("a right change");
+    assert_eq!((deeper.setting.jobs[0].iodepth, deeper.setting.jobs[0].block_bytes_min), (4, 128 << 10));
+    assert_eq!(deeper.words.len(), 2);
+    let err = refusal(&["job.iodepht=4"]);
+    assert!(err.contains("did you mean `iodepth`?"), "{err}");
+    assert!(refusal(&["job.iodepth=0"]).contains("never 0"));
+}
+
+#[test]
+fn an_added_disk_on_the_free_channel_does_the_same_job_and_doubles_random_reads() {
+    let added = ["+cable2=bus/ide-ultra-33@ide.free", "+disk2=disk/quantum-fireball-el10.2a@cable2.drive0"];
+    let changed = changed(ONE, RANDOM, &added).expect("a right change");
+    assert_eq!(changed.also_on, ["disk2"]);
+    let targets: Vec<_> = changed.setting.jobs.iter().map(|job| job.targets.clone()).collect();
+    assert_eq!(targets, [vec![], vec!["disk2".to_string()]]);
+    let gain = rate(&changed.setting) / rate(&setting(ONE, RANDOM).0);
+    assert!((1.8..2.1).contains(&gain), "two arms instead of one: {gain}");
+}
+
+#[test]
+fn a_part_like_another_takes_its_numbers_along() {
+    let more = ["disk.rotation=7200 rpm", "+disk2=[hard-disk]@[ide-cable].free"];
+    let changed = changed(ONE, RANDOM, &more).expect("a right change");
+    let rotations: Vec<_> = changed.setting.blueprint.numbers().into_iter().collect();
+    let of = |path: &str| rotations.iter().find(|(p, _)| p == path).map(|(_, entry)| entry.written.clone());
+    // Parts are added before numbers change: the new one is like the old one was.
+    assert_eq!((of("disk.rotation").as_deref(), of("disk2.rotation").as_deref()), (Some("7200 rpm"), Some("5400 rpm")));
+}
+
+#[test]
+fn a_replaced_part_leaves_its_numbers_and_takes_its_wires() {
+    let changed = changed(ONE, REWRITE, &["-pci=bus/pci-32-33"]).expect("a right change");
+    let numbers = changed.setting.blueprint.numbers();
+    let clock = numbers.iter().find(|(path, _)| path == "pci.clock").map(|(_, entry)| entry.written.as_str());
+    assert_eq!(clock, Some("33.333333 MHz"), "the system's 33.5 MHz were measured on the old one");
+    assert!(rate(&changed.setting) > 0.0);
+}
+
+#[test]
+fn changes_are_made_together_whatever_their_order() {
+    // The mode needs the cable, and the cable stands last.
+    let ultra = ["disk.transfer_mode=ultra-dma-4", "-cable=bus/ide-ultra-66"];
+    assert!(changed(ONE, REWRITE, &ultra).is_ok());
+    assert!(changed(ONE, REWRITE, &ultra[..1]).is_err());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_its_place_and_what_would_fit() {
+    for (change, says) in [
+        ("pci.clok=66 MHz", "did you mean `pci.clock`?"),
+        ("pcy.clock=66 MHz", "did you mean `pci`?"),
+        ("[pci-buss].clock=66 MHz", "did you mean `pci-bus`?"),
+        ("pci.clock=66 KiB", "`pci.clock` is a frequency, `66 KiB` is an amount of data"),
+        ("pci.clock", "write part.key=value"),
+        ("disk.rotation=x0", "cannot be x0 of 5400 rpm"),
+        ("-disk=bus/pci-32-33", "parts that fit: disk/"),
+        ("-disk=disk/quantum-firebal-el10.2a", "did you mean `disk/quantum-fireball-el10.2a`?"),
+        ("-dsk=disk/quantum-fireball-el10.2a", "did you mean `disk`?"),
+        ("+disk=disk/quantum-fireball-el10.2a@cable.drive1", "has a part `disk` already"),
+        ("+disk2=disk/quantum-fireball-el10.2a@cable.drive0", "already used by"),
+        ("+disk2=disk/quantum-fireball-el10.2a@cable.drive3", "there is no port `cable.drive3`"),
+        ("+disk2=disk/quantum-fireball-el10.2a@ide.free", "no free port that is a drive connector"),
+        ("+disk2=disk/quantum-fireball-el10.2a", "is not plugged in"),
+        ("+job=disk/quantum-fireball-el10.2a@cable.drive1", "no name for a part"),
+        ("+d=driver/windows-2000-ide@cpu.software,controls=ide.registers", "already used by"),
+    ] {
+        let err = refusal(&[change]);
+        assert!(err.contains(says), "{change}: {err}");
+    }
+}
+
+fn sensitive(system: &str, options: &str) -> Sensitivities {
+    let (setting, ..) = setting(system, options);
+    let base = base(&setting, Options::default()).expect("the jobs run");
+    sensitivities(&setting, 1, &base, &|_| {}).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+fn upgraded(setting: &Setting, library: &Library, sources: &mut Sources) -> Upgrades {
+    let base = base(setting, Options::default()).expect("the jobs run");
+    let found = upgrades(setting, library, sources, Options::default(), &base, &|_| {});
+    found.unwrap_or_else(|failure| panic!("{}: {failure:?}", setting.blueprint.title))
+}
+
+#[test]
+fn a_rewritten_block_hangs_on_the_bus_and_not_on_the_arm() {
+    let found = sensitive(ONE, REWRITE);
+    let of = |path: &str| found.numbers.iter().find(|number| number.parameter == path).expect("a number");
+    let clock = of("pci.clock");
+    assert!(clock.effects[0].throughput.mean < -0.05 && clock.effects[1].throughput.mean > 0.05, "{clock:?}");
+    assert!(clock.elasticity.is_some_and(|elasticity| (0.5..1.1).contains(&elasticity)), "{clock:?}");
+    let range = clock.holds_until.as_ref().expect("the clock is among the first");
+    // Above 37 MHz two clocks are shorter than the shortest cycle of the cable's mode.
+    assert_eq!((range.value.as_str(), range.beyond), ("36.85 MHz", Beyond::Less));
+    for idle in ["disk.seek.rows[2].time", "disk.zones.rows[3].sectors_per_track", "host.memory.size"] {
+        assert!(of(idle).is_nothing(), "{:?}", of(idle));
+    }
+    assert!(found.numbers.is_sorted_by(|a, b| a.size() >= b.size()));
+    assert!(found.refused > 0 && found.refused < found.numbers.len(), "{}", found.refused);
+    let moved: usize = found.numbers.iter().map(|number| number.effects.len()).sum();
+    assert!(moved + found.refused <= 2 * found.numbers.len());
+}
+
+#[test]
+fn the_same_question_has_the_same_answer_and_every_move_is_reported() {
+    let options = "--rw=randread --bs=16k --size=64m --runtime=400ms --iodepth=2";
+    assert_eq!(sensitive(ONE, options), sensitive(ONE, options));
+    let seen = std::sync::atomic::AtomicUsize::new(0);
+    let count = |news: News<'_>| {
+        assert!(news.done >= 1 && news.done <= news.of);
+        seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    };
+    let (setting, ..) = setting(ONE, options);
+    let base = base(&setting, Options::default()).expect("the job runs");
+    let found = sensitivities(&setting, 1, &base, &count).expect("the job runs");
+    assert!(seen.into_inner() >= found.refused + found.numbers.iter().map(|n| n.effects.len()).sum::<usize>());
+}
+
+#[test]
+fn a_job_without_a_transfer_in_its_time_is_wrong_input() {
+    let (setting, ..) = setting(ONE, "--rw=read --bs=64k --runtime=1ms");
+    let refused = base(&setting, Options::default()).and_then(|base| sensitivities(&setting, 1, &base, &|_| {}));
+    assert!(refused.is_err());
+}
+
+#[test]
+fn every_shipped_upgrade_fits_a_shipped_system() {
+    let mut fitting: Vec<String> = Vec::new();
+    let library = Library::new(None).expect("the shipped files can be read");
+    for system in library.systems() {
+        let (setting, library, mut sources) = setting(system, REWRITE);
+        let found = upgraded(&setting, &library, &mut sources);
+        assert!(found.upgrades.is_sorted_by(|a, b| a.gain >= b.gain));
+        for upgrade in &found.upgrades {
+            assert!(!upgrade.changes.is_empty() && upgrade.basis.text().len() > 6, "{upgrade:?}");
+            assert!(upgrade.next_limit.as_ref().is_some_and(|limit| limit.gain.mean > 0.0), "{upgrade:?}");
+        }
+        assert_eq!(found.upgrades.len() + found.do_not_fit.len(), library.upgrades().count());
+        fitting.extend(found.upgrades.into_iter().map(|upgrade| upgrade.name));
+    }
+    for name in library.upgrades() {
+        assert!(fitting.iter().any(|fits| fits == name), "{name} fits no shipped system");
+    }
+}
+
+#[test]
+fn an_upgrade_buys_where_its_part_limits_and_nothing_where_it_does_not() {
+    let gain = |system: &str, options: &str, name: &str| {
+        let (setting, library, mut sources) = setting(system, options);
+        let found = upgraded(&setting, &library, &mut sources);
+        let one = found.upgrades.iter().find(|upgrade| upgrade.name == name);
+        one.map(|upgrade| upgrade.gain)
+    };
+    assert!(gain(ONE, REWRITE, "faster-memory").is_some_and(|gain| gain > 0.05));
+    assert!(gain(ONE, RANDOM, "faster-memory").is_some_and(|gain| gain.abs() < 0.02));
+    assert!(gain(ONE, RANDOM, "second-channel").is_some_and(|gain| gain > 0.7));
+    assert_eq!(gain(TWO, REWRITE, "second-channel"), None, "both channels are taken");
+}
+
+#[test]
+fn a_bridge_that_does_not_wait_for_an_empty_buffer_keeps_the_cable_at_work() {
+    const AHEAD: &str = "ide.refill=when a half is free";
+    const READ: &str = "--rw=read --bs=64k --size=64k --iodepth=2 --time_based --runtime=100ms";
+    let plain = rate(&setting(ONE, REWRITE).0);
+    let ahead = rate(&changed(ONE, REWRITE, &[AHEAD]).expect("a right change").setting);
+    // A half is sent in 32 clocks and fetched in 35: 3 until PHOLD#, 9 until PHLDA#, 22 to the last data, 1 turnaround.
+    let at_most = 32.0 / (35.0 * 29.851e-9);
+    assert!(ahead > 1.2 * plain && ahead < at_most, "{ahead} instead of {plain}, at most {at_most}");
+    let at_once = [AHEAD, "host.memory.read_first_data=1 clock", "host.hold_acknowledge=1 clock"];
+    let cable = rate(&changed(ONE, REWRITE, &at_once).expect("a right change").setting);
+    assert!(cable > 0.9 * 33.5e6 && cable < 33.5e6, "the cable carries 33.5 MB/s: {cable}");
+    let reads = rate(&setting(ONE, READ).0);
+    assert_eq!(reads, rate(&changed(ONE, READ, &[AHEAD]).expect("a right change").setting), "reads do not change");
+}
+
+#[test]
+fn two_channels_share_a_bridge_that_fetches_ahead_in_both_directions() {
+    for (first, second) in [("write", "write"), ("write", "read"), ("read", "write")] {
+        let both = format!(
+            "--bs=16k --size=64k --iodepth=2 --time_based --runtime=50ms \
+             --name=a --filename=disk --rw={first} --name=b --filename=disk2 --rw={second}"
+        );
+        let options: Vec<&str> = both.split_whitespace().collect();
+        let words = options.join(" ");
+        let more = ["ide.refill=when a half is free", "host.memory.cache_line=16 B"];
+        for changes in [&more[..1], &more[..]] {
+            let changed = changed(TWO, &words, changes).expect("a right change").setting;
+            let outcome =
+                run(&changed.blueprint, &changed.jobs, Options::default(), None).expect("nobody waits for ever");
+            let got: Vec<u64> = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).collect();
+            assert!(got.len() == 2 && got.iter().all(|count| *count > 2), "{first} and {second}: {got:?}");
+        }
+    }
+}
+
+#[test]
+fn a_comparison_has_both_accounts() {
+    let (setting, library, mut sources) = setting(ONE, REWRITE);
+    let at = place(sources.add("command line", "pci.clock=x1.1"), 0..14);
+    let faster = Change::assignment("pci.clock=x1.1", at).expect("a right change");
+    let compared =
+        compare(&setting, &[faster], &library, &mut sources, Options::default()).unwrap_or_else(|f| panic!("{f:?}"));
+    let (before, after) = (&compared.before, &compared.after);
+    assert!(after.performance.throughput_bytes_per_s > 1.05 * before.performance.throughput_bytes_per_s);
+    assert!(after.performance.latency_mean_ns < before.performance.latency_mean_ns);
+    let lanes = |side: &hopscope_questions::whatif::Side| {
+        side.explained.account.lanes.iter().map(|lane| lane.lane.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(lanes(before), lanes(after));
+    assert!(before.limit.is_some() && compared.also_on.is_empty());
+}
