@@ -53,7 +53,18 @@ pub fn reader(input: &DeriveInput, fields: &Fields) -> Result<TokenStream> {
     let names = fields.iter().map(|field| &field.ident);
     let name = &input.ident;
     let holds = holds.map(|holds| quote!((#holds)(&spec, p)?;));
+    // What a reader needs besides `p` is known only to whoever reads.
+    let whole = with.is_empty().then(|| {
+        quote! {
+            impl crate::parameters::Spec for #name {
+                fn read(p: &mut crate::parameters::Parameters) -> Result<#name, crate::parameters::SpecError> {
+                    #name::read(p)
+                }
+            }
+        }
+    });
     Ok(quote! {
+        #whole
         impl #name {
             /// Pulls what is declared.
             ///

@@ -40,7 +40,7 @@ pub fn page(library: &Library, sources: &mut Sources) -> Result<String, Problems
 fn section(out: &mut String, vocabulary: &Vocabulary) {
     let Vocabulary { kind, files, keys } = vocabulary;
     let files: Vec<String> = files.iter().map(|name| format!("`{name}`")).collect();
-    let plugs: Vec<String> = kind.plugs.iter().map(|(plug, _)| format!("`{plug}`")).collect();
+    let plugs: Vec<String> = kind.plugs().iter().map(|(plug, _)| format!("`{plug}`")).collect();
     let _ = write!(out, "\n### {}\n\n{}. Shipped: {}.", kind.model, kind.what, files.join(", "));
     if !plugs.is_empty() {
         let _ = write!(out, " In a system it is plugged in by {}.", plugs.join(", "));

@@ -160,11 +160,14 @@ impl Stand {
     ) -> Option<Result<Built, SpecError>> {
         let mut tried = |without| {
             above.push(kind.model);
-            let plugs = kind.plugs.iter().map(|(_, protocol)| self.socket(*protocol, above, without));
+            let plugs = kind
+                .plugs()
+                .iter()
+                .map(|(key, protocol)| Some((key.to_string(), self.socket(*protocol, above, without)?)));
             let plugs = plugs.collect::<Option<Vec<_>>>();
             above.pop();
             let name = format!("{} {}", kind.model, self.sim.lanes().len());
-            Some((kind.build)(Context { sim: &self.sim, name: &name, seed: 0, plugs: plugs? }, parameters))
+            Some(kind.build(&Context { sim: &self.sim, name: &name, seed: 0 }, plugs?, parameters))
         };
         let first = tried(without);
         if without.is_some() || !matches!(first, Some(Err(_))) {
