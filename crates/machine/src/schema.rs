@@ -293,7 +293,7 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
         let mut table = Table::default();
         for (path, key) in &vocabulary.keys {
             let number = (key.declared, key.examples.clone());
-            table.insert(path, vocabulary.is_required(path), number);
+            table.insert(path, key.is_required, number);
         }
         Shape { kind: vocabulary.kind, files: vocabulary.files, table }
     };

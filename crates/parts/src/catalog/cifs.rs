@@ -6,6 +6,7 @@ use super::sockets::{CifsClient, Ethernet};
 use super::{Above, Builder, Built, Kind, NO_SOCKETS, Over, Protocol, one};
 use crate::driver::cifs;
 use crate::network::client;
+use crate::parameters::declarations::Unlimited;
 
 /// `cifs-client`
 pub static CIFS_CLIENT: Kind = Kind {
@@ -13,7 +14,7 @@ pub static CIFS_CLIENT: Kind = Kind {
     what: "A client machine, whose redirector asks a file server by SMB",
     sockets: |_| Ok(one("server", Protocol::CifsClient)),
     required: &["server"],
-    build: &Builder(|context, (), At(Ethernet(adapter)), p| {
+    build: &Builder(|context, _: Unlimited<client::Spec>, At(Ethernet(adapter)), p| {
         let spec = client::Spec::read(p, adapter.spec().frame_bytes_max())?;
         let client = client::Client::new(context.sim, context.name, spec, &adapter);
         Ok(Built::with(one("server", CifsClient(client))))
@@ -27,7 +28,7 @@ pub static CIFS_SERVER: Kind = Kind {
     sockets: NO_SOCKETS,
     required: &[],
     // The adapter that it controls is the one at the client's wire.
-    build: &Builder(|context, (), (RunsOn(processor), At(CifsClient(client))), p| {
+    build: &Builder(|context, _: Unlimited<cifs::Spec>, (RunsOn(processor), At(CifsClient(client))), p| {
         let spec = cifs::Spec::read(p, client.adapter().spec().frame_bytes_max())?;
         let (sim, name, at) = (context.sim.clone(), context.name.to_string(), p.clone());
         let over: Over = Box::new(move |devices| {

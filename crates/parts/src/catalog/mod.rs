@@ -20,6 +20,7 @@ use std::rc::Rc;
 use hopscope_kernel::Sim;
 
 use self::plugs::Plugs;
+use crate::parameters::declarations::{Declaration, Declarations};
 use crate::parameters::{Parameters, Spec, SpecError};
 use crate::protocols::storage::Storage;
 
@@ -111,6 +112,20 @@ impl Kind {
     pub fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError> {
         self.build.build(context, wires, p)
     }
+
+    /// Reads the numbers of a part, and builds nothing.
+    ///
+    /// # Errors
+    ///
+    /// A number is missing or wrong.
+    pub fn read(&self, p: &mut Parameters) -> Result<(), SpecError> {
+        self.build.read(p)
+    }
+
+    /// What files of the kind may say, in the order in which it is read.
+    pub fn declarations(&self) -> Vec<Declaration> {
+        self.build.declarations()
+    }
 }
 
 /// Builds a part of the numbers of its file and of its plugs; which ones, their types say.
@@ -119,12 +134,22 @@ struct Builder<S, P>(fn(&Context<'_>, S, P, &mut Parameters) -> Result<Built, Sp
 /// The same for parts of any kind.
 trait Build: Sync {
     fn plugs(&self) -> &'static [(&'static str, Protocol)];
+    fn declarations(&self) -> Vec<Declaration>;
+    fn read(&self, p: &mut Parameters) -> Result<(), SpecError>;
     fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError>;
 }
 
 impl<S: Spec, P: Plugs> Build for Builder<S, P> {
     fn plugs(&self) -> &'static [(&'static str, Protocol)] {
         P::KEYS
+    }
+
+    fn declarations(&self) -> Vec<Declaration> {
+        Declarations::of::<S>()
+    }
+
+    fn read(&self, p: &mut Parameters) -> Result<(), SpecError> {
+        S::read(p).map(drop)
     }
 
     fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError> {

@@ -17,11 +17,11 @@ use crate::driver;
 /// A controller with SCSI channels.
 #[derive(Spec)]
 struct WithScsi {
-    #[by(raid::Spec::read(p, Interface::Scsi))]
+    #[by(raid::Spec::read(p, Interface::Scsi), declares = |d| raid::Spec::declare(d, Interface::Scsi))]
     raid: raid::Spec,
     #[nested("pci")]
     card: CardSpec,
-    #[by(channel::read(p))]
+    #[by(channel::read(p), declares = channel::declare)]
     end: HostEnd,
 }
 
@@ -47,7 +47,7 @@ pub static RAID_CONTROLLER: Kind = Kind {
 /// A controller with ATA channels.
 #[derive(Spec)]
 struct WithAta {
-    #[by(raid::Spec::read(p, Interface::Ata))]
+    #[by(raid::Spec::read(p, Interface::Ata), declares = |d| raid::Spec::declare(d, Interface::Ata))]
     raid: raid::Spec,
     #[nested("pci")]
     card: CardSpec,

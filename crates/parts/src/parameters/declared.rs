@@ -35,7 +35,7 @@ pub struct Declared {
 
 impl Declared {
     /// A text of which nothing more is said.
-    fn text(meaning: &'static str, words: &'static [&'static str]) -> Declared {
+    pub(super) fn text(meaning: &'static str, words: &'static [&'static str]) -> Declared {
         let quantity = Quantity::Text;
         Declared {
             quantity,

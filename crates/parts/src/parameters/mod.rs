@@ -4,6 +4,7 @@
 //! What was not pulled is an unknown key; what is not there is a missing one. No default exists:
 //! a number that is nowhere in the data cannot be in a result.
 
+pub mod declarations;
 pub mod declared;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
 
+use self::declarations::Declares;
 use self::declared::Declared;
 
 /// A quantity with its unit resolved. Counts keep no unit: the key names what is counted.
@@ -267,7 +269,7 @@ impl PartialEq for Asked {
 }
 
 /// What is read from a part's file: `#[derive(Spec)]` makes it of declarations.
-pub trait Spec: Sized {
+pub trait Spec: Declares + Sized {
     /// Pulls what is declared.
     ///
     /// # Errors
