@@ -26,7 +26,8 @@ pub enum Way {
     Choice(Keys, Vec<(LitStr, Expr)>),
     Rows(Keys),
     Nested(Option<LitStr>),
-    By(Expr),
+    /// What an expression reads, and what that declares; the field's type does where nothing is said.
+    By(Box<Expr>, Option<Expr>),
     Given(Expr),
 }
 
@@ -47,6 +48,16 @@ pub struct Limits {
     pub one_of: Option<Expr>,
 }
 
+impl Keys {
+    /// All of them.
+    pub fn list(&self) -> Vec<&LitStr> {
+        match self {
+            Keys::One(key) => vec![key],
+            Keys::Each(keys) => keys.iter().collect(),
+        }
+    }
+}
+
 impl Parse for Keys {
     fn parse(input: ParseStream) -> Result<Keys> {
         if !input.peek(syn::token::Bracket) {
@@ -65,6 +76,7 @@ mod word {
     syn::custom_keyword!(or_zero);
     syn::custom_keyword!(parse);
     syn::custom_keyword!(one_of);
+    syn::custom_keyword!(declares);
 }
 
 struct Number(Keys, Limits);
@@ -111,6 +123,20 @@ impl Parse for Text {
         input.parse::<word::parse>()?;
         input.parse::<Token![=]>()?;
         Ok(Text(keys, Some(input.parse()?)))
+    }
+}
+
+struct By(Expr, Option<Expr>);
+
+impl Parse for By {
+    fn parse(input: ParseStream) -> Result<By> {
+        let expression = input.parse()?;
+        if !next(input)? {
+            return Ok(By(expression, None));
+        }
+        input.parse::<word::declares>()?;
+        input.parse::<Token![=]>()?;
+        Ok(By(expression, Some(input.parse()?)))
     }
 }
 
@@ -169,7 +195,10 @@ fn of(attribute: &Attribute) -> Result<Option<Way>> {
         "rows" => Way::Rows(attribute.parse_args()?),
         "nested" if matches!(attribute.meta, Meta::Path(_)) => Way::Nested(None),
         "nested" => Way::Nested(Some(attribute.parse_args()?)),
-        "by" => Way::By(attribute.parse_args()?),
+        "by" => {
+            let By(expression, declares) = attribute.parse_args()?;
+            Way::By(Box::new(expression), declares)
+        }
         "given" => Way::Given(attribute.parse_args()?),
         _ => return Ok(None),
     }))

@@ -23,6 +23,11 @@ pub fn chooser(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
         }
     };
     let values: Vec<TokenStream> = data.variants.iter().map(value).collect::<Result<_>>()?;
+    let declare = |variant: &Variant| {
+        let declarations = fields::declare(&variant.fields, Vec::new())?;
+        Ok(quote!(|d: &mut crate::parameters::declarations::Declarations| { #declarations }))
+    };
+    let declares: Vec<TokenStream> = data.variants.iter().map(declare).collect::<Result<_>>()?;
     let chosen = fields::chosen(&quote!(key), &quote!(meaning), &words, &values);
     Ok(quote! {
         impl #name {
@@ -37,6 +42,15 @@ pub fn chooser(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
                 meaning: &'static str,
             ) -> Result<#name, crate::parameters::SpecError> {
                 Ok(#chosen)
+            }
+
+            /// Says what the word may be, and what each asks for.
+            pub fn declare_choice(
+                d: &mut crate::parameters::declarations::Declarations,
+                key: &str,
+                meaning: &'static str,
+            ) {
+                d.choice(key, meaning, &[#(#words),*], &[#(#declares),*]);
             }
         }
     })

@@ -14,6 +14,9 @@ use crate::attribute::{Keys, Limits, Way, way, words};
 #[derive(Default)]
 struct Whole {
     holds: Option<Expr>,
+    /// What both reading and declaring need.
+    of: Vec<FnArg>,
+    /// What reading needs besides.
     with: Vec<FnArg>,
 }
 
@@ -23,12 +26,13 @@ fn whole(input: &DeriveInput) -> Result<Whole> {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("holds") {
                 whole.holds = Some(meta.value()?.parse()?);
-            } else if meta.path.is_ident("with") {
+            } else if meta.path.is_ident("of") || meta.path.is_ident("with") {
                 let list;
                 parenthesized!(list in meta.input);
-                whole.with = list.parse_terminated(FnArg::parse, Token![,])?.into_iter().collect();
+                let list = list.parse_terminated(FnArg::parse, Token![,])?.into_iter().collect();
+                *(if meta.path.is_ident("of") { &mut whole.of } else { &mut whole.with }) = list;
             } else {
-                return Err(meta.error("expected `holds = function` or `with(name: Type)`"));
+                return Err(meta.error("expected `holds = function`, `of(name: Type)` or `with(name: Type)`"));
             }
             Ok(())
         })?;
@@ -41,26 +45,53 @@ pub fn reader(input: &DeriveInput, fields: &Fields) -> Result<TokenStream> {
     let Fields::Named(_) = fields else {
         return Err(Error::new_spanned(&input.ident, "a `Spec` has fields with names"));
     };
-    let Whole { holds, with } = whole(input)?;
-    let given = with.iter().filter_map(|argument| match argument {
+    let Whole { holds, of, with } = whole(input)?;
+    let given = of.iter().chain(&with).filter_map(|argument| match argument {
         FnArg::Typed(typed) => match &*typed.pat {
             Pat::Ident(name) => Some(&name.ident),
             _ => None,
         },
         FnArg::Receiver(_) => None,
     });
-    let lines = read(fields, given.collect())?;
+    let given: Vec<&Ident> = given.collect();
+    let (lines, declarations) = (read(fields, given.clone())?, declare(fields, given)?);
     let names = fields.iter().map(|field| &field.ident);
     let name = &input.ident;
     let holds = holds.map(|holds| quote!((#holds)(&spec, p)?;));
+    // What is needed besides is known only to whoever declares, or reads.
+    let declares = of.is_empty().then(|| {
+        quote! {
+            impl crate::parameters::declarations::Declares for #name {
+                fn declare(d: &mut crate::parameters::declarations::Declarations) {
+                    #name::declare(d);
+                }
+            }
+        }
+    });
+    let whole = (of.is_empty() && with.is_empty()).then(|| {
+        quote! {
+            impl crate::parameters::Spec for #name {
+                fn read(p: &mut crate::parameters::Parameters) -> Result<#name, crate::parameters::SpecError> {
+                    #name::read(p)
+                }
+            }
+        }
+    });
     Ok(quote! {
+        #declares
+        #whole
         impl #name {
+            /// Says what is declared, in the order in which it is read.
+            pub fn declare(d: &mut crate::parameters::declarations::Declarations #(, #of)*) {
+                #declarations
+            }
+
             /// Pulls what is declared.
             ///
             /// # Errors
             ///
             /// Something is missing, of the wrong kind, out of its range, or in conflict with the rest.
-            pub fn read(p: &mut crate::parameters::Parameters #(, #with)*) -> Result<#name, crate::parameters::SpecError> {
+            pub fn read(p: &mut crate::parameters::Parameters #(, #of)* #(, #with)*) -> Result<#name, crate::parameters::SpecError> {
                 #lines
                 let spec = #name { #(#names),* };
                 #holds
@@ -96,11 +127,11 @@ fn line(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
     };
     let value = match way(field)? {
         Way::Number(quantity, keys, limits) => {
-            let declared = declared(quantity, said()?, &limits, before);
+            let declared = declared(quantity, said()?, &limits, (before, false));
             each(&keys, &|key| quote!(crate::parameters::declared::number(p, #key, &#declared)?))
         }
         Way::Text(keys, parse) => {
-            let declared = declared("Text", said()?, &Limits::default(), &[]);
+            let declared = declared("Text", said()?, &Limits::default(), (&[], false));
             each(&keys, &|key| match &parse {
                 None => quote!(crate::parameters::declared::text(p, #key, &#declared)?),
                 Some(parse) => quote!(crate::parameters::declared::parsed(p, #key, &#declared, #parse)?),
@@ -116,16 +147,60 @@ fn line(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
             each(&keys, &|key| chosen(key, &meaning, &words, &values))
         }
         Way::Rows(keys) => {
-            let declared = declared("Rows", said()?, &Limits::default(), &[]);
+            let declared = declared("Rows", said()?, &Limits::default(), (&[], false));
             let row = row(kind)?;
             each(&keys, &|key| quote!(crate::parameters::declared::rows(p, #key, &#declared, <#row>::read)?))
         }
         Way::Nested(None) => quote!(<#kind>::read(p)?),
         Way::Nested(Some(table)) => quote!(p.within(#table, |p| <#kind>::read(p))?),
-        Way::By(expression) => quote!((#expression)?),
+        Way::By(expression, _) => quote!((#expression)?),
         Way::Given(expression) => quote!(#expression),
     };
     Ok(quote!(let #name: #kind = #value;))
+}
+
+/// What each field declares, in order, of any file; `known` are the variables that only a reader has.
+pub fn declare<'a>(fields: &'a Fields, mut known: Vec<&'a Ident>) -> Result<TokenStream> {
+    let mut lines = Vec::new();
+    for field in fields {
+        lines.push(declaration(field, &known)?);
+        known.extend(&field.ident);
+    }
+    Ok(quote!(#(#lines)*))
+}
+
+fn declaration(field: &Field, before: &[&Ident]) -> Result<TokenStream> {
+    let (kind, meaning) = (&field.ty, words(&field.attrs));
+    let declares = quote!(crate::parameters::declarations::Declares);
+    Ok(match way(field)? {
+        Way::Number(quantity, keys, limits) => {
+            let declared = declared(quantity, &meaning, &limits, (before, true));
+            let keys = keys.list();
+            quote!(#(d.key(#keys, #declared);)*)
+        }
+        Way::Text(keys, _) => {
+            let (keys, declared) = (keys.list(), declared("Text", &meaning, &Limits::default(), (&[], true)));
+            quote!(#(d.key(#keys, #declared);)*)
+        }
+        Way::Choice(keys, list) if list.is_empty() => {
+            let keys = keys.list();
+            quote!(#(<#kind>::declare_choice(d, #keys, #meaning);)*)
+        }
+        Way::Choice(keys, list) => {
+            let (keys, words) = (keys.list(), list.iter().map(|(word, _)| word));
+            let words = quote!(&[#(#words),*]);
+            quote!(#(d.choice(#keys, #meaning, #words, &[]);)*)
+        }
+        Way::Rows(keys) => {
+            let (keys, declared) = (keys.list(), declared("Rows", &meaning, &Limits::default(), (&[], true)));
+            let row = row(kind)?;
+            quote!(#(d.rows(#keys, #declared, <#row as #declares>::declare);)*)
+        }
+        Way::Nested(None) | Way::By(_, None) => quote!(<#kind as #declares>::declare(d);),
+        Way::Nested(Some(table)) => quote!(d.within(#table, <#kind as #declares>::declare);),
+        Way::By(_, Some(declares)) => quote!(d.and(#declares);),
+        Way::Given(_) => quote!(),
+    })
 }
 
 /// The value of the word that a file has.
@@ -154,17 +229,19 @@ fn row(kind: &Type) -> Result<&Type> {
     Err(Error::new_spanned(kind, "a table is a `Vec` of its rows"))
 }
 
-fn declared(quantity: &str, meaning: &str, limits: &Limits, before: &[&Ident]) -> TokenStream {
+/// The declaration of a number, whose limits may name what was read `before`; of any file, those do not hold yet.
+fn declared(quantity: &str, meaning: &str, limits: &Limits, (before, of_any_file): (&[&Ident], bool)) -> TokenStream {
     let quantity = format_ident!("{quantity}");
+    let depends = |limit: &Expr| names_any(limit.to_token_stream(), before);
     let amount = |limit: &Option<Expr>| match limit {
+        Some(limit) if of_any_file && depends(limit) => quote!(None),
         Some(limit) if quantity == "Time" || quantity == "Period" => quote!(Some((#limit).as_ps())),
         Some(limit) => quote!(Some::<u64>(#limit)),
         None => quote!(None),
     };
+    let depends = [&limits.least, &limits.most, &limits.multiple_of].into_iter().flatten().any(depends);
     let (least, most, multiple_of) = (amount(&limits.least), amount(&limits.most), amount(&limits.multiple_of));
     let (power_of_two, or_zero) = (limits.power_of_two, limits.or_zero);
-    let bounds = [&limits.least, &limits.most, &limits.multiple_of];
-    let depends = bounds.into_iter().flatten().any(|bound| names_any(bound.to_token_stream(), before));
     let one_of = limits.one_of.as_ref().map_or(quote!(&[]), |list| quote!(#list));
     quote! {
         crate::parameters::declared::Declared {

@@ -29,13 +29,16 @@
 //! | `#[choice(KEY)]` | one of the words of the field's type, an enum that derives `Spec`: each variant is its name in small letters or its `#[word("…")]`, and its fields are read where it is chosen |
 //! | `#[rows(KEY)]` | a table: a `Vec` of a type that derives `Spec`, a row each |
 //! | `#[nested]`, `#[nested("name")]` | another `Spec`, whose keys stand beside these, or in the table `name` |
-//! | `#[by(expression)]` | what the expression reads from `p` |
+//! | `#[by(expression)]` | what the expression reads from `p`, which is what the field's type declares; `declares = function` says what else it is |
 //! | `#[given(expression)]` | nothing |
 //!
 //! `KEY` is a text, or a list of texts where the field is an array. Fields are read in order: a range and an expression
 //! may name those before. The words of a field's documentation are what is said of its number. `#[spec(holds = f)]`
-//! names a function of the finished value and `p` for what several numbers must be together, and
-//! `#[spec(with(name: Type))]` what a reader needs besides `p`.
+//! names a function of the finished value and `p` for what several numbers must be together, `#[spec(with(name: Type))]`
+//! what a reader needs besides `p`, and `#[spec(of(name: Type))]` what whoever declares needs as well.
+//!
+//! The same declarations say what any file may hold (`declare`), before there is one: what a choice asks for is not in
+//! every file, and limits that name other fields are not known.
 //!
 //! The code that is made refers to `crate::parameters` and `crate::parameters::declared` of the crate that uses it.
 
@@ -46,7 +49,7 @@ mod fields;
 use proc_macro::TokenStream;
 use syn::{Data, DeriveInput, parse_macro_input};
 
-/// Makes `read`: see the crate's documentation.
+/// Makes `read` and `declare`: see the crate's documentation.
 #[proc_macro_derive(
     Spec,
     attributes(spec, count, bytes, time, period, rate, clocks, share, text, choice, rows, nested, by, given, word)

@@ -25,9 +25,13 @@ pub enum Distribution {
     Zoned,
 }
 
+/// A law of addresses, and the zones of one that has some.
+pub(crate) fn law(option: &str, value: &str) -> Result<(Distribution, [Vec<Zone>; 2]), Refusal> {
+    Ok((distribution(option, value)?, zones_of(option, value)?))
+}
+
 /// A law, as in `zipf:1.2`. fio's defaults are those of its source (1.1, 0.2 and 0).
-pub(crate) fn distribution(value: &str) -> Result<Distribution, Refusal> {
-    let option = "random_distribution";
+fn distribution(option: &str, value: &str) -> Result<Distribution, Refusal> {
     let (name, rest) = value.split_once(':').map_or((value, None), |(name, rest)| (name.trim(), Some(rest.trim())));
     let number = |default: f64, what: &str| match rest {
         None => Ok(default),
@@ -73,8 +77,7 @@ pub(crate) fn distribution(value: &str) -> Result<Distribution, Refusal> {
 }
 
 /// The zones of a law that has some, for reads and for writes; none otherwise.
-pub(crate) fn zones_of(value: &str) -> Result<[Vec<Zone>; 2], Refusal> {
-    let option = "random_distribution";
+fn zones_of(option: &str, value: &str) -> Result<[Vec<Zone>; 2], Refusal> {
     match value.split_once(':') {
         Some((name, rest)) if name.trim() == "zoned" => sides(option, rest, |text| {
             let mut zones = Vec::new();
@@ -107,8 +110,7 @@ pub(crate) fn zones_of(value: &str) -> Result<[Vec<Zone>; 2], Refusal> {
 
 /// Sizes with their percentages, as in `4k/10:64k/90`, for reads and for writes. What has no percentage shares what is
 /// left.
-pub(crate) fn split(value: &str) -> Result<[Vec<(u64, u32)>; 2], Refusal> {
-    let option = "bssplit";
+pub(crate) fn split(option: &str, value: &str) -> Result<[Vec<(u64, u32)>; 2], Refusal> {
     sides(option, value, |text| {
         let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
         for entry in text.split(':') {

@@ -14,7 +14,7 @@ use hopscope_parts::workload::Zone;
 use crate::fio_result;
 use crate::job_distributions::Distribution;
 use crate::job_draft::Draft;
-use crate::job_options::{Class, classify, known, modelled};
+use crate::job_options::{Class, classify, known, names};
 use crate::job_values::flag;
 use crate::problem::{Problem, Problems, Sources, place};
 
@@ -129,13 +129,14 @@ impl Job {
 
     /// Gives one modelled option another value, as if it were written `at`.
     pub fn set(&mut self, option: &str, value: &str, at: Place) -> Result<(), Problem> {
-        let main = match classify(option, Some(value)) {
-            Class::Modelled(main) if !["numjobs", "stonewall", "new_group"].contains(&main) => main,
+        let option = match classify(option, Some(value)) {
+            Class::Modelled(option) if option.is_of_one_job => option,
             _ => {
                 let problem = Problem::at(at, format!("`{option}` is no option of a job that can be changed"));
-                return Err(problem.help(did_you_mean(option, &modelled())));
+                return Err(problem.help(did_you_mean(option, &names())));
             }
         };
+        let main = option.name();
         let reads = (self.block_bytes_min, self.block_bytes_max);
         let blocks = [reads, self.write_blocks.unwrap_or(reads)];
         if main == "iodepth" && self.synchronous {
@@ -143,7 +144,7 @@ impl Job {
             return Err(problem.help("it has one request under way, as in fio: take io_uring or libaio"));
         }
         let mut draft = Draft { job: self.clone(), blocks, numjobs: 1, engine: None, hipri: self.polls };
-        draft.set(main, Some(value)).map_err(|(title, expected)| Problem::at(at, title).help(expected))?;
+        option.set(&mut draft, Some(value)).map_err(|(title, expected)| Problem::at(at, title).help(expected))?;
         if main == "bs" {
             draft.job.splits = Default::default();
         }
@@ -372,10 +373,11 @@ impl JobReader {
             return self.refuse(key_span, "this option is too long", label, "");
         }
         match classify(key, value) {
-            Class::Modelled(main) => {
+            Class::Modelled(option) => {
                 let draft = self.open.as_mut().unwrap_or(&mut self.global);
-                match draft.set(main, value) {
+                match option.set(draft, value) {
                     Ok(()) => {
+                        let main = option.name();
                         draft.job.places.insert(main.to_string(), place(self.file, span));
                         draft.job.written.insert(main.to_string(), value.unwrap_or_default().to_string());
                     }

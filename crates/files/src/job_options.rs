@@ -1,12 +1,22 @@
 //! fio's options in three classes: modelled; without effect here; changing the result and not modelled.
 //!
-//! An option that is in no class is unknown. None is ignored in silence.
+//! An option that is in no class is unknown. None is ignored in silence. One that is modelled is declared once, in
+//! [`MODELLED`].
+
+use hopscope_kernel::Time;
+
+use crate::job_distributions::{law, percentages, split};
+use crate::job_draft::Draft;
+use crate::job_file::Think;
+use crate::job_values::{
+    Refusal, blocks, bytes, count, direction, either, flag, percent, plain, processors, refusal, size, targets, time,
+    time_in_us,
+};
 
 /// What an option does here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It is modelled; this is fio's main name of it.
-    Modelled(&'static str),
+    /// It is modelled.
+    Modelled(&'static Modelled),
     /// It has no effect; this is its name.
     WithoutEffect(&'static str),
     /// It has no effect in one job alone, and is not modelled between several.
@@ -23,33 +33,103 @@ pub const DEPTH_MAX: u64 = 1_024;
 /// Engines of fio that have one request under way, whatever `iodepth` says (HOWTO.rst, "I/O depth").
 pub const SYNCHRONOUS: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
 
-/// A main name and its other names.
-const MODELLED: &[&str] = &[
-    "bs blocksize bsrange blocksize_range",
-    "bssplit",
-    "cpus_allowed",
-    "cpus_allowed_policy",
-    "filename",
-    "iodepth",
-    "name",
-    "new_group",
-    "norandommap",
-    "numjobs",
-    "offset fileoffset",
-    "percentage_random",
-    "ramp_time",
-    "random_distribution",
-    "randseed",
-    "runtime timeout",
-    "rw readwrite",
-    "rwmixread",
-    "rwmixwrite",
-    "size",
-    "stonewall wait_for_previous",
-    "thinktime",
-    "thinktime_blocks",
-    "thinktime_blocks_type",
-    "time_based",
+/// An option that is modelled.
+pub struct Modelled {
+    /// fio's main name of it, and its other names.
+    names: &'static str,
+    /// What its value may be, and what of a job it becomes.
+    takes: &'static dyn Takes,
+    /// Whether it says what one job is like. Else it says how many there are, or how they follow each other.
+    pub(crate) is_of_one_job: bool,
+}
+
+impl Modelled {
+    /// fio's main name of it.
+    pub fn name(&self) -> &'static str {
+        self.names.split_once(' ').map_or(self.names, |(main, _)| main)
+    }
+
+    /// Takes its value, and sets what it becomes.
+    pub(crate) fn set(&self, draft: &mut Draft, value: Option<&str>) -> Result<(), Refusal> {
+        self.takes.set(draft, self.name(), value)
+    }
+}
+
+/// How an option is taken.
+trait Takes: Sync {
+    fn set(&self, draft: &mut Draft, option: &str, value: Option<&str>) -> Result<(), Refusal>;
+}
+
+/// On or off, and on where it stands alone.
+struct Flag(fn(&mut Draft, bool));
+
+impl Takes for Flag {
+    fn set(&self, draft: &mut Draft, option: &str, value: Option<&str>) -> Result<(), Refusal> {
+        flag(option, value).map(|is_set| (self.0)(draft, is_set))
+    }
+}
+
+/// What a reader makes of the option's name and its value.
+struct Value<T>(fn(&str, &str) -> Result<T, Refusal>, fn(&mut Draft, T));
+
+impl<T> Takes for Value<T> {
+    fn set(&self, draft: &mut Draft, option: &str, value: Option<&str>) -> Result<(), Refusal> {
+        let value = value
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| refusal(option, "needs a value", "expected key=value"))?;
+        (self.0)(option, value).map(|value| (self.1)(draft, value))
+    }
+}
+
+const fn of_job(names: &'static str, takes: &'static dyn Takes) -> Modelled {
+    Modelled { names, takes, is_of_one_job: true }
+}
+
+const fn among_jobs(names: &'static str, takes: &'static dyn Takes) -> Modelled {
+    Modelled { names, takes, is_of_one_job: false }
+}
+
+/// Each option with its names, what its value may be, and what it becomes.
+static MODELLED: &[Modelled] = &[
+    of_job("bs blocksize bsrange blocksize_range", &Value(blocks, |draft, sizes| draft.blocks = sizes)),
+    of_job("bssplit", &Value(split, |draft, splits| draft.job.splits = splits)),
+    of_job("cpus_allowed", &Value(processors, |draft, numbers| draft.job.processors = numbers)),
+    of_job(
+        "cpus_allowed_policy",
+        &Value(|o, v| either(o, v, ["shared", "split"]), |draft, split| draft.job.processors_split = split),
+    ),
+    of_job("filename", &Value(targets, |draft, targets| draft.job.targets = targets)),
+    of_job("iodepth", &Value(count, |draft, depth| draft.job.iodepth = depth)),
+    of_job("name", &Value(|_, name| Ok(name.to_string()), |draft, name| draft.job.name = name)),
+    among_jobs("new_group", &Flag(|draft, is_set| draft.job.new_group = is_set)),
+    of_job("norandommap", &Flag(|draft, is_set| draft.job.random_map = !is_set)),
+    among_jobs("numjobs", &Value(count, |draft, jobs| draft.numjobs = jobs)),
+    of_job("offset fileoffset", &Value(bytes, |draft, bytes| draft.job.offset_bytes = bytes)),
+    of_job("percentage_random", &Value(percentages, |draft, percent| draft.job.random_percent = percent)),
+    of_job("ramp_time", &Value(time, |draft, time| draft.job.ramp_time = time)),
+    of_job(
+        "random_distribution",
+        &Value(law, |draft, (law, zones)| (draft.job.distribution, draft.job.zones) = (law, zones)),
+    ),
+    of_job("randseed", &Value(plain, |draft, seed| draft.job.randseed = Some(seed))),
+    // fio's 0 is no limit.
+    of_job(
+        "runtime timeout",
+        &Value(time, |draft, time| draft.job.runtime = Some(time).filter(|time| *time > Time::ZERO)),
+    ),
+    of_job("rw readwrite", &Value(direction, |draft, rw| draft.job.rw = rw)),
+    of_job("rwmixread", &Value(percent, |draft, reads| draft.job.reads_percent = reads)),
+    // Where both are given and do not add up to 100, the later one decides.
+    of_job("rwmixwrite", &Value(percent, |draft, writes| draft.job.reads_percent = 100 - writes)),
+    of_job("size", &Value(size, |draft, size| (draft.job.size_bytes, draft.job.size_percent) = size)),
+    among_jobs("stonewall wait_for_previous", &Flag(|draft, is_set| draft.job.stonewall = is_set)),
+    of_job("thinktime", &Value(time_in_us, |draft, time| draft.job.think = Think { time, ..draft.job.think })),
+    of_job("thinktime_blocks", &Value(count, |draft, every| draft.job.think.every = every)),
+    of_job(
+        "thinktime_blocks_type",
+        &Value(|o, v| either(o, v, ["complete", "issue"]), |draft, issue| draft.job.think.counts_issues = issue),
+    ),
+    of_job("time_based", &Flag(|draft, is_set| draft.job.time_based = is_set)),
 ];
 
 /// Why, and what has no effect for that reason.
@@ -105,8 +185,8 @@ const NOT_MODELLED: &str = "\
 /// The class of an option with its value.
 pub fn classify(option: &str, value: Option<&str>) -> Class {
     let among = |names: &'static str| names.split(' ').find(|name| *name == option);
-    if let Some(main) = MODELLED.iter().find(|names| among(names).is_some()).and_then(|names| names.split(' ').next()) {
-        return Class::Modelled(main);
+    if let Some(modelled) = modelled(option) {
+        return Class::Modelled(modelled);
     }
     // The host's page cache stands between such a job and the devices.
     if matches!((option, value), ("direct", Some("0")) | ("buffered", None | Some("1"))) {
@@ -130,15 +210,20 @@ pub fn why_without_effect(option: &str) -> Option<&'static str> {
     WITHOUT_EFFECT.iter().find(|(_, names)| names.split(' ').any(|name| name == option)).map(|(why, _)| *why)
 }
 
+/// The option of that name, if it is modelled.
+pub(crate) fn modelled(option: &str) -> Option<&'static Modelled> {
+    MODELLED.iter().find(|modelled| modelled.names.split(' ').any(|name| name == option))
+}
+
 /// Main names of the options that are modelled.
-pub(crate) fn modelled() -> Vec<&'static str> {
-    MODELLED.iter().filter_map(|names| names.split(' ').next()).collect()
+pub(crate) fn names() -> Vec<&'static str> {
+    MODELLED.iter().map(Modelled::name).collect()
 }
 
 /// Every option that is in a class.
 pub fn known() -> Vec<&'static str> {
     let without_effect = WITHOUT_EFFECT.iter().map(|(_, names)| *names);
-    let lists = MODELLED.iter().copied().chain(without_effect).chain([BETWEEN_JOBS]);
+    let lists = MODELLED.iter().map(|modelled| modelled.names).chain(without_effect).chain([BETWEEN_JOBS]);
     lists.flat_map(|names| names.split(' ')).chain(not_modelled().map(|(name, _)| name)).collect()
 }
 
@@ -159,16 +244,16 @@ mod tests {
         let all = known.len();
         known.dedup();
         assert_eq!(known.len(), all);
-        assert!(known.iter().all(|name| !name.is_empty() && classify(name, None) != Class::Unknown));
+        assert!(known.iter().all(|name| !name.is_empty() && !matches!(classify(name, None), Class::Unknown)));
     }
 
     #[test]
     fn a_value_decides_where_an_option_can_ask_for_nothing() {
-        assert_eq!(classify("loops", Some("1")), Class::WithoutEffect("loops"));
-        assert_eq!(classify("loops", Some("2")), Class::NotModelled);
-        assert_eq!(classify("direct", Some("1")), Class::WithoutEffect("direct"));
-        assert_eq!(classify("direct", Some("0")), Class::NotModelled);
-        assert_eq!(classify("blocksize", None), Class::Modelled("bs"));
+        assert!(matches!(classify("loops", Some("1")), Class::WithoutEffect("loops")));
+        assert!(matches!(classify("loops", Some("2")), Class::NotModelled));
+        assert!(matches!(classify("direct", Some("1")), Class::WithoutEffect("direct")));
+        assert!(matches!(classify("direct", Some("0")), Class::NotModelled));
+        assert!(matches!(classify("blocksize", None), Class::Modelled(option) if option.name() == "bs"));
         assert!(why_without_effect("ioengine").is_some() && why_without_effect("bs").is_none());
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn flag(option: &str, value: Option<&str>) -> Result<bool, Refusal> {
 
 const DIRECTIONS: &str = "expected read, write, rw, randread, randwrite or randrw";
 
-pub(crate) fn direction(value: &str) -> Result<Rw, Refusal> {
+pub(crate) fn direction(option: &str, value: &str) -> Result<Rw, Refusal> {
     match value {
         "read" => Ok(Rw::Read),
         "write" => Ok(Rw::Write),
@@ -38,44 +38,44 @@ pub(crate) fn direction(value: &str) -> Result<Rw, Refusal> {
         "rw" | "readwrite" => Ok(Rw::ReadWrite),
         "randrw" => Ok(Rw::RandReadWrite),
         _ if value.contains(':') || value.contains("trim") => {
-            let title = format!("`rw={value}` changes the result and is not modelled");
+            let title = format!("`{option}={value}` changes the result and is not modelled");
             Err((title, DIRECTIONS.to_string()))
         }
-        _ => Err(refusal("rw", &format!("is not `{value}`"), DIRECTIONS)),
+        _ => Err(refusal(option, &format!("is not `{value}`"), DIRECTIONS)),
     }
 }
 
 /// Sizes for reads and for writes: `4k`, `4k,8k` (reads, writes), and a range in the place of each.
-pub(crate) fn blocks(value: &str) -> Result<[(u64, u64); 2], Refusal> {
+pub(crate) fn blocks(option: &str, value: &str) -> Result<[(u64, u64); 2], Refusal> {
     // What is left out before or after a comma keeps fio's default; one size alone is for both.
     let one = |text: &str| match text.split_once(['-', ':']) {
         _ if text.is_empty() => Ok(DEFAULT_BLOCK),
         Some((low, high)) => {
-            let (low, high) = (bytes("bs", low)?, bytes("bs", high)?);
-            at_least_one("bs", low.min(high)).map(|low_end| (low_end, low.max(high)))
+            let (low, high) = (bytes(option, low)?, bytes(option, high)?);
+            at_least_one(option, low.min(high)).map(|low_end| (low_end, low.max(high)))
         }
-        None => bytes("bs", text).and_then(|bytes| at_least_one("bs", bytes)).map(|bytes| (bytes, bytes)),
+        None => bytes(option, text).and_then(|bytes| at_least_one(option, bytes)).map(|bytes| (bytes, bytes)),
     };
     let sizes = value.split(',').map(|text| one(text.trim())).collect::<Result<Vec<_>, _>>()?;
     match sizes[..] {
         [both] => Ok([both, both]),
         [reads, writes] | [reads, writes, _] => Ok([reads, writes]),
-        _ => Err(refusal("bs", "has too many sizes", "expected one size, or reads,writes")),
+        _ => Err(refusal(option, "has too many sizes", "expected one size, or reads,writes")),
     }
 }
 
-pub(crate) fn size(value: &str) -> Result<(Option<u64>, Option<u64>), Refusal> {
+pub(crate) fn size(option: &str, value: &str) -> Result<(Option<u64>, Option<u64>), Refusal> {
     let Some(percent) = value.strip_suffix('%') else {
-        return bytes("size", value).and_then(|bytes| at_least_one("size", bytes)).map(|bytes| (Some(bytes), None));
+        return bytes(option, value).and_then(|bytes| at_least_one(option, bytes)).map(|bytes| (Some(bytes), None));
     };
-    match plain("size", percent.trim_end())? {
+    match plain(option, percent.trim_end())? {
         percent @ 1..=100 => Ok((None, Some(percent))),
-        _ => Err(refusal("size", "is no share of a target", "expected 1% to 100%")),
+        _ => Err(refusal(option, "is no share of a target", "expected 1% to 100%")),
     }
 }
 
 /// Names between colons; `\:` is a colon in a name.
-pub(crate) fn targets(value: &str) -> Result<Vec<String>, Refusal> {
+pub(crate) fn targets(option: &str, value: &str) -> Result<Vec<String>, Refusal> {
     let mut names = vec![String::new()];
     let mut chars = value.chars().peekable();
     while let Some(c) = chars.next() {
@@ -87,17 +87,17 @@ pub(crate) fn targets(value: &str) -> Result<Vec<String>, Refusal> {
         }
     }
     match names.len() {
-        _ if names.iter().any(String::is_empty) => Err(refusal("filename", "has an empty name", "expected part:part")),
+        _ if names.iter().any(String::is_empty) => Err(refusal(option, "has an empty name", "expected part:part")),
         0..=MOST_TARGETS => Ok(names),
-        _ => Err(refusal("filename", "has too many names", &format!("expected at most {MOST_TARGETS}"))),
+        _ => Err(refusal(option, "has too many names", &format!("expected at most {MOST_TARGETS}"))),
     }
 }
 
 /// Numbers of processors, and ranges of them, with commas between (HOWTO.rst, "cpus_allowed"): in order, each once.
-pub(crate) fn processors(value: &str) -> Result<Vec<usize>, Refusal> {
+pub(crate) fn processors(option: &str, value: &str) -> Result<Vec<usize>, Refusal> {
     let refused = |problem: &str| {
         let expected = format!("expected numbers and ranges below {MOST_PROCESSORS}, such as 0,2 or 0-3");
-        refusal("cpus_allowed", problem, &expected)
+        refusal(option, problem, &expected)
     };
     let mut numbers = BTreeSet::new();
     for part in value.split(',').map(str::trim) {
@@ -108,6 +108,20 @@ pub(crate) fn processors(value: &str) -> Result<Vec<usize>, Refusal> {
         }
     }
     Ok(numbers.into_iter().collect())
+}
+
+/// Whether it is the second of two words; else it is the first.
+pub(crate) fn either(option: &str, value: &str, words: [&str; 2]) -> Result<bool, Refusal> {
+    let [first, second] = words;
+    match words.iter().position(|word| *word == value) {
+        Some(index) => Ok(index == 1),
+        None => Err(refusal(option, &format!("is not `{value}`"), &format!("expected {first} or {second}"))),
+    }
+}
+
+/// How many: one at least.
+pub(crate) fn count(option: &str, value: &str) -> Result<u64, Refusal> {
+    at_least_one(option, plain(option, value)?)
 }
 
 pub(crate) fn at_least_one(option: &str, number: u64) -> Result<u64, Refusal> {

@@ -77,7 +77,7 @@ pub fn begin(library: &Library, sources: &mut Sources, wanted: &Wanted<'_>) -> R
         let (value, basis, written, range) = (value.clone(), basis.clone(), written.clone(), Vec::new());
         entries.insert(key.clone(), Entry { value, basis, written, range, place: part.parameters.place });
     }
-    let notes = vocabulary::asked(parts, &part).map_err(|problem| without_place(problem, &part))?;
+    let notes = vocabulary::asked(&part).map_err(|problem| without_place(problem, &part))?;
     for key in given.keys() {
         if !notes.iter().any(|note| note.path == *key) {
             let title = format!("there is no number `{key}` in the {} {like}", kind.model);

@@ -22,7 +22,7 @@ What a range that depends on other numbers comes to is said by `hopscope parts N
 ///
 /// # Errors
 ///
-/// A file of the library cannot be read, or its part not be built.
+/// A file of the library cannot be read.
 pub fn page(library: &Library, sources: &mut Sources) -> Result<String, Problems> {
     let mut roles: BTreeMap<String, Vec<Vocabulary>> = BTreeMap::new();
     for vocabulary in vocabularies(library, sources)? {
@@ -40,14 +40,14 @@ pub fn page(library: &Library, sources: &mut Sources) -> Result<String, Problems
 fn section(out: &mut String, vocabulary: &Vocabulary) {
     let Vocabulary { kind, files, keys } = vocabulary;
     let files: Vec<String> = files.iter().map(|name| format!("`{name}`")).collect();
-    let plugs: Vec<String> = kind.plugs.iter().map(|(plug, _)| format!("`{plug}`")).collect();
+    let plugs: Vec<String> = kind.plugs().iter().map(|(plug, _)| format!("`{plug}`")).collect();
     let _ = write!(out, "\n### {}\n\n{}. Shipped: {}.", kind.model, kind.what, files.join(", "));
     if !plugs.is_empty() {
         let _ = write!(out, " In a system it is plugged in by {}.", plugs.join(", "));
     }
     out.push_str("\n\n| number | what it is | may be | for example |\n|---|---|---|---|\n");
     for (path, key) in keys {
-        let name = if vocabulary.is_required(path) { format!("`{path}`") } else { format!("*`{path}`*") };
+        let name = if key.is_required { format!("`{path}`") } else { format!("*`{path}`*") };
         let what = key.declared.meaning.trim_end_matches('.');
         let cells = [name, what.to_string(), limits(key), key.examples.join("; ")].map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(out, "| {} |", cells.join(" | "));

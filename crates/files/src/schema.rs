@@ -85,12 +85,12 @@ fn system(library: &Library, sources: &mut Sources) -> Result<Json, Problems> {
             "description": "how many such parts there are; {} in a plug is the number of each, from 0",
         });
         let mut aside = vec![("use", uses), ("count", several)];
-        for (plug, protocol) in shape.kind.plugs {
+        for (plug, protocol) in shape.kind.plugs() {
             let what = format!("part.port, where the port is {}", protocol.name());
             aside.push((*plug, json!({ "type": "string", "pattern": r"^[a-z0-9_{}-]+\..+$", "description": what })));
         }
         let mut table = shape.table.schema(&aside, false);
-        let plugs = shape.kind.plugs.iter().map(|(plug, _)| *plug);
+        let plugs = shape.kind.plugs().iter().map(|(plug, _)| *plug);
         require(&mut table, &["use"].into_iter().chain(plugs).collect::<Vec<_>>());
         definitions.insert(shape.kind.model.into(), table);
     }
@@ -293,7 +293,7 @@ fn shapes(library: &Library, sources: &mut Sources) -> Result<Vec<Shape>, Proble
         let mut table = Table::default();
         for (path, key) in &vocabulary.keys {
             let number = (key.declared, key.examples.clone());
-            table.insert(path, vocabulary.is_required(path), number);
+            table.insert(path, key.is_required, number);
         }
         Shape { kind: vocabulary.kind, files: vocabulary.files, table }
     };

@@ -86,7 +86,7 @@ impl Part {
     /// What it is plugged into: the plug, and the port as `part.port`.
     pub fn plugs(&self) -> impl Iterator<Item = (&'static str, String)> {
         let ports = self.plugs.iter().map(|(part, port)| format!("{part}.{port}"));
-        self.kind.plugs.iter().map(|(plug, _)| *plug).zip(ports)
+        self.kind.plugs().iter().map(|(plug, _)| *plug).zip(ports)
     }
 }
 
@@ -213,15 +213,16 @@ impl Blueprint {
         let mut at_last = Vec::new();
         let mut over = Vec::new();
         for part in &self.parts {
-            let plugs: Vec<Socket> = part.plugs.iter().filter_map(|plug| sockets.get(plug).cloned()).collect();
-            if plugs.len() < part.kind.plugs.len() {
+            let wire = |plug: &(String, String)| Some((format!("{}.{}", plug.0, plug.1), sockets.get(plug)?.clone()));
+            let wires: Vec<(String, Socket)> = part.plugs.iter().filter_map(wire).collect();
+            if wires.len() < part.kind.plugs().len() {
                 // Where what it is plugged into could not be built, that is the problem to report.
                 problems.0.extend(without_port(part, &sockets));
                 continue;
             }
             let mut parameters = Parameters::clone(&part.parameters);
-            let context = Context { sim: &sim, name: &part.name, seed, plugs };
-            match (part.kind.build)(context, &mut parameters) {
+            let context = Context { sim: &sim, name: &part.name, seed };
+            match part.kind.build(&context, wires, &mut parameters) {
                 Ok(built) => {
                     refuse_unknown(part, &parameters, problems);
                     if let Some(problem) = too_many(part, &sim) {
@@ -248,7 +249,7 @@ impl Blueprint {
             }
         }
         let trained = sockets.iter().filter_map(|((part, _), socket)| match socket {
-            Socket::PcieDevice(link) => Some((part.clone(), link.training()?)),
+            Socket::PcieDevice(link) => Some((part.clone(), link.0.training()?)),
             _ => None,
         });
         let links = trained.collect();

@@ -118,7 +118,7 @@ impl Blueprint {
         if priced.clone().count() == 0 && computer_cents.is_none() {
             return None;
         }
-        let without = self.parts.iter().filter(|part| !part.kind.software && part.price.is_none());
+        let without = self.parts.iter().filter(|part| !part.kind.is_software() && part.price.is_none());
         Some(MachinePrice {
             parts_cents: priced.fold(0, u64::saturating_add),
             computer_cents,

@@ -139,7 +139,7 @@ impl Blueprint {
         };
         part.wires = Vec::new();
         for (plug, target) in plugs {
-            let first = part.kind.plugs.first();
+            let first = part.kind.plugs().first();
             let key = match (plug, first) {
                 (Some(key), _) => key.clone(),
                 (None, Some((key, _))) => key.to_string(),
@@ -148,7 +148,7 @@ impl Blueprint {
                     return Err(problem.help("nothing of its kind has a plug").into());
                 }
             };
-            let protocol = part.kind.plugs.iter().find(|(known, _)| *known == key).map(|(_, protocol)| *protocol);
+            let protocol = part.kind.plugs().iter().find(|(known, _)| *known == key).map(|(_, protocol)| *protocol);
             let target = self.port(target, protocol, *place)?;
             part.wires.push(Plug { key, target, place: *place });
         }

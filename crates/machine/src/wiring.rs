@@ -25,12 +25,12 @@ pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
     for part in &mut parts {
         part.plugs.clear();
         for plug in &part.wires {
-            if !part.kind.plugs.iter().any(|(key, _)| *key == plug.key) {
+            if !part.kind.plugs().iter().any(|(key, _)| *key == plug.key) {
                 let problem = Problem::at(plug.place, format!("`{}` has no plug `{}`", part.uses, plug.key));
                 problems.0.push(problem.help(plugs_of(part.kind)));
             }
         }
-        for (key, protocol) in part.kind.plugs {
+        for (key, protocol) in part.kind.plugs() {
             let Some(plug) = part.wires.iter().find(|plug| plug.key == *key) else {
                 let problem = Problem::at(part.place, format!("`{}` is not plugged in: `{key}` is missing", part.name));
                 problems
@@ -81,9 +81,9 @@ fn in_order(parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
             awaited_by[numbers[target.as_str()]].push(number);
         }
     }
-    let key = |number: usize| (parts[number].kind.software, number);
+    let key = |number: usize| (parts[number].kind.is_software(), number);
     let mut ready: BTreeSet<(bool, usize)> = (0..parts.len()).filter(|&n| awaits[n] == 0).map(key).collect();
-    let mut hardware_left = parts.iter().filter(|part| !part.kind.software).count();
+    let mut hardware_left = parts.iter().filter(|part| !part.kind.is_software()).count();
     let mut order = Vec::with_capacity(parts.len());
     while let Some(&(software, number)) = ready.first()
         && !(software && hardware_left > 0)
@@ -113,7 +113,8 @@ pub(crate) fn sockets_of(part: &Part) -> Result<SocketList, SpecError> {
 }
 
 fn plugs_of(kind: &Kind) -> String {
-    let keys: Vec<String> = kind.plugs.iter().map(|(key, protocol)| format!("`{key}` ({})", protocol.name())).collect();
+    let keys: Vec<String> =
+        kind.plugs().iter().map(|(key, protocol)| format!("`{key}` ({})", protocol.name())).collect();
     if keys.is_empty() { "it has none".to_string() } else { format!("it has {}", keys.join(" and ")) }
 }
 
@@ -131,7 +132,7 @@ impl Offered {
     fn find(&self, target: &str, protocol: Protocol) -> Result<(String, String), String> {
         match (self.0.get(target), target.split_once('.')) {
             (Some(p), Some((part, socket))) if *p == protocol => Ok((part.to_string(), socket.to_string())),
-            (Some(p), _) => Err(format!("`{target}` is {}, but {} is needed", p.name(), protocol.name())),
+            (Some(p), _) => Err(protocol.refuses(target, p.name())),
             (None, _) => Err(format!("there is no port `{target}`")),
         }
     }

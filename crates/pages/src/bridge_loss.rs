@@ -14,7 +14,10 @@ use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_observe::Interval;
 use hopscope_questions::probes::Trace;
+use hopscope_studies::Study;
 
+/// The study whose figures stand beside.
+const STUDY: &str = "piix4e";
 /// The machine, and what it does: writes of one block, one at a time.
 const SYSTEM: &str = "piix4e-one-disk";
 const JOB: [&str; 5] = ["--rw=write", "--bs=64k", "--size=64k", "--iodepth=1", "--name=disk"];
@@ -68,14 +71,25 @@ impl Block {
 
 /// The picture, as SVG. Drawn from a run on shipped data, which a test holds to be right.
 pub fn bridge_loss() -> String {
-    draw(&observe())
+    let library = Library::new(None).expect("the shipped files can be read");
+    draw(&observe(&library), published(&library))
 }
 
-fn observe() -> Cycle {
-    let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
+/// What the report says of a 64-byte cycle of a write: its clocks, its time and that of the bubble in it, ns.
+fn published(library: &Library) -> [f64; 3] {
+    let study = Study::shipped().into_iter().find(|study| study.id() == STUDY).expect("the study ships");
+    let Ok(opened) = study.open(library, &mut Sources::default()) else { panic!("a shipped study is right") };
+    [("write-cycle", ("row", "0")), ("timeline", ("order", "12")), ("timeline", ("order", "11"))].map(|(table, row)| {
+        let Ok(cells) = opened.cells(table, &[row]) else { panic!("a shipped study runs") };
+        cells.first().and_then(|cell| cell.published).expect("a published figure")
+    })
+}
+
+fn observe(library: &Library) -> Cycle {
+    let mut sources = Sources::default();
     let text = library.open_system(SYSTEM).expect("the system ships");
     let file = sources.add(text.name, text.text);
-    let machine = Blueprint::read(&library, &mut sources, file).expect("a shipped system is right");
+    let machine = Blueprint::read(library, &mut sources, file).expect("a shipped system is right");
     let jobs = job_file::read_options(&mut sources, &JOB).expect("a job is right").jobs;
     let Ok(trace) = Trace::of(&machine, &jobs, SPAN, true) else { panic!("the shipped machine runs the job") };
     let clock = trace.clock("pci").expect("a bus has a clock");
@@ -102,7 +116,7 @@ fn observe() -> Cycle {
     Cycle { clock, length, fetches, pci: pci[from..from + 11].iter().map(block).collect(), words }
 }
 
-fn draw(cycle: &Cycle) -> String {
+fn draw(cycle: &Cycle, published: [f64; 3]) -> String {
     let Cycle { clock, length, fetches, pci, words } = cycle;
     let ns = |clocks: f64| clocks * clock.as_ns_f64();
     let mb_per_s = |bytes: f64, clocks: f64| bytes / ns(clocks) * 1e3;
@@ -227,7 +241,7 @@ fn draw(cycle: &Cycle) -> String {
     );
     let sum: Vec<String> = parts.iter().map(|(clocks, what)| format!("{clocks:.0} {what}")).collect();
     svg.text("small", LEFT, ACCOUNT_TOP + 58.0, &format!("The bubble: {},", sum[..3].join(", ")));
-    let [clocks, cycle_ns, bubble_ns] = super::bus::published_cycle();
+    let [clocks, cycle_ns, bubble_ns] = published;
     let observed = format!("The report observed {clocks} clocks, {cycle_ns} ns and a bubble of about {bubble_ns} ns.");
     svg.text("small", LEFT, ACCOUNT_TOP + 77.0, &format!("{}. {observed}", sum[3..].join(", ")));
     svg.out += "</svg>\n";

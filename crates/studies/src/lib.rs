@@ -25,7 +25,7 @@ use hopscope_machine::run::Failure;
 
 pub use folder::STUDY_FILE;
 use pictures::Pictures;
-use report::Report;
+use report::{Cell, Report};
 
 /// What a caller may want of a reproduction.
 pub struct Wish<'a> {
@@ -132,6 +132,11 @@ impl Opened<'_> {
     /// Runs it.
     pub fn reproduce(&self, wish: &Wish) -> Result<Report, Failure> {
         self.0.reproduce(wish)
+    }
+
+    /// Simulates the rows of a table that have these values, and nothing else: a run each, or two.
+    pub fn cells(&self, table: &str, rows: &[(&str, &str)]) -> Result<Vec<Cell>, Failure> {
+        self.0.some_cells(table, rows)
     }
 
     /// What it can show in pictures, besides its report.

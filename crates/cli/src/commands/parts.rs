@@ -98,8 +98,7 @@ impl Args {
         let all = blueprint::numbers_of(&part.parameters);
         let chosen = blueprint::choices_of(&part.parameters);
         // What is wrong with a part is said by `check`; it can be shown all the same.
-        let others = part_file::all(&library, &mut sources).unwrap_or_default();
-        let asked = vocabulary::asked(others, &part).unwrap_or_default();
+        let asked = vocabulary::asked(&part).unwrap_or_default();
         let meanings: Meanings = asked.into_iter().map(|note| (note.path, note.declared)).collect();
         let answer = if self.json {
             let sheet = part.data_sheet.iter().flat_map(|sheet| &sheet.rows).zip(&held);

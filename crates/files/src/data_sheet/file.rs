@@ -10,7 +10,7 @@ use super::{DataSheet, Figure, Promise};
 use crate::change::Change;
 use crate::job_draft::Draft;
 use crate::job_file::Job;
-use crate::job_options::DEPTH_MAX;
+use crate::job_options::{DEPTH_MAX, modelled};
 use crate::parameter_table::{QUANTITY_KEYS, TableReader};
 use crate::problem::Problem;
 use crate::quantity;
@@ -98,7 +98,7 @@ fn job(reader: &mut TableReader, file: u32, table: &DeTable<'_>, place: Place) -
     let mut draft = Draft::new(file);
     let mut set = |reader: &mut TableReader, key: &str, value: &str, span: Range<usize>| {
         let at = reader.place(span);
-        let refused = draft.set(key, Some(value)).err();
+        let refused = modelled(key).and_then(|option| option.set(&mut draft, Some(value)).err());
         draft.job.places.insert(key.to_string(), at);
         if let Some((title, expected)) = refused {
             reader.problem(Problem::at(at, title).label(expected));

@@ -70,8 +70,9 @@ pub fn of_options<'a>(measured: &'a Measured, job: &'a MeasuredJob) -> (Job, Vec
         let value = option.value.as_deref();
         let is_read = match classify(&option.key, value) {
             // A device is another here than where it was measured.
-            Class::Modelled("filename") | Class::BetweenJobs(_) => true,
-            Class::Modelled(main) => draft.set(main, value).is_ok(),
+            Class::Modelled(option) if option.name() == "filename" => true,
+            Class::BetweenJobs(_) => true,
+            Class::Modelled(option) => option.set(&mut draft, value).is_ok(),
             Class::WithoutEffect("ioengine") => {
                 draft.engine = option.value.clone();
                 true
@@ -159,7 +160,7 @@ impl JobReader {
         let help = "which of them is which of this system's is not known: write a job file with one job a device, and \
                     filename= with a part of the system";
         let is_device = file.starts_with("/dev/") || file.starts_with(r"\\.\");
-        match targets(file) {
+        match targets("filename", file) {
             Ok(files) if is_device && files.len() > 1 => {
                 self.refuse(span, format!("`{}` was measured on {} devices", job.name, files.len()), "", help);
             }

@@ -2,18 +2,17 @@
 
 use std::rc::Rc;
 
-use super::{Built, Kind, Protocol, Socket, plug_pci, untrained};
-use crate::accelerator::gpu;
-use crate::accelerator::gpu::Gpu;
+use super::pci::{self, Card};
+use super::plugs::{At, Controls, RunsOn};
+use super::sockets::{Ethernet, GpuRegisters, NicRegisters, Pci, PcieDevice};
+use super::{Builder, Built, Kind, NO_SOCKETS, Protocol, one, untrained};
+use crate::accelerator::gpu::{self, Gpu};
 use crate::attachment::Attachment;
-use crate::bridge::pci_x::initiator::Initiator;
-use crate::bus::pcie::Port;
-use crate::bus::pcie::PortSpec;
 use crate::bus::pcie::root_complex::RootComplex;
+use crate::bus::pcie::{Port, PortSpec};
 use crate::driver;
 use crate::network::myrinet;
-use crate::network::nic;
-use crate::network::nic::Adapter;
+use crate::network::nic::{self, Adapter};
 use crate::network::programmable;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::Home;
@@ -31,128 +30,91 @@ fn check_home(p: &Parameters, home: Home, root: Option<&Rc<RootComplex>>) -> Res
 pub static PROGRAMMABLE_ADAPTER: Kind = Kind {
     model: "programmable-adapter",
     what: "A programmable network adapter, by whose firmware hosts are measured",
-    plugs: &[("at", Protocol::PcieDevice)],
-    sockets: |_| Ok(Vec::new()),
+    sockets: NO_SOCKETS,
     required: &[],
-    software: false,
-    build: |context, p| {
-        let spec = programmable::Spec::read(p)?;
-        let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+    build: &Builder(|context, spec: programmable::Spec, At(PcieDevice(link)), p| {
         check_home(p, spec.home(), Some(&link.above().root))?;
-        let plugged = programmable::plug(context.sim, context.name, spec, link);
-        let volumes = plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?;
-        Ok(Built { volumes, ..Built::default() })
-    },
+        let plugged = programmable::plug(context.sim, context.name, spec, &link);
+        Ok(Built::of(plugged.map_err(|problem| untrained(p, "pcie.rate", problem))?))
+    }),
 };
 
 /// `myrinet-adapter`
 pub static MYRINET_ADAPTER: Kind = Kind {
     model: "myrinet-adapter",
     what: "A Myrinet adapter with a PCI-X interface",
-    plugs: &[("at", Protocol::Pci)],
-    sockets: |_| Ok(Vec::new()),
+    sockets: NO_SOCKETS,
     required: &[],
-    software: false,
-    build: |context, p| {
-        let spec = myrinet::Spec::read(p)?;
-        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let initiator = plug_pci(context.sim, context.name, spec.card.clone(), slot, p)?;
-        let volumes = myrinet::install(context.sim, context.name, spec, &initiator);
-        Ok(Built { volumes, ..Built::default() })
-    },
+    build: &Builder(|context, spec: myrinet::Spec, At(Pci(slot)), p| {
+        let initiator = pci::plug(context, spec.card.clone(), &slot, p)?;
+        Ok(Built::of(myrinet::install(context.sim, context.name, spec, &initiator)))
+    }),
 };
 
 /// `network-adapter`
 pub static NETWORK_ADAPTER: Kind = Kind {
     model: "network-adapter",
     what: "A network adapter at PCI Express",
-    plugs: &[("at", Protocol::PcieDevice)],
-    sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters)]),
+    sockets: |_| Ok(one("registers", Protocol::NicRegisters)),
     required: &["registers"],
-    software: false,
-    build: |context, p| {
-        let (spec, port) = (nic::Spec::read(p)?, PortSpec::read(p)?);
-        let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
+    build: &Builder(|context, (spec, port): (nic::Spec, PortSpec), At(PcieDevice(link)), p| {
+        let port = Port::new(context.sim, &port, &link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
         let adapter = Adapter::new(context.sim, context.name, spec, (&port).into());
-        Ok(Built { sockets: vec![("registers".into(), Socket::NicRegisters(adapter))], ..Built::default() })
-    },
+        Ok(Built::with(one("registers", NicRegisters(adapter))))
+    }),
 };
 
 /// `network-adapter-pci`
 pub static NETWORK_ADAPTER_PCI: Kind = Kind {
     model: "network-adapter-pci",
     what: "A network adapter at a PCI bus",
-    plugs: &[("at", Protocol::Pci)],
-    sockets: |_| Ok(vec![("registers".into(), Protocol::NicRegisters), ("wire".into(), Protocol::Ethernet)]),
+    sockets: |_| Ok([one("registers", Protocol::NicRegisters), one("wire", Protocol::Ethernet)].concat()),
     required: &[],
-    software: false,
-    build: |context, p| {
-        let (spec, card) = (nic::Spec::read(p)?, Initiator::read_spec(p)?);
-        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let initiator = plug_pci(context.sim, context.name, card, slot, p)?;
+    build: &Builder(|context, (spec, Card { card }): (nic::Spec, Card), At(Pci(slot)), p| {
+        let initiator = pci::plug(context, card, &slot, p)?;
         let attachment = Attachment::Pci(context.sim.clone(), initiator);
         let adapter = Adapter::new(context.sim, context.name, spec, attachment);
-        let registers = ("registers".into(), Socket::NicRegisters(adapter.clone()));
-        Ok(Built { sockets: vec![registers, ("wire".into(), Socket::Ethernet(adapter))], ..Built::default() })
-    },
+        Ok(Built::with([one("registers", NicRegisters(adapter.clone())), one("wire", Ethernet(adapter))].concat()))
+    }),
 };
 
 /// `network-driver`
 pub static NETWORK_DRIVER: Kind = Kind {
     model: "network-driver",
     what: "A driver of network adapters that sends and receives packets",
-    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::NicRegisters)],
-    sockets: |_| Ok(Vec::new()),
+    sockets: NO_SOCKETS,
     required: &[],
-    software: true,
-    build: |context, p| {
-        let spec = driver::nic::Spec::read(p)?;
-        let [Socket::Software(processor), Socket::NicRegisters(adapter)] = &context.plugs[..] else {
-            unreachable!("plugs are checked")
-        };
+    build: &Builder(|context, spec: driver::nic::Spec, (RunsOn(processor), Controls(NicRegisters(adapter))), p| {
         check_home(p, spec.data(), adapter.attachment().root())?;
         if adapter.far_end().is_some() {
             let problem = "the server of the client at this adapter's wire controls it";
             return Err(p.error("controls", problem, "leave the driver out, or the client"));
         }
-        let volumes = driver::nic::install(context.sim, context.name, spec, processor, adapter);
-        Ok(Built { volumes, ..Built::default() })
-    },
+        Ok(Built::of(driver::nic::install(context.sim, context.name, spec, &processor, &adapter)))
+    }),
 };
 
 /// `gpu`
 pub static GPU: Kind = Kind {
     model: "gpu",
     what: "A GPU: its memory and its copy engines",
-    plugs: &[("at", Protocol::PcieDevice)],
-    sockets: |_| Ok(vec![("registers".into(), Protocol::GpuRegisters)]),
+    sockets: |_| Ok(one("registers", Protocol::GpuRegisters)),
     required: &["registers"],
-    software: false,
-    build: |context, p| {
-        let (spec, port) = (gpu::Spec::read(p)?, PortSpec::read(p)?);
-        let [Socket::PcieDevice(link)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let port = Port::new(context.sim, &port, link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
+    build: &Builder(|context, (spec, port): (gpu::Spec, PortSpec), At(PcieDevice(link)), p| {
+        let port = Port::new(context.sim, &port, &link).map_err(|problem| untrained(p, "pcie.rate", problem))?;
         let gpu = Gpu::new(context.sim, context.name, spec, port);
-        Ok(Built { sockets: vec![("registers".into(), Socket::GpuRegisters(gpu))], ..Built::default() })
-    },
+        Ok(Built::with(one("registers", GpuRegisters(gpu))))
+    }),
 };
 
 /// `gpu-driver`
 pub static GPU_DRIVER: Kind = Kind {
     model: "gpu-driver",
     what: "A driver that copies to a GPU and back",
-    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::GpuRegisters)],
-    sockets: |_| Ok(Vec::new()),
+    sockets: NO_SOCKETS,
     required: &[],
-    software: true,
-    build: |context, p| {
-        let spec = driver::gpu::Spec::read(p)?;
-        let [Socket::Software(processor), Socket::GpuRegisters(gpu)] = &context.plugs[..] else {
-            unreachable!("plugs are checked")
-        };
+    build: &Builder(|context, spec: driver::gpu::Spec, (RunsOn(processor), Controls(GpuRegisters(gpu))), p| {
         check_home(p, spec.home(), Some(gpu.port().root()))?;
-        let volumes = driver::gpu::install(context.sim, context.name, spec, processor, gpu);
-        Ok(Built { volumes, ..Built::default() })
-    },
+        Ok(Built::of(driver::gpu::install(context.sim, context.name, spec, &processor, &gpu)))
+    }),
 };

@@ -6,6 +6,7 @@ mod cifs;
 mod host;
 mod ide;
 mod pci;
+mod plugs;
 mod raid;
 mod scsi;
 mod scsi_disk;
@@ -18,13 +19,15 @@ use std::rc::Rc;
 
 use hopscope_kernel::Sim;
 
-use crate::parameters::{Parameters, SpecError};
+use self::plugs::Plugs;
+use crate::parameters::declarations::{Declaration, Declarations};
+use crate::parameters::{Parameters, Spec, SpecError};
 use crate::protocols::storage::Storage;
 
-pub use pci::plug as plug_pci;
+pub use plugs::Wires;
 pub use sockets::{Protocol, Socket, SocketList};
 
-/// What a part needs to be built.
+/// What a part needs to be built, besides its numbers and its plugs.
 pub struct Context<'a> {
     /// The simulation.
     pub sim: &'a Sim,
@@ -32,8 +35,6 @@ pub struct Context<'a> {
     pub name: &'a str,
     /// Decides all draws.
     pub seed: u64,
-    /// What it is plugged into, in the order of the kind's plugs.
-    pub plugs: Vec<Socket>,
 }
 
 /// Devices that a job can name.
@@ -66,22 +67,95 @@ pub struct Built {
     pub over: Option<(Above, Over)>,
 }
 
+impl Built {
+    /// A part with these sockets.
+    fn with(sockets: Vec<(String, Socket)>) -> Built {
+        Built { sockets, ..Built::default() }
+    }
+
+    /// A driver of these devices.
+    fn of(volumes: Volumes) -> Built {
+        Built { volumes, ..Built::default() }
+    }
+}
+
 /// A kind of part.
 pub struct Kind {
     /// As `model = "…"` in a part file.
     pub model: &'static str,
     /// What it is, in words.
     pub what: &'static str,
-    /// Keys of the wiring, and what they must lead to.
-    pub plugs: &'static [(&'static str, Protocol)],
     /// Names and protocols of its sockets.
     pub sockets: fn(&mut Parameters) -> Result<SocketList, SpecError>,
     /// Sockets that must be used.
     pub required: &'static [&'static str],
-    /// Software is built when all hardware is there.
-    pub software: bool,
     /// Builds the part. What the parameters say has been checked by a build before the first run.
-    pub build: fn(Context<'_>, &mut Parameters) -> Result<Built, SpecError>,
+    build: &'static dyn Build,
+}
+
+impl Kind {
+    /// Keys of the wiring, and what they must lead to.
+    pub fn plugs(&self) -> &'static [(&'static str, Protocol)] {
+        self.build.plugs()
+    }
+
+    /// Software is built when all hardware is there.
+    pub fn is_software(&self) -> bool {
+        self.plugs().iter().any(|(_, protocol)| *protocol == Protocol::Software)
+    }
+
+    /// Builds a part that is plugged into `wires`, in the order of the plugs.
+    ///
+    /// # Errors
+    ///
+    /// A plug leads to something else, or a number is missing or wrong.
+    pub fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError> {
+        self.build.build(context, wires, p)
+    }
+
+    /// Reads the numbers of a part, and builds nothing.
+    ///
+    /// # Errors
+    ///
+    /// A number is missing or wrong.
+    pub fn read(&self, p: &mut Parameters) -> Result<(), SpecError> {
+        self.build.read(p)
+    }
+
+    /// What files of the kind may say, in the order in which it is read.
+    pub fn declarations(&self) -> Vec<Declaration> {
+        self.build.declarations()
+    }
+}
+
+/// Builds a part of the numbers of its file and of its plugs; which ones, their types say.
+struct Builder<S, P>(fn(&Context<'_>, S, P, &mut Parameters) -> Result<Built, SpecError>);
+
+/// The same for parts of any kind.
+trait Build: Sync {
+    fn plugs(&self) -> &'static [(&'static str, Protocol)];
+    fn declarations(&self) -> Vec<Declaration>;
+    fn read(&self, p: &mut Parameters) -> Result<(), SpecError>;
+    fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError>;
+}
+
+impl<S: Spec, P: Plugs> Build for Builder<S, P> {
+    fn plugs(&self) -> &'static [(&'static str, Protocol)] {
+        P::KEYS
+    }
+
+    fn declarations(&self) -> Vec<Declaration> {
+        Declarations::of::<S>()
+    }
+
+    fn read(&self, p: &mut Parameters) -> Result<(), SpecError> {
+        S::read(p).map(drop)
+    }
+
+    fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError> {
+        let plugs = P::take(&mut wires.into_iter(), p)?;
+        (self.0)(context, S::read(p)?, plugs, p)
+    }
 }
 
 /// Every kind of part.
@@ -127,9 +201,17 @@ pub static KINDS: &[&Kind] = &[
     &system::IO_STACK,
 ];
 
-/// The ports of a root complex or of a switch.
-fn ports(count: u64) -> SocketList {
-    (0..count).map(|n| (format!("port{n}"), Protocol::PciePort)).collect()
+/// A part that nothing is plugged into.
+const NO_SOCKETS: fn(&mut Parameters) -> Result<SocketList, SpecError> = |_| Ok(Vec::new());
+
+/// So many sockets, or protocols of them, that are alike but for their number.
+fn numbered<T>(name: &str, count: u64, of: impl Fn(usize) -> T) -> Vec<(String, T)> {
+    (0..count as usize).map(|n| (format!("{name}{n}"), of(n))).collect()
+}
+
+/// One socket, or its protocol.
+fn one<T>(name: &str, of: impl Into<T>) -> Vec<(String, T)> {
+    vec![(name.to_string(), of.into())]
 }
 
 /// A device whose link does not come up.

@@ -1,6 +1,8 @@
 //! SCSI buses and what drives them.
 
-use super::{Built, Kind, Protocol, Socket};
+use super::plugs::{At, Controls, RunsOn};
+use super::sockets::{Pci, ScsiBus, ScsiRegisters, ScsiTarget};
+use super::{Builder, Built, Kind, NO_SOCKETS, Protocol, numbered, one};
 use crate::bus::scsi;
 use crate::controller::scsi::adapter::{self, Adapter};
 use crate::controller::scsi::channel::Channel;
@@ -11,77 +13,56 @@ use crate::driver;
 pub static SCSI_BUS: Kind = Kind {
     model: "scsi-bus",
     what: "A parallel SCSI bus",
-    plugs: &[("at", Protocol::ScsiBus)],
-    sockets: |p| Ok((0..scsi::Spec::read(p)?.ids()).map(|id| (format!("id{id}"), Protocol::ScsiTarget)).collect()),
+    sockets: |p| Ok(numbered("id", scsi::Spec::read(p)?.ids() as u64, |_| Protocol::ScsiTarget)),
     required: &[],
-    software: false,
-    build: |context, p| {
-        let spec = scsi::Spec::read(p)?;
-        let ids = spec.ids();
-        let [Socket::ScsiBus(channel)] = &context.plugs[..] else { unreachable!("plugs are checked") };
+    build: &Builder(|context, spec: scsi::Spec, At(ScsiBus(channel)), p| {
+        let ids = spec.ids() as u64;
         let bus = channel.plug(context.name, spec);
         let bus = bus.map_err(|problem| p.error("at", problem, "give the adapter an id of the bus, mostly 7"))?;
-        let connector = |id| (format!("id{id}"), Socket::ScsiTarget(bus.clone(), id));
-        Ok(Built { sockets: (0..ids).map(connector).collect(), ..Built::default() })
-    },
+        Ok(Built::with(numbered("id", ids, |id| ScsiTarget(bus.clone(), id).into())))
+    }),
 };
 
 /// `scsi-initiator`
 pub static SCSI_INITIATOR: Kind = Kind {
     model: "scsi-initiator",
     what: "An initiator at a SCSI bus without a host: for disks by themselves",
-    plugs: &[],
-    sockets: |_| Ok(vec![("bus".into(), Protocol::ScsiBus)]),
+    sockets: |_| Ok(one("bus", Protocol::ScsiBus)),
     required: &["bus"],
-    software: false,
-    build: |context, p| {
-        let initiator::Spec { end, command } = initiator::Spec::read(p)?;
-        let channel = Channel::new(context.sim, end);
-        let sockets = vec![("bus".into(), Socket::ScsiBus(channel.clone()))];
-        let (sim, name) = (context.sim.clone(), context.name.to_string());
+    build: &Builder(|context, spec: initiator::Spec, (), _| {
+        let channel = Channel::new(context.sim, spec.end);
+        let sockets = one("bus", ScsiBus(channel.clone()));
+        let (sim, name, command) = (context.sim.clone(), context.name.to_string(), spec.command);
         let volumes_at_last = Box::new(move || initiator::install(&sim, &name, &channel, command));
-        Ok(Built { sockets, volumes_at_last: Some(volumes_at_last), ..Built::default() })
-    },
+        Ok(Built { volumes_at_last: Some(volumes_at_last), ..Built::with(sockets) })
+    }),
 };
 
 /// `scsi-adapter`
 pub static SCSI_ADAPTER: Kind = Kind {
     model: "scsi-adapter",
     what: "A SCSI host adapter",
-    plugs: &[("at", Protocol::Pci)],
     sockets: |p| {
-        let channels = (0..adapter::Spec::read(p)?.channels).map(|n| (format!("channel{n}"), Protocol::ScsiBus));
-        Ok(channels.chain([("registers".to_string(), Protocol::ScsiRegisters)]).collect())
+        let channels = numbered("channel", adapter::Spec::read(p)?.channels as u64, |_| Protocol::ScsiBus);
+        Ok([channels, one("registers", Protocol::ScsiRegisters)].concat())
     },
     required: &["registers"],
-    software: false,
-    build: |context, p| {
-        let spec = adapter::Spec::read(p)?;
-        let [Socket::PciSlot(slot)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let channels = spec.channels;
-        let adapter = Adapter::new(context.sim, context.name, spec, slot);
+    build: &Builder(|context, spec: adapter::Spec, At(Pci(slot)), p| {
+        let count = spec.channels as u64;
+        let adapter = Adapter::new(context.sim, context.name, spec, &slot);
         let adapter = adapter.map_err(|problem| p.error("pci.clock", problem, "choose another slot"))?;
-        let channel = |n| (format!("channel{n}"), Socket::ScsiBus(adapter.channel(n).clone()));
-        let mut sockets: Vec<_> = (0..channels).map(channel).collect();
-        sockets.push(("registers".into(), Socket::ScsiRegisters(adapter.clone())));
-        Ok(Built { sockets, ..Built::default() })
-    },
+        let channels = numbered("channel", count, |n| ScsiBus(adapter.channel(n).clone()).into());
+        Ok(Built::with([channels, one("registers", ScsiRegisters(adapter.clone()))].concat()))
+    }),
 };
 
 /// `scsi-driver`
 pub static SCSI_DRIVER: Kind = Kind {
     model: "scsi-driver",
     what: "A driver of SCSI host adapters",
-    plugs: &[("runs_on", Protocol::Software), ("controls", Protocol::ScsiRegisters)],
-    sockets: |_| Ok(Vec::new()),
+    sockets: NO_SOCKETS,
     required: &[],
-    software: true,
-    build: |context, p| {
-        let spec = driver::scsi::Spec::read(p)?;
-        let [Socket::Software(processor), Socket::ScsiRegisters(adapter)] = &context.plugs[..] else {
-            unreachable!("plugs are checked")
-        };
-        let volumes = driver::scsi::install(context.sim, context.name, spec, processor, adapter);
-        Ok(Built { volumes, ..Built::default() })
-    },
+    build: &Builder(|context, spec: driver::scsi::Spec, (RunsOn(processor), Controls(ScsiRegisters(adapter))), _| {
+        Ok(Built::of(driver::scsi::install(context.sim, context.name, spec, &processor, &adapter)))
+    }),
 };

@@ -1,6 +1,7 @@
 //! Software that makes devices of devices.
 
-use super::{Above, Built, Kind, Protocol, Socket, Volumes};
+use super::plugs::RunsOn;
+use super::{Above, Builder, Built, Kind, NO_SOCKETS, Volumes};
 use crate::nearest::nearest;
 use crate::parameters::SpecError;
 use crate::volume::striped::{Spec, Striped};
@@ -9,14 +10,10 @@ use crate::volume::striped::{Spec, Striped};
 pub static STRIPED_VOLUME: Kind = Kind {
     model: "striped-volume",
     what: "A volume striped over devices by software",
-    plugs: &[("runs_on", Protocol::Software)],
-    sockets: |_| Ok(Vec::new()),
+    sockets: NO_SOCKETS,
     required: &[],
-    software: true,
-    build: |context, p| {
-        let spec = Spec::read(p)?;
-        let [Socket::Software(processor)] = &context.plugs[..] else { unreachable!("plugs are checked") };
-        let (sim, name, processor) = (context.sim.clone(), context.name.to_string(), processor.clone());
+    build: &Builder(|context, spec: Spec, RunsOn(processor), p| {
+        let (sim, name) = (context.sim.clone(), context.name.to_string());
         // What is wrong is known only when every device is.
         let error = p.error("members", "", "");
         let refuse = move |problem: String, help: String| SpecError { problem, help, ..error };
@@ -36,7 +33,7 @@ pub static STRIPED_VOLUME: Kind = Kind {
             Ok(devices)
         };
         Ok(Built { over: Some((Above::Volume, Box::new(make))), ..Built::default() })
-    },
+    }),
 };
 
 /// "did you mean" the nearest name, and all of them.

@@ -38,7 +38,7 @@ use mechanics::{Job, Stream};
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Where sectors are, and when they pass.
-    #[by(Geometry::read(p))]
+    #[by(Geometry::read(p), declares = Geometry::declare)]
     pub geometry: Geometry,
     /// Segments of the buffer.
     #[count("buffer.segments", 1..=65_536)]

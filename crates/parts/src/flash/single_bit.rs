@@ -44,7 +44,10 @@ pub struct Spec {
     #[bytes("dynamic", ..=1 << 50)]
     pub dynamic_bytes: u64,
     /// How long they take. A drive that has none says nothing of it.
-    #[by(if fixed_bytes + dynamic_bytes > 0 { Times::read(p) } else { Ok(Times::NONE) })]
+    #[by(
+        if fixed_bytes + dynamic_bytes > 0 { Times::read(p) } else { Ok(Times::NONE) },
+        declares = |d| d.perhaps(Times::declare)
+    )]
     pub times: Times,
 }
 

@@ -35,7 +35,7 @@ pub struct Declared {
 
 impl Declared {
     /// A text of which nothing more is said.
-    fn text(meaning: &'static str, words: &'static [&'static str]) -> Declared {
+    pub(super) fn text(meaning: &'static str, words: &'static [&'static str]) -> Declared {
         let quantity = Quantity::Text;
         Declared {
             quantity,
@@ -125,8 +125,8 @@ impl Declared {
 
 /// A number within its limits, as what its field is.
 pub fn number<T: Number>(p: &mut Parameters, key: &str, declared: &Declared) -> Result<T, SpecError> {
-    let amount = p.declared(key, declared)?.amount().filter(|amount| declared.allows(*amount));
-    amount.and_then(T::of).ok_or_else(|| declared.refused(p, key))
+    let amount = p.declared(key, declared, |value| value.amount())?;
+    T::of(amount).filter(|_| declared.allows(amount)).ok_or_else(|| declared.refused(p, key))
 }
 
 /// What a number of a file can be within a part.
@@ -155,10 +155,10 @@ numbers!(u8, u16, u32, u64, usize);
 
 /// A text.
 pub fn text(p: &mut Parameters, key: &str, declared: &Declared) -> Result<String, SpecError> {
-    match p.declared(key, declared)? {
-        Value::Text(text) => Ok(text),
-        _ => unreachable!("of another kind"),
-    }
+    p.declared(key, declared, |value| match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    })
 }
 
 /// What is written in a text; where it is nothing, `parse` says what is expected.
@@ -197,10 +197,11 @@ pub fn rows<T>(
     declared: &Declared,
     read: impl Fn(&mut Parameters) -> Result<T, SpecError>,
 ) -> Result<Vec<T>, SpecError> {
-    match p.declared(key, declared)? {
-        Value::Rows(rows) => rows.into_iter().map(|mut row| read(&mut row)).collect(),
-        _ => unreachable!("of another kind"),
-    }
+    let rows = p.declared(key, declared, |value| match value {
+        Value::Rows(rows) => Some(rows),
+        _ => None,
+    })?;
+    rows.into_iter().map(|mut row| read(&mut row)).collect()
 }
 
 fn one_of(words: &[&str]) -> String {

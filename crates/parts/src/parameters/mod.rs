@@ -4,6 +4,7 @@
 //! What was not pulled is an unknown key; what is not there is a missing one. No default exists:
 //! a number that is nowhere in the data cannot be in a result.
 
+pub mod declarations;
 pub mod declared;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
 
+use self::declarations::Declares;
 use self::declared::Declared;
 
 /// A quantity with its unit resolved. Counts keep no unit: the key names what is counted.
@@ -266,6 +268,28 @@ impl PartialEq for Asked {
     }
 }
 
+/// What is read from a part's file: `#[derive(Spec)]` makes it of declarations.
+pub trait Spec: Declares + Sized {
+    /// Pulls what is declared.
+    ///
+    /// # Errors
+    ///
+    /// Something is missing, of the wrong kind, out of its range, or in conflict with the rest.
+    fn read(p: &mut Parameters) -> Result<Self, SpecError>;
+}
+
+impl Spec for () {
+    fn read(_: &mut Parameters) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+impl<A: Spec, B: Spec> Spec for (A, B) {
+    fn read(p: &mut Parameters) -> Result<(A, B), SpecError> {
+        Ok((A::read(p)?, B::read(p)?))
+    }
+}
+
 /// A number is missing, of the wrong kind, out of range, or in conflict with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
@@ -301,19 +325,28 @@ impl Parameters {
         self.asked.insert(Asked::default()).clone()
     }
 
-    /// What a `Spec` declares, in its kind of quantity.
+    /// What a `Spec` declares, in its kind of quantity, as `take` takes it out of the value.
     ///
     /// # Errors
     ///
     /// It is missing, or of another kind.
-    pub fn declared(&mut self, key: &str, declared: &Declared) -> Result<Value, SpecError> {
+    pub fn declared<T>(
+        &mut self,
+        key: &str,
+        declared: &Declared,
+        take: impl FnOnce(Value) -> Option<T>,
+    ) -> Result<T, SpecError> {
         let quantity = declared.quantity;
         let key = self.path(key);
         for asked in self.asked.iter().chain([&self.pulled.0]) {
             asked.note(&key, *declared);
         }
-        let (place, problem) = match self.entries.get(&key) {
-            Some(entry) if entry.value.quantity() == quantity => return Ok(self.heard(&key, &entry.value)),
+        let entry = self.entries.get(&key);
+        let right = entry.filter(|entry| entry.value.quantity() == quantity);
+        if let Some(value) = right.and_then(|entry| take(self.heard(&key, &entry.value))) {
+            return Ok(value);
+        }
+        let (place, problem) = match entry {
             Some(entry) => (entry.place, format!("`{key}` is {}", entry.value.kind())),
             None => (self.place, format!("`{key}` is missing")),
         };

@@ -264,7 +264,7 @@ fn file_of(measured: &Measured, entry: &MeasuredJob) -> Option<String> {
 
 fn is_named(option: &Given, main: &str) -> bool {
     // A value that cannot be read does not change which option it is.
-    matches!(classify(&option.key, Some("")), Class::Modelled(name) if name == main)
+    matches!(classify(&option.key, Some("")), Class::Modelled(option) if option.name() == main)
 }
 
 fn sizes(job: &Job) -> String {

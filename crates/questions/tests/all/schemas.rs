@@ -7,6 +7,7 @@ use hopscope_files::problem::Sources;
 use hopscope_files::schema::SCHEMAS;
 use hopscope_machine::blueprint;
 use hopscope_parts::catalog::KINDS;
+use hopscope_parts::parameters::declared::Declared;
 use serde_json::Value;
 
 const DISK: &str = include_str!("../../../../data/parts/disk/quantum-fireball-el10.2a.toml");
@@ -54,7 +55,7 @@ fn every_kind_of_part_and_every_number_of_it_is_in_the_schemas() {
     let (part, system) = (schema("part"), schema("system"));
     for kind in KINDS {
         assert!(part["$defs"][kind.model]["required"].as_array().expect("a list").len() >= 3, "{}", kind.model);
-        for (plug, _) in kind.plugs {
+        for (plug, _) in kind.plugs() {
             assert!(system["$defs"][kind.model]["properties"][plug]["pattern"].is_string(), "{} {plug}", kind.model);
         }
     }
@@ -67,6 +68,47 @@ fn every_kind_of_part_and_every_number_of_it_is_in_the_schemas() {
     let required: BTreeSet<&str> =
         step["required"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert!(required.contains("gap") && !required.contains("value"), "{required:?}");
+}
+
+/// The path as it is declared: of every row of a table.
+fn of_any_row(path: &str) -> String {
+    match (path.split_once('['), path.split_once("].")) {
+        (Some((table, _)), Some((_, column))) => format!("{table}[].{column}"),
+        _ => path.to_string(),
+    }
+}
+
+#[test]
+fn what_a_part_is_asked_for_when_it_is_built_is_what_its_kind_declares() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut built = BTreeSet::new();
+    for name in library.systems() {
+        let mut sources = Sources::default();
+        let text = library.system(name).expect("a listed file");
+        let file = sources.add(text.name.clone(), text.text.clone());
+        let system = blueprint::Blueprint::read(&library, &mut sources, file).expect("a right system");
+        let asked = system.declared();
+        for part in system.parts() {
+            built.insert(part.model());
+            let own = format!("{}.", part.name);
+            let asked = asked.iter().filter_map(|(path, of)| Some((path.strip_prefix(&own)?, of)));
+            let asked: Vec<_> = asked.map(|(path, of)| (of_any_row(path), of)).collect();
+            let kind = KINDS.iter().find(|kind| kind.model == part.model()).expect("a known kind");
+            let declared = kind.declarations();
+            for (path, of) in &asked {
+                let found = declared.iter().find(|known| known.path == *path).map(|known| &known.declared);
+                let found = found.unwrap_or_else(|| panic!("{name} {}: {path} is not declared", part.name));
+                let said = |of: &Declared| (of.quantity, of.meaning, of.depends, of.words);
+                assert_eq!(said(found), said(of), "{name} {}: {path}", part.name);
+                assert!(of.depends || found == *of, "{name} {}: {path} is {of:?}, {found:?}", part.name);
+            }
+            for of in declared.iter().filter(|of| of.always && !of.path.contains("[].")) {
+                let is_asked = asked.iter().any(|(path, _)| *path == of.path);
+                assert!(is_asked, "{name} {}: {} is not asked for", part.name, of.path);
+            }
+        }
+    }
+    assert_eq!(built.len(), KINDS.len(), "a system has a part of each kind: {built:?}");
 }
 
 /// A text with one change, which has to be one, and one space instead of several.

@@ -139,6 +139,17 @@ impl<'a> Setup<'a> {
         Ok(Report { study, title, tables, alternatives, claims, parameters, ablations, sensitivity, summary })
     }
 
+    /// Cells of some rows of a table.
+    pub(crate) fn some_cells(&self, table: &str, rows: &[(&str, &str)]) -> Result<Vec<Cell>, Failure> {
+        let wanted = |number: usize, row: usize| {
+            let table_of = &self.read.tables[number];
+            let words = &table_of.rows[row].words;
+            table_of.declared.id == table
+                && rows.iter().all(|(column, value)| words.get(*column).is_some_and(|w| w == value))
+        };
+        Ok(self.measure(cells::FIT, &wanted, &|_, _, _| {})?.into_iter().flatten().flatten().collect())
+    }
+
     /// Tables of a report, of everything that was simulated.
     fn tables(&self, measured: Vec<Vec<Option<Cell>>>, numbers: &Numbers) -> Result<Vec<report::Table>, Failure> {
         let of = |name: &str| numbers.get(name).map(numbers::plain);

@@ -49,10 +49,8 @@ pub(super) struct Latch {
     pub(super) gone: Cell<u32>,
     /// Something has arrived.
     pub(super) arrivals: Bell,
-    /// A split transaction has begun.
-    pub(super) begun: Queue<Errand>,
-    /// Whom its completion is for.
-    pub(super) reader: RefCell<Option<Rc<Reader>>>,
+    /// A split transaction has begun, and whom its completion is for.
+    pub(super) begun: Queue<(Errand, Rc<Reader>)>,
 }
 
 /// A bridge as one of its buses sees it.
@@ -85,7 +83,6 @@ impl Port {
             gone: Cell::new(0),
             arrivals: Bell::new(sim),
             begun: Queue::new(sim, 1),
-            reader: RefCell::new(None),
         };
         let latched = spec.read.latched as usize;
         // A read may begin and end in the middle of a piece.
@@ -184,8 +181,8 @@ impl Port {
     /// Bytes for which room was kept have come.
     pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let errand = self.sim.pass_on(errand);
-        if bytes > 0 && self.posted.try_put(Posted { address, bytes, carries, errand }).is_err() {
-            unreachable!("a piece has a byte at least, and room for each was kept");
+        if bytes > 0 {
+            self.posted.put_now(Posted { address, bytes, carries, errand });
         }
     }
 
@@ -222,16 +219,14 @@ impl Port {
             let piece = self.up_to(address, self.spec.read.piece, self.bus().width_bytes());
             let bytes = piece.min(latch.bytes.get() - asked);
             latch.asked.set(asked + bytes);
-            if self.pieces.try_put(Piece { latch: number, address, bytes, carries, errand }).is_err() {
-                unreachable!("every latch has room for all its pieces");
-            }
+            self.pieces.put_now(Piece { latch: number, address, bytes, carries, errand });
         }
     }
 
     /// Begins the completion of a split transaction.
     pub(crate) fn split(&self, number: usize, reader: &Rc<Reader>) {
-        *self.latches[number].reader.borrow_mut() = Some(reader.clone());
-        self.latches[number].begun.put_now(self.sim.pass_on(self.latches[number].errand.get()));
+        let errand = self.sim.pass_on(self.latches[number].errand.get());
+        self.latches[number].begun.put_now((errand, reader.clone()));
     }
 
     /// Bytes of a latched read that are there.

@@ -45,10 +45,8 @@ impl Port {
     pub(super) async fn complete(&self, number: usize) {
         let latch = &self.latches[number];
         loop {
-            let errand = latch.begun.take(&NO_SPLIT).await;
+            let (errand, reader) = latch.begun.take(&NO_SPLIT).await;
             self.sim.take_up(errand);
-            let reader = latch.reader.borrow_mut().take();
-            let Some(reader) = reader else { unreachable!("a split transaction has a reader") };
             let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));
             while latch.gone.get() < all {
                 while !self.ready(number) {

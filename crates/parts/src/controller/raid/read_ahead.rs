@@ -68,9 +68,7 @@ impl ReadAhead {
 
     /// Has sectors of a line read, for a request that is passed on.
     pub(super) fn miss(&self, number: u64, first: u64, count: u64, errand: Errand) {
-        if self.missed.try_put(Missing { number, first, count, errand }).is_err() {
-            unreachable!("the queue takes any number of orders");
-        }
+        self.missed.put_now(Missing { number, first, count, errand });
     }
 }
 
@@ -120,9 +118,7 @@ impl Raid {
             let Some(at) = cache.take_in(number) else { return };
             cache.fill(at, mask(0, sectors));
             let order = Missing { number, first: 0, count: sectors, errand: Errand::NOBODY };
-            if self.ahead.ahead.try_put(order).is_err() {
-                unreachable!("the queue takes any number of orders");
-            }
+            self.ahead.ahead.put_now(order);
         }
     }
 }

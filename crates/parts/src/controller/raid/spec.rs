@@ -5,6 +5,7 @@ use hopscope_kernel::Time;
 
 use super::cache::LINE_SECTORS_MAX;
 use super::layout::{Layout, Level, SECTOR_BYTES};
+use crate::parameters::declarations::Declarations;
 use crate::parameters::{Parameters, SpecError};
 
 /// No line rate that a simulation can count with is slower.
@@ -76,6 +77,11 @@ impl Interface {
             Interface::Ata => 32,
         }
     }
+
+    /// What only controllers of this interface are asked for.
+    fn only(self, of: Interface, keys: fn(&mut Declarations)) -> fn(&mut Declarations) {
+        if self == of { keys } else { |_| {} }
+    }
 }
 
 /// What moves everything over PCI, where a card has but one such engine.
@@ -139,9 +145,17 @@ struct TagsSpec {
     each: u64,
 }
 
+/// What firmware says of drives without tags.
+#[derive(Spec)]
+struct OrderSpec {
+    /// Which of the commands that wait for a drive is sent first.
+    #[choice("firmware.order")]
+    order: Order,
+}
+
 /// The controller.
 #[derive(Clone, Debug, PartialEq, Spec)]
-#[spec(with(interface: Interface), holds = Spec::fits)]
+#[spec(of(interface: Interface), holds = Spec::fits)]
 pub struct Spec {
     /// Bytes of a line of the cache: what it keeps, and forgets, together.
     #[bytes("cache.line", SECTOR_BYTES..=LINE_SECTORS_MAX * SECTOR_BYTES, multiple_of = SECTOR_BYTES)]
@@ -159,7 +173,7 @@ pub struct Spec {
     #[bytes("memory.burst", SECTOR_BYTES..=1 << 20, multiple_of = SECTOR_BYTES)]
     pub memory_burst: u64,
     /// Channels.
-    #[by(channel_count(p, interface))]
+    #[by(channel_count(p, interface), declares = ChannelsSpec::declare)]
     pub channels: u64,
     /// Commands of the host under way, at most.
     #[count("firmware.commands", 1..=COUNT_MAX)]
@@ -180,7 +194,7 @@ pub struct Spec {
     #[bytes("firmware.page", SECTOR_BYTES..=1 << 20, multiple_of = SECTOR_BYTES)]
     pub page_bytes: u32,
     /// Its engine on PCI, where all share one.
-    #[by((interface == Interface::Ata).then(|| EngineSpec::read(p)).transpose())]
+    #[by((interface == Interface::Ata).then(|| EngineSpec::read(p)).transpose(), declares = interface.only(Interface::Ata, EngineSpec::declare))]
     pub engine: Option<EngineSpec>,
     /// Processor time of a command of the host.
     #[time("firmware.command")]
@@ -192,10 +206,10 @@ pub struct Spec {
     #[time("firmware.line")]
     pub line: Time,
     /// Commands to a drive under way.
-    #[by(drive_tags(p, interface))]
+    #[by(drive_tags(p, interface), declares = interface.only(Interface::Scsi, TagsSpec::declare))]
     pub drive_tags: u64,
     /// Which of those that wait is next.
-    #[by(order(p, interface))]
+    #[by(order(p, interface), declares = interface.only(Interface::Ata, OrderSpec::declare))]
     pub order: Order,
     /// When writes end for the host: in the cache, or on the drives.
     #[choice("cache.writes")]
@@ -253,7 +267,7 @@ pub struct Spec {
     #[time("array.parity")]
     pub parity: Time,
     /// A drive that fails.
-    #[by(FailureSpec::read(p, drives).map(FailureSpec::failure))]
+    #[by(FailureSpec::read(p, drives).map(FailureSpec::failure), declares = FailureSpec::declare)]
     pub failure: Option<Failure>,
     /// Rows that a rebuild copies together.
     #[count("rebuild.rows", 1..=1_024)]
@@ -319,9 +333,7 @@ fn drive_tags(p: &mut Parameters, interface: Interface) -> Result<u64, SpecError
 fn order(p: &mut Parameters, interface: Interface) -> Result<Order, SpecError> {
     match interface {
         Interface::Scsi => Ok(Order::FirstCome),
-        Interface::Ata => {
-            Order::choose(p, "firmware.order", "Which of the commands that wait for a drive is sent first")
-        }
+        Interface::Ata => OrderSpec::read(p).map(|spec| spec.order),
     }
 }
 

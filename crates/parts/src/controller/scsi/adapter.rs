@@ -59,7 +59,7 @@ pub struct Spec {
     #[count("channels", 1..=CHANNELS_MAX)]
     pub channels: usize,
     /// What each channel is like.
-    #[by(channel::read(p))]
+    #[by(channel::read(p), declares = channel::declare)]
     channel: HostEnd,
     /// Commands of a channel that are under way, at most.
     #[count("contexts", 1..=CONTEXTS_MAX)]
@@ -80,7 +80,7 @@ pub struct Spec {
     #[time("sequencer.completion")]
     completion: Time,
     /// Its card on the bus.
-    #[by(Initiator::read_spec(p))]
+    #[nested("pci")]
     pci: CardSpec,
 }
 

@@ -18,6 +18,7 @@ use hopscope_kernel::{Errand, Sim};
 
 use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
 use crate::controller::fifo::Fifo;
+use crate::parameters::declarations::Declarations;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::{Command, DRIVE_AT_WORK, ENDING, NO_TAG};
 
@@ -25,6 +26,12 @@ use crate::protocols::scsi::{Command, DRIVE_AT_WORK, ENDING, NO_TAG};
 pub fn read(p: &mut Parameters) -> Result<HostEnd, SpecError> {
     let (end, fifo) = (HostEnd::read(p)?, Fifo::read(p)?);
     Ok(HostEnd { fifo: Some((fifo.bytes, fifo.piece)), ..end })
+}
+
+/// Says what they are.
+pub fn declare(d: &mut Declarations) {
+    HostEnd::declare(d);
+    Fifo::declare(d);
 }
 
 /// A channel.

@@ -15,6 +15,7 @@ use std::fmt;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Lane, Time};
 
+use crate::parameters::declarations::Declarations;
 use crate::parameters::{Parameters, SpecError};
 pub(super) use layout::Place;
 use layout::{Layout, Order, SlipRow, SparedZoneRow, ZoneRow};
@@ -161,6 +162,16 @@ impl Geometry {
         let (layout, held) = Layout::spared(platters.heads, order, spare_group_tracks, (&zones, &slips), p)?;
         let seek = SeekCurve::measured(seek, straight, layout.cylinders(), p)?;
         Ok(Geometry { keeps_head: true, read_settle, ..platters.disk(p, (layout, held), seek)? })
+    }
+
+    /// Says what [`Geometry::read`] pulls.
+    pub(super) fn declare(d: &mut Declarations) {
+        Drawn::declare(d);
+    }
+
+    /// Says what [`Geometry::read_measured`] pulls.
+    pub(super) fn declare_measured(d: &mut Declarations) {
+        Measured::declare(d);
     }
 
     /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.

@@ -59,7 +59,7 @@ impl Marks {
 #[spec(holds = Spec::fits)]
 pub struct Spec {
     /// Where sectors are, and when they pass.
-    #[by(Geometry::read_measured(p))]
+    #[by(Geometry::read_measured(p), declares = Geometry::declare_measured)]
     pub geometry: Geometry,
     /// Bytes a second on the bus, at most.
     #[rate("interface.rate", scsi::RATE_MIN..=scsi::RATE_MAX)]
