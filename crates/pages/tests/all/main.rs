@@ -5,6 +5,7 @@ mod browser;
 mod buffer;
 mod fixture;
 mod pages;
+mod picture;
 mod reading;
 mod shipped;
 #[path = "../../../questions/tests/all/skipped.rs"]

@@ -45,6 +45,10 @@ impl<'a> Setup<'a> {
         let machines = Machines::read(&file, library, sources)?;
         let own = file.numbers.iter().map(|(name, number)| Ok((name.clone(), value_of(name, number)?)));
         let own = own.collect::<Result<Numbers, String>>().map_err(nowhere)?;
+        if let Some((name, given)) = file.given.iter().find(|(name, _)| own.contains_key(*name)) {
+            let at = place(file_number, given.part.span());
+            return Err(Problem::at(at, format!("two numbers are called `{name}`")).into());
+        }
         let numbers = numbers::with_given(&own, &file.given, &machines, file_number)?;
         let called: Vec<String> = machines.0.keys().cloned().collect();
         let names: Vec<&String> = called.iter().collect();
@@ -117,9 +121,9 @@ impl<'a> Setup<'a> {
         let files: Vec<&String> = machines.flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
         for (part, key, value) in &ablation.set {
             if is_workload(part) {
-                if !self.numbers.contains_key(key) || quantity::parse(value).is_err() {
+                let known: Vec<&String> = self.numbers.keys().chain(self.file.given.keys()).collect();
+                if !known.contains(&key) || quantity::parse(value).is_err() {
                     let title = format!("ablation `{what}`: the study has no number `{key}` that could be {value}");
-                    let known: Vec<&String> = self.numbers.keys().collect();
                     return Err(Problem::at(top, title).help(did_you_mean(key, &known)).into());
                 }
             } else if !files.contains(&part) {

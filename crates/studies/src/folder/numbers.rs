@@ -39,7 +39,7 @@ pub(super) fn written(value: &Value) -> Option<String> {
     }
 }
 
-/// With the numbers that parts have.
+/// With the numbers that parts have, but for those that were set otherwise.
 pub(super) fn with_given(
     own: &Numbers,
     given: &BTreeMap<String, Given>,
@@ -47,11 +47,8 @@ pub(super) fn with_given(
     file: u32,
 ) -> Result<Numbers, Problems> {
     let mut all = own.clone();
-    for (name, Given { part, key }) in given {
+    for (name, Given { part, key }) in given.iter().filter(|(name, _)| !own.contains_key(*name)) {
         let at = || place(file, part.span());
-        if all.contains_key(name) {
-            return Err(Problem::at(at(), format!("two numbers are called `{name}`")).into());
-        }
         let Some(value) = machines.given(part.get_ref(), key) else {
             let title = format!("no machine of the study has a part `{part}` with a number `{key}`");
             let help = format!("`hopscope parts {part}` lists its numbers; `price` is one where the file has it");

@@ -51,7 +51,8 @@ cells.turns = { table = "reads", drive = "turns", kib = "4" }
 value = "flash / turns"
 
 [[fit]]
-cells = "reads"
+cells  = "reads"
+tables = ["reads"]
 part  = "workload"
 keys  = ["requests"]
 
@@ -162,6 +163,110 @@ fn cells_are_what_the_runs_give_by_themselves() {
     assert!((null.mean_abs_error - 0.2).abs() < 1e-9, "{}", null.mean_abs_error);
 }
 
+/// What else a folder may say: rows that follow from rows, runs that stand in no table, several words in a column.
+const MORE: &str = r#"
+title  = "One drive"
+source = "nobody, never"
+
+[systems]
+flash = "nvme-desktop"
+
+[given]
+blocks = { part = "driver/linux-nvme-6.1", key = "queue_depth" }
+
+[jobs]
+deep = ["--iodepth=8", "--runtime=10ms", "--time_based"]
+
+[[table]]
+id    = "reads"
+title = "Reads, {blocks / 1023} way"
+unit  = "MB/s"
+key   = ["kib"]
+job   = ["--rw={rw}", "--bs={kib}k", "@deep"]
+each  = "rw"
+seeds = "{seeds}"
+values = [{ rows = { unit = "KB/s" }, value = "window_bytes_per_second / 1e3" }]
+value = "window_bytes_per_second / 1e6"
+[[table.derived]]
+rows  = { kib = "all" }
+cells.each = { kib = ["4", "16"] }
+value = "each"
+
+[[table]]
+id     = "again"
+title  = "Reads again"
+beside = true
+file   = "reads.csv"
+rows   = { kib = ["4"] }
+key    = ["kib"]
+job    = ["--rw=randread", "--bs=4k", "@deep"]
+seeds  = 1
+value  = "window_bytes_per_second / 1e6"
+
+[[run]]
+id    = "one"
+job   = ["--rw=randread", "--bs=4k", "@deep"]
+seeds = 1
+value = "window_bytes_per_second / 1e6"
+
+[[reading]]
+id    = "kilobytes"
+what  = "in KB, where a run gives {one:.3}"
+table = "reads"
+rows  = { kib = "4" }
+value = "simulated * 1e3"
+
+[[reading]]
+id    = "alone"
+what  = "one request in flight"
+table = "reads"
+rows  = { kib = "4" }
+set   = [["driver/linux-nvme-6.1", "queue_depth", "1"]]
+
+[[claim]]
+id    = "faster"
+how   = "runs alone"
+cells.both = { table = "reads", kib = ["4", "16"] }
+value = "both / one"
+"#;
+
+#[test]
+fn rows_follow_from_rows_and_runs_stand_beside_them() {
+    let folder = Folder::new("more", MORE);
+    let reads = "kib,rw,unit,seeds,published\n4,randread,MB/s,1,300\n16,randread randwrite,KB/s,2,\nall,,,1,500\n";
+    fs::write(folder.0.join("reads.csv"), reads).unwrap();
+    let report = reproduced(&folder);
+    assert_eq!((report.tables.len(), report.tables[0].title.as_str()), (1, "Reads, 1 way"));
+    let simulated: Vec<f64> = report.tables[0].cells.iter().filter_map(|cell| cell.simulated).collect();
+    let [small, large, all] = simulated[..] else { panic!("three rows: {simulated:?}") };
+    // A column with a word that is no number has no numbers.
+    assert_eq!(report.tables[0].cells[0].key["kib"], "4");
+    assert!((all - f64::midpoint(small, large)).abs() < 1e-9, "{simulated:?}");
+
+    // Two directions, and two seeds of each: by runs of their own.
+    let library = Library::new(None).unwrap();
+    let mut sources = Sources::default();
+    let text = library.open_system("nvme-desktop").unwrap();
+    let file = sources.add(text.name, text.text);
+    let machine = Blueprint::read(&library, &mut sources, file).unwrap();
+    let kb_per_s = |rw: &str, seed| {
+        let words = [format!("--rw={rw}"), "--bs=16k".into(), "--iodepth=8".into(), "--runtime=10ms".into()];
+        let words: Vec<String> = words.into_iter().chain(["--time_based".into()]).collect();
+        let jobs = job_file::read_options(&mut Sources::default(), &words).unwrap().jobs;
+        let outcome = run::run(&machine, &jobs, Options { seed, cut: true, ..Options::default() }, None).unwrap();
+        outcome.jobs[0].got.as_ref().unwrap().bytes as f64 / outcome.measured.as_seconds_f64() / 1e3
+    };
+    let each = ["randread", "randwrite"].map(|rw| (kb_per_s(rw, 1) + kb_per_s(rw, 2)) / 2.0);
+    assert!((large / f64::midpoint(each[0], each[1]) - 1.0).abs() < 1e-9, "{large} {each:?}");
+
+    let of = |id: &str| report.alternatives.iter().find(|known| known.id == id).unwrap();
+    assert_eq!(of("again").cells[0].simulated, Some(small));
+    assert_eq!(of("kilobytes").what, format!("in KB, where a run gives {small:.3}"));
+    assert!((of("kilobytes").cells[0].simulated.unwrap() / small - 1e3).abs() < 1e-9);
+    assert!(of("alone").cells[0].simulated.unwrap() < small / 2.0, "{:?}", of("alone").cells);
+    assert!((report.claims[0].simulated - all / small).abs() < 1e-9);
+}
+
 #[test]
 fn without_a_number_of_runs_there_are_as_many_as_it_takes() {
     let folder = Folder::new("seeds", &STUDY.replace("seeds   = 3\n", ""));
@@ -240,10 +345,12 @@ fn what_is_wrong_is_said_where_it_stands() {
             "several rows with drive = turns",
             "study.toml:36:7",
         ),
-        (study, "cells = \"reads\"", "cells = \"writes\"", "no table `writes`", "study.toml:1:1"),
+        (study, "tables = [\"reads\"]", "tables = [\"writes\"]", "no table `writes`", "study.toml:1:1"),
+        (study, "tables = [\"reads\"]", "claim = \"slower\"", "there is no claim `slower`", "study.toml:1:1"),
+        (study, "tables = [\"reads\"]", "rows = { drive = \"turns\" }", "none of them is fitted", "study.toml:1:1"),
         (study, "keys  = [\"requests\"]", "keys  = [\"depth\"]", "a fit moves `depth`", "study.toml:1:1"),
         (study, "along       = \"kib\"", "along       = \"drive\"", "no number above zero", "reads.csv:2:1"),
-        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:56:15"),
+        (study, "curves      = \"drive\"", "curves      = \"ms\"", "`ms` is no key", "study.toml:57:15"),
         (
             study,
             "[[\"drive/samsung-980-pro-1tb\"",
@@ -252,7 +359,22 @@ fn what_is_wrong_is_said_where_it_stands() {
             "study.toml:1:1",
         ),
         (study, "read_ahead.ahead", "read_ahead.ahed", "read_ahead.ahed", ""),
-        (study, "what = \"no read-ahead\"", "what = \"alone\"\ndepth = 1", "has no depth of its own", "study.toml:1:1"),
+(
+            study,
+            "[\"drive/samsung-980-pro-1tb\", \"read_ahead.ahead\"",
+            "[\"workload\", \"request\"",
+            "the study has no number `request`",
+            "study.toml:1:1",
+        ),
+        (study, "[numbers.requests]", "[given]\nparts = { part = \"drive/x\", key = \"y\" }\n[numbers.requests]", "no machine of the study has a part `drive/x`", "study.toml:10:18"),
+        (study, "\"--rw=randread\"", "\"@reads\"", "[jobs] has no `reads`", "study.toml:20:12"),
+        (study, "seeds   = 3", "probe = \"retry\"\nspan = \"1 ms\"", "no probe is called `retry`", "study.toml:21:9"),
+        (study, "seeds   = 3", "within = \"5 ms\"", "`5 ms` is no share", "study.toml:21:10"),
+        (study, "seeds   = 3", "seeds = \"{ms}\"", "`20` is no number of runs", "reads.csv:2:1"),
+        (study, "seeds   = 3", "of = \"writes\"", "no job of this row is called `writes`", "reads.csv:2:1"),
+        (study, "seeds   = 3", "each = \"way\"", "there is no column `way`", "reads.csv:1:1"),
+        (study, "[[null]]", "[[run]]\nid = \"reads\"\njob = []\nvalue = \"iops\"\n[[null]]", "two tables or runs are called `reads`", "study.toml:1:1"),
+        (study, "rule  = \"twice", "rule  = \"{kb} twice", "nothing is called `kb` here", "study.toml:27:9"),
         (reads, "flash,4,20,180,", "flash,4,20,180 MB/s,", "`180 MB/s` is no published figure", "reads.csv:2:1"),
         (reads, "flash,4,20,180,", "flash,4,20,0,", "`0` is no published figure", "reads.csv:2:1"),
         (reads, "turns,8,2000,1,input", "turns,8,2000,1,predicted", "`predicted` is no basis", "reads.csv:6:1"),

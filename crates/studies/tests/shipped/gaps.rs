@@ -8,7 +8,9 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_observe::Interval;
 use hopscope_parts::protocols::ide::WORDS_OUT;
 use hopscope_parts::protocols::pci::{ADDRESS, DATA};
-use hopscope_studies::{measure, myrinet, pcie_bench};
+use hopscope_questions::probes::Trace;
+use hopscope_studies::Study;
+use hopscope_studies::report::Cell;
 
 const CLOSED: &str = "this gap is closed: take its row out of docs/DEVIATIONS.md";
 
@@ -31,7 +33,7 @@ fn machine_and_job() -> (Blueprint, Vec<Job>) {
 #[test]
 fn the_rest_and_the_wait_of_figure_1_are_divided_otherwise_and_their_sum_is_met() {
     let (machine, jobs) = machine_and_job();
-    let trace = measure::trace(&machine, &jobs, Time::ms(20), true).unwrap();
+    let trace = Trace::of(&machine, &jobs, Time::ms(20), true).unwrap();
     let (pci, cable) = (trace.lane("pci"), trace.lane("cable"));
     let data: Vec<&Interval> = pci.iter().filter(|i| i.phase == &DATA).collect();
     let words: Vec<&Interval> = cable.iter().filter(|i| i.phase == &WORDS_OUT).collect();
@@ -46,13 +48,21 @@ fn the_rest_and_the_wait_of_figure_1_are_divided_otherwise_and_their_sum_is_met(
     assert!(rest > 850.0 && wait < 350.0, "{rest} and {wait} ns; {CLOSED}");
 }
 
+/// Cells of a shipped study.
+fn cells(study: &str, table: &str, rows: &[(&str, &str)]) -> Vec<Cell> {
+    let library = Library::new(None).unwrap();
+    let study = Study::shipped().into_iter().find(|known| known.id() == study).unwrap();
+    study.open(&library, &mut Sources::default()).unwrap().cells(table, rows).unwrap()
+}
+
 #[test]
 fn some_transfers_of_pcie_bench_are_more_than_a_tenth_off() {
-    let library = Library::new(None).unwrap();
     for (op, size_bytes, low, high) in
-        [("read", 127, -0.16, -0.1), ("write", 65, -0.17, -0.1), ("read-and-write", 128, 0.1, 0.21)]
+        [("read", "127", -0.16, -0.1), ("write", "65", -0.17, -0.1), ("read-and-write", "128", 0.1, 0.21)]
     {
-        for cell in pcie_bench::bandwidths(&library, op, size_bytes).unwrap() {
+        let both_hosts = cells("pcie-bench", "bandwidth", &[("op", op), ("size_bytes", size_bytes)]);
+        assert_eq!(both_hosts.len(), 2);
+        for cell in both_hosts {
             let error = cell.error.unwrap();
             assert!((low..high).contains(&error), "{op} of {size_bytes} bytes: {error}; {CLOSED}");
         }
@@ -61,7 +71,7 @@ fn some_transfers_of_pcie_bench_are_more_than_a_tenth_off() {
 
 #[test]
 fn the_quartet_is_too_fast_both_ways() {
-    let cells = myrinet::cells(&Library::new(None).unwrap()).unwrap();
+    let cells = cells("myrinet", "hosts", &[]);
     let quartet = cells.iter().filter(|cell| cell.key["host"].as_str().is_some_and(|host| host.contains("Quartet")));
     let errors: Vec<f64> = quartet.filter_map(|cell| cell.error).collect();
     assert_eq!(errors.len(), 2);

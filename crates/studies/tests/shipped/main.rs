@@ -1,11 +1,11 @@
 //! What ships is as the house law wants it. One program, since each is linked anew.
 
+mod columns;
 mod data;
 mod folder;
 mod gaps;
 mod layout;
 mod licences;
-mod picture;
 mod published;
 mod report;
 #[path = "../../../questions/tests/all/skipped.rs"]

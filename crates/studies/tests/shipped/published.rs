@@ -13,8 +13,10 @@ const FIGURES: &[(&str, &[&str])] = &[
     ("claims.csv", &["value", "low", "high"]),
     ("sqlio.csv", &["throughput_mb_per_s"]),
     ("timeline.csv", &["stated_duration_ns"]),
+    ("read_cycle.csv", &["pci_cycles"]),
+    ("write_cycle.csv", &["pci_cycles"]),
     ("pcie_bench.csv", &["value"]),
-    ("hosts.csv", &["bus_read_mb_per_s", "bus_write_mb_per_s"]),
+    ("hosts.csv", &["mb_per_s"]),
     ("storagemark_2003.csv", &["iops"]),
     ("figures.csv", &["published"]),
 ];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-const DRAW: &str = "cargo run --release -p hopscope-studies --example bridge_loss > docs/bridge-loss.svg";
+const DRAW: &str = "cargo run --release -p hopscope-pages --example bridge_loss > docs/bridge-loss.svg";
 
 fn shown() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bridge-loss.svg");
@@ -11,7 +11,7 @@ fn shown() -> String {
 
 #[test]
 fn the_picture_of_the_write_cycle_is_what_a_run_draws() {
-    assert!(shown() == hopscope_studies::piix4e::picture::bridge_loss(), "draw it again: {DRAW}");
+    assert!(shown() == hopscope_pages::bridge_loss::bridge_loss(), "draw it again: {DRAW}");
 }
 
 #[test]
