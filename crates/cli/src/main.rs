@@ -8,6 +8,7 @@ mod listing;
 mod measured;
 mod outputs;
 mod panics;
+mod probed;
 mod processor;
 mod progress;
 mod report;

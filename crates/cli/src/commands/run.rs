@@ -17,6 +17,7 @@ use crate::inputs::{self, Read, Work};
 use crate::interrupts;
 use crate::outputs::Outputs;
 use crate::panics::doing;
+use crate::probed;
 use crate::processor;
 use crate::progress::Progress;
 use crate::tables::{bold, digits, rate, size, span};
@@ -29,6 +30,7 @@ Examples:
   hopscope run my-machine.toml my-jobs.fio --json
   hopscope run nvme-desktop --rw=randread --bs=4k --iodepth=32 --html what.html
   hopscope run my-machine.toml result-of-fio.json
+  hopscope run piix4e-one-disk piix4e-single-block-write --probe write_cycle --probe write_cycle_rate
 
 fio's options that a job may have: bs, bssplit, filename, iodepth, name, new_group, norandommap, numjobs,
 offset, percentage_random, ramp_time, random_distribution, randseed, runtime, rw, rwmixread, rwmixwrite,
@@ -41,7 +43,7 @@ const LONG: u64 = 5_000_000;
 
 /// Run a job on a machine: what does this workload get?
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\nProbes: {}.", probed::all().join(", ")))]
 pub struct Args {
     #[command(flatten)]
     work: Work,
@@ -58,6 +60,10 @@ pub struct Args {
     /// Simulate regular bursts one by one (slower, the same results)
     #[arg(long)]
     no_trains: bool,
+    /// Read this off the run, too, made once more and traced from its first request on, for 100 ms at most: clocks of a
+    /// bus cycle and the like (repeatable; names are below)
+    #[arg(long, value_name = "NAME")]
+    probe: Vec<String>,
     /// Say what the run took on this computer, too
     #[arg(long)]
     timing: bool,
@@ -71,8 +77,9 @@ impl Args {
         doing(format!("reading {}", self.work.system()));
         let inputs = self.work.inputs(None);
         self.outputs.spare(&inputs)?;
+        let probes = probed::named(&self.probe)?;
         let (read, sources) = self.work.read()?;
-        if self.outputs.wanted()
+        if (self.outputs.wanted() || !probes.is_empty())
             && let Err(problem) = run::at_once(&read.jobs.jobs)
         {
             return Err(Refusal::Input(problem.into(), sources));
@@ -89,6 +96,12 @@ impl Args {
         };
         let wall = self.timing.then(|| started.elapsed());
         drop(progress);
+        doing("tracing it");
+        let wanted = if outcome.stop == Stop::Interrupted { &[] } else { &probes[..] };
+        let (figures, lacking) = match probed::figures(&read, !self.no_trains, wanted) {
+            Ok(figures) => (figures, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
         doing("writing the answer");
         let price = read.blueprint.price();
         let got = Figures::of_all(&outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
@@ -99,11 +112,18 @@ impl Args {
             if let Some(price) = &price {
                 report["hopscope"]["price_usd"] = price.json(got.0, got.1);
             }
+            if !figures.is_empty() {
+                report["hopscope"]["probes"] = probed::json(&figures);
+            }
             Answer::json(&report)
         } else {
             let prices = price.map_or(Vec::new(), |price| price.words(got.0, got.1));
-            Answer::text(report(&read.jobs, &outcome, self.seed, wall, prices))
+            let read_off = if figures.is_empty() { String::new() } else { probed::text(&figures) };
+            Answer::text(report(&read.jobs, &outcome, self.seed, wall, prices) + &read_off)
         };
+        if let Some(failure) = lacking {
+            return Ok(answer.but(&Refusal::of_run(failure, sources)));
+        }
         if outcome.stop == Stop::Interrupted {
             let missing =
                 if self.outputs.wanted() { "error: the run was interrupted: no page of it was made\n" } else { "" };

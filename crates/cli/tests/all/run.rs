@@ -1,6 +1,7 @@
 //! `hopscope run`: the shape of its JSON, and that the same inputs give the same bytes.
 
 use crate::program::{command, hopscope, ran};
+use hopscope_machine::probes::PROBES;
 use serde_json::Value;
 
 const WORK: &[&str] =
@@ -183,4 +184,39 @@ fn colours_are_forced_or_forbidden_by_the_environment() {
     let coloured = |key: &str| ran(command(WORK).env(key, "1").output().unwrap()).out.contains('\u{1b}');
     assert!(coloured("CLICOLOR_FORCE") && !coloured("NO_COLOR") && !coloured("NOTHING"));
     assert!(!answer(&["--json"]).contains('\u{1b}'));
+}
+
+#[test]
+fn probes_are_read_off_a_trace_beside_the_same_answer() {
+    let probes = ["--probe", "retry_clocks", "--probe=read_cycle_data_min"];
+    let (plain, text) = (answer(&[]), answer(&probes));
+    let lines: Vec<&str> = text.strip_prefix(&plain).expect("the answer is the same").lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    for (line, [name, value]) in
+        lines[1..].iter().zip([["retry_clocks", " 9.000 clocks "], ["read_", " 8.000 clocks "]])
+    {
+        assert!(line.starts_with(name) && line.contains(value) && line.contains("`pci`"), "{line}");
+    }
+    let report = json(&probes);
+    let expected = serde_json::json!({
+        "retry_clocks": { "value": 9.0, "unit": "clocks" },
+        "read_cycle_data_min": { "value": 8.0, "unit": "clocks" },
+    });
+    assert_eq!(report["hopscope"]["probes"], expected);
+    assert!(json(&[])["hopscope"].get("probes").is_none());
+    assert_eq!(answer(&probes), answer(&[&probes[..], &["--no-trains"]].concat()));
+}
+
+#[test]
+fn a_probe_that_there_is_not_is_told_the_nearest_and_one_that_finds_nothing_leaves_the_answer() {
+    let wrong = hopscope(&[WORK, &["--probe=retry_clock"]].concat());
+    assert!(wrong.code == 2 && wrong.out.is_empty(), "{wrong:?}");
+    for words in ["no probe `retry_clock`", "did you mean `retry_clocks`?", "`hopscope run --help` lists all"] {
+        assert!(wrong.err.contains(words), "{words}: {}", wrong.err);
+    }
+    let help = hopscope(&["run", "--help"]).out;
+    assert!(PROBES.iter().all(|probe| help.contains(probe.name)), "{help}");
+    let nothing = hopscope(&[WORK, &["--probe=reads_under_way"]].concat());
+    assert_eq!((nothing.code, nothing.out.as_str()), (2, answer(&[]).as_str()), "{nothing:?}");
+    assert!(nothing.err.contains("the machine has no lane `link.up`"), "{}", nothing.err);
 }

@@ -6,6 +6,8 @@ use super::{Figure, Probe};
 
 const CABLE: &str = "cable";
 
+const DISK2: &str = "disk2.firmware";
+
 macro_rules! share {
     ($name:literal, $what:literal, $lane:expr, $part:expr, $whole:expr) => {
         Probe::accounted($name, "%", $what, |account| percent(account, $lane, $part, $whole))
@@ -14,39 +16,18 @@ macro_rules! share {
 
 pub(super) const PROBES: [Probe; 9] = [
     share!("cable_lost_in_bursts", "of the time of `cable`, pauses within bursts", CABLE, embedded, all),
-    share!(
-        "cable_pauses_until_memory",
-        "of pauses within bursts of `cable`, what passes until the bus is granted and memory has its first data",
-        CABLE,
-        until_memory,
-        embedded
-    ),
+    share!("cable_pauses_until_memory", "of pauses of `cable`, until memory answers", CABLE, until_memory, embedded),
     share!("cable_lost_between_bursts", "of the time of `cable`, what is lost outside bursts", CABLE, between, all),
     share!("cable_lost", "of the time of `cable`, what moves no data", CABLE, lost, all),
     share!("cable_lost_to_commands", "of what `cable` loses, that before and after a command", CABLE, set_up, lost),
-    Probe::accounted(
-        "cable_register_time",
-        "us",
-        "of what `cable` loses before and after a request's commands, register accesses and the processor",
-        |account| us_per_request(account, |entry| set_up(entry) && (entry.part == "cpu" || is_register(entry))),
-    ),
-    Probe::accounted("cable_not_ready_time", "us", "how long `cable` waits for the drive in a request", |account| {
+    share!("cable_lost_to_buffer", "of what `cable` loses, that to `ide.buffer` of all channels", CABLE, buffer, lost),
+    share!("second_drive_waits", "of `disk2.firmware`, waits for another drive's command", DISK2, other_command, all),
+    Probe::accounted("cable_register_time", "us", "a request of register accesses and their driver on `cable`", |of| {
+        us_per_request(of, |entry| set_up(entry) && (entry.part == "cpu" || is_register(entry)))
+    }),
+    Probe::accounted("cable_not_ready_time", "us", "a request in which `cable` waits for the drive", |account| {
         us_per_request(account, |entry| entry.cause == "drive not ready")
     }),
-    share!(
-        "second_drive_waits",
-        "of the time of `disk2.firmware`, what it waits for a channel that is busy with another drive's command",
-        "disk2.firmware",
-        |entry| entry.cause == "channel busy with another command",
-        all
-    ),
-    share!(
-        "cable_lost_to_buffer",
-        "of what `cable` loses, what it waits for `ide.buffer`, which two channels share",
-        CABLE,
-        |entry| lost(entry) && entry.lane == "ide.buffer",
-        lost
-    ),
 ];
 
 fn lane<'a>(account: &'a Account, name: &str) -> Result<&'a LaneAccount, String> {
@@ -90,6 +71,15 @@ fn embedded(entry: &Entry) -> bool {
 
 fn between(entry: &Entry) -> bool {
     lost(entry) && !embedded(entry)
+}
+
+/// Lost to the bridge's buffer, which its channels share.
+fn buffer(entry: &Entry) -> bool {
+    lost(entry) && entry.lane == "ide.buffer"
+}
+
+fn other_command(entry: &Entry) -> bool {
+    entry.cause == "channel busy with another command"
 }
 
 /// On the way to memory's first data: the bridge asks again, PHLDA# comes, the address, memory answers.

@@ -9,20 +9,9 @@ use super::{Figure, Probe, Trace};
 const FIRST: usize = 2;
 
 pub(super) const PROBES: [Probe; 4] = [
-    Probe::traced(
-        "command_data_time",
-        "ms",
-        "on `cable`, from the first to the last word of a command, the mean: of all between register accesses but the \
-         first two and the last",
-        command_data_time,
-    ),
+    Probe::traced("command_data_time", "ms", "from the first to the last word of a command on `cable`", data_time),
     Probe::traced("command_descriptors", "", "descriptors fetched on `pci` for a command of `cable`", descriptors),
-    Probe::traced(
-        "register_tries",
-        "",
-        "most transactions that one register access takes on `pci`: retries in a row, and the one that succeeds",
-        register_tries,
-    ),
+    Probe::traced("register_tries", "", "most transactions of a register access on `pci`, retries included", tries),
     Probe::traced("retry_clocks", "clocks", "how long the first retried transaction takes on `pci`", retry_clocks),
 ];
 
@@ -51,7 +40,8 @@ fn commands(trace: &Trace) -> Result<(Vec<(Time, Time)>, Time), String> {
     }
 }
 
-fn command_data_time(trace: &Trace) -> Figure {
+/// The mean, in whole picoseconds.
+fn data_time(trace: &Trace) -> Figure {
     let (commands, _) = commands(trace)?;
     let data: u64 = commands.iter().map(|(start, end)| (*end - *start).as_ps()).sum();
     Ok(Time::ps(data / commands.len() as u64).as_seconds_f64() * 1e3)
@@ -64,7 +54,8 @@ fn descriptors(trace: &Trace) -> Figure {
     Ok(within.count() as f64 / commands.len() as f64)
 }
 
-fn register_tries(trace: &Trace) -> Figure {
+/// Retries in a row, and the one that succeeds.
+fn tries(trace: &Trace) -> Figure {
     let (mut most, mut row) = (0u64, 0);
     for t in seen(trace)?.iter().filter(|t| t.retried || t.carries == "register data") {
         row += 1;

@@ -14,36 +14,26 @@ const PACED_CLOCKS: f64 = 30.0;
 
 macro_rules! burst {
     ($name:literal, $what:literal, $read:expr) => {
-        Probe::traced(
-            $name,
-            "clocks",
-            concat!("on `pci`, of data bursts that another of the same master follows: ", $what),
-            $read,
-        )
+        Probe::traced($name, "clocks", concat!("on `pci`, of data bursts in a row: ", $what), $read)
     };
 }
 
 macro_rules! cycle {
     ($name:literal, $unit:literal, $what:literal, $read:expr) => {
-        Probe::traced(
-            $name,
-            $unit,
-            concat!("of a cycle of two bursts on `pci` that fetch for a disk write: ", $what),
-            $read,
-        )
+        Probe::traced($name, $unit, concat!("of two bursts on `pci` that fetch for a disk write: ", $what), $read)
     };
 }
 
 pub(super) const PROBES: [Probe; 25] = [
-    burst!("read_cycle_address_min", "fewest clocks of address", |t| least(t, |burst, _| burst.address)),
-    burst!("read_cycle_address_max", "most clocks of address", |t| most(t, |burst, _| burst.address)),
-    burst!("read_cycle_wait_min", "fewest clocks until the target is ready", |t| least(t, |burst, _| burst.wait)),
-    burst!("read_cycle_wait_max", "most clocks until the target is ready", |t| most(t, |burst, _| burst.wait)),
-    burst!("read_cycle_data_min", "fewest clocks of data", |t| least(t, |burst, _| burst.data)),
-    burst!("read_cycle_data_max", "most clocks of data", |t| most(t, |burst, _| burst.data)),
-    burst!("read_cycle_idle_min", "fewest clocks from its data to the next", |t| least(t, idle)),
+    burst!("read_cycle_address_min", "fewest clocks of address", |t| extreme(t, |a, _| a.address, f64::min)),
+    burst!("read_cycle_address_max", "most clocks of address", |t| extreme(t, |a, _| a.address, f64::max)),
+    burst!("read_cycle_wait_min", "fewest clocks of waiting", |t| extreme(t, |a, _| a.wait, f64::min)),
+    burst!("read_cycle_wait_max", "most clocks of waiting", |t| extreme(t, |a, _| a.wait, f64::max)),
+    burst!("read_cycle_data_min", "fewest clocks of data", |t| extreme(t, |a, _| a.data, f64::min)),
+    burst!("read_cycle_data_max", "most clocks of data", |t| extreme(t, |a, _| a.data, f64::max)),
+    burst!("read_cycle_idle_min", "fewest clocks from its data to the next", |t| extreme(t, idle, f64::min)),
     burst!("read_cycle_idle_max", "most clocks from its data to the next, of those below 30", idle_max),
-    cycle!("write_cycle", "clocks", "up to the next one", |t| clocks(t, |[a, _, c]| c.start - a.start)),
+    cycle!("write_cycle", "clocks", "up to the next two", |t| clocks(t, |[a, _, c]| c.start - a.start)),
     cycle!("write_cycle_address", "clocks", "address of the first", |t| clocks(t, |[first, ..]| first.address)),
     cycle!("write_cycle_wait", "clocks", "until memory answers the first", |t| clocks(t, |[first, ..]| first.wait)),
     cycle!("write_cycle_data", "clocks", "data of the first", |t| clocks(t, |[first, ..]| first.data)),
@@ -52,23 +42,23 @@ pub(super) const PROBES: [Probe; 25] = [
     cycle!("write_cycle_second_address", "clocks", "address of the second", |t| clocks(t, |[_, b, _]| b.address)),
     cycle!("write_cycle_second_wait", "clocks", "until memory answers the second", |t| clocks(t, |[_, b, _]| b.wait)),
     cycle!("write_cycle_second_data", "clocks", "data of the second", |t| clocks(t, |[_, b, _]| b.data)),
-    cycle!("write_cycle_idle", "clocks", "idle up to the next one", |t| clocks(t, |[_, b, c]| c.start - b.data_end)),
-    cycle!("write_cycle_rate", "MB/s", "the bytes of both over the time up to the next one", rate),
-    cycle!("write_cycle_time", "ns", "the time up to the next one", |t| ns(t, |s| (s.first.start, s.next.start))),
-    cycle!("write_cycle_pause", "ns", "on `cable`, no word between the first's and the second's", |t| {
-        ns(t, |seen| (seen.words[0].end(), seen.words[1].at))
+    cycle!("write_cycle_idle", "clocks", "idle up to the next two", |t| clocks(t, |[_, b, c]| c.start - b.data_end)),
+    cycle!("write_cycle_rate", "MB/s", "the bytes of both over the time up to the next two", rate),
+    cycle!("write_cycle_time", "ns", "the time up to the next two", |t| ns(t, |s| (s.first.start, s.next.start))),
+    cycle!("write_cycle_pause", "ns", "from the words of the first to those of the second on `cable`", |t| {
+        ns(t, |s| (s.words[0].end(), s.words[1].at))
     }),
-    cycle!("write_cycle_rest", "ns", "from the second's data to the last strobe for them on `cable`", |t| {
-        ns(t, |seen| (seen.second.data_end, seen.last_strobe))
+    cycle!("write_cycle_rest", "ns", "from the second's data to its last strobe on `cable`", |t| {
+        ns(t, |s| (s.second.data_end, s.last_strobe))
     }),
-    cycle!("write_cycle_ask", "ns", "from the last strobe on `cable` to the next one on `pci`", |t| {
-        ns(t, |seen| (seen.last_strobe, seen.next.start))
+    cycle!("write_cycle_ask", "ns", "from the last strobe on `cable` to the next two on `pci`", |t| {
+        ns(t, |s| (s.last_strobe, s.next.start))
     }),
-    cycle!("write_cycle_bubble", "ns", "on `cable`, no word between the second's and those of the next one", |t| {
-        ns(t, |seen| (seen.words[1].end(), seen.words[2].at))
+    cycle!("write_cycle_bubble", "ns", "from the second's words to those of the next two on `cable`", |t| {
+        ns(t, |s| (s.words[1].end(), s.words[2].at))
     }),
-    cycle!("write_cycle_rest_and_ask", "ns", "from the second's data to the next one", |t| {
-        ns(t, |seen| (seen.second.data_end, seen.next.start))
+    cycle!("write_cycle_rest_and_ask", "ns", "from the second's data to the next two", |t| {
+        ns(t, |s| (s.second.data_end, s.next.start))
     }),
 ];
 
@@ -132,22 +122,16 @@ fn ns(trace: &Trace, between: fn(&Seen) -> (Time, Time)) -> Figure {
     Ok((to - from).as_ns_f64())
 }
 
-/// Clocks of something, of each data burst that its master's next one follows.
+/// Of clocks of something, the least or the most: of data bursts that their master's next one follows at once.
+fn extreme(trace: &Trace, of: fn(&Transaction, &Transaction) -> Time, best: fn(f64, f64) -> f64) -> Figure {
+    let clocks = followed(trace, of)?.into_iter().reduce(best);
+    clocks.ok_or_else(|| "the lane `pci` has no two data bursts of one master in a row".to_string())
+}
+
 fn followed(trace: &Trace, of: fn(&Transaction, &Transaction) -> Time) -> Result<Vec<f64>, String> {
-    let all = seen(trace)?;
     let moves = |t: &Transaction| t.carries == "data";
-    let pairs = all.windows(2).filter(|w| moves(&w[0]) && moves(&w[1]) && w[0].who == w[1].who);
-    let clocks: Vec<f64> = pairs.map(|w| in_clocks(trace, of(&w[0], &w[1]))).collect::<Result<_, _>>()?;
-    let none = "the lane `pci` has no two data bursts of one master in a row";
-    if clocks.is_empty() { Err(none.to_string()) } else { Ok(clocks) }
-}
-
-fn least(trace: &Trace, of: fn(&Transaction, &Transaction) -> Time) -> Figure {
-    Ok(followed(trace, of)?.into_iter().fold(f64::MAX, f64::min))
-}
-
-fn most(trace: &Trace, of: fn(&Transaction, &Transaction) -> Time) -> Figure {
-    Ok(followed(trace, of)?.into_iter().fold(0.0, f64::max))
+    let pair = |w: &&[Transaction]| moves(&w[0]) && moves(&w[1]) && w[0].who == w[1].who;
+    seen(trace)?.windows(2).filter(pair).map(|w| in_clocks(trace, of(&w[0], &w[1]))).collect()
 }
 
 fn idle(burst: &Transaction, next: &Transaction) -> Time {
@@ -157,5 +141,5 @@ fn idle(burst: &Transaction, next: &Transaction) -> Time {
 /// At the pace of the drive; the least where none is.
 fn idle_max(trace: &Trace) -> Figure {
     let paced = followed(trace, idle)?.into_iter().filter(|clocks| *clocks < PACED_CLOCKS);
-    Ok(paced.fold(least(trace, idle)?, f64::max))
+    Ok(paced.fold(extreme(trace, idle, f64::min)?, f64::max))
 }

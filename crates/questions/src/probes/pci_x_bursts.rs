@@ -12,8 +12,8 @@ pub(super) const PROBES: [Probe; 2] = [
     Probe::traced(
         "split_read_start",
         "clocks",
-        "on `pci`, from the end of a split response to the first data after it, the mean",
-        split_read_start,
+        "on `pci`, from a split response to the next data, the mean",
+        split_read,
     ),
 ];
 
@@ -29,7 +29,7 @@ fn longest(trace: &Trace) -> Figure {
     longest.map(Time::as_ns_f64).ok_or_else(|| "the lane `pci` moved no data".to_string())
 }
 
-fn split_read_start(trace: &Trace) -> Figure {
+fn split_read(trace: &Trace) -> Figure {
     let (phases, clock) = (trace.used(PCI)?, trace.clocked(PCI)?);
     let answered = phases.iter().filter(|phase| std::ptr::eq(phase.phase, &SPLIT_RESPONSE));
     let starts = answered.filter_map(|answer| {

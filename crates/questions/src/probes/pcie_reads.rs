@@ -9,8 +9,7 @@ use super::{Figure, Probe, Trace};
 pub(super) const PROBES: [Probe; 1] = [Probe::traced(
     "reads_under_way",
     "",
-    "most reads that were sent on `link.up` and whose completion has not come down `link.down` and its `flight`, where \
-     each has one completion, as those of a cache line have",
+    "most reads sent on `link.up` whose completion is not down `link.down` yet, where each has one completion",
     under_way,
 )];
 
