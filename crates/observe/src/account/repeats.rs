@@ -118,10 +118,19 @@ impl Item {
         &Head { who, pitch, at: start, .. }: &Head,
         clocks: &[Option<Time>],
     ) -> Item {
-        let (also, all_begun, last_begins) = (None, Time::ZERO, Time::MAX);
-        let (end, whole_clocks, spans, last) = (start, true, 0, first);
-        let mut item =
-            Item { first, last, also, start, end, who, pitch, whole: whole_clocks, all_begun, last_begins, spans };
+        let mut item = Item {
+            first,
+            last: first,
+            also: None,
+            start,
+            end: start,
+            who,
+            pitch,
+            whole: true,
+            all_begun: Time::ZERO,
+            last_begins: Time::MAX,
+            spans: 0,
+        };
         let mut at = first;
         for records in whole(&records[first..]) {
             let Some(head) = Head::of(&records[0]).filter(|head| (head.who, head.pitch) == (who, pitch)) else { break };
@@ -165,7 +174,7 @@ impl Item {
     /// Where its records are.
     pub(super) fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let also = self.also.map(|(first, last)| first..last + 1);
-        [self.first..self.last + 1].into_iter().chain(also)
+        std::iter::once(self.first..self.last + 1).chain(also)
     }
 
     /// Whether its periods could be cut: how many, and the first instant.
