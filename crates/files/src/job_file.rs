@@ -129,14 +129,13 @@ impl Job {
 
     /// Gives one modelled option another value, as if it were written `at`.
     pub fn set(&mut self, option: &str, value: &str, at: Place) -> Result<(), Problem> {
-        let option = match classify(option, Some(value)) {
-            Class::Modelled(option) if option.is_of_one_job => option,
+        let (option, main) = match classify(option, Some(value)) {
+            Class::Modelled(option) if option.is_of_one_job => (option, option.name()),
             _ => {
                 let problem = Problem::at(at, format!("`{option}` is no option of a job that can be changed"));
                 return Err(problem.help(did_you_mean(option, &names())));
             }
         };
-        let main = option.name();
         let reads = (self.block_bytes_min, self.block_bytes_max);
         let blocks = [reads, self.write_blocks.unwrap_or(reads)];
         if main == "iodepth" && self.synchronous {
@@ -377,9 +376,8 @@ impl JobReader {
                 let draft = self.open.as_mut().unwrap_or(&mut self.global);
                 match option.set(draft, value) {
                     Ok(()) => {
-                        let main = option.name();
-                        draft.job.places.insert(main.to_string(), place(self.file, span));
-                        draft.job.written.insert(main.to_string(), value.unwrap_or_default().to_string());
+                        draft.job.places.insert(option.name().to_string(), place(self.file, span));
+                        draft.job.written.insert(option.name().to_string(), value.unwrap_or_default().to_string());
                     }
                     Err((title, expected)) => self.refuse(setting.value_span.clone(), title, expected, ""),
                 }

@@ -1,7 +1,7 @@
 //! fio's options in three classes: modelled; without effect here; changing the result and not modelled.
 //!
 //! An option that is in no class is unknown. None is ignored in silence. One that is modelled is declared once, in
-//! [`MODELLED`].
+//! `MODELLED`.
 
 use hopscope_kernel::Time;
 

@@ -221,8 +221,7 @@ impl Blueprint {
                 continue;
             }
             let mut parameters = Parameters::clone(&part.parameters);
-            let context = Context { sim: &sim, name: &part.name, seed };
-            match part.kind.build(&context, wires, &mut parameters) {
+            match part.kind.build(&Context { sim: &sim, name: &part.name, seed }, wires, &mut parameters) {
                 Ok(built) => {
                     refuse_unknown(part, &parameters, problems);
                     if let Some(problem) = too_many(part, &sim) {

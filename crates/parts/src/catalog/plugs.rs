@@ -112,10 +112,11 @@ mod tests {
         let p = Parameters::default();
         let taken = <(RunsOn, At<ProcessorBus>)>::take(&mut wires.clone().into_iter(), &p);
         assert!(taken.is_ok(), "both lead to what they must lead to");
-        let refused = <(RunsOn, Controls<Pci>)>::take(&mut wires.clone().into_iter(), &p).err().unwrap();
+        let (one, all) = (vec![wires[0].clone()], wires);
+        let refused = <(RunsOn, Controls<Pci>)>::take(&mut all.into_iter(), &p).err().unwrap();
         let expected = ("controls", "`cpu.bus` is a processor bus, but a PCI slot is needed");
         assert_eq!((&refused.key[..], &refused.problem[..]), expected);
-        let refused = <(RunsOn, At<Pci>)>::take(&mut wires[..1].to_vec().into_iter(), &p).err().unwrap();
+        let refused = <(RunsOn, At<Pci>)>::take(&mut one.into_iter(), &p).err().unwrap();
         assert_eq!(refused.problem, "`at` is nowhere, but a PCI slot is needed");
     }
 }

@@ -148,7 +148,7 @@ struct TagsSpec {
 /// What firmware says of drives without tags.
 #[derive(Spec)]
 struct OrderSpec {
-    /// Which of the commands that wait for a drive is sent first.
+    /// Which of the commands that wait for a drive is sent first
     #[choice("firmware.order")]
     order: Order,
 }
