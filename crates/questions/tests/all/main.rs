@@ -35,7 +35,6 @@ mod queues;
 mod raid;
 mod random_machines;
 mod rates;
-mod readers;
 mod replay;
 mod samples;
 mod sata;
