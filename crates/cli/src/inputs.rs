@@ -2,12 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hopscope_files::job_file::{self, JobFile};
 use hopscope_files::library::Library;
-use hopscope_files::problem::{Problem, Problems, Sources};
-use hopscope_kernel::Pace;
-use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::hops;
+use hopscope_files::problem::{Problems, Sources};
+use hopscope_questions::work::{self, Named};
 
 use crate::answer::Refusal;
 use crate::written::Inputs;
@@ -52,14 +49,6 @@ pub struct Work {
     data: Data,
 }
 
-/// The same, read and checked.
-pub struct Read {
-    /// The machine, as changed.
-    pub blueprint: Blueprint,
-    /// The jobs.
-    pub jobs: JobFile,
-}
-
 impl Work {
     /// The machine's name on the command line.
     pub fn system(&self) -> &str {
@@ -79,56 +68,25 @@ impl Work {
 
     /// The job as on the command line, with what was set of the machine.
     pub fn job(&self) -> String {
-        let set = self.set.iter().map(|assignment| format!("--set {assignment}"));
-        let pace = self.pace.iter().map(|assignment| format!("--pace {assignment}"));
-        self.job.iter().chain(&self.job_options).cloned().chain(set).chain(pace).collect::<Vec<_>>().join(" ")
+        self.named().job_words()
     }
 
     /// Reads the machine and the job.
-    pub fn read(&self) -> Result<(Read, Sources), Refusal> {
-        reading(|sources| {
-            let library = self.library()?;
-            let mut blueprint = system(&library, sources, &self.system)?;
-            let mut jobs = self.jobs(&library, sources)?;
-            blueprint.settle(&mut jobs, &library, sources)?;
-            for assignment in &self.set {
-                blueprint.set(assignment)?;
-            }
-            for assignment in &self.pace {
-                let (hop, pace) = pace(assignment)?;
-                blueprint.pace(hop, pace)?;
-            }
-            Ok(Read { blueprint, jobs })
-        })
+    pub fn read(&self) -> Result<(work::Work, Sources), Refusal> {
+        reading(|sources| self.named().read(&self.library()?, sources))
     }
 
-    fn jobs(&self, library: &Library, sources: &mut Sources) -> Result<JobFile, Problems> {
-        match (&self.job, &self.job_options[..]) {
-            (None, []) => {
-                let help = "name a job file, or write options as fio takes them: \
-                            --rw=randread --bs=64k --iodepth=1 --runtime=10 --time_based";
-                Err(Problem::nowhere(format!("what is `{}` to do? There is no job", self.system)).help(help).into())
-            }
-            (None, options) => job_file::read_options(sources, options),
-            (Some(name), []) => {
-                let text = library.open_job(name)?;
-                let file = sources.add(text.name, text.text);
-                job_file::read(sources, file)
-            }
-            (Some(name), [option, ..]) => {
-                let title = format!("there is a job file, `{name}`, and an option of a job, `{option}`");
-                let help = "give one or the other; an option and its value are one word: --rw=randread";
-                Err(Problem::nowhere(title).help(help).into())
-            }
+    /// What the words name.
+    fn named(&self) -> Named {
+        let Work { system, job, job_options, set, pace, data: _ } = self;
+        Named {
+            system: system.clone(),
+            job: job.clone(),
+            job_options: job_options.clone(),
+            set: set.clone(),
+            pace: pace.clone(),
         }
     }
-}
-
-/// Reads a system that a command line names.
-pub fn system(library: &Library, sources: &mut Sources, name: &str) -> Result<Blueprint, Problems> {
-    let text = library.open_system(name)?;
-    let file = sources.add(text.name, text.text);
-    Blueprint::read(library, sources, file)
 }
 
 /// What `read` makes of texts, with the texts; what is wrong goes with them too.
@@ -145,15 +103,6 @@ pub fn reading_more<T>(
         Ok(value) => Ok((value, sources)),
         Err(problems) => Err(Refusal::Input(problems, sources)),
     }
-}
-
-/// A hop and its pace, as `HOP=TIMES`.
-fn pace(assignment: &str) -> Result<(&str, Pace), Problem> {
-    let read = assignment.rsplit_once('=').and_then(|(hop, times)| Some((hop.trim(), hops::pace(times)?)));
-    read.ok_or_else(|| {
-        let help = "write HOP=TIMES, from 0.001 to 1000, such as cpu=2, pci=1.05 or link.up=21/20";
-        Problem::nowhere(format!("`{assignment}` is no pace")).help(help)
-    })
 }
 
 /// A share such as 0.5% or 0.005.

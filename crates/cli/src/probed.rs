@@ -1,14 +1,14 @@
 //! What `--probe` reads off a run that is made again, traced.
 
+use hopscope_files::problem::Problem;
 use hopscope_kernel::Time;
-use hopscope_machine::nearest::did_you_mean;
-use hopscope_machine::probes::{self, PROBES, Probe};
-use hopscope_machine::problem::Problem;
 use hopscope_machine::run::Failure;
+use hopscope_parts::nearest::did_you_mean;
+use hopscope_questions::probes::{self, PROBES, Probe};
 use serde_json::{Map, Value, json};
 
-use crate::inputs::Read;
 use crate::tables::{close_table, digits};
+use hopscope_questions::work::Work;
 
 /// So much is traced, at most: hundreds of requests of a disk.
 const TRACED: Time = Time::ms(100);
@@ -34,11 +34,11 @@ pub fn named(names: &[String]) -> Result<Vec<&'static Probe>, Problem> {
 type Figure = (&'static Probe, f64);
 
 /// Their figures, off the jobs' runtime or as much of it as is traced.
-pub fn figures(read: &Read, trains: bool, probes: &[&'static Probe]) -> Result<Vec<Figure>, Failure> {
-    let jobs = &read.jobs.jobs;
+pub fn figures(work: &Work, trains: bool, probes: &[&'static Probe]) -> Result<Vec<Figure>, Failure> {
+    let jobs = &work.jobs.jobs;
     let runtime = jobs.iter().filter_map(|job| job.runtime).max();
     let span = runtime.map_or(TRACED, |runtime| runtime.min(TRACED));
-    let values = probes::read(&read.blueprint, jobs, span, trains, probes)?;
+    let values = probes::read(&work.blueprint, jobs, span, trains, probes)?;
     Ok(probes.iter().copied().zip(values).collect())
 }
 

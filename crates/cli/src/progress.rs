@@ -1,11 +1,15 @@
 //! How far a run is, on stderr, where that is a terminal and the run takes a while.
 
 use std::io::{IsTerminal, stderr};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use hopscope_files::harmless::harmless;
 use hopscope_kernel::{Observer, Record, Time};
+use hopscope_questions::explanation::News;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::panics::doing;
 
 /// Runs shorter than this show nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -37,6 +41,39 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// How far an explanation is: its run, then its trials.
+pub struct Explaining {
+    run: Mutex<Option<Progress>>,
+    trials: OnceLock<Steps>,
+    system: String,
+    what: String,
+}
+
+impl Explaining {
+    /// For a run of jobs that end then, and `what` the trials are.
+    pub fn of(end: Option<Time>, system: &str, what: String) -> Explaining {
+        let (run, trials) = (Mutex::new(Progress::of(end)), OnceLock::new());
+        Explaining { run, trials, system: system.to_string(), what }
+    }
+
+    /// What moves the line of the run on.
+    pub fn watcher(&self) -> Option<Box<dyn Observer>> {
+        self.run.lock().ok()?.as_ref().map(Progress::watcher)
+    }
+
+    /// Shows what is told.
+    pub fn hear(&self, news: News) {
+        match news {
+            News::Explained => {
+                drop(self.run.lock().map(|mut run| run.take()));
+                doing(format!("trying the hops of {}", self.system));
+                self.trials.get_or_init(Steps::new);
+            }
+            News::Tried(done, of) => self.trials.get_or_init(Steps::new).at(done, of, &self.what),
+        }
     }
 }
 

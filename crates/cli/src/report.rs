@@ -8,21 +8,11 @@ use hopscope_observe::lives::{Enough, Latency, Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
 use hopscope_questions::diagnosis::Diagnosis;
 use hopscope_questions::explain::Explained;
-use hopscope_questions::measured::Comparison;
+use hopscope_questions::explanation::Explanation;
 
 use crate::measured as beside;
 use crate::processor;
 use crate::tables::{bold, digits, rate, shortened, span, width, wrapped};
-
-/// What a report says besides the run.
-pub struct Texts<'a> {
-    /// A measurement beside it.
-    pub compared: Option<&'a Comparison>,
-    /// How the options of the jobs were taken.
-    pub said: &'a [String],
-    /// Whether every hop is wanted.
-    pub hops: bool,
-}
 
 /// Losses below this share of the time are counted, not listed.
 const LISTED: f64 = 0.005;
@@ -34,17 +24,15 @@ const BARS: usize = 5;
 const BAR: usize = 14;
 const BESIDE_BAR: usize = 20;
 
-/// The report of a run that was explained.
-pub fn explained(
-    blueprint: &Blueprint,
-    explained: &Explained,
-    diagnosis: Option<&Diagnosis>,
-    texts: &Texts<'_>,
-) -> String {
+/// The report of a run that was explained; `said` is how the options of the jobs were taken, `hops` whether every hop is
+/// wanted.
+pub fn explained(blueprint: &Blueprint, explanation: &Explanation, said: &[String], hops: bool) -> String {
+    let Explanation { explained, diagnosis, measured } = explanation;
+    let (diagnosis, measured) = (diagnosis.as_ref(), measured.as_ref());
     let account = &explained.alike();
     let latency = explained.latency_alike();
     let mut out = headline(explained);
-    if let Some(compared) = texts.compared {
+    if let Some(compared) = measured {
         out += &beside::head(compared);
         out.push('\n');
     }
@@ -69,14 +57,14 @@ pub fn explained(
     }
     if let Some(cost) = &explained.outcome.processor {
         let lines = processor::lines(cost);
-        let shown = if texts.hops { lines.len() } else { 1 };
+        let shown = if hops { lines.len() } else { 1 };
         out += &(lines[..shown].join("\n") + "\n");
     }
-    out.extend(texts.said.iter().map(|line| wrapped(line, "")));
-    if let Some(compared) = texts.compared {
+    out.extend(said.iter().map(|line| wrapped(line, "")));
+    if let Some(compared) = measured {
         out += &beside::rest(compared);
     }
-    if !texts.hops {
+    if !hops {
         return out + "--hops has the account of every hop, --html draws it.\n";
     }
     out += &diagnosis.map_or(String::new(), profile);

@@ -13,7 +13,7 @@
 use hopscope_parts::parameters::Place;
 
 use crate::parameter_table::is_key;
-use crate::problem::Problem;
+use crate::problem::{Problem, Problems, Sources, place};
 
 /// What stands for the workload where a part is named.
 pub const JOB: &str = "job";
@@ -115,6 +115,27 @@ impl Change {
             Change::Set { .. } => 2,
         }
     }
+}
+
+/// Reads the parts that are replaced, those that are added and the changes of a command line, and keeps them in `sources`
+/// as texts that errors can show.
+pub fn read_options(sources: &mut Sources, given: [&[String]; 3]) -> Result<Vec<Change>, Problems> {
+    type Reader = fn(&str, Place) -> Result<Change, Problem>;
+    const READERS: [(&str, Reader); 3] =
+        [("--replace", Change::replacement), ("--add", Change::addition), ("--change", Change::assignment)];
+    let (mut changes, mut problems) = (Vec::new(), Problems::default());
+    for ((option, read), texts) in READERS.into_iter().zip(given) {
+        for text in texts {
+            let line = format!("{option} {text}");
+            let span = option.len() + 1..line.len();
+            let file = sources.add("command line", line);
+            match read(text, place(file, span)) {
+                Ok(change) => changes.push(change),
+                Err(found) => problems.0.push(found),
+            }
+        }
+    }
+    problems.unless_empty(changes)
 }
 
 /// What is before and after the first `=`, if there is something.

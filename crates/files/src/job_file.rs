@@ -154,6 +154,16 @@ impl Job {
     }
 }
 
+/// When a run ends, where its jobs say so.
+pub fn end_of(jobs: &[Job]) -> Option<Time> {
+    let last = jobs.iter().map(|job| job.stage).max()?;
+    (0..=last).try_fold(Time::ZERO, |sum, stage| {
+        let of_stage = || jobs.iter().filter(|job| job.stage == stage);
+        let runtime = of_stage().filter_map(|job| job.runtime).max()?;
+        Some(sum.saturating_add(of_stage().map(|job| job.ramp_time).max()?).saturating_add(runtime))
+    })
+}
+
 const MOST_JOBS: usize = 256;
 const LONGEST_OPTION: usize = 4_096;
 const MOST_PROBLEMS: usize = 1_000;

@@ -7,6 +7,7 @@ use hopscope_kernel::Time;
 use hopscope_observe::JobTransfers;
 use serde_json::{Value, json};
 
+use crate::price::MachinePrice;
 use crate::run::{JobOutcome, Outcome};
 
 /// fio's default list.
@@ -23,6 +24,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// The time that the run took on this computer, where it is to be in the report.
     pub wall: Option<Duration>,
+    /// What the machine costs, where that is known.
+    pub price: Option<&'a MachinePrice>,
 }
 
 /// What one job got, as fio defines it (`backend.c` and `stat.c` of fio 3.33): from the end of the ramp to the end of the
@@ -128,6 +131,10 @@ pub fn report(run: &Run<'_>) -> Value {
             "trains_cut": counts.trains_cut,
             "bursts_in_trains": counts.bursts_in_trains,
         });
+    }
+    if let Some(price) = run.price {
+        let got = Figures::of_all(&run.outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
+        report["hopscope"]["price_usd"] = price.json(got.0, got.1);
     }
     report
 }

@@ -7,11 +7,13 @@ use hopscope_machine::run::{Failure, Options, Outcome};
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_observe::lives::Latency;
 use hopscope_questions::diagnosis::Diagnosis;
-use hopscope_questions::explain::Explained;
+use hopscope_questions::explain::{self, EXTENT, Explained};
 use hopscope_questions::explain_json;
+use hopscope_questions::explanation::Explanation;
 use hopscope_questions::measured::Comparison;
 use hopscope_questions::measured::json as measured_json;
 use hopscope_questions::passage::{Enough, Passage};
+use hopscope_questions::trials::Setting;
 use hopscope_studies::report::Parameter;
 
 use crate::account;
@@ -62,8 +64,43 @@ pub fn page(subject: &Subject, command: &str) -> Page {
     written(subject, title, answer(explained, *diagnosis), command)
 }
 
+/// A machine with its jobs, and both as they were named.
+pub struct Named<'a> {
+    /// The system.
+    pub system: &'a str,
+    /// The job.
+    pub job: &'a str,
+    /// Both, read.
+    pub setting: &'a Setting,
+}
+
+/// The page of an explanation. The run is made once more: requests are followed one by one.
+pub fn of_explanation(
+    named: &Named,
+    options: Options,
+    explanation: &Explanation,
+    command: &str,
+) -> Result<Page, Failure> {
+    let Named { system, job, setting: Setting { blueprint, jobs } } = *named;
+    let Explanation { explained, diagnosis, measured } = explanation;
+    let passage = came_by(blueprint, jobs, options, explained)?;
+    let (diagnosis, measured, passage) = (diagnosis.as_ref(), measured.as_ref(), passage.as_ref());
+    Ok(page(&Subject { system, job, blueprint, explained, diagnosis, measured, passage }, command))
+}
+
+/// The page of a run that was made. It is made again, accounted for, and looked at request by request.
+pub fn of_outcome(named: &Named, options: Options, outcome: Outcome, command: &str) -> Result<Page, Failure> {
+    let Named { system, job, setting: Setting { blueprint, jobs } } = *named;
+    // Whoever interrupts the run does not interrupt its page.
+    let options = Options { interrupted: None, ..options };
+    let explained = &explain::observe(blueprint, jobs, options, EXTENT, outcome)?;
+    let passage = came_by(blueprint, jobs, options, explained)?;
+    let (diagnosis, measured, passage) = (None, None, passage.as_ref());
+    Ok(of_run(&Subject { system, job, blueprint, explained, diagnosis, measured, passage }, command))
+}
+
 /// The page of a run alone: what a workload gets, without trials of what limits it.
-pub fn of_run(subject: &Subject, command: &str) -> Page {
+fn of_run(subject: &Subject, command: &str) -> Page {
     let Subject { system, explained, .. } = subject;
     let lines = vec![got(explained), "`hopscope explain` tries every hop, and says which one limits.".to_string()];
     written(subject, format!("What {system} gives"), lines, command)

@@ -3,22 +3,19 @@
 use std::ops::Range;
 use std::path::Path;
 
-use hopscope_files::job_file::{self, JobFile};
-use hopscope_files::library::Library;
-use hopscope_files::problem::{Problem, Problems, Sources};
-use hopscope_files::text_file;
+use hopscope_files::job_file::end_of;
 use hopscope_machine::price::digits_per_dollar;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_pages::compare as pages;
-use hopscope_questions::compare::{self, Aligned, Column, Comparison, From, Given, Group, Limit, Work, json};
-use hopscope_questions::explain::{self, EXTENT, Explained};
+use hopscope_questions::compare::{self, Aligned, Column, Compared, Comparison, From, Group, Limit, Work, json};
+use hopscope_questions::explain::Explained;
+use hopscope_questions::explanation::Listening;
 
-use super::run::end_of;
 use crate::answer::{Answer, Refusal, UNHELD};
-use crate::inputs::{self, Data, reading, system};
+use crate::inputs::{self, Data, reading};
 use crate::outputs::Outputs;
 use crate::panics::doing;
-use crate::progress::{Progress, Steps};
+use crate::progress::Explaining;
 use crate::tables::{bold, digits, span, table, width, wrapped};
 use crate::written::Inputs;
 
@@ -70,32 +67,20 @@ pub struct Args {
     outputs: Outputs,
 }
 
-/// What was given, read and checked.
-struct Read {
-    works: Vec<Work>,
-    jobs: usize,
-    saved: Vec<Column>,
-}
-
 impl Args {
     /// Runs what is to be run, reads what was saved, and compares.
     pub fn run(self) -> Result<Answer, Refusal> {
         doing("reading what is to be compared");
         let inputs = Inputs::of(self.words.iter().map(Path::new)).with_data(self.data.folder());
         self.outputs.spare(&inputs)?;
-        let (Read { works, jobs, saved }, sources) = reading(|sources| self.read(sources))?;
-        let (mut columns, mut explained) = (Vec::new(), Vec::new());
-        for (index, work) in works.iter().enumerate() {
-            match self.column(work, (index, works.len())) {
-                Ok((column, of)) => {
-                    columns.push(column);
-                    explained.push(of);
-                }
-                Err(failure) => return Err(Refusal::of_run(work.blamed(failure), sources)),
-            }
-        }
-        doing("comparing");
-        let comparison = Comparison::new(columns, saved, jobs, self.tolerance)?;
+        let (chosen, sources) =
+            reading(|sources| compare::chosen(&self.data.library()?, sources, &self.words, &self.job_options))?;
+        let of = chosen.works.len();
+        let compared = match compare::compare(chosen, self.tolerance, |work, index| self.explained(work, (index, of))) {
+            Ok(compared) => compared,
+            Err(failure) => return Err(Refusal::of_run(failure, sources)),
+        };
+        let Compared { comparison, works, explained } = compared;
         let answer = if self.json {
             Answer::json(&json::report(&comparison))
         } else {
@@ -115,58 +100,14 @@ impl Args {
         }))
     }
 
-    fn read(&self, sources: &mut Sources) -> Result<Read, Problems> {
-        let library = self.data.library()?;
-        let (mut systems, mut jobs, mut saved) = (Vec::new(), Vec::new(), Vec::new());
-        let mut problems = Problems::default();
-        for word in &self.words {
-            match compare::given(&library, word) {
-                Ok(Given::System) => match system(&library, sources, word) {
-                    Ok(blueprint) => systems.push((word.clone(), blueprint)),
-                    Err(found) => problems.0.extend(found.0),
-                },
-                Ok(Given::Job) => match job(&library, sources, word) {
-                    Ok(file) => jobs.push((word.clone(), file)),
-                    Err(found) => problems.0.extend(found.0),
-                },
-                Ok(Given::Saved) => match result(sources, word) {
-                    Ok(columns) => saved.extend(columns),
-                    Err(found) => problems.0.extend(found.0),
-                },
-                Err(problem) => problems.0.push(problem),
-            }
-        }
-        match (&jobs[..], &self.job_options[..]) {
-            (_, []) => {}
-            ([], options) => match job_file::read_options(sources, options) {
-                Ok(file) => jobs.push((options.join(" "), file)),
-                Err(found) => problems.0.extend(found.0),
-            },
-            ([(name, _), ..], [option, ..]) => {
-                let title = format!("there is a job file, `{name}`, and an option of a job, `{option}`");
-                let help = "give one or the other; an option and its value are one word: --rw=randread";
-                problems.0.push(Problem::nowhere(title).help(help));
-            }
-        }
-        problems.unless_empty(())?;
-        let works = compare::works(&library, sources, &systems, &jobs)?;
-        Comparison::enough(works.len() + saved.len())?;
-        Ok(Read { works, jobs: jobs.len(), saved })
-    }
-
     /// Explains one machine with one job.
-    fn column(&self, work: &Work, (index, of): (usize, usize)) -> Result<(Column, Explained), Failure> {
+    fn explained(&self, work: &Work, (index, of): (usize, usize)) -> Result<(Column, Explained), Failure> {
         doing(format!("explaining {} with seed {}", work.system, self.seed));
         let options = Options { seed: self.seed, until: self.until, ..Options::default() };
-        let progress = Progress::of(end_of(&work.setting.jobs));
-        let watcher = progress.as_ref().map(Progress::watcher);
-        let explained = explain::explain(&work.setting.blueprint, &work.setting.jobs, options, EXTENT, watcher)?;
-        drop(progress);
-        doing(format!("trying the hops of {}", work.system));
-        let steps = Steps::new();
-        let trying = |done, all| steps.at(done, all, &format!("{}: trials ({} of {of})", work.name(), index + 1));
-        let column = compare::column(work, self.seed, &explained, &trying)?;
-        Ok((column, explained))
+        let what = format!("{}: trials ({} of {of})", work.name(), index + 1);
+        let explaining = Explaining::of(end_of(&work.setting.jobs), &work.system, what);
+        let listening = Listening { watcher: explaining.watcher(), news: &|news| explaining.hear(news) };
+        compare::explained(work, options, listening)
     }
 
     /// How to get the same again.
@@ -174,18 +115,6 @@ impl Args {
         let words: Vec<&str> = self.words.iter().chain(&self.job_options).map(String::as_str).collect();
         format!("hopscope compare {}", words.join(" "))
     }
-}
-
-fn job(library: &Library, sources: &mut Sources, name: &str) -> Result<JobFile, Problems> {
-    let text = library.open_job(name)?;
-    let file = sources.add(text.name, text.text);
-    job_file::read(sources, file)
-}
-
-fn result(sources: &mut Sources, name: &str) -> Result<Vec<Column>, Problems> {
-    let text = text_file::read_result(Path::new(name))?;
-    let file = sources.add(name, text);
-    compare::read(sources, file)
 }
 
 /// All of it, group by group.

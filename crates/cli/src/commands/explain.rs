@@ -1,26 +1,18 @@
 //! `hopscope explain`: where did the rest go, and what limits it?
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use hopscope_files::fio_result::{self, Measured};
-use hopscope_files::problem::{Problems, Sources};
-use hopscope_files::text_file;
+use hopscope_files::job_file::end_of;
 use hopscope_machine::run::Options;
-use hopscope_pages::explain::{Subject, came_by, page};
-use hopscope_questions::diagnosis::diagnose;
-use hopscope_questions::explain::{self, EXTENT};
-use hopscope_questions::explain_json;
-use hopscope_questions::measured;
-use hopscope_questions::measured::json as measured_json;
-use hopscope_questions::trials::Setting;
+use hopscope_pages::explain::{Named, of_explanation};
+use hopscope_questions::explanation::{Beside, Explanation, Listening};
 
-use super::run::end;
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{self, Work};
 use crate::outputs::Outputs;
 use crate::panics::doing;
-use crate::progress::{Progress, Steps};
-use crate::report::{self, Texts};
+use crate::progress::Explaining;
+use crate::report;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,79 +63,38 @@ impl Args {
         let inputs = self.work.inputs(self.measured.as_deref());
         self.outputs.spare(&inputs)?;
         let (read, mut sources) = self.work.read()?;
-        let jobs = &read.jobs.jobs;
-        let result = match self.measured.as_deref().map(|path| result(&mut sources, path)).transpose() {
-            Ok(result) => result,
-            Err(problems) => return Err(Refusal::Input(problems, sources)),
-        };
-        let pairing = match result.as_ref().map(|result| measured::pair(result, jobs)).transpose() {
-            Ok(pairing) => pairing,
+        let setting = read.setting();
+        let measured = self.measured.as_deref().map(|path| Beside::read(&mut sources, path, &setting.jobs));
+        let beside = match measured.transpose() {
+            Ok(beside) => beside,
             Err(problems) => return Err(Refusal::Input(problems, sources)),
         };
         doing(format!("explaining {} with seed {}", self.work.system(), self.seed));
         let options = Options { seed: self.seed, until: self.until, ..Options::default() };
-        let progress = Progress::of(end(&read.jobs));
-        let watcher = progress.as_ref().map(Progress::watcher);
-        let explained = explain::explain(&read.blueprint, jobs, options, EXTENT, watcher);
-        drop(progress);
-        let explained = match explained {
-            Ok(explained) => explained,
-            Err(failure) => return Err(Refusal::of_run(failure, sources)),
-        };
-        doing(format!("trying the hops of {}", self.work.system()));
-        let setting = Setting { blueprint: read.blueprint.clone(), jobs: jobs.clone() };
-        let steps = Steps::new();
-        let trying = |done, of| steps.at(done, of, "trials of hops and numbers");
-        let diagnosis = diagnose(&setting, self.seed, &explained, &trying);
-        drop(steps);
-        let diagnosis = match diagnosis {
-            Ok(diagnosis) => diagnosis,
+        let (system, job) = (self.work.system(), &self.work.job());
+        let explaining = Explaining::of(end_of(&setting.jobs), system, "trials of hops and numbers".to_string());
+        let listening = Listening { watcher: explaining.watcher(), news: &|news| explaining.hear(news) };
+        let explanation = Explanation::of(&setting, options, beside.as_ref(), listening);
+        drop(explaining);
+        let explanation = match explanation {
+            Ok(explanation) => explanation,
             Err(failure) => return Err(Refusal::of_run(failure, sources)),
         };
         doing("writing the answer");
-        let file = self.measured.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
-        let compared = result.zip(pairing).map(|(result, p)| measured::compare(&file, &result, &p, jobs, &explained));
         let answer = if self.json {
-            let mut report = explain_json::report(&read.blueprint, &explained, diagnosis.as_ref());
-            report["system"] = self.work.system().into();
-            report["job"] = self.work.job().into();
-            if let Some(compared) = &compared {
-                report["measured"] = measured_json::report(compared);
-            }
-            Answer::json(&report)
+            Answer::json(&explanation.json(&setting.blueprint, (system, job)))
         } else {
-            let texts = Texts { compared: compared.as_ref(), said: &read.jobs.said(), hops: self.hops };
-            Answer::text(report::explained(&read.blueprint, &explained, diagnosis.as_ref(), &texts))
+            Answer::text(report::explained(&setting.blueprint, &explanation, &read.jobs.said(), self.hops))
         };
-        let passage = if self.outputs.wanted() {
-            doing("following requests one by one");
-            match came_by(&read.blueprint, jobs, options, &explained) {
-                Ok(passage) => passage,
-                Err(failure) => return Ok(answer.but(&Refusal::of_run(failure, sources))),
-            }
-        } else {
-            None
-        };
-        Ok(self.outputs.write(answer, &inputs, || {
-            let (system, job) = (self.work.system(), self.work.job());
-            let subject = Subject {
-                system,
-                job: &job,
-                blueprint: &read.blueprint,
-                explained: &explained,
-                diagnosis: diagnosis.as_ref(),
-                measured: compared.as_ref(),
-                passage: passage.as_ref(),
-            };
-            let measured = if file.is_empty() { String::new() } else { format!(" --measured {file}") };
-            page(&subject, &format!("hopscope explain {system} {job}{measured}"))
-        }))
+        if !self.outputs.wanted() {
+            return Ok(answer);
+        }
+        doing("following requests one by one");
+        let measured = self.measured.as_deref().map(|path| format!(" --measured {}", path.display()));
+        let command = format!("hopscope explain {system} {job}{}", measured.unwrap_or_default());
+        match of_explanation(&Named { system, job, setting: &setting }, options, &explanation, &command) {
+            Ok(page) => Ok(self.outputs.write(answer, &inputs, || page)),
+            Err(failure) => Ok(answer.but(&Refusal::of_run(failure, sources))),
+        }
     }
-}
-
-/// Reads what was measured.
-fn result(sources: &mut Sources, path: &Path) -> Result<Measured, Problems> {
-    let text = text_file::read_result(path)?;
-    let file = sources.add(path.display().to_string(), text);
-    fio_result::read(sources, file)
 }

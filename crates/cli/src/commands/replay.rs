@@ -1,18 +1,16 @@
 //! `hopscope replay`: what would this recorded workload have got on this machine?
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hopscope_files::problem::{Problem, Problems};
-use hopscope_files::trace_file::{Format, Gaps, Only, Told};
+use hopscope_files::problem::Problems;
+use hopscope_files::trace_file::{self, Format, Gaps, Only, Told};
 use hopscope_kernel::Time;
 use hopscope_pages::replay as replay_page;
 use hopscope_questions::replay::{self, Options, Refused, Replayed, Responses, Trace};
+use hopscope_questions::work;
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};
-use crate::inputs::{self, Data};
+use crate::inputs::{Data, reading};
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Bytes;
@@ -48,13 +46,13 @@ pub struct Args {
     /// A system file, or the name of a shipped one (`hopscope systems`)
     system: String,
     /// The trace's format, where its beginning does not tell, or its units look wrong and are right
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::named)]
     format: Option<Format>,
     /// Which of the trace's devices are played: a number, or all, as if they were one
-    #[arg(long, value_name = "N", value_parser = only)]
+    #[arg(long, value_name = "N", value_parser = Only::named)]
     device: Option<Only>,
     /// What a gap lies between, where the trace does not tell: since-last or until-next
-    #[arg(long, value_name = "WHICH", value_parser = gaps)]
+    #[arg(long, value_name = "WHICH", value_parser = Gaps::named)]
     gaps: Option<Gaps>,
     /// The part to play it on, instead of the system's default device
     #[arg(long, value_name = "PART")]
@@ -80,42 +78,14 @@ pub struct Args {
     data: Data,
 }
 
-fn format(text: &str) -> Result<Format, String> {
-    let words: Vec<&str> = Format::ALL.iter().map(|format| format.word()).collect();
-    let found = Format::ALL.into_iter().find(|format| format.word() == text);
-    found.ok_or_else(|| format!("expected one of {}", words.join(", ")))
-}
-
-fn gaps(text: &str) -> Result<Gaps, String> {
-    let found = Gaps::ALL.into_iter().find(|gaps| gaps.word() == text);
-    found.ok_or_else(|| format!("expected {}", Gaps::ALL.map(Gaps::word).join(" or ")))
-}
-
-fn only(text: &str) -> Result<Only, String> {
-    match text.split_once(',') {
-        _ if text == "all" => Ok(Only::All),
-        // blkparse's major,minor.
-        Some((major, minor)) => match (major.parse::<u16>(), minor.parse::<u32>()) {
-            (Ok(major), Ok(minor)) if minor < 1 << 20 => Ok(Only::One(u64::from(major) << 20 | u64::from(minor))),
-            _ => Err("expected major,minor, as in 8,0".to_string()),
-        },
-        None => text.parse().map(Only::One).map_err(|_| "expected a number, or all".to_string()),
-    }
-}
-
 impl Args {
     /// Reads, replays, reports.
     pub fn run(self) -> Result<Answer, Refusal> {
         let read = Inputs::of([&self.trace, &self.system]).with_data(self.data.folder());
         self.outputs.spare(&read)?;
-        let (blueprint, mut sources) = inputs::reading(|sources| {
-            let mut blueprint = inputs::system(&self.data.library()?, sources, &self.system)?;
-            for assignment in &self.set {
-                blueprint.set(assignment)?;
-            }
-            Ok(blueprint)
-        })?;
-        let (input, length) = open(&self.trace)?;
+        let (blueprint, mut sources) =
+            reading(|sources| work::system_with(&self.data.library()?, sources, &self.system, &self.set))?;
+        let (input, length) = trace_file::open(&self.trace)?;
         let name = if self.trace == "-" { "standard input" } else { &self.trace };
         let trace = Trace { name: name.to_string(), input, format: self.format, only: self.device, gaps: self.gaps };
         let options = Options {
@@ -160,24 +130,6 @@ impl Args {
         }
         Ok(answer)
     }
-}
-
-/// A trace, and its length where that is known.
-fn open(path: &str) -> Result<(Box<dyn Read>, Option<u64>), Refusal> {
-    if path == "-" {
-        return Ok((Box::new(std::io::stdin()), None));
-    }
-    let cannot =
-        |what: String| Refusal::from(Problem::nowhere(format!("`{path}` {what}")).help("the first word is the trace"));
-    if Path::new(path).is_dir() {
-        return Err(cannot("is a folder, not a trace".to_string()));
-    }
-    let file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => cannot("is not there".to_string()),
-        _ => cannot(format!("cannot be read: {error}")),
-    })?;
-    let length = file.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
-    Ok((Box::new(file), length))
 }
 
 fn report(name: &str, system: &str, seed: u64, replayed: &Replayed, wall: Option<Duration>) -> String {

@@ -2,18 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use hopscope_files::job_file::{Job, JobFile};
+use hopscope_files::job_file::{self, Job, JobFile};
 use hopscope_kernel::Time;
 use hopscope_machine::convergence::UNTIL;
 use hopscope_machine::fio_json::{self, Figures};
-use hopscope_machine::run::{self, Failure, JobOutcome, Options, Outcome, Stage, Stop};
+use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stage, Stop};
 use hopscope_observe::JobTransfers;
-use hopscope_pages::Page;
-use hopscope_pages::explain::{Subject, came_by, of_run};
-use hopscope_questions::explain::{self, EXTENT};
+use hopscope_pages::explain::{Named, of_outcome};
 
 use crate::answer::{Answer, INTERRUPTED, Refusal};
-use crate::inputs::{self, Read, Work};
+use crate::inputs::{self, Work};
 use crate::interrupts;
 use crate::outputs::Outputs;
 use crate::panics::doing;
@@ -87,7 +85,7 @@ impl Args {
         doing(format!("running {} with seed {}", self.work.system(), self.seed));
         let interrupted = Some(interrupts::noticed());
         let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted, cut: false };
-        let progress = Progress::of(end(&read.jobs));
+        let progress = Progress::of(job_file::end_of(&read.jobs.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let started = Instant::now();
         let outcome = match run::run(&read.blueprint, &read.jobs.jobs, options, watcher) {
@@ -104,19 +102,15 @@ impl Args {
         };
         doing("writing the answer");
         let price = read.blueprint.price();
-        let got = Figures::of_all(&outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
         let answer = if self.json {
-            let jobs = &read.jobs;
-            let run = fio_json::Run { jobs, outcome: &outcome, seed: self.seed, wall };
-            let mut report = fio_json::report(&run);
-            if let Some(price) = &price {
-                report["hopscope"]["price_usd"] = price.json(got.0, got.1);
-            }
+            let (jobs, outcome, price) = (&read.jobs, &outcome, price.as_ref());
+            let mut report = fio_json::report(&fio_json::Run { jobs, outcome, seed: self.seed, wall, price });
             if !figures.is_empty() {
                 report["hopscope"]["probes"] = probed::json(&figures);
             }
             Answer::json(&report)
         } else {
+            let got = Figures::of_all(&outcome.jobs).map_or((0.0, 0.0), |all| (all.bytes_per_second, all.iops));
             let prices = price.map_or(Vec::new(), |price| price.words(got.0, got.1));
             let read_off = if figures.is_empty() { String::new() } else { probed::text(&figures) };
             Answer::text(report(&read.jobs, &outcome, self.seed, wall, prices) + &read_off)
@@ -133,45 +127,13 @@ impl Args {
             return Ok(answer);
         }
         doing("accounting for it");
-        let options = Options { interrupted: None, ..options };
-        match self.page(&read, options, outcome) {
+        let (system, job) = (self.work.system(), &self.work.job());
+        let named = Named { system, job, setting: &read.setting() };
+        match of_outcome(&named, options, outcome, &format!("hopscope run {system} {job}")) {
             Ok(page) => Ok(self.outputs.write(answer, &inputs, || page)),
             Err(failure) => Ok(answer.but(&Refusal::of_run(failure, sources))),
         }
     }
-
-    /// The page: the run is made again, and looked at.
-    fn page(&self, read: &Read, options: Options, outcome: Outcome) -> Result<Page, Failure> {
-        let jobs = &read.jobs.jobs;
-        let explained = explain::observe(&read.blueprint, jobs, options, EXTENT, outcome)?;
-        let passage = came_by(&read.blueprint, jobs, options, &explained)?;
-        let (system, job) = (self.work.system(), self.work.job());
-        let subject = Subject {
-            system,
-            job: &job,
-            blueprint: &read.blueprint,
-            explained: &explained,
-            diagnosis: None,
-            measured: None,
-            passage: passage.as_ref(),
-        };
-        Ok(of_run(&subject, &format!("hopscope run {system} {job}")))
-    }
-}
-
-/// When the run ends, where the jobs say so.
-pub fn end(jobs: &JobFile) -> Option<Time> {
-    end_of(&jobs.jobs)
-}
-
-/// The same of jobs by themselves.
-pub fn end_of(jobs: &[Job]) -> Option<Time> {
-    let last = jobs.iter().map(|job| job.stage).max()?;
-    (0..=last).try_fold(Time::ZERO, |sum, stage| {
-        let of_stage = || jobs.iter().filter(|job| job.stage == stage);
-        let runtime = of_stage().filter_map(|job| job.runtime).max()?;
-        Some(sum.saturating_add(of_stage().map(|job| job.ramp_time).max()?).saturating_add(runtime))
-    })
 }
 
 fn report(jobs: &JobFile, outcome: &Outcome, seed: u64, wall: Option<Duration>, prices: Vec<String>) -> String {

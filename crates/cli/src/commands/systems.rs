@@ -8,10 +8,11 @@ use hopscope_machine::hops::{starred, together};
 use hopscope_pages::system::{Subject, page};
 use hopscope_parts::bus::pcie::{Training, speed};
 use hopscope_parts::parameters::Entry;
+use hopscope_questions::work;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Refusal};
-use crate::inputs::{self, Data, reading};
+use crate::inputs::{Data, reading};
 use crate::listing::list;
 use crate::outputs::Outputs;
 use crate::tables::{Meanings, bold, choices, choices_json, numbers, numbers_json, table, wrapped};
@@ -55,7 +56,7 @@ impl Args {
             Some(name) => {
                 let inputs = Inputs::of([name]).with_data(self.data.folder());
                 self.outputs.spare(&inputs)?;
-                let (system, _) = reading(|sources| inputs::system(&self.data.library()?, sources, name))?;
+                let (system, _) = reading(|sources| work::system(&self.data.library()?, sources, name))?;
                 let answer = self.show(name, &system);
                 Ok(self.outputs.write(answer, &inputs, || {
                     let subject = Subject { system: name, blueprint: &system, data: report(name, &system) };

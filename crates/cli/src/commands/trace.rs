@@ -99,26 +99,14 @@ impl From<String> for Failed {
 impl Args {
     /// Runs and draws.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let Some(format) = Format::of(&self.output) else {
-            let title = format!("the ending of `{}` says no format", self.output.display());
-            let endings = Format::ENDINGS.map(|(ending, _)| format!("FILE.{ending}"));
-            return Err(Problem::nowhere(title).help(format!("name it {}", endings.join(" or "))).into());
-        };
+        let format = Format::of(&self.output)?;
         if self.span == Time::ZERO {
             return Err(Problem::nowhere("a window of no time").help("--for 50us").into());
         }
         let inputs = self.work.inputs(None);
         let (read, sources) = self.work.read()?;
         if let Some(link) = &self.link {
-            let links = trace::links(&read.blueprint);
-            if format != Format::Pcap {
-                return Err(Problem::nowhere("--link is of packets").help("name the file FILE.pcap").into());
-            }
-            if !links.contains(&&link[..]) {
-                let there = if links.is_empty() { "none".to_string() } else { links.join(", ") };
-                let problem = Problem::nowhere(format!("no link is called `{link}`"));
-                return Err(problem.help(format!("links of PCI Express: {there}")).into());
-            }
+            format.has_link(&read.blueprint, link)?;
         }
         doing(format!("tracing {} with seed {}", self.work.system(), self.seed));
         let sought = match (self.request, &self.around) {

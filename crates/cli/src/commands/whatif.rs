@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hopscope_files::change::Change;
-use hopscope_files::problem::{self, Problem, Problems, Sources};
+use hopscope_files::change;
 use hopscope_kernel::Time;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Entry, Use};
-use hopscope_pages::whatif::{self as pages, Outlook};
-use hopscope_parts::parameters::Place;
+use hopscope_pages::whatif as pages;
 use hopscope_questions::whatif::{
-    self, Comparison, Effort, Limit, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade, Upgrades,
-    json,
+    self, Comparison, Effort, Limit, Outlook, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade,
+    Upgrades, json,
 };
 
 use crate::answer::{Answer, Refusal};
@@ -81,7 +79,7 @@ impl Args {
         let (library, (read, mut sources)) = (self.work.library()?, self.work.read()?);
         let said = read.jobs.said();
         let setting = Setting { blueprint: read.blueprint, jobs: read.jobs.jobs };
-        let changes = match self.changes(&mut sources) {
+        let changes = match change::read_options(&mut sources, [&self.replace, &self.add, &self.change]) {
             Ok(changes) => changes,
             Err(problems) => return Err(Refusal::Input(problems, sources)),
         };
@@ -96,20 +94,18 @@ impl Args {
         let system = self.work.system();
         let options = Options { seed: self.seed, ..Options::default() };
         let answer = if changes.is_empty() {
-            whatif::base(&setting, options).and_then(|base| {
-                let upgrades = whatif::upgrades(&setting, &library, &mut sources, options, &base, &progress)?;
-                let numbers = whatif::sensitivities(&setting, self.seed, &base, &progress)?;
+            whatif::outlook(&setting, &library, &mut sources, options, &progress).map(|found| {
+                let Outlook { upgrades, sensitivities } = &found;
                 let answer = if self.json {
-                    Answer::json(&json::outlook(system, &upgrades, &numbers))
+                    Answer::json(&json::outlook(system, upgrades, sensitivities))
                 } else {
-                    Answer::text(outlook(system, &upgrades, &numbers, self.all))
+                    Answer::text(outlook(system, upgrades, sensitivities, self.all))
                 };
-                let (upgrades, sensitivities) = (&upgrades, &numbers);
-                Ok(self.outputs.write(answer, &inputs, || {
+                self.outputs.write(answer, &inputs, || {
                     let blueprint = &setting.blueprint;
-                    let outlook = Outlook { system, job: &self.work.job(), blueprint, upgrades, sensitivities };
+                    let outlook = pages::Outlook { system, job: &self.work.job(), blueprint, upgrades, sensitivities };
                     pages::outlook(&outlook, &self.command())
-                }))
+                })
             })
         } else {
             whatif::compare(&setting, &changes, &library, &mut sources, options).map(|compared| {
@@ -139,29 +135,6 @@ impl Args {
         let changes =
             given.iter().flat_map(|(option, texts)| texts.iter().map(move |text| format!(" {option} {text}")));
         format!("hopscope whatif {} {}{}", self.work.system(), self.work.job(), changes.collect::<String>())
-    }
-
-    /// The given changes, as texts that errors can show.
-    fn changes(&self, sources: &mut Sources) -> Result<Vec<Change>, Problems> {
-        type Reader = fn(&str, Place) -> Result<Change, Problem>;
-        let given: [(&str, &[String], Reader); 3] = [
-            ("--replace", &self.replace, Change::replacement),
-            ("--add", &self.add, Change::addition),
-            ("--change", &self.change, Change::assignment),
-        ];
-        let (mut changes, mut problems) = (Vec::new(), Problems::default());
-        for (option, texts, read) in given {
-            for text in texts {
-                let line = format!("{option} {text}");
-                let span = option.len() + 1..line.len();
-                let file = sources.add("command line", line);
-                match read(text, problem::place(file, span)) {
-                    Ok(change) => changes.push(change),
-                    Err(found) => problems.0.push(found),
-                }
-            }
-        }
-        problems.unless_empty(changes)
     }
 }
 

@@ -6,9 +6,11 @@
 
 mod fields;
 mod formats;
+mod input;
 mod lines;
 mod record;
 
 pub use self::formats::{Format, Gaps, Requests, Told, gaps_of, suspicious_unit};
+pub use self::input::open;
 pub use self::lines::{Lines, TraceProblem, Wrong};
 pub use self::record::{Gate, Limits, Only, Record};

@@ -70,6 +70,20 @@ pub enum Only {
     One(u64),
 }
 
+impl Only {
+    /// What is named: a number, blkparse's major,minor, or all; what was expected, where it is none of them.
+    pub fn named(word: &str) -> Result<Only, String> {
+        match word.split_once(',') {
+            _ if word == "all" => Ok(Only::All),
+            Some((major, minor)) => match (major.parse::<u16>(), minor.parse::<u32>()) {
+                (Ok(major), Ok(minor)) if minor < 1 << 20 => Ok(Only::One(u64::from(major) << 20 | u64::from(minor))),
+                _ => Err("expected major,minor, as in 8,0".to_string()),
+            },
+            None => word.parse().map(Only::One).map_err(|_| "expected a number, or all".to_string()),
+        }
+    }
+}
+
 impl Gate {
     /// For a device, and those of the trace whose requests are taken.
     pub fn new(limits: Limits, only: Option<Only>) -> Gate {

@@ -19,6 +19,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use hopscope_files::job_file::Job;
+use hopscope_files::problem::Problem;
 use hopscope_kernel::{Observer, Record, Sim, Time};
 
 use crate::blueprint::Blueprint;
@@ -64,9 +65,27 @@ impl Format {
         [("vcd", Format::Vcd), ("fst", Format::Fst), ("pftrace", Format::Timeline), ("pcap", Format::Pcap)];
 
     /// The format of a file with this name.
-    pub fn of(file: &Path) -> Option<Format> {
-        let ending = file.extension()?;
-        Format::ENDINGS.iter().find(|(of, _)| ending == *of).map(|(_, format)| *format)
+    pub fn of(file: &Path) -> Result<Format, Problem> {
+        let named = |ending| Format::ENDINGS.iter().find(|(of, _)| ending == *of);
+        file.extension().and_then(named).map(|(_, format)| *format).ok_or_else(|| {
+            let title = format!("the ending of `{}` says no format", file.display());
+            let endings = Format::ENDINGS.map(|(ending, _)| format!("FILE.{ending}"));
+            Problem::nowhere(title).help(format!("name it {}", endings.join(" or ")))
+        })
+    }
+
+    /// Whether the packets of this link alone can be drawn.
+    pub fn has_link(self, blueprint: &Blueprint, link: &str) -> Result<(), Problem> {
+        if self != Format::Pcap {
+            return Err(Problem::nowhere("--link is of packets").help("name the file FILE.pcap"));
+        }
+        let links = links(blueprint);
+        if links.contains(&link) {
+            return Ok(());
+        }
+        let there = if links.is_empty() { "none".to_string() } else { links.join(", ") };
+        let problem = Problem::nowhere(format!("no link is called `{link}`"));
+        Err(problem.help(format!("links of PCI Express: {there}")))
     }
 
     fn drawing(
@@ -172,7 +191,7 @@ fn until(jobs: &[Job], end: Time) -> Vec<Job> {
 }
 
 /// Links of PCI Express, by name: what packets can be drawn of.
-pub fn links(blueprint: &Blueprint) -> Vec<&str> {
+fn links(blueprint: &Blueprint) -> Vec<&str> {
     let links = blueprint.parts().iter().filter(|part| part.kind.model == "pcie-link");
     links.map(|part| &part.name[..]).collect()
 }

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
-use hopscope_files::job_file::JobFile;
+use hopscope_files::job_file::{self, Job, JobFile};
 use hopscope_files::library::Library;
 use hopscope_files::problem::{Problem, Problems, Sources};
+use hopscope_files::text_file;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::{Failure, at_once};
 use hopscope_parts::nearest::{did_you_mean, nearest};
 
-use super::{COLUMNS_MAX, Comparison};
+use super::{COLUMNS_MAX, Column, Comparison, read};
 use crate::trials::Setting;
+use crate::work;
 
 /// What a word is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,11 +128,68 @@ fn strangers(system: &str, blueprint: &Blueprint, file: &JobFile) -> Vec<Problem
     let devices = blueprint.devices();
     let named = file.jobs.iter().flat_map(|job| job.targets.iter().map(move |target| (job, target)));
     let unknown = named.filter(|(_, target)| !devices.contains(target));
-    let problem = |(job, target): (&hopscope_files::job_file::Job, &String)| {
+    let problem = |(job, target): (&Job, &String)| {
         let problem = Problem::at(job.place_of("filename"), format!("`{system}` has no device `{target}`"));
         let all = devices.join(", ");
         let help = format!("{} (devices: {all}); without `filename` each system's own", did_you_mean(target, &devices));
         problem.help(help)
     };
     unknown.map(problem).collect()
+}
+
+/// What is to be compared, read and checked.
+pub struct Chosen {
+    /// What is to be simulated.
+    pub works: Vec<Work>,
+    /// How many jobs there are.
+    pub jobs: usize,
+    /// What was saved.
+    pub saved: Vec<Column>,
+}
+
+/// Reads what words name: systems, jobs and saved results in any order; and `options`, which are a job as fio takes it on
+/// its command line.
+pub fn chosen(
+    library: &Library,
+    sources: &mut Sources,
+    words: &[String],
+    options: &[String],
+) -> Result<Chosen, Problems> {
+    let (mut systems, mut jobs, mut saved) = (Vec::new(), Vec::new(), Vec::new());
+    let mut problems = Problems::default();
+    for word in words {
+        match given(library, word) {
+            Ok(Given::System) => match work::system(library, sources, word) {
+                Ok(blueprint) => systems.push((word.clone(), blueprint)),
+                Err(found) => problems.0.extend(found.0),
+            },
+            Ok(Given::Job) => match work::job(library, sources, word) {
+                Ok(file) => jobs.push((word.clone(), file)),
+                Err(found) => problems.0.extend(found.0),
+            },
+            Ok(Given::Saved) => match result(sources, word) {
+                Ok(columns) => saved.extend(columns),
+                Err(found) => problems.0.extend(found.0),
+            },
+            Err(problem) => problems.0.push(problem),
+        }
+    }
+    match (&jobs[..], options) {
+        (_, []) => {}
+        ([], options) => match job_file::read_options(sources, options) {
+            Ok(file) => jobs.push((options.join(" "), file)),
+            Err(found) => problems.0.extend(found.0),
+        },
+        ([(name, _), ..], [option, ..]) => problems.0.push(work::job_twice(name, option)),
+    }
+    problems.unless_empty(())?;
+    let works = works(library, sources, &systems, &jobs)?;
+    Comparison::enough(works.len() + saved.len())?;
+    Ok(Chosen { works, jobs: jobs.len(), saved })
+}
+
+fn result(sources: &mut Sources, name: &str) -> Result<Vec<Column>, Problems> {
+    let text = text_file::read_result(Path::new(name))?;
+    let file = sources.add(name, text);
+    read(sources, file)
 }

@@ -17,16 +17,17 @@ use std::collections::BTreeMap;
 
 pub use column::{Column, From, Layer, Limit, Price, Processor, Stage};
 pub use differences::{Aligned, Change, Difference, StageChange, aligned};
-pub use given::{Given, Work, given, works};
+pub use given::{Chosen, Given, Work, chosen, given, works};
 pub use saved::{COLUMNS_MAX, read};
 
 use hopscope_files::problem::Problem;
-use hopscope_machine::run::Failure;
+use hopscope_machine::run::{Failure, Options};
 
 use crate::diagnosis::diagnose;
-use crate::explain::Explained;
+use crate::explain::{EXTENT, Explained, explain};
 use crate::explain_json;
-use crate::trials::Progress;
+use crate::explanation::{Listening, News};
+use crate::trials::{Progress, Setting};
 
 /// What stands side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,16 @@ pub struct Comparison {
     pub groups: Vec<Group>,
     /// How much worse than the first of its group a column may be.
     pub tolerance: Option<f64>,
+}
+
+/// A comparison with what was simulated for it.
+pub struct Compared {
+    /// What stands side by side.
+    pub comparison: Comparison,
+    /// What was simulated.
+    pub works: Vec<Work>,
+    /// How each of it went.
+    pub explained: Vec<Explained>,
 }
 
 /// Columns that are compared with each other.
@@ -56,6 +67,38 @@ pub fn column(work: &Work, seed: u64, explained: &Explained, progress: Progress<
     report["job"] = work.job.clone().into();
     let name = work.name();
     saved::of_report(name, report).map_err(|what| Failure::Defect(format!("the report of {name}: {what}")))
+}
+
+/// Explains one machine with one job, for a column and for a page; a failure names what failed.
+pub fn explained(work: &Work, options: Options, listening: Listening<'_>) -> Result<(Column, Explained), Failure> {
+    let Setting { blueprint, jobs } = &work.setting;
+    let Listening { watcher, news } = listening;
+    let both = || {
+        let explained = explain(blueprint, jobs, options, EXTENT, watcher)?;
+        news(News::Explained);
+        let column = column(work, options.seed, &explained, &|done, of| news(News::Tried(done, of)))?;
+        Ok((column, explained))
+    };
+    both().map_err(|failure| work.blamed(failure))
+}
+
+/// All of it: explains what is to be simulated, one after the other, each as `explain` does it, and puts the columns
+/// beside what was saved.
+pub fn compare(
+    chosen: Chosen,
+    tolerance: Option<f64>,
+    mut explain: impl FnMut(&Work, usize) -> Result<(Column, Explained), Failure>,
+) -> Result<Compared, Failure> {
+    let Chosen { works, jobs, saved } = chosen;
+    let (mut columns, mut explained) = (Vec::new(), Vec::new());
+    for (index, work) in works.iter().enumerate() {
+        let (column, of) = explain(work, index)?;
+        columns.push(column);
+        explained.push(of);
+    }
+    let comparison =
+        Comparison::new(columns, saved, jobs, tolerance).map_err(|problem| Failure::Input(problem.into()))?;
+    Ok(Compared { comparison, works, explained })
 }
 
 impl Comparison {

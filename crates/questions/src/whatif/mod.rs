@@ -13,7 +13,8 @@ pub mod json;
 mod sensitivity;
 pub mod upgrades;
 
-use hopscope_files::problem::Problem;
+use hopscope_files::library::Library;
+use hopscope_files::problem::{Problem, Sources};
 use hopscope_kernel::Time;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_parts::parameters::Basis;
@@ -191,6 +192,15 @@ pub struct Upgrades {
     pub effort: Effort,
 }
 
+/// What every upgrade and every number would do to a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outlook {
+    /// What upgrades buy.
+    pub upgrades: Upgrades,
+    /// What numbers do.
+    pub sensitivities: Sensitivities,
+}
+
 /// One side of a comparison.
 #[derive(Clone)]
 pub struct Side {
@@ -236,6 +246,20 @@ pub struct News<'a> {
 /// The machine as it is: the run that others are compared with, and its account.
 pub fn base(setting: &Setting, options: Options) -> Result<Explained, Failure> {
     explain(&setting.blueprint, &setting.jobs, options, EXTENT, None)
+}
+
+/// Tries every upgrade of the library that fits, then every number, against the same run.
+pub fn outlook(
+    setting: &Setting,
+    library: &Library,
+    sources: &mut Sources,
+    options: Options,
+    progress: Progress<'_>,
+) -> Result<Outlook, Failure> {
+    let base = base(setting, options)?;
+    let upgrades = upgrades(setting, library, sources, options, &base, progress)?;
+    let sensitivities = sensitivities(setting, options.seed, &base, progress)?;
+    Ok(Outlook { upgrades, sensitivities })
 }
 
 /// Why a run shows nothing that changes could be compared by.

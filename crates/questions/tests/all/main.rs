@@ -36,7 +36,6 @@ mod queues;
 mod raid;
 mod random_machines;
 mod rates;
-mod readers;
 mod replay;
 mod samples;
 mod sata;

@@ -242,7 +242,7 @@ fn a_simulation_taken_for_a_measurement_is_met_exactly() {
     ] {
         let given = job_file::read_options(&mut Sources::default(), mix).unwrap();
         let explained = explained(&given.jobs);
-        let run = fio_json::Run { jobs: &given, outcome: &explained.outcome, seed: 1, wall: None };
+        let run = fio_json::Run { jobs: &given, outcome: &explained.outcome, seed: 1, wall: None, price: None };
         let text = format!("{:#}\n", fio_json::report(&run));
         let measured = measured(&text).unwrap();
         let pairing = pair(&measured, &given.jobs).unwrap();

@@ -46,7 +46,7 @@ fn a_mix_has_both_directions_in_the_shares_that_were_asked_for() {
 fn the_report_of_a_mix_has_both_directions() {
     let (blueprint, jobs) = read("--rw=rw --bs=64k --size=2m");
     let outcome = run(&blueprint, &jobs.jobs, Options::default(), None).expect("the job runs");
-    let report = fio_json::report(&fio_json::Run { jobs: &jobs, outcome: &outcome, seed: 1, wall: None });
+    let report = fio_json::report(&fio_json::Run { jobs: &jobs, outcome: &outcome, seed: 1, wall: None, price: None });
     let job = &report["jobs"][0];
     let bytes = |side: &str| job[side]["io_bytes"].as_u64().expect("a number");
     assert!(bytes("read") > 0 && bytes("write") > 0 && bytes("read") + bytes("write") == 2 << 20);

@@ -95,7 +95,7 @@ fn jobs_that_pause_end_after_as_many_requests_and_pauses_as_those_of_fio() {
         let mut jobs = job_file::read(&sources, file).unwrap_or_else(|problems| panic!("{name}: {problems}"));
         blueprint.settle(&mut jobs, &library, &mut sources).expect("the default device stands for the file");
         let outcome = run(&blueprint, &jobs.jobs, Options::default(), None).expect("the jobs run");
-        let ours = fio_json::report(&Run { jobs: &jobs, outcome: &outcome, seed: 1, wall: None });
+        let ours = fio_json::report(&Run { jobs: &jobs, outcome: &outcome, seed: 1, wall: None, price: None });
         let theirs: Value = serde_json::from_str(&fixture(name)).expect("fio writes JSON");
         let (ours, theirs) = (ours["jobs"].as_array().unwrap(), theirs["jobs"].as_array().unwrap());
         assert_eq!(ours.len(), theirs.len(), "{name}");

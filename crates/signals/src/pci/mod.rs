@@ -16,10 +16,11 @@
 //! - `decode`: from clocks to transactions. `pins`: follows a bus among the signals of a capture, which `names` finds.
 //! - `summary`: what transactions add up to; `over_time`: the same in steps of time. `pattern`: what
 //!   repeats; `latency_timer`: what a timer has ended.
-//! - `json`: both for programs. `timeline`: the list for Perfetto.
+//! - `json`: both for programs; `csv`: the list alone. `timeline`: the list for Perfetto.
 //!
 //! Not drawn: lock, parity errors, configuration (IDSEL stays low); of PCI-X, how a bus is told to speak it, and Mode 2.
 
+pub mod csv;
 pub mod decode;
 pub mod draw;
 mod draw_x;

@@ -3,7 +3,6 @@
 mod histogram;
 mod ide;
 mod packets;
-mod packets_listed;
 mod pci;
 mod source;
 mod unreadable;
@@ -16,6 +15,7 @@ use hopscope_files::harmless::harmless;
 use hopscope_files::problem::Problem;
 use hopscope_pages::packets::{self as packets_page, Subject};
 use hopscope_signals::pcie::capture::{self, LISTED};
+use hopscope_signals::pcie::listed;
 use hopscope_signals::pcie::pcap::is_pcap;
 use hopscope_signals::pcie::timeline;
 use hopscope_signals::waves::capture::{Kind, TELLING_BYTES};
@@ -125,7 +125,7 @@ impl Args {
         };
         doing("writing the answer");
         let mut answer = match self.json {
-            true => Answer::json(&packets_listed::json(&found)),
+            true => Answer::json(&listed::json(&found)),
             false => Answer::text(packets::report(name, &found)),
         };
         if let Some(stopped) = &found.stopped {
@@ -134,11 +134,11 @@ impl Args {
             answer.code = BAD_INPUT;
         }
         let page = || {
-            let data = packets_listed::in_short(&found);
+            let data = listed::in_short(&found);
             packets_page::page(Subject { name, found: &found, data }, &self.command()).html()
         };
         note(&mut answer, self.html.as_ref().map(|path| written::file(path, &page(), &inputs)));
-        note(&mut answer, self.csv.as_ref().map(|path| written::file(path, &packets_listed::csv(&found), &inputs)));
+        note(&mut answer, self.csv.as_ref().map(|path| written::file(path, &listed::csv(&found), &inputs)));
         let draw = |path: &PathBuf| drawn(path, &inputs, |out| timeline::draw(&found, out));
         note(&mut answer, self.pftrace.as_ref().map(draw));
         answer.complaints = harmless(&answer.complaints);

@@ -11,7 +11,7 @@ use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
-use hopscope_signals::pci::{json, timeline};
+use hopscope_signals::pci::{csv, json, timeline};
 use hopscope_signals::timeline::pftrace::TimelineFile;
 
 use super::histogram::{commonest, histogram};
@@ -102,7 +102,7 @@ pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Aske
     warn(&mut answer, name, cut.as_deref(), has_unit);
     let bus = || Bus { pins: &pins, summary: &summary, repeats: repeats.as_ref() };
     note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), Some(bus()), &cables, asked)));
-    note(&mut answer, asked.csv.map(|path| written::file(path, &csv(&pins), asked.inputs)));
+    note(&mut answer, asked.csv.map(|path| written::file(path, &csv::csv(&pins), asked.inputs)));
     let draw = |path| {
         drawn(path, asked.inputs, |out| {
             let mut file = TimelineFile::new(out)?;
@@ -126,22 +126,6 @@ pub(super) fn page_written(
 ) -> Result<(), String> {
     let subject = Subject { name, bus, cables: cables.all(), cut };
     written::file(path, &waveform::page(&subject, asked.command).html(), asked.inputs)
-}
-
-/// The transactions, a line each.
-fn csv(pins: &Pins) -> String {
-    let mut out =
-        "start_ns,initiator,command,address,bytes,data_phases,wait_clocks,idle_before_clocks,ended_by\n".to_string();
-    for one in &pins.decoder.transactions {
-        let address = one.address.map_or(String::new(), |address| format!("{address:#010x}"));
-        let (start, who) = (one.start_ps as f64 / 1e3, who(pins, one.initiator));
-        let (command, ended_by) = (one.command.word(), one.ended_by.word());
-        out += &format!(
-            "{start},{who},{command},{address},{},{},{},{},{ended_by}\n",
-            one.bytes, one.data_phases, one.wait_clocks, one.idle_before_clocks
-        );
-    }
-    out
 }
 
 fn who(pins: &Pins, number: Option<usize>) -> String {

@@ -33,6 +33,12 @@ impl Gaps {
             Gaps::UntilNext => "until-next",
         }
     }
+
+    /// The reading that is named; what was expected, where none is.
+    pub fn named(word: &str) -> Result<Gaps, String> {
+        let found = Gaps::ALL.into_iter().find(|gaps| gaps.word() == word);
+        found.ok_or_else(|| format!("expected {}", Gaps::ALL.map(Gaps::word).join(" or ")))
+    }
 }
 
 /// How it is known.

@@ -47,6 +47,13 @@ impl Format {
         }
     }
 
+    /// The one that is named; what was expected, where none is.
+    pub fn named(word: &str) -> Result<Format, String> {
+        let words: Vec<&str> = Format::ALL.iter().map(|format| format.word()).collect();
+        let found = Format::ALL.into_iter().find(|format| format.word() == word);
+        found.ok_or_else(|| format!("expected one of {}", words.join(", ")))
+    }
+
     /// Whether each request is issued so long after the one before ended. Others are issued at the times recorded.
     pub fn follows_completions(self) -> bool {
         self == Format::DiskSimValidation

@@ -1,11 +1,12 @@
-//! What `analyze` says of PCI Express packets, for programs: JSON and CSV.
+//! What packets of a capture add up to, for programs: JSON and CSV.
 
-use hopscope_signals::pcie::agents::{Row, RowKey, Spread, Traffic};
-use hopscope_signals::pcie::capture::{Capture, Packets};
-use hopscope_signals::pcie::fields;
-use hopscope_signals::pcie::nvme::{Command, Drive, PHASES};
-use hopscope_signals::pcie::pairs::Transaction;
 use serde_json::{Map, Value, json};
+
+use super::agents::{Row, RowKey, Spread, Traffic};
+use super::capture::{Capture, Packets};
+use super::fields;
+use super::nvme::{Command, Drive, PHASES};
+use super::pairs::Transaction;
 
 /// One object.
 pub fn json(found: &Capture) -> Value {

@@ -1,0 +1,3 @@
+//! Tests of the crate as others use it, in one program.
+
+mod readers;
