@@ -1,8 +1,9 @@
 //! A measurement beside the simulation, as people read it.
 
+use hopscope_files::quantity::digits;
 use hopscope_questions::measured::{Beside, Ceiling, Comparison, Row};
 
-use crate::tables::{bold, digits, shortened, span, width, wrapped};
+use crate::tables::{bold, shortened, span, width, wrapped};
 
 /// Jobs, direction by direction, that are listed one by one.
 const LISTED: usize = 8;

@@ -1,13 +1,14 @@
 //! What `--probe` reads off a run that is made again, traced.
 
 use hopscope_files::problem::Problem;
+use hopscope_files::quantity::digits;
 use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
 use hopscope_parts::nearest::did_you_mean;
 use hopscope_questions::probes::{self, PROBES, Probe};
 use serde_json::{Map, Value, json};
 
-use crate::tables::{close_table, digits};
+use crate::tables::close_table;
 use hopscope_questions::work::Work;
 
 /// So much is traced, at most: hundreds of requests of a disk.

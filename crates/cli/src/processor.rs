@@ -1,8 +1,9 @@
 //! What requests cost the processors, for a person.
 
+use hopscope_files::quantity::digits;
 use hopscope_machine::processor_cost::ProcessorCost;
 
-use crate::tables::{digits, span};
+use crate::tables::span;
 
 /// A line, and one for each layer.
 pub fn lines(cost: &ProcessorCost) -> Vec<String> {

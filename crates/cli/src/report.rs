@@ -1,5 +1,6 @@
 //! What `explain` says: first ten lines for a person, then, if asked, every hop.
 
+use hopscope_files::quantity::digits;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::convergence::UNTIL;
@@ -12,7 +13,7 @@ use hopscope_questions::explanation::Explanation;
 
 use crate::measured as beside;
 use crate::processor;
-use crate::tables::{bold, digits, rate, shortened, span, width, wrapped};
+use crate::tables::{bold, rate, shortened, span, width, wrapped};
 
 /// Losses below this share of the time are counted, not listed.
 const LISTED: f64 = 0.005;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::answer::{BOLD, PLAIN};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use hopscope_files::quantity::digits;
 use hopscope_parts::parameters::Entry;
 use hopscope_parts::parameters::declared::Declared;
 use serde_json::{Value, json};
@@ -156,17 +157,6 @@ pub fn size(bytes: u64) -> String {
         Some((shift, unit)) => format!("{} {unit}", digits(bytes as f64 / (1u64 << shift) as f64)),
         None => format!("{bytes} B"),
     }
-}
-
-/// Four digits that say something.
-pub fn digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        value if value >= 1_000.0 => 0,
-        value if value >= 100.0 => 1,
-        value if value >= 10.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
 }
 
 #[cfg(test)]

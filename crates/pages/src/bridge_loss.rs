@@ -10,10 +10,10 @@ use std::fmt::Write;
 use hopscope_files::job_file;
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
-use hopscope_kernel::Time;
+use hopscope_kernel::{Class, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_observe::Interval;
-use hopscope_questions::probes::Trace;
+use hopscope_questions::probes::{Trace, dma_write_cycle};
 use hopscope_studies::Study;
 
 /// The study whose figures stand beside.
@@ -94,14 +94,9 @@ fn observe(library: &Library) -> Cycle {
     let Ok(trace) = Trace::of(&machine, &jobs, SPAN, true) else { panic!("the shipped machine runs the job") };
     let clock = trace.clock("pci").expect("a bus has a clock");
     let pci = trace.lane("pci");
-    // Two fetches in a row, the first cut short at the cache line, and the next two: a cycle between descriptors.
-    const FETCH: [&str; 4] = ["address", "wait for memory", "data", "target disconnect"];
-    const LAST: [&str; 4] = ["address", "wait for memory", "data", "turnaround"];
-    let names = |from: usize| pci[from..from + 12].iter().map(|i| i.phase.name);
-    let cycle = [FETCH, LAST, FETCH].concat();
-    let found = (pci.len() / 2..pci.len() - 12).find(|&from| names(from).eq(cycle.iter().copied()));
-    let from = found.expect("a write of 64 KB has 64-byte cycles");
-    let start = pci[from].at;
+    let (start, _) = dma_write_cycle(&pci).expect("a write of 64 KB has 64-byte cycles");
+    // A fetch has four phases: an address, the wait for memory, data, and how it ends.
+    let from = pci.partition_point(|phase| phase.at < start);
     let clocks = |at: Time| (at.as_ps() as f64 - start.as_ps() as f64) / clock.as_ps() as f64;
     let block = |i: &Interval| Block { name: i.phase.name, start: clocks(i.at), end: clocks(i.end()) };
     let fetch = |first: usize| {
@@ -109,7 +104,8 @@ fn observe(library: &Library) -> Cycle {
         Fetch { start: clocks(pci[first].at), data_start: clocks(data.at), data_end: clocks(data.end()) }
     };
     let cable = trace.lane("cable");
-    let words = cable.iter().filter(|i| i.phase.name == "data words" && i.at > start).map(block);
+    let moves_bytes = |i: &&Interval| matches!(i.phase.class, Class::Payload | Class::Through);
+    let words = cable.iter().filter(moves_bytes).filter(|i| i.at > start).map(block);
     let words: Vec<Block> = words.take(3).collect();
     let fetches = [fetch(from), fetch(from + 4), fetch(from + 8)];
     let (length, words) = (fetches[2].start, words.try_into().ok().expect("words cross the cable in every cycle"));

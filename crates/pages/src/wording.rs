@@ -1,17 +1,12 @@
 //! Figures in words, as every page writes them.
 
+use hopscope_files::quantity;
 use hopscope_kernel::Time;
 use serde_json::Value;
 
 /// Four digits that say something.
 pub fn digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        value if value >= 1_000.0 => 0,
-        value if value >= 100.0 => 1,
-        value if value >= 10.0 => 2,
-        _ => 3,
-    };
-    minus(format!("{value:.decimals$}"))
+    minus(quantity::digits(value))
 }
 
 /// As many digits as a label on an axis needs.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use hopscope_files::job_file::end_of;
+use hopscope_files::quantity::digits;
 use hopscope_machine::price::digits_per_dollar;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_pages::compare as pages;
@@ -16,7 +17,7 @@ use crate::inputs::{self, Data, reading};
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Explaining;
-use crate::tables::{bold, digits, span, table, width, wrapped};
+use crate::tables::{bold, span, table, width, wrapped};
 use crate::written::Inputs;
 
 const EXAMPLES: &str = "\

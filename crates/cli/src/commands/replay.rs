@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hopscope_files::problem::Problems;
+use hopscope_files::quantity::digits;
 use hopscope_files::trace_file::{self, Format, Gaps, Only, Told};
 use hopscope_kernel::Time;
 use hopscope_pages::replay as replay_page;
@@ -14,7 +15,7 @@ use crate::inputs::{Data, reading};
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Bytes;
-use crate::tables::{bold, digits, rate, size, span};
+use crate::tables::{bold, rate, size, span};
 use crate::written::Inputs;
 
 const EXAMPLES: &str = "\

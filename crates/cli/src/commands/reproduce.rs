@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use hopscope_files::library::Library;
 use hopscope_files::problem::{Problem, Problems};
+use hopscope_files::quantity::digits;
 use hopscope_machine::run::Failure;
 use hopscope_pages::study::{self, Studied};
 use hopscope_studies::pictures::Pictures;
@@ -20,7 +21,7 @@ use crate::interrupts;
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, close_table, digits, table, wrapped};
+use crate::tables::{bold, close_table, table, wrapped};
 use crate::written::{self, Inputs};
 
 const EXAMPLES: &str = "\

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hopscope_files::job_file::{self, Job, JobFile};
+use hopscope_files::quantity::digits;
 use hopscope_kernel::Time;
 use hopscope_machine::convergence::UNTIL;
 use hopscope_machine::fio_json::{self, Figures};
@@ -18,7 +19,7 @@ use crate::panics::doing;
 use crate::probed;
 use crate::processor;
 use crate::progress::Progress;
-use crate::tables::{bold, digits, rate, size, span};
+use crate::tables::{bold, rate, size, span};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hopscope_files::change;
+use hopscope_files::quantity::digits;
 use hopscope_kernel::Time;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Entry, Use};
@@ -17,7 +18,7 @@ use crate::inputs::Work;
 use crate::outputs::Outputs;
 use crate::panics::doing;
 use crate::progress::Steps;
-use crate::tables::{bold, digits, rate, span, table, wrapped};
+use crate::tables::{bold, rate, span, table, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! `hopscope run`: the shape of its JSON, and that the same inputs give the same bytes.
 
 use crate::program::{command, hopscope, ran};
-use hopscope_machine::probes::PROBES;
+use hopscope_questions::probes::PROBES;
 use serde_json::Value;
 
 const WORK: &[&str] =

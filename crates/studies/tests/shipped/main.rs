@@ -8,5 +8,6 @@ mod layout;
 mod licences;
 mod published;
 mod report;
+mod shape;
 #[path = "../../../questions/tests/all/skipped.rs"]
 mod skipped;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use hopscope_files::harmless::harmless;
 use hopscope_files::problem::Problem;
+use hopscope_files::quantity::digits;
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::Summary;
 use hopscope_signals::ide::together::{Delay, Measured, delays};
@@ -20,7 +21,7 @@ use super::source::{Reading, follow_all};
 use super::unreadable::{unreadable, until_then, warn};
 use super::{drawn, note};
 use crate::answer::{Answer, Refusal};
-use crate::tables::{bold, close_table, digits, rate};
+use crate::tables::{bold, close_table, rate};
 
 /// All cables of a capture.
 pub struct Cables(Vec<Pins>);

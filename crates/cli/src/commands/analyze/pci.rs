@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use hopscope_files::harmless::harmless;
 use hopscope_files::problem::Problem;
+use hopscope_files::quantity::digits;
 use hopscope_pages::waveform::{self, Bus, Subject};
 use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
@@ -19,7 +20,7 @@ use super::source::{Source, follow_all};
 use super::unreadable::{incomplete, listed, unreadable, until_then, warn};
 use super::{drawn, ide, note};
 use crate::answer::{Answer, Refusal};
-use crate::tables::{bold, close_table, digits, rate, wrapped};
+use crate::tables::{bold, close_table, rate, wrapped};
 use crate::written::{self, Inputs};
 
 /// Lines of a table.

@@ -1,3 +1,5 @@
+//! Captures: of simulated links, cut and damaged ones.
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

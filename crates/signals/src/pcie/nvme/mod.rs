@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::nettlp::Way;
 use super::pairs::Transaction;
 use super::tlp::{Id, Kind};
+pub use entries::Submission as Entry;
 use entries::{COMPLETION_BYTES, Completion, Doorbell, PAGE_BYTES, SUBMISSION_BYTES, Submission};
 
 /// The phases of a command: from the doorbell to the fetch, the fetch, the list of pages, from there to the first data,
@@ -128,8 +129,6 @@ impl Command {
         (self.data_bytes.is_multiple_of(u64::from(blocks)) && bytes.is_power_of_two() && bytes >= 512).then_some(bytes)
     }
 }
-
-pub use entries::Submission as Entry;
 
 /// The drives of a capture. `transactions` are in the order in which they began.
 pub fn drives(transactions: &[Transaction]) -> Vec<Drive> {

@@ -1,3 +1,5 @@
+//! Requests and what answers them, in orders that are rare.
+
 use super::conversation::{completion, failure, read, write};
 use super::*;
 

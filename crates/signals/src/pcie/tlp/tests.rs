@@ -1,3 +1,5 @@
+//! Packets, written and read again.
+
 use super::*;
 use proptest::prelude::*;
 
