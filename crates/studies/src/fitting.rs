@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use hopscope_files::problem::Problems;
 use hopscope_files::quantity;
-use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Place, Value};
 use serde::Serialize;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use crate::Wish;
 use crate::machines::{self, Machines, describe};
 use crate::report::Parameter;
+use crate::steps::{FEW, amount, few, scaled, with_amount};
 use crate::study_file::{Fit, StudyFile};
 
 /// The study's own numbers, where `study.toml` names a part.
@@ -25,13 +25,6 @@ const STEPS: [f64; 3] = [0.16, 0.05, 0.02];
 const ROUNDS: usize = 3;
 /// Trials, at most, for each number of a search.
 const TRIALS_MAX: usize = 24;
-/// Of so few values, each is tried.
-const FEW: usize = 4;
-/// A whole number with a range no wider than this is moved one by one.
-const NARROW: u64 = 16;
-
-/// Shares are kept in millionths.
-const PERCENT: u64 = 10_000;
 
 /// A study as the search sees it: what it can change, and how far off the cells are then.
 pub(crate) trait Bench: Clone {
@@ -167,64 +160,6 @@ fn workload(file: &StudyFile, name: &str) -> Knob {
     };
     let values = if number.values.is_empty() { few(&entry) } else { Some(number.values.iter().map(read).collect()) };
     Knob { which: Which::Workload(name.to_string()), entry, values }
-}
-
-/// The values that a number can have, in order, where they are few: choices, small whole numbers, whole percents, powers
-/// of two.
-fn few(entry: &Entry) -> Option<Vec<Value>> {
-    if let Value::Text(_) = entry.value {
-        return Some(entry.range.clone());
-    }
-    let [low, high] = &entry.range[..] else { return None };
-    let (value, low, high) = (amount(&entry.value), amount(low), amount(high));
-    let whole = matches!(entry.value, Value::Clocks(_) | Value::Count(_));
-    let percents = matches!(entry.value, Value::Share(_)) && [value, low, high].iter().all(|n| n % PERCENT == 0);
-    let list: Vec<u64> = if whole && high - low <= NARROW {
-        (low..=high).collect()
-    } else if percents {
-        (low..=high).step_by(PERCENT as usize).collect()
-    } else if [value, low, high].iter().all(|n| *n == 0 || n.is_power_of_two())
-        && matches!(entry.value, Value::Bytes(_) | Value::Count(_))
-    {
-        let least = if low == 0 { (high >> FEW).max(1) } else { low };
-        let doubled = std::iter::successors(Some(least), |n| Some(2 * n)).take_while(|n| *n <= high);
-        (low == 0).then_some(0).into_iter().chain(doubled).collect()
-    } else {
-        return None;
-    };
-    Some(list.into_iter().map(|n| with_amount(&entry.value, n as f64)).collect())
-}
-
-fn amount(value: &Value) -> u64 {
-    match value {
-        Value::Time(t) | Value::Period(t) => t.as_ps(),
-        Value::Bytes(n) | Value::Rate(n) | Value::Clocks(n) | Value::Count(n) | Value::Share(n) => *n,
-        Value::Text(_) | Value::Rows(_) => 0,
-    }
-}
-
-fn with_amount(like: &Value, amount: f64) -> Value {
-    let n = amount.max(0.0).round() as u64;
-    match like {
-        Value::Time(_) => Value::Time(Time::ps(n)),
-        Value::Period(_) => Value::Period(Time::ps(n.max(1))),
-        Value::Bytes(_) => Value::Bytes(n),
-        Value::Rate(_) => Value::Rate(n),
-        Value::Clocks(_) => Value::Clocks(n),
-        Value::Count(_) => Value::Count(n),
-        Value::Share(_) => Value::Share(n),
-        other => other.clone(),
-    }
-}
-
-/// A value times a factor; small counts move by one at least.
-pub(crate) fn scaled(value: &Value, factor: f64) -> Value {
-    let moved = with_amount(value, amount(value) as f64 * factor);
-    if moved == *value && factor != 1.0 {
-        with_amount(value, amount(value) as f64 + (factor - 1.0).signum())
-    } else {
-        moved
-    }
 }
 
 impl Knob {
@@ -486,22 +421,5 @@ mod tests {
         let found = searched(&|| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 4);
         assert_eq!(found.ended, Ended::Stopped);
         assert!(found.trials < 6 && found.mean_abs_error < found.mean_abs_error_before, "{found:?}");
-    }
-
-    #[test]
-    fn few_values_are_choices_small_numbers_and_powers_of_two() {
-        let entry = |value: &str, range: &[&str]| Entry {
-            value: quantity::parse(value).unwrap_or(Value::Text(value.into())),
-            basis: Basis::Fitted("a study: its cells".into()),
-            written: value.into(),
-            range: range.iter().map(|t| quantity::parse(t).unwrap_or(Value::Text(t.to_string()))).collect(),
-            place: Place::default(),
-        };
-        let count = |value: &str, range: &[&str]| few(&entry(value, range)).map(|values| values.len());
-        assert_eq!(count("each packet", &["at the limit", "each packet"]), Some(2));
-        assert_eq!(count("3 clocks", &["0 clocks", "6 clocks"]), Some(7));
-        assert_eq!(count("128 B", &["64 B", "256 B"]), Some(3));
-        assert_eq!(count("0 B", &["0 B", "1 MiB"]), Some(6));
-        assert_eq!(count("300 us", &["60 us", "400 us"]), None);
     }
 }

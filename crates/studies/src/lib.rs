@@ -13,6 +13,7 @@ pub mod report;
 mod robustness;
 pub mod schema;
 mod shelf;
+mod steps;
 mod study_file;
 
 use std::collections::BTreeMap;

@@ -5,9 +5,10 @@ use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Entry, Value};
 
 use crate::Wish;
-use crate::fitting::{Bench, WORKLOAD, scaled, set_all};
+use crate::fitting::{Bench, WORKLOAD, set_all};
 use crate::machines::{Fitted, describe};
 use crate::report::{Cell, Changed, Summary};
+use crate::steps::scaled;
 use crate::study_file::StudyFile;
 
 /// An assumed number that moves the mean error by more than this counts as fitted.

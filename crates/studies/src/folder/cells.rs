@@ -62,19 +62,13 @@ fn in_row(Problems(found): Problems, row: &Row, words: &[String]) -> Problems {
 pub(super) type Wanted<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 impl Setup<'_> {
-    /// A time or a share that a table has.
-    fn quantity(&self, text: Option<&Spanned<String>>, wanted: &str) -> Result<Option<Value>, Problems> {
-        let Some(text) = text else { return Ok(None) };
-        let right = |value: &Value| match value {
-            Value::Share(ppm) => wanted == "share" && *ppm > 0,
-            Value::Time(time) => wanted == "time" && *time > Time::ZERO,
-            _ => false,
-        };
+    /// A share that a table has.
+    fn share(&self, text: &Spanned<String>) -> Result<f64, Problem> {
         match quantity::parse(text.get_ref()) {
-            Ok(value) if right(&value) => Ok(Some(value)),
+            Ok(Value::Share(ppm)) if ppm > 0 => Ok(ppm as f64 / 1e6),
             _ => {
-                let problem = Problem::at(place(self.file_number, text.span()), format!("`{text}` is no {wanted}"));
-                Err(problem.help("as in `0.5 %`, or `40 ms`").into())
+                let problem = Problem::at(place(self.file_number, text.span()), format!("`{text}` is no share"));
+                Err(problem.help("as in `0.5 %`"))
             }
         }
     }
@@ -155,11 +149,10 @@ impl Setup<'_> {
                 Some(seeds.ok_or_else(wrong)?)
             }
         };
-        let share = |value: Value| plain(&value);
-        let within = self.quantity(table.declared.within.as_ref(), "share")?.map(share);
-        let read_off = match (&table.declared.probe, self.quantity(table.declared.span.as_ref(), "time")?) {
+        let within = table.declared.within.as_ref().map(|share| self.share(share)).transpose()?;
+        let read_off = match (&table.declared.probe, &table.declared.span) {
             (None, None) => None,
-            (Some(template), Some(Value::Time(span))) => {
+            (Some(template), Some(span)) => {
                 let name = fill(template)?;
                 let known: Vec<&str> = probes::PROBES.iter().map(|probe| probe.name).collect();
                 let probe = probes::find(&name).ok_or_else(|| {
@@ -167,7 +160,7 @@ impl Setup<'_> {
                         Problem::at(place(self.file_number, template.span()), format!("no probe is called `{name}`"));
                     problem.help(did_you_mean(&name, &known))
                 })?;
-                Some((probe, span))
+                Some((probe, self.time(span)?))
             }
             _ => {
                 let problem = Problem::at(top, format!("table `{}` has one of `probe` and `span`", table.declared.id));
@@ -200,15 +193,15 @@ impl Setup<'_> {
 
     fn answer_one(&self, table: &Table, row: &Row, effort: Effort, now: &Now) -> Result<Mean, Failure> {
         let devices = self.devices_of(table, row, now)?;
-        let Some(Value::Share(ppm)) = self.quantity(table.declared.ladder.as_ref(), "share")? else {
+        let Some(ladder) = &table.declared.ladder else {
             let asked = self.asked_on(table, row, &devices, now)?;
             return self.mean(table, row, &asked, effort, now.numbers);
         };
-        let mut before = 0.0;
+        let (share, mut before) = (self.share(ladder).map_err(Problems::from)?, 0.0);
         for count in 1..=devices.len() {
             let asked = self.asked_on(table, row, &devices[..count], now)?;
             let now = self.mean(table, row, &asked, effort, now.numbers)?.value;
-            if now < before * (1.0 + ppm as f64 / 1e6) {
+            if now < before * (1.0 + share) {
                 return Ok(Mean { value: (count - 1) as f64, half_width: 0.0 });
             }
             before = now;
@@ -287,11 +280,6 @@ impl Setup<'_> {
         rows.iter().zip(found).map(mean).collect()
     }
 
-    /// What there is now.
-    pub(super) fn now<'a>(&self, numbers: &'a Numbers, devices: &'a Devices) -> Now<'a> {
-        Now { numbers, devices }
-    }
-
     /// Simulates the cells that are asked for, table by table and row by row.
     pub(super) fn measure(
         &self,
@@ -301,7 +289,7 @@ impl Setup<'_> {
     ) -> Result<Vec<Vec<Option<Cell>>>, Failure> {
         let tables = &self.read.tables;
         let numbers = self.all_numbers()?;
-        let now = self.now(&numbers, &self.read.devices);
+        let now = Now { numbers: &numbers, devices: &self.read.devices };
         let all = tables.iter().enumerate().flat_map(|(number, table)| {
             (0..table.rows.len()).map(move |row| (number, row)).filter(|(number, row)| wanted(*number, *row))
         });

@@ -9,12 +9,13 @@ use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Place, Value};
 
 use super::beside::{Answered, NullModel, table_named};
-use super::cells::Devices;
+use super::cells::{Devices, Now};
 use super::numbers::{self, Numbers};
 use super::pictures::{self, WriteCycle};
 use super::readings::{Path, Reading};
 use super::rows::{Around, Table, unreadable};
-use super::{FORECASTS, Read, Setup, Texts, is_workload, study_file, templates};
+use super::{FORECASTS, Read, Setup, Texts, study_file, templates};
+use crate::fitting::WORKLOAD;
 use crate::machines::Machines;
 use crate::shelf::Claim;
 use crate::study_file::{Ablation, Fit, Number, StudyFile};
@@ -102,7 +103,7 @@ impl<'a> Setup<'a> {
         for table in &self.read.tables {
             keep(problems, templates::text(&table.declared.title, top, &known).map(|_| ()));
         }
-        let now = self.now(numbers, &self.read.devices);
+        let now = Now { numbers, devices: &self.read.devices };
         let rows = self.read.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
         for (table, row) in rows.filter(|(_, row)| row.derived.is_none()) {
             // What is wrong with every row is said of the first.
@@ -120,7 +121,7 @@ impl<'a> Setup<'a> {
         let machines = self.machines.0.values();
         let files: Vec<&String> = machines.flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
         for (part, key, value) in &ablation.set {
-            if is_workload(part) {
+            if part == WORKLOAD {
                 let known: Vec<&String> = self.numbers.keys().chain(self.file.given.keys()).collect();
                 if !known.contains(&key) || quantity::parse(value).is_err() {
                     let title = format!("ablation `{what}`: the study has no number `{key}` that could be {value}");
@@ -155,7 +156,7 @@ impl<'a> Setup<'a> {
         let fitted = self.machines.fitted(&self.file.id);
         for key in &fit.keys {
             let known = match fit.part.as_str() {
-                part if is_workload(part) => self.file.numbers.get(key).is_some_and(|number| number.fitted.is_some()),
+                WORKLOAD => self.file.numbers.get(key).is_some_and(|number| number.fitted.is_some()),
                 part => fitted.iter().any(|known| known.part == part && known.keys.contains(key)),
             };
             if !known {

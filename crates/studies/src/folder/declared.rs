@@ -9,8 +9,8 @@ use toml::Spanned;
 /// A published table: a CSV with a row for each figure, and the run that answers a row. Or, as `[[run]]`, a run that
 /// stands in no table: then without CSV, key and title.
 ///
-/// In `machine`, `job`, `devices`, `of`, `seeds` and `probe`, `{name}` stands for what the row has in the column `name`,
-/// or for a number of the study; formulas may stand there, too.
+/// In `machine`, `job`, `devices`, `of`, `seeds` and `probe`, `{name}` stands for what the row has in the column
+/// `name`, or for a number of the study; formulas may stand there, too.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {

@@ -1,8 +1,9 @@
 //! A study's folder: `study.toml`, a CSV for each table, and what the publication claims.
 //!
-//! `declared` is what `study.toml` says, `rows` a table with what answers each row, `formula` its arithmetic, `templates`
-//! jobs and texts with formulas in them, `numbers` the study's numbers, `figures` what a run gives; `cells` runs,
-//! `beside` has null models and claims, `readings` other readings, `pictures` what is drawn, `check` what is wrong.
+//! `declared` is what `study.toml` says, `rows` a table with what answers each row, `formula` its arithmetic,
+//! `templates` jobs and texts with formulas in them, `numbers` the study's numbers, `figures` what a run gives; `cells`
+//! runs, `beside` has null models and claims, `readings` other readings, `pictures` what is drawn, `check` what is
+//! wrong.
 
 mod beside;
 mod cells;
@@ -28,7 +29,7 @@ use hopscope_parts::parameters::Value;
 use serde_json::{Map, Value as Json};
 use toml::Spanned;
 
-use crate::fitting::{self, Bench, Found, WORKLOAD};
+use crate::fitting::{self, Bench, Found};
 use crate::machines::{Machines, parameters};
 use crate::measure::Effort;
 use crate::pictures::{Chart, Pictures};
@@ -245,9 +246,4 @@ impl Bench for Setup<'_> {
         let errors = measured.iter().flatten().flatten().filter_map(|cell| cell.error).map(f64::abs);
         Ok(mean(&errors.collect::<Vec<_>>()).unwrap_or(0.0))
     }
-}
-
-/// Whether a search may move one of the study's own numbers.
-fn is_workload(part: &str) -> bool {
-    part == WORKLOAD
 }

@@ -57,7 +57,6 @@ const LONGER: &[(&str, usize)] = &[
     ("crates/pages/src/whatif.rs", 453),
     ("crates/pages/tests/all/pages.rs", 520),
     ("crates/signals/src/pci/tests.rs", 514),
-    ("crates/studies/src/fitting.rs", 492),
 ];
 /// Crates and paths that let a part know a file format, the host's clock or its random numbers.
 const NOT_IN_PARTS: &[&str] = &["std::fs", "std::io", "std::time", "std::env", "toml", "serde", "csv", "thread_rng"];
