@@ -1,6 +1,8 @@
 //! Commands on the lane `cable`, with what the lane `pci` has of them: descriptors, and accesses to registers.
 
 use hopscope_kernel::Time;
+use hopscope_parts::protocols::ide::{PIO, WORDS_IN, WORDS_OUT};
+use hopscope_parts::protocols::pci::{DESCRIPTOR_DATA, REGISTER_DATA};
 
 use super::pci_transactions::{in_clocks, seen};
 use super::{Figure, Probe, Trace};
@@ -20,15 +22,16 @@ fn commands(trace: &Trace) -> Result<(Vec<(Time, Time)>, Time), String> {
     let mut commands: Vec<(Time, Time)> = Vec::new();
     let mut open = false;
     for phase in trace.used("cable")? {
-        match phase.phase.name {
-            // Register accesses stand between two commands.
-            "register access" => open = true,
-            "data words" if open => {
-                commands.push((phase.at, phase.end()));
-                open = false;
+        // Register accesses stand between two commands.
+        if *phase.phase == PIO {
+            open = true;
+        } else if [&WORDS_IN, &WORDS_OUT].contains(&phase.phase) {
+            match commands.last_mut() {
+                Some(last) if !open => last.1 = phase.end(),
+                _ if open => commands.push((phase.at, phase.end())),
+                _ => {}
             }
-            "data words" => commands.last_mut().into_iter().for_each(|last| last.1 = phase.end()),
-            _ => {}
+            open = false;
         }
     }
     let count = commands.len();
@@ -50,14 +53,14 @@ fn data_time(trace: &Trace) -> Figure {
 fn descriptors(trace: &Trace) -> Figure {
     let (commands, next) = commands(trace)?;
     let (first, all) = (commands[0].0, seen(trace)?);
-    let within = all.iter().filter(|t| t.carries == "descriptor data" && t.start >= first && t.start < next);
+    let within = all.iter().filter(|t| t.carries == Some(&DESCRIPTOR_DATA) && t.start >= first && t.start < next);
     Ok(within.count() as f64 / commands.len() as f64)
 }
 
 /// Retries in a row, and the one that succeeds.
 fn tries(trace: &Trace) -> Figure {
     let (mut most, mut row) = (0u64, 0);
-    for t in seen(trace)?.iter().filter(|t| t.retried || t.carries == "register data") {
+    for t in seen(trace)?.iter().filter(|t| t.retried || t.carries == Some(&REGISTER_DATA)) {
         row += 1;
         most = most.max(row);
         if !t.retried {

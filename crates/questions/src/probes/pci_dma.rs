@@ -2,6 +2,7 @@
 
 use hopscope_kernel::Time;
 use hopscope_observe::Interval;
+use hopscope_parts::protocols::ide::WORDS_OUT;
 use hopscope_parts::protocols::pci::DATA;
 
 use super::pci_transactions::{PCI, Transaction, in_clocks, seen, transactions};
@@ -70,7 +71,7 @@ pub fn dma_write_cycle(pci: &[Interval]) -> Option<(Time, Time)> {
 
 fn write_cycle(all: &[Transaction]) -> Option<[Transaction; 3]> {
     let is_cycle = |w: &&[Transaction]| {
-        w.iter().all(|t| t.carries == "data") && w[0].disconnect > Time::ZERO && w[1].disconnect == Time::ZERO
+        w.iter().all(|t| t.carries == Some(&DATA)) && w[0].disconnect > Time::ZERO && w[1].disconnect == Time::ZERO
     };
     // From the middle of the trace: nothing there is cut short by its beginning or end.
     all[all.len() / 2..].windows(3).find(is_cycle)?.try_into().ok()
@@ -109,7 +110,7 @@ struct Seen {
 /// Between two instants of it.
 fn ns(trace: &Trace, between: fn(&Seen) -> (Time, Time)) -> Figure {
     let [first, second, next] = in_trace(trace)?;
-    let words: Vec<Interval> = trace.used("cable")?.into_iter().filter(|i| i.phase.name == "data words").collect();
+    let words: Vec<Interval> = trace.used("cable")?.into_iter().filter(|i| *i.phase == WORDS_OUT).collect();
     let half = words.iter().rposition(|i| i.at <= second.data_end).unwrap_or(0);
     let around = half.checked_sub(1).and_then(|from| words.get(from..half + 2)?.try_into().ok());
     let words: [Interval; 3] = around.ok_or("the lane `cable` has no words before and after such a cycle")?;
@@ -129,7 +130,7 @@ fn extreme(trace: &Trace, of: fn(&Transaction, &Transaction) -> Time, best: fn(f
 }
 
 fn followed(trace: &Trace, of: fn(&Transaction, &Transaction) -> Time) -> Result<Vec<f64>, String> {
-    let moves = |t: &Transaction| t.carries == "data";
+    let moves = |t: &Transaction| t.carries == Some(&DATA);
     let pair = |w: &&[Transaction]| moves(&w[0]) && moves(&w[1]) && w[0].who == w[1].who;
     seen(trace)?.windows(2).filter(pair).map(|w| in_clocks(trace, of(&w[0], &w[1]))).collect()
 }

@@ -1,7 +1,10 @@
 //! Transactions on the lane `pci`, put together from its phases.
 
-use hopscope_kernel::Time;
+use hopscope_kernel::{Label, Time};
 use hopscope_observe::Interval;
+use hopscope_parts::protocols::pci::{
+    ADDRESS, DISCONNECT, MASTER_ABORT, RESPONSE, RETRY, SPECIAL, TURNAROUND, WAIT_STATE,
+};
 
 use super::{Figure, Trace};
 
@@ -18,8 +21,8 @@ pub(super) struct Transaction {
     pub(super) data_end: Time,
     pub(super) disconnect: Time,
     pub(super) end: Time,
-    /// The phase in which it moved what it moved; empty where it moved nothing.
-    pub(super) carries: &'static str,
+    /// The phase in which it moved what it moved; none where it moved nothing.
+    pub(super) carries: Option<&'static Label>,
     pub(super) retried: bool,
     pub(super) who: u16,
 }
@@ -29,20 +32,22 @@ pub(super) fn transactions(pci: &[Interval]) -> Vec<Transaction> {
     let mut list: Vec<Transaction> = Vec::new();
     for phase in pci {
         let (start, address, end, who) = (phase.at, phase.span, phase.end(), phase.who);
-        if phase.phase.name == "address" {
+        if *phase.phase == ADDRESS {
             list.push(Transaction { start, address, end, who, ..Transaction::default() });
             continue;
         }
         let Some(last) = list.last_mut() else { continue };
-        match phase.phase.name {
-            "target response" | "target wait state" => last.wait += phase.span,
-            name if name.starts_with("wait for ") => last.wait += phase.span,
-            "target disconnect" => last.disconnect += phase.span,
-            "retry" => last.retried = true,
+        match phase.phase {
             // The idle clock after a transaction belongs to nobody: it counts as idle.
-            "turnaround" => continue,
-            "special cycle" | "master abort" => {}
-            name => (last.data, last.data_end, last.carries) = (phase.span, end, name),
+            label if *label == TURNAROUND => continue,
+            // A target on PCI says what it waits for.
+            label if [&RESPONSE, &WAIT_STATE].contains(&label) || label.name.starts_with("wait for ") => {
+                last.wait += phase.span;
+            }
+            label if *label == DISCONNECT => last.disconnect += phase.span,
+            label if *label == RETRY => last.retried = true,
+            label if [&SPECIAL, &MASTER_ABORT].contains(&label) => {}
+            label => (last.data, last.data_end, last.carries) = (phase.span, end, Some(label)),
         }
         last.end = end;
     }
