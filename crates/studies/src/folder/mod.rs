@@ -33,7 +33,7 @@ use crate::fitting::{self, Bench, Found};
 use crate::machines::{Machines, parameters};
 use crate::measure::Effort;
 use crate::pictures::{Chart, Pictures};
-use crate::report::{self, Cell, CellBasis, Changed, Report, Summary, mean};
+use crate::report::{self, Alternative, Cell, CellBasis, Changed, Report, Summary, mean};
 use crate::study_file::{Fit, StudyFile};
 use crate::{Wish, forecasts, robustness};
 
@@ -120,11 +120,10 @@ impl<'a> Setup<'a> {
         let fitted = parameters.iter().filter(|parameter| parameter.basis == "fitted").count();
         let machine_of = |table: &str, key: &Map<String, Json>| self.machine_of(table, key);
         forecasts::settle(&self.file, &self.machines, machine_of, &mut tables, &mut claims);
+        let nulls = self.read.nulls.iter().map(|null| null.beside(&self.read.tables, &tables, &numbers));
         let besides = self.read.tables.iter().zip(&tables).filter(|(read, _)| read.declared.beside);
-        let besides =
-            besides.map(|(_, table)| report::Alternative::of(&table.id, table.title.clone(), table.cells.clone()));
-        let mut alternatives: Vec<report::Alternative> = besides.collect();
-        alternatives.extend(self.read.nulls.iter().map(|null| null.beside(&self.read.tables, &tables, &numbers)));
+        let besides = besides.map(|(_, table)| Alternative::of(&table.id, table.title.clone(), table.cells.clone()));
+        let mut alternatives: Vec<Alternative> = nulls.chain(besides).collect();
         for reading in &self.read.readings {
             alternatives.push(reading.beside(self, &tables, &numbers, wish.trains)?);
         }
