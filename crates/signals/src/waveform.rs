@@ -1,7 +1,7 @@
 //! A waveform, followed to its end: the PCI bus and the IDE cables in it, and what they add up to.
 //!
-//! Whatever shows a waveform to somebody begins here. It opens no file and says nothing: it is given a reader, and tells
-//! how far it is.
+//! Whatever shows a waveform to somebody begins here. It opens no file and prints nothing: it is given a reader, and
+//! tells how far it is.
 
 use std::io::{self, BufRead, Read, Seek, Write};
 
@@ -75,7 +75,7 @@ pub struct Waveform {
 }
 
 /// Follows a waveform to its end, or to where it is broken. `news` is told now and then how many transactions there are
-/// by now; it is told nothing of a number where there is no bus.
+/// by now; nothing where there is no bus.
 ///
 /// # Errors
 /// Where there is nothing to say of it.
