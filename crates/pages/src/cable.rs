@@ -2,26 +2,12 @@
 
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::summary::{Bursts, Summary};
-use hopscope_signals::ide::together::{Delay, Measured, delays};
-use hopscope_signals::ide::{Protocol, direction, json as ide_json};
-use hopscope_signals::pci::Transaction;
-use serde_json::Value;
+use hopscope_signals::ide::together::{Delay, Measured};
+use hopscope_signals::ide::{Protocol, direction};
 
 use crate::page::{Block, Section};
 use crate::table::{Cell, Table, Tone};
 use crate::wording::{percent, rate, span_ps};
-
-/// Transactions on PCI in the same capture, and its clock, picoseconds.
-pub type Beside<'a> = (&'a [Transaction], u64);
-
-fn measured(cable: &Pins, (transactions, clock_ps): Beside) -> Vec<(Delay, Measured)> {
-    delays(&cable.decoder.bursts, transactions, clock_ps)
-}
-
-/// For programs.
-pub fn json(cable: &Pins, beside: Beside) -> Value {
-    ide_json::in_short(cable, &Summary::of(&cable.decoder), &measured(cable, beside))
-}
 
 /// How much there was.
 pub fn in_a_sentence(cable: &Pins) -> String {
@@ -37,7 +23,7 @@ pub fn in_a_sentence(cable: &Pins) -> String {
 }
 
 /// Its tables, where there was anything.
-pub fn section(number: usize, cable: &Pins, beside: Beside) -> Option<Section> {
+pub fn section(number: usize, cable: &Pins, delays: &[(Delay, Measured)]) -> Option<Section> {
     let summary = Summary::of(&cable.decoder);
     let id = |what: &str| format!("cable-{number}-{what}");
     let mut section = Section::new(&format!("cable-{number}"), &format!("IDE: {}", cable.scope));
@@ -72,7 +58,6 @@ pub fn section(number: usize, cable: &Pins, beside: Beside) -> Option<Section> {
         let columns = [("register", "register"), ("", "way"), ("count", "count"), ("strobe", "strobe_ps")];
         section.blocks.push(Block::Table(Table::new(&id("registers"), "Register accesses", &columns, rows.collect())));
     }
-    let delays = measured(cable, beside);
     if !delays.is_empty() {
         let rows = delays.iter().map(|(delay, of)| {
             let spans = [of.least_ps, of.median_ps, of.longest_ps].map(|ps| Cell::figure(span_ps(ps as f64), ps));

@@ -1,10 +1,11 @@
 //! The page of reproduced studies: does the model deserve trust?
 
-use hopscope_studies::pictures::{Accuracy, Chart, Panel, Pictures};
+use hopscope_studies::pictures::{Accuracy, Chart, Panel};
 use hopscope_studies::report::{
     Alternative, Cell as Published, CellBasis, Changed, CheckedClaim, Forecast, Ours, Parameter, Report,
     Table as Figures,
 };
+use hopscope_studies::reproduction::Reproduced;
 use serde_json::{Value, json};
 
 use crate::charts::bars::{self, Change, Changes, Effect};
@@ -21,18 +22,8 @@ pub(crate) const GOOD: f64 = 0.05;
 const ROWS_MAX: usize = 24;
 const POINTS_MIN: f64 = 0.005;
 
-/// A study that was run.
-pub struct Studied<'a> {
-    /// What it said.
-    pub report: &'a Report,
-    /// What it can show.
-    pub pictures: &'a Pictures,
-    /// Who published it.
-    pub source: String,
-}
-
 /// The page of one study or of several.
-pub fn page(studies: &[Studied], command: &str) -> Page {
+pub fn page(studies: &[Reproduced], command: &str) -> Page {
     let title = match studies {
         [one] => one.report.title.clone(),
         several => format!("{} published studies, reproduced", several.len()),
@@ -42,8 +33,8 @@ pub fn page(studies: &[Studied], command: &str) -> Page {
     Page { title, command: command.to_string(), chapters }
 }
 
-fn chapter(studied: &Studied) -> Chapter {
-    let Studied { report, pictures, source } = studied;
+fn chapter(reproduced: &Reproduced) -> Chapter {
+    let Reproduced { report, pictures, source } = reproduced;
     let mut sections = Vec::new();
     for chart in &pictures.charts {
         if let Some(table) = report.tables.iter().find(|table| table.id == chart.table) {

@@ -2,17 +2,18 @@
 //! simplest rule that somebody would guess.
 
 use hopscope_studies::report::{Report, Summary, Table as Figures};
+use hopscope_studies::reproduction::Reproduced;
 use serde_json::{Value, json};
 
 use crate::page::{Block, Chapter, Section, Tile};
-use crate::study::{Studied, tone};
+use crate::study::tone;
 use crate::table::{Cell, Table, Tone};
 use crate::wording::percent;
 
 /// The chapter before those of the studies.
-pub fn chapter(studies: &[Studied]) -> Chapter {
-    let reports: &[&Report] = &studies.iter().map(|studied| studied.report).collect::<Vec<_>>();
-    let rows = studies.iter().flat_map(|Studied { report, pictures, .. }| {
+pub fn chapter(studies: &[Reproduced]) -> Chapter {
+    let reports: &[&Report] = &studies.iter().map(|studied| &studied.report).collect::<Vec<_>>();
+    let rows = studies.iter().flat_map(|Reproduced { report, pictures, .. }| {
         // What is published of some is a limit, and what is below it no error.
         let is_limit = |table: &Figures| pictures.charts.iter().any(|chart| chart.limit && chart.table == table.id);
         let tables = report.tables.iter().enumerate().filter(|(_, table)| !is_limit(table));

@@ -7,13 +7,16 @@
 //! - `ide`: a cable of the AT Attachment, edge by edge.
 //! - `pcie`: transaction layer packets.
 //! - `timeline`: files of timelines.
-//! - `waves`: files of waveforms.
+//! - `waves`: files of waveforms. `waveform`: one of them followed to its end, whatever buses are in it.
+//! - `recording`: what a file is, by how it begins.
 
 pub mod content;
 pub mod ide;
 pub mod pci;
 pub mod pcie;
+pub mod recording;
 pub mod timeline;
+pub mod waveform;
 pub mod waves;
 
 #[cfg(test)]

@@ -8,10 +8,12 @@
 
 use std::collections::BTreeMap;
 
+use hopscope_files::problem::Problem;
 use serde_json::{Map, Value};
 
 use crate::machines::Machines;
 use crate::report::{CellBasis, CheckedClaim, Forecast, Report, Table};
+use crate::reproduction::Reproduced;
 use crate::study_file::{self, StudyFile};
 
 /// The table of claims, in `forecast.csv` and in `study.toml`.
@@ -152,9 +154,26 @@ pub(crate) fn read(text: &str) -> Result<BTreeMap<Which, Line>, String> {
     Ok(lines)
 }
 
-/// A `forecast.csv` of what a report simulates: every cell and claim that is neither input nor fitted, and whose figure
-/// is not published yet. Returns it with the number of its rows.
-pub fn file(report: &Report) -> (String, usize) {
+/// A `forecast.csv` of the one study that was run, with the number of its rows; why not, where there is nothing to
+/// forecast.
+pub fn of(studies: &[Reproduced]) -> Result<(String, usize), Problem> {
+    let [Reproduced { report, .. }] = studies else {
+        let help = "write `hopscope reproduce STUDY --forecast FILE`";
+        return Err(Problem::nowhere("a forecast is of one study").help(help));
+    };
+    let (text, rows) = file(report);
+    if rows == 0 {
+        let title =
+            format!("{} has nothing left to forecast: every figure that it does not use is published", report.study);
+        let help = "a forecast is made before a figure is known; leave the figure empty in the study's CSV";
+        return Err(Problem::nowhere(title).help(help));
+    }
+    Ok((text, rows))
+}
+
+/// What a report simulates: every cell and claim that is neither input nor fitted, and whose figure is not published
+/// yet.
+fn file(report: &Report) -> (String, usize) {
     let free = |basis: CellBasis| matches!(basis, CellBasis::Seen | CellBasis::Predicted);
     let mut rows: Vec<(Which, [String; 4])> = Vec::new();
     for table in &report.tables {

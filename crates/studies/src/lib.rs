@@ -10,6 +10,7 @@ mod machines;
 mod measure;
 pub mod pictures;
 pub mod report;
+pub mod reproduction;
 mod robustness;
 pub mod schema;
 mod shelf;
@@ -23,6 +24,7 @@ use hopscope_files::library::{Library, TextOf, is_text_of_study};
 use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_files::text_file;
 use hopscope_machine::run::Failure;
+use hopscope_parts::nearest::did_you_mean;
 
 pub use folder::STUDY_FILE;
 use pictures::Pictures;
@@ -72,6 +74,27 @@ impl Study {
             studies.push(Study { id: id.to_string(), texts });
         }
         Ok(studies)
+    }
+
+    /// The studies of these names, each once; all of them where there is none.
+    pub fn named(library: &Library, names: &[String]) -> Result<Vec<Study>, Problems> {
+        let mut all = Study::all(library)?;
+        if names.is_empty() {
+            return Ok(all);
+        }
+        let mut found = Vec::new();
+        for name in names {
+            match all.iter().position(|study| study.id() == name) {
+                Some(at) => found.push(all.remove(at)),
+                None if found.iter().any(|study: &Study| study.id() == name) => {}
+                None => {
+                    let known: Vec<&str> = all.iter().chain(&found).map(Study::id).collect();
+                    let help = format!("{} (studies: {})", did_you_mean(name, &known), known.join(", "));
+                    return Err(Problem::nowhere(format!("there is no study `{name}`")).help(help).into());
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The study in a folder.

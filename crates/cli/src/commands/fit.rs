@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use hopscope_studies::Wish;
 use hopscope_studies::fitting::Found;
 use hopscope_studies::report::Parameter;
+use hopscope_studies::{Study, Wish};
 use serde_json::json;
 
 use crate::answer::{Answer, INTERRUPTED, Refusal, SUCCESS};
@@ -38,7 +38,7 @@ impl Args {
         doing(format!("fitting {}", self.study));
         let ((library, study), sources) = reading(|_| {
             let library = self.data.library()?;
-            let study = super::studies::named(&library, std::slice::from_ref(&self.study))?.remove(0);
+            let study = Study::named(&library, std::slice::from_ref(&self.study))?.remove(0);
             Ok((library, study))
         })?;
         let (opened, sources) = reading_more(sources, |sources| study.open(&library, sources))?;

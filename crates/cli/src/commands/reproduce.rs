@@ -1,19 +1,20 @@
 //! `hopscope reproduce`: does the model deserve trust?
 
 use std::path::{Path, PathBuf};
+use std::sync::RwLock;
 use std::sync::atomic::Ordering;
 
 use hopscope_files::library::Library;
-use hopscope_files::problem::{Problem, Problems};
+use hopscope_files::problem::Problem;
 use hopscope_files::quantity::digits;
 use hopscope_machine::run::Failure;
-use hopscope_pages::study::{self, Studied};
-use hopscope_studies::pictures::Pictures;
+use hopscope_pages::study::page;
 use hopscope_studies::report::{
     Alternative, Cell, CellBasis, Changed, CheckedClaim, Forecast, Parameter, Report, Table,
 };
-use hopscope_studies::{Head, Opened, Study, Wish, forecasts};
-use serde_json::{Value, json};
+use hopscope_studies::reproduction::{Ready, Reproduced, json};
+use hopscope_studies::{Wish, forecasts};
+use serde_json::Value;
 
 use crate::answer::{Answer, Refusal};
 use crate::inputs::{Data, reading, reading_more};
@@ -66,43 +67,24 @@ pub struct Args {
 impl Args {
     /// Runs the studies.
     pub fn run(self) -> Result<Answer, Refusal> {
-        let ((library, studies), sources) = reading(|_| {
-            let library = self.data.library()?;
-            let studies = super::studies::named(&library, &self.studies)?;
-            Ok((library, studies))
-        })?;
-        let (opened, sources) = reading_more(sources, |sources| {
-            let open = |study: &Study| Ok((study.head(sources)?, study.open(&library, sources)?));
-            studies.iter().map(open).collect::<Result<Vec<_>, Problems>>()
-        })?;
+        let (library, sources) = reading(|_| self.data.library())?;
+        let (ready, sources) = reading_more(sources, |sources| Ready::read(&library, &self.studies, sources))?;
         let inputs = Inputs::default().with_data(self.data.folder());
         self.outputs.spare(&inputs)?;
         if let Some(why) = self.forecast.as_deref().and_then(|path| inputs.refuses(path).err()) {
             return Err(Problem::nowhere(why).into());
         }
-        let (mut reports, mut pictures, mut heads) = (Vec::new(), Vec::new(), Vec::new());
-        for (study, (head, opened)) in studies.iter().zip(opened) {
-            doing(format!("reproducing {}", study.id()));
-            let (report, shown) =
-                self.reproduce(&opened, &library).map_err(|failure| Refusal::of_run(failure, sources.clone()))?;
-            reports.push(report);
-            pictures.push(shown);
-            heads.push(head);
-        }
+        let studies = self.reproduce(&ready, &library).map_err(|failure| Refusal::of_run(failure, sources))?;
         let complaints = match &self.forecast {
-            Some(path) => write_forecast(path, &reports, &inputs)?,
+            Some(path) => write_forecast(path, &studies, &inputs)?,
             None => String::new(),
         };
-        let missed = reports.iter().flat_map(|r| &r.claims).any(|c| !c.holds && c.can_hold());
-        let code = u8::from(self.strict && missed);
-        let answer =
-            if self.json { Answer::json(&to_json(&reports)) } else { Answer::text(reports.iter().map(text).collect()) };
-        Ok(self.outputs.write(Answer { code, complaints, ..answer }, &inputs, || {
-            let studied =
-                |((head, report), pictures): ((Head, _), _)| Studied { report, pictures, source: head.source };
-            let studied: Vec<Studied> = heads.into_iter().zip(&reports).zip(&pictures).map(studied).collect();
-            study::page(&studied, &self.command())
-        }))
+        let code = u8::from(self.strict && studies.iter().any(Reproduced::misses_a_claim));
+        let answer = match self.json {
+            true => Answer::json(&json(&studies)),
+            false => Answer::text(studies.iter().map(|one| text(&one.report)).collect()),
+        };
+        Ok(self.outputs.write(Answer { code, complaints, ..answer }, &inputs, || page(&studies, &self.command())))
     }
 
     /// How to get the same again.
@@ -112,43 +94,29 @@ impl Args {
             + sensitivity
     }
 
-    /// The report, and what it can show if somebody wants to see it.
-    fn reproduce(&self, study: &Opened, library: &Library) -> Result<(Report, Pictures), Failure> {
-        let steps = Steps::new();
-        let progress = |done: usize, of: usize, what: &str| steps.at(done, of, what);
+    /// Runs them, with a line for each that says how far it is.
+    fn reproduce(&self, ready: &Ready, library: &Library) -> Result<Vec<Reproduced>, Failure> {
+        let steps = RwLock::new(Steps::new());
+        let begins = |study: &str| {
+            doing(format!("reproducing {study}"));
+            steps.write().into_iter().for_each(|mut of_last| *of_last = Steps::new());
+        };
+        let progress =
+            |done: usize, of: usize, what: &str| steps.read().iter().for_each(|steps| steps.at(done, of, what));
         let noticed = self.sensitivity.then(interrupts::noticed);
         let stop = || noticed.is_some_and(|noticed| noticed.load(Ordering::Relaxed));
         let (trains, sensitivity) = (!self.no_trains, self.sensitivity);
         let wish = Wish { library, trains, sensitivity, stop: &stop, progress: &progress };
-        let report = study.reproduce(&wish)?;
-        let shown = if self.outputs.wanted() { study.pictures(&wish)? } else { Pictures::default() };
-        Ok((report, shown))
+        ready.reproduce(&wish, self.outputs.wanted(), begins)
     }
 }
 
 /// The forecast of one study; says how much there is to forecast.
-fn write_forecast(path: &Path, reports: &[Report], inputs: &Inputs) -> Result<String, Refusal> {
-    let refuse = |title: String, help: &str| Err(Refusal::from(Problem::nowhere(title).help(help)));
-    let [report] = reports else {
-        return refuse("a forecast is of one study".into(), "write `hopscope reproduce STUDY --forecast FILE`");
-    };
-    let (text, rows) = forecasts::file(report);
-    if rows == 0 {
-        let title =
-            format!("{} has nothing left to forecast: every figure that it does not use is published", report.study);
-        return refuse(title, "a forecast is made before a figure is known; leave the figure empty in the study's CSV");
-    }
+fn write_forecast(path: &Path, studies: &[Reproduced], inputs: &Inputs) -> Result<String, Refusal> {
+    let (text, rows) = forecasts::of(studies)?;
     match written::file(path, &text, inputs) {
         Ok(()) => Ok(format!("{rows} forecasts are in {}: commit it before the figures come\n", path.display())),
-        Err(why) => refuse(why, "choose another file"),
-    }
-}
-
-/// One study as itself, several in a list.
-fn to_json(reports: &[Report]) -> Value {
-    match reports {
-        [one] => json!(one),
-        all => json!({ "studies": all }),
+        Err(why) => Err(Problem::nowhere(why).help("choose another file").into()),
     }
 }
 

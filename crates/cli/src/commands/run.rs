@@ -10,6 +10,7 @@ use hopscope_machine::fio_json::{self, Figures};
 use hopscope_machine::run::{self, JobOutcome, Options, Outcome, Stage, Stop};
 use hopscope_observe::JobTransfers;
 use hopscope_pages::explain::{Named, of_outcome};
+use hopscope_questions::probes;
 
 use crate::answer::{Answer, INTERRUPTED, Refusal};
 use crate::inputs::{self, Work};
@@ -42,7 +43,7 @@ const LONG: u64 = 5_000_000;
 
 /// Run a job on a machine: what does this workload get?
 #[derive(clap::Args)]
-#[command(after_help = format!("{EXAMPLES}\n\nProbes: {}.", probed::all().join(", ")))]
+#[command(after_help = format!("{EXAMPLES}\n\nProbes: {}.", probes::names().join(", ")))]
 pub struct Args {
     #[command(flatten)]
     work: Work,
@@ -76,9 +77,9 @@ impl Args {
         doing(format!("reading {}", self.work.system()));
         let inputs = self.work.inputs(None);
         self.outputs.spare(&inputs)?;
-        let probes = probed::named(&self.probe)?;
+        let asked = probes::named(&self.probe)?;
         let (read, sources) = self.work.read()?;
-        if (self.outputs.wanted() || !probes.is_empty())
+        if (self.outputs.wanted() || !asked.is_empty())
             && let Err(problem) = run::at_once(&read.jobs.jobs)
         {
             return Err(Refusal::Input(problem.into(), sources));
@@ -96,8 +97,8 @@ impl Args {
         let wall = self.timing.then(|| started.elapsed());
         drop(progress);
         doing("tracing it");
-        let wanted = if outcome.stop == Stop::Interrupted { &[] } else { &probes[..] };
-        let (figures, lacking) = match probed::figures(&read, !self.no_trains, wanted) {
+        let wanted = if outcome.stop == Stop::Interrupted { &[] } else { &asked[..] };
+        let (figures, lacking) = match probes::read_off(&read, !self.no_trains, wanted) {
             Ok(figures) => (figures, None),
             Err(failure) => (Vec::new(), Some(failure)),
         };
@@ -107,7 +108,7 @@ impl Args {
             let (jobs, outcome, price) = (&read.jobs, &outcome, price.as_ref());
             let mut report = fio_json::report(&fio_json::Run { jobs, outcome, seed: self.seed, wall, price });
             if !figures.is_empty() {
-                report["hopscope"]["probes"] = probed::json(&figures);
+                report["hopscope"]["probes"] = probes::json(&figures);
             }
             Answer::json(&report)
         } else {

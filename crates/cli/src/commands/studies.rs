@@ -1,8 +1,6 @@
 //! `hopscope studies`: which published studies are there?
 
-use hopscope_files::library::Library;
-use hopscope_files::problem::{Problem, Problems};
-use hopscope_parts::nearest::did_you_mean;
+use hopscope_files::problem::Problems;
 use hopscope_studies::{Head, Study};
 use serde_json::json;
 
@@ -36,7 +34,7 @@ impl Args {
         let (studies, _) = reading(|sources| {
             let library = self.data.library()?;
             let names: Vec<String> = self.name.iter().cloned().collect();
-            named(&library, &names)?
+            Study::named(&library, &names)?
                 .into_iter()
                 .map(|study| {
                     let head = study.head(sources)?;
@@ -67,25 +65,4 @@ impl Args {
         let row = |(study, head): &(Study, Head)| vec![study.id().to_string(), head.title.clone(), head.source.clone()];
         Answer::text(table(&["study", "title", "source"], 1, all.iter().map(row)))
     }
-}
-
-/// The studies of these names; all of them where there is none.
-pub fn named(library: &Library, names: &[String]) -> Result<Vec<Study>, Problems> {
-    let mut all = Study::all(library)?;
-    if names.is_empty() {
-        return Ok(all);
-    }
-    let mut found = Vec::new();
-    for name in names {
-        match all.iter().position(|study| study.id() == name) {
-            Some(at) => found.push(all.remove(at)),
-            None if found.iter().any(|study: &Study| study.id() == name) => {}
-            None => {
-                let known: Vec<&str> = all.iter().chain(&found).map(Study::id).collect();
-                let help = format!("{} (studies: {})", did_you_mean(name, &known), known.join(", "));
-                return Err(Problem::nowhere(format!("there is no study `{name}`")).help(help).into());
-            }
-        }
-    }
-    Ok(found)
 }

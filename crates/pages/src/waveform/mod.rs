@@ -2,13 +2,12 @@
 
 mod over_time;
 
-use hopscope_signals::ide::pins::Pins as Cable;
 use hopscope_signals::pci::SPENT_ON;
-use hopscope_signals::pci::json;
 use hopscope_signals::pci::latency_timer::LatencyTimer;
 use hopscope_signals::pci::pattern::{Pattern, Step};
 use hopscope_signals::pci::pins::{NOBODY, Pins};
 use hopscope_signals::pci::summary::{Summary, quantile};
+use hopscope_signals::waveform::{Bus, Waveform};
 
 use crate::cable;
 use crate::charts::stacks::{self, Bar, Segment, Stacks};
@@ -24,46 +23,26 @@ const BARS_MAX: usize = 24;
 const ROWS_MAX: usize = 400;
 /// How each of [`SPENT_ON`] is drawn, and idle clocks.
 const CLASSES: [&str; 6] = ["protocol", "waiting", "payload", "width", "nothing", "idle"];
-/// A bus in a capture.
-pub struct Bus<'a> {
-    /// Its pins, followed to the end.
-    pub pins: &'a Pins,
-    /// What that adds up to.
-    pub summary: &'a Summary,
-    /// What repeats.
-    pub repeats: Option<&'a Pattern>,
-}
 
 /// A capture that was read.
 pub struct Subject<'a> {
     /// As the command line names it.
     pub name: &'a str,
-    /// The PCI bus in it.
-    pub bus: Option<Bus<'a>>,
-    /// The cables in it.
-    pub cables: &'a [Cable],
-    /// Where it is broken.
-    pub cut: Option<&'a str>,
+    /// What was found.
+    pub found: &'a Waveform,
 }
 
 /// The page.
 pub fn page(subject: &Subject, command: &str) -> Page {
-    let Subject { name, bus, cables, cut } = subject;
+    let Subject { name, found } = subject;
+    let Waveform { bus, cables, .. } = found;
     let file = file_name(name);
     let mut answer: Vec<String> = bus.iter().flat_map(answer).collect();
     answer.extend(cables.iter().map(cable::in_a_sentence));
-    answer.extend(cut.map(|cut| format!("The capture is broken at {cut}.")));
-    let transactions =
-        bus.as_ref().map(|bus| (&bus.pins.decoder.transactions[..], bus.summary.clock_ps.round() as u64));
-    let mut sections: Vec<Section> = over_time::section(bus.as_ref(), cables).into_iter().collect();
+    answer.extend(found.cut().map(|cut| format!("The capture is broken at {cut}.")));
+    let mut sections: Vec<Section> = over_time::section(found).into_iter().collect();
     sections.extend(bus.iter().flat_map(of_bus));
-    sections.extend(
-        cables.iter().enumerate().flat_map(|(number, of)| cable::section(number, of, transactions.unwrap_or((&[], 0)))),
-    );
-    let mut data = bus
-        .as_ref()
-        .map_or_else(|| serde_json::json!({}), |bus| json::in_short(bus.pins, bus.summary, bus.repeats, *cut));
-    data["cables"] = cables.iter().map(|of| cable::json(of, transactions.unwrap_or((&[], 0)))).collect();
+    sections.extend(cables.iter().enumerate().flat_map(|(number, of)| cable::section(number, of, &found.delays(of))));
     let chapter = Chapter {
         id: "capture".to_string(),
         title: file.clone(),
@@ -71,7 +50,7 @@ pub fn page(subject: &Subject, command: &str) -> Page {
         answer,
         tiles: bus.iter().flat_map(tiles).collect(),
         sections,
-        data,
+        data: found.in_short(),
         csvs: Vec::new(),
     };
     Page { title: format!("What happens in {file}"), command: command.to_string(), chapters: vec![chapter] }
@@ -110,7 +89,7 @@ fn answer(bus: &Bus) -> Vec<String> {
 }
 
 fn tiles(bus: &Bus) -> Vec<Tile> {
-    let summary = bus.summary;
+    let summary = &bus.summary;
     let tile = |name: &str, figure: String, about: String| Tile { name: name.into(), figure, about, tone: Tone::Plain };
     let wrong = bus.pins.decoder.violations.len() as u64 + summary.parity_errors;
     let tone = if wrong == 0 { Tone::Good } else { Tone::Poor };
@@ -128,9 +107,9 @@ fn who(pins: &Pins, number: Option<usize>) -> String {
 
 fn of_bus(bus: &Bus) -> Vec<Section> {
     let mut sections = vec![spent(bus)];
-    sections.extend(bus.repeats.map(|repeats| period(bus, repeats)));
-    sections.extend(histograms(bus.summary));
-    sections.extend(violations(bus.pins));
+    sections.extend(bus.repeats.iter().map(|repeats| period(bus, repeats)));
+    sections.extend(histograms(&bus.summary));
+    sections.extend(violations(&bus.pins));
     sections
 }
 
@@ -247,7 +226,7 @@ fn period(bus: &Bus, repeats: &Pattern) -> Section {
         let spent = [step.address, step.wait, step.data, step.between, step.after, step.idle_before];
         Bar {
             name: format!("{}. {}", number + 1, step.command.word()),
-            about: who(bus.pins, step.initiator),
+            about: who(&bus.pins, step.initiator),
             figure: format!("{} clocks", step.clocks()),
             segments: segments(&spent, &names, step.clocks()),
         }
@@ -265,7 +244,7 @@ fn period(bus: &Bus, repeats: &Pattern) -> Section {
     };
     let rows = repeats.steps.iter().enumerate().map(|(number, step)| {
         let mut row = vec![Cell::figure((number + 1).to_string(), number + 1)];
-        row.extend([Cell::words(who(bus.pins, step.initiator)), Cell::words(step.command.word())]);
+        row.extend([Cell::words(who(&bus.pins, step.initiator)), Cell::words(step.command.word())]);
         let clocks = [step.idle_before, step.address, step.wait, step.data, step.between, step.after, step.bytes];
         row.extend(clocks.map(|of| Cell::figure(of.to_string(), of)));
         row.push(Cell::words(step.ended_by.word()));

@@ -1,13 +1,13 @@
 //! A bus and cables over time: a row each, and one for each initiator.
 
 use hopscope_signals::ide::over_time::{USED_FOR, parts};
-use hopscope_signals::ide::pins::Pins as Cable;
 use hopscope_signals::ide::{direction, register};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::{SPENT_ON, Transaction};
 use hopscope_signals::timeline::steps::Steps;
+use hopscope_signals::waveform::{Bus, Waveform};
 
-use super::{Bus, CLASSES, who};
+use super::{CLASSES, who};
 use crate::charts::levels::{Kind, Levels, Measure, Row, Single, kinds};
 use crate::page::{Block, Section};
 
@@ -15,7 +15,8 @@ use crate::page::{Block, Section};
 const CABLE_CLASSES: [&str; 4] = ["protocol", "protocol", "payload", "waiting"];
 
 /// All of it over time.
-pub fn section(bus: Option<&Bus>, cables: &[Cable]) -> Option<Section> {
+pub fn section(found: &Waveform) -> Option<Section> {
+    let (bus, cables) = (found.bus.as_ref(), &found.cables);
     let mut rows = Vec::new();
     let mut singles = Vec::new();
     let mut listed_until_ps = u64::MAX;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Run, Waveform, report, study_page};
+use crate::fixture::{Run, report, study_page, waveform, waveform_page};
 use crate::pages::pages;
 use crate::reading::data;
 use crate::skipped::skipped;
@@ -232,8 +232,7 @@ fn a_timeline_zooms_by_key_button_and_wheel_and_comes_back() {
 
 #[test]
 fn a_capture_zooms_from_steps_of_all_of_it_to_what_happened_one_by_one() {
-    let waveform = Waveform::new();
-    let Some(dom) = in_browser(&waveform.page().html()) else { return };
+    let Some(dom) = in_browser(&waveform_page(&waveform()).html()) else { return };
     let outcome = outcome(&dom);
     let seen = &outcome["timelines"]["capture-over-time"];
     let whole = span(&seen["first"]);

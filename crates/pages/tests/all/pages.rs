@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::fixture::{
-    HOSTILE, Run, Waveform, comparison_page, machines_page, outlook_page, packets_page, replay_page, report,
-    side_by_side_page, studies_page, study_page,
+    HOSTILE, Run, comparison_page, machines_page, outlook_page, packets_page, replay_page, report, side_by_side_page,
+    studies_page, study_page, waveform, waveform_page,
 };
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
@@ -23,7 +23,7 @@ pub fn pages() -> Vec<(&'static str, Page)> {
         ("outlook", outlook_page(&[0.3, 0.1, -0.02], &[0.2, -0.05, 0.0])),
         ("comparison", comparison_page()),
         ("side by side", side_by_side_page()),
-        ("waveform", Waveform::new().page()),
+        ("waveform", waveform_page(&waveform())),
         ("packets", packets_page()),
         ("replay", replay_page()),
         ("several studies", studies_page()),
@@ -371,15 +371,7 @@ fn a_comparison_has_both_sides_of_every_hop() {
 
 #[test]
 fn several_studies_make_one_page() {
-    let (one, mut two) = (report(), report());
-    two.study = "another".into();
-    let pictures = crate::fixture::pictures();
-    let studied = [&one, &two].map(|report| hopscope_pages::study::Studied {
-        report,
-        pictures: &pictures,
-        source: "somebody".into(),
-    });
-    let html = hopscope_pages::study::page(&studied, "hopscope reproduce").html();
+    let (one, html) = (report(), studies_page().html());
     let ids = attributes(&html, "id");
     assert_eq!(duplicates(&ids), Vec::<&String>::new());
     let data = data(&html);
@@ -396,7 +388,7 @@ fn several_studies_make_one_page() {
         .split("<tr>")
         .skip(2)
         .collect();
-    assert_eq!(rows.len(), one.tables.len() + two.tables.len());
+    assert_eq!(rows.len(), 2 * one.tables.len());
     let error = |basis: CellBasis| {
         let of: Vec<f64> =
             one.tables[0].cells.iter().filter(|cell| cell.basis == basis).filter_map(|cell| cell.error).collect();
@@ -408,7 +400,7 @@ fn several_studies_make_one_page() {
         "the rule: {rows:?}"
     );
     assert_eq!(data["trust-data"][1]["study"], "another");
-    let alone = hopscope_pages::study::page(&studied[..1], "hopscope reproduce fixture").html();
+    let alone = study_page(&one).html();
     assert!(!alone.contains("trust-matrix"), "one study says it itself");
 }
 
@@ -455,10 +447,10 @@ fn a_page_shows_forecasts_beside_what_is_simulated_now_and_says_where_a_rule_is_
 /// The steps of a page as the reader sees them, against the transactions that they are made of.
 #[test]
 fn the_steps_of_a_waveform_are_its_transactions() {
-    let waveform = Waveform::new();
-    let data = data(&waveform.page().html());
+    let waveform = waveform();
+    let data = data(&waveform_page(&waveform).html());
     let levels = &data["capture-over-time-data"];
-    let transactions = &waveform.pins.decoder.transactions;
+    let transactions = &waveform.bus.as_ref().unwrap().pins.decoder.transactions;
     let rows = levels["rows"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["PCI bus", "host", "ide", "IDE: cable"]);

@@ -12,9 +12,12 @@ mod pcie_reads;
 use hopscope_kernel::{Label, Rate, Sim, Time};
 use hopscope_observe::account::{Account, Extent};
 use hopscope_observe::{Interval, Phases};
+use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::Value;
+use serde_json::{Map, json};
 
 use crate::explain::{EXTENT, explain};
+use crate::work::Work;
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problem, Problems};
 use hopscope_machine::blueprint::Blueprint;
@@ -79,9 +82,44 @@ impl Probe {
     }
 }
 
+/// The names of all.
+pub fn names() -> Vec<&'static str> {
+    PROBES.iter().map(|probe| probe.name).collect()
+}
+
 /// The probe of this name.
 pub fn find(name: &str) -> Option<&'static Probe> {
     PROBES.iter().find(|probe| probe.name == name)
+}
+
+/// The probes of these names.
+pub fn named(names: &[String]) -> Result<Vec<&'static Probe>, Problem> {
+    let of = |name: &String| {
+        find(name).ok_or_else(|| {
+            let near = did_you_mean(name, &self::names());
+            let help = format!("{near} (`hopscope run --help` lists all)");
+            Problem::nowhere(format!("there is no probe `{name}`")).help(help)
+        })
+    };
+    names.iter().map(of).collect()
+}
+
+/// So much of some work is traced, at most: hundreds of requests of a disk.
+const TRACED: Time = Time::ms(100);
+
+/// What probes read off some work, each beside its probe: off its jobs' runtime, or as much of it as is traced.
+pub fn read_off<'a>(work: &Work, trains: bool, probes: &[&'a Probe]) -> Result<Vec<(&'a Probe, f64)>, Failure> {
+    let jobs = &work.jobs.jobs;
+    let runtime = jobs.iter().filter_map(|job| job.runtime).max();
+    let span = runtime.map_or(TRACED, |runtime| runtime.min(TRACED));
+    let values = read(&work.blueprint, jobs, span, trains, probes)?;
+    Ok(probes.iter().copied().zip(values).collect())
+}
+
+/// Figures by the names of their probes, for programs.
+pub fn json(figures: &[(&Probe, f64)]) -> serde_json::Value {
+    let one = |(probe, value): &(&Probe, f64)| (probe.name.to_string(), json!({ "value": value, "unit": probe.unit }));
+    figures.iter().map(one).collect::<Map<_, _>>().into()
 }
 
 /// What an account is made of: some dozens of requests, however many spans they take.

@@ -154,7 +154,7 @@ impl Setup<'_> {
             (None, None) => None,
             (Some(template), Some(span)) => {
                 let name = fill(template)?;
-                let known: Vec<&str> = probes::PROBES.iter().map(|probe| probe.name).collect();
+                let known = probes::names();
                 let probe = probes::find(&name).ok_or_else(|| {
                     let problem =
                         Problem::at(place(self.file_number, template.span()), format!("no probe is called `{name}`"));

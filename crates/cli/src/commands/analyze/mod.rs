@@ -6,19 +6,16 @@ mod packets;
 mod pci;
 mod source;
 mod unreadable;
+mod waveform;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use hopscope_files::harmless::harmless;
 use hopscope_files::problem::Problem;
-use hopscope_pages::packets::{self as packets_page, Subject};
-use hopscope_signals::pcie::capture::{self, LISTED};
-use hopscope_signals::pcie::listed;
-use hopscope_signals::pcie::pcap::is_pcap;
-use hopscope_signals::pcie::timeline;
-use hopscope_signals::waves::capture::{Kind, TELLING_BYTES};
+use hopscope_signals::pcie::capture::LISTED;
+use hopscope_signals::recording::{Kind, TELLING_BYTES};
+use hopscope_signals::waves::capture as waves;
 
 use crate::answer::{Answer, BAD_INPUT, Refusal};
 use crate::panics::doing;
@@ -90,63 +87,23 @@ impl Args {
         let refused = |what: String| Refusal::from(Problem::nowhere(format!("`{name}`: {what}")).help(HELP));
         let mut input = open(&self.capture)?;
         let mut first = Vec::new();
-        let read = input.by_ref().take(MAGIC_BYTES).read_to_end(&mut first);
+        let read = input.by_ref().take(TELLING_BYTES).read_to_end(&mut first);
         read.map_err(|error| refused(format!("cannot be read: {error}")))?;
         doing("reading a capture");
-        if !is_pcap(&first) {
-            let Some(kind) = Kind::of(&first).filter(|_| !first.starts_with(PCAPNG)) else {
-                return Err(refused(no_capture(&first)));
-            };
-            let length = std::fs::metadata(&self.capture).ok().map(|data| data.len());
-            let source = match kind {
-                Kind::Vcd => Source::text(Cursor::new(first).chain(input)),
-                Kind::Fst if self.capture == "-" => return Err(refused(NOT_FROM_A_PIPE.to_string())),
-                Kind::Fst => {
-                    let file = File::open(&self.capture);
-                    Source::file(file.map_err(|error| refused(format!("cannot be read: {error}")))?)
-                }
-            };
-            let asked = pci::Asked {
-                limit: self.limit,
-                scope: self.scope.as_deref(),
-                maps: &self.map,
-                command: &self.command(),
-                as_json: self.json,
-                html: self.html.as_deref(),
-                csv: self.csv.as_deref(),
-                pftrace: self.pftrace.as_deref(),
-                inputs: &inputs,
-            };
-            return pci::analyze(name, source, length, &asked);
+        let kind = Kind::of(&first).map_err(|what| refused(what.to_string()))?;
+        let begun = Cursor::new(first).chain(input);
+        match kind {
+            Kind::Packets => self.packets(name, begun, &inputs),
+            Kind::Waveform(waves::Kind::Vcd) => self.waveform(name, Source::text(begun), &inputs),
+            Kind::Waveform(waves::Kind::Fst) if self.capture == "-" => Err(refused(NOT_FROM_A_PIPE.to_string())),
+            Kind::Waveform(waves::Kind::Fst) => {
+                let file = File::open(&self.capture);
+                let file = file.map_err(|error| refused(format!("cannot be read: {error}")))?;
+                self.waveform(name, Source::file(file), &inputs)
+            }
         }
-        let found = match capture::analyze(Cursor::new(first).chain(input), self.limit) {
-            Ok(found) => found,
-            Err(error) => return Err(refused(error.to_string())),
-        };
-        doing("writing the answer");
-        let mut answer = match self.json {
-            true => Answer::json(&listed::json(&found)),
-            false => Answer::text(packets::report(name, &found)),
-        };
-        if let Some(stopped) = &found.stopped {
-            let read = found.packets.frames;
-            answer.complaints += &format!("warning: `{name}`: {stopped}; {read} frames before that were read\n");
-            answer.code = BAD_INPUT;
-        }
-        let page = || {
-            let data = listed::in_short(&found);
-            packets_page::page(Subject { name, found: &found, data }, &self.command()).html()
-        };
-        note(&mut answer, self.html.as_ref().map(|path| written::file(path, &page(), &inputs)));
-        note(&mut answer, self.csv.as_ref().map(|path| written::file(path, &listed::csv(&found), &inputs)));
-        let draw = |path: &PathBuf| drawn(path, &inputs, |out| timeline::draw(&found, out));
-        note(&mut answer, self.pftrace.as_ref().map(draw));
-        answer.complaints = harmless(&answer.complaints);
-        Ok(answer)
     }
-}
 
-impl Args {
     /// How the page can be made again.
     fn command(&self) -> String {
         let mut command = format!("hopscope analyze {}", self.capture);
@@ -156,7 +113,6 @@ impl Args {
     }
 }
 
-const MAGIC_BYTES: u64 = TELLING_BYTES;
 const NOT_FROM_A_PIPE: &str = "an FST file is read here and there, so it cannot come from a pipe: name the file";
 
 /// Says what became of a file: nothing where it was written, or not asked for.
@@ -173,19 +129,6 @@ fn drawn(path: &Path, inputs: &Inputs, draw: impl FnOnce(BufWriter<File>) -> io:
 }
 
 const HELP: &str = "it is a waveform of a PCI bus, or a pcap file of PCI Express packets: `hopscope analyze --help`";
-
-/// What a file is that is not read.
-fn no_capture(first: &[u8]) -> String {
-    match first {
-        [] => "the file is empty".to_string(),
-        _ if first.starts_with(PCAPNG) => {
-            "it is a pcapng file, which is not read: `editcap -F nsecpcap` makes a pcap file of it".to_string()
-        }
-        _ => "it begins neither as a waveform does nor as a pcap file".to_string(),
-    }
-}
-
-const PCAPNG: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a];
 
 fn map(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(pin, signal)| !pin.is_empty() && !signal.is_empty());

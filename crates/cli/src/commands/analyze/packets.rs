@@ -1,14 +1,24 @@
-//! What `analyze` says of PCI Express packets, for people.
+//! PCI Express packets, as an answer: a report, an object, and files.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
+use hopscope_files::harmless::harmless;
+use hopscope_files::problem::Problem;
+use hopscope_pages::packets::{Subject, page};
 use hopscope_signals::pcie::agents::{Agent, Spread, Traffic};
-use hopscope_signals::pcie::capture::Capture;
+use hopscope_signals::pcie::capture::{self, Capture};
 use hopscope_signals::pcie::fields;
 use hopscope_signals::pcie::latencies::Latencies;
+use hopscope_signals::pcie::listed;
 use hopscope_signals::pcie::nvme::{Drive, PHASES};
+use hopscope_signals::pcie::timeline;
 
+use super::{Args, HELP, drawn, note};
+use crate::answer::{Answer, BAD_INPUT, Refusal};
+use crate::panics::doing;
 use crate::tables::{bold, close_table, size, span, wrapped};
+use crate::written::{self, Inputs};
 
 /// Rows of a table that are shown.
 const SHOWN: usize = 40;
@@ -17,8 +27,38 @@ const COMMANDS: usize = 20;
 /// Sizes and ranges that are named in a line.
 const NAMED: usize = 4;
 
+impl Args {
+    /// Reads them to their end, or as far as they go, and says what they show.
+    pub(super) fn packets(&self, name: &str, input: impl Read, inputs: &Inputs) -> Result<Answer, Refusal> {
+        let found = match capture::analyze(input, self.limit) {
+            Ok(found) => found,
+            Err(error) => return Err(Problem::nowhere(format!("`{name}`: {error}")).help(HELP).into()),
+        };
+        doing("writing the answer");
+        let mut answer = match self.json {
+            true => Answer::json(&listed::json(&found)),
+            false => Answer::text(report(name, &found)),
+        };
+        if let Some(stopped) = &found.stopped {
+            let read = found.packets.frames;
+            answer.complaints += &format!("warning: `{name}`: {stopped}; {read} frames before that were read\n");
+            answer.code = BAD_INPUT;
+        }
+        let shown = || {
+            let data = listed::in_short(&found);
+            page(Subject { name, found: &found, data }, &self.command()).html()
+        };
+        note(&mut answer, self.html.as_ref().map(|path| written::file(path, &shown(), inputs)));
+        note(&mut answer, self.csv.as_ref().map(|path| written::file(path, &listed::csv(&found), inputs)));
+        let draw = |out| timeline::draw(&found, out);
+        note(&mut answer, self.pftrace.as_ref().map(|path| drawn(path, inputs, draw)));
+        answer.complaints = harmless(&answer.complaints);
+        Ok(answer)
+    }
+}
+
 /// The report of a capture.
-pub fn report(name: &str, found: &Capture) -> String {
+fn report(name: &str, found: &Capture) -> String {
     let packets = &found.packets;
     let head = format!("{name}: {} in {}", counted(packets.packets, "packet"), span(packets.span_ns as f64));
     let mut out = format!("{}\n{}", bold(&head), notes(found));

@@ -1,143 +1,22 @@
-//! A waveform of a PCI bus, as a report.
+//! A PCI bus in a waveform, as a report.
 
-use std::cell::Cell;
-use std::path::Path;
-use std::rc::Rc;
-
-use hopscope_files::harmless::harmless;
-use hopscope_files::problem::Problem;
 use hopscope_files::quantity::digits;
-use hopscope_pages::waveform::{self, Bus, Subject};
 use hopscope_signals::pci::latency_timer::LatencyTimer;
-use hopscope_signals::pci::pattern::{Pattern, Step, pattern};
+use hopscope_signals::pci::pattern::{Pattern, Step};
 use hopscope_signals::pci::pins::Pins;
 use hopscope_signals::pci::summary::{Share, Summary, quantile};
-use hopscope_signals::pci::{csv, json, timeline};
-use hopscope_signals::timeline::pftrace::TimelineFile;
+use hopscope_signals::waveform::Bus;
 
 use super::histogram::{commonest, histogram};
-use super::source::{Source, follow_all};
-use super::unreadable::{incomplete, listed, unreadable, until_then, warn};
-use super::{drawn, ide, note};
-use crate::answer::{Answer, Refusal};
+use super::unreadable::listed;
 use crate::tables::{bold, close_table, rate, wrapped};
-use crate::written::{self, Inputs};
 
 /// Lines of a table.
 const LINES: usize = 16;
 
-/// What is wanted of it.
-pub struct Asked<'a> {
-    /// Where pins are that go by other names.
-    pub maps: &'a [(String, String)],
-    /// Which bus, of several.
-    pub scope: Option<&'a str>,
-    /// So many transactions are listed at most.
-    pub limit: usize,
-    /// How this can be asked for again.
-    pub command: &'a str,
-    /// One JSON object.
-    pub as_json: bool,
-    /// All of it, as a page.
-    pub html: Option<&'a Path>,
-    /// The transactions, as a file.
-    pub csv: Option<&'a Path>,
-    /// The same, as a timeline.
-    pub pftrace: Option<&'a Path>,
-    /// What these files may not be.
-    pub inputs: &'a Inputs,
-}
-
-/// Reads a capture to its end, or as far as it goes.
-pub fn analyze(name: &str, source: Source<'_>, length: Option<u64>, asked: &Asked<'_>) -> Result<Answer, Refusal> {
-    let read = Rc::new(Cell::new(0));
-    let (mut reader, signals) = source.open(&read).map_err(|broken| unreadable(name, &broken))?;
-    let has_unit = reader.has_unit();
-    let mut cables = ide::Cables::find(&signals);
-    let mut pins = match Pins::find(&signals, asked.maps, asked.scope) {
-        Ok(pins) => pins,
-        Err(_) if cables.any() && asked.maps.is_empty() && asked.scope.is_none() => {
-            return ide::analyze_alone(name, (reader, read, length), cables, asked);
-        }
-        Err(missing) => return Err(incomplete(name, &signals, &missing).into()),
-    };
-    reader.only(&pins.codes().chain(cables.codes()).collect());
-    pins.list(asked.limit);
-    cables.list(asked.limit);
-    if asked.html.is_some() {
-        pins.watch();
-        cables.watch();
-    }
-    let follow = |(pins, cables): &mut (&mut Pins, &mut ide::Cables), next| {
-        pins.follow(next);
-        cables.follow(next);
-    };
-    let so_far = |(pins, _): &(&mut Pins, &mut ide::Cables)| format!("{} transactions", pins.decoder.count());
-    let (_, cut) = follow_all(reader, (&read, length), &mut (&mut pins, &mut cables), follow, so_far);
-    if let Some(broken) = cut.as_ref().filter(|_| pins.decoder.clocks == 0) {
-        return Err(unreadable(name, broken).into());
-    }
-    pins.finish();
-    cables.finish();
-    let (_, sum, count) = pins.period_ps;
-    if count == 0 {
-        let problem = Problem::nowhere(format!("{name}: CLK never rises twice, so there is nothing to sample"));
-        return Err(problem.help("--map clk=SIGNAL says where the clock is").into());
-    }
-    let clock_ps = sum as f64 / count as f64;
-    let summary = Summary::of(&pins.decoder, clock_ps);
-    let repeats = pattern(&pins.decoder.transactions);
-    let cut = cut.map(|broken| until_then(&broken));
-    let transactions = (&pins.decoder.transactions[..], clock_ps.round() as u64);
-    let mut answer = match asked.as_json {
-        true => {
-            let mut all = json::report(&pins, &summary, repeats.as_ref(), cut.as_deref());
-            all["cables"] = cables.json(transactions);
-            Answer::json(&all)
-        }
-        false => {
-            let report = report(name, &pins, &summary, repeats.as_ref(), cut.as_deref());
-            Answer::text(report + &cables.report(transactions))
-        }
-    };
-    warn(&mut answer, name, cut.as_deref(), has_unit);
-    let bus = || Bus { pins: &pins, summary: &summary, repeats: repeats.as_ref() };
-    note(&mut answer, asked.html.map(|path| page_written(path, (name, cut.as_deref()), Some(bus()), &cables, asked)));
-    note(&mut answer, asked.csv.map(|path| written::file(path, &csv::csv(&pins), asked.inputs)));
-    let draw = |path| {
-        drawn(path, asked.inputs, |out| {
-            let mut file = TimelineFile::new(out)?;
-            timeline::draw(&pins, &mut file)?;
-            cables.draw(&mut file)?;
-            file.finish()
-        })
-    };
-    note(&mut answer, asked.pftrace.map(draw));
-    answer.complaints = harmless(&answer.complaints);
-    Ok(answer)
-}
-
-/// Writes the page of a waveform.
-pub(super) fn page_written(
-    path: &Path,
-    (name, cut): (&str, Option<&str>),
-    bus: Option<Bus<'_>>,
-    cables: &ide::Cables,
-    asked: &Asked<'_>,
-) -> Result<(), String> {
-    let subject = Subject { name, bus, cables: cables.all(), cut };
-    written::file(path, &waveform::page(&subject, asked.command).html(), asked.inputs)
-}
-
-fn who(pins: &Pins, number: Option<usize>) -> String {
-    pins.initiator(number).unwrap_or("-").to_string()
-}
-
-pub(super) fn percent(part: u64, of: u64) -> String {
-    if of == 0 { "-".to_string() } else { format!("{:.1} %", 100.0 * part as f64 / of as f64) }
-}
-
-fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>, cut: Option<&str>) -> String {
+/// The report of a bus.
+pub fn report(name: &str, bus: &Bus, cut: Option<&str>) -> String {
+    let Bus { pins, summary, repeats } = bus;
     let mut lines = Vec::new();
     let headline = format!(
         "{name}: {} transactions on {} in {} clocks of {} ns; {} of data, {:.1} % of the clocks",
@@ -208,6 +87,14 @@ fn report(name: &str, pins: &Pins, summary: &Summary, repeats: Option<&Pattern>,
         lines.extend(wrong.iter().take(LINES).map(|of| format!("  {} ns  {}", digits(of.at_ps as f64 / 1e3), of.rule)));
     }
     lines.join("\n") + "\n"
+}
+
+fn who(pins: &Pins, number: Option<usize>) -> String {
+    pins.initiator(number).unwrap_or("-").to_string()
+}
+
+pub(super) fn percent(part: u64, of: u64) -> String {
+    if of == 0 { "-".to_string() } else { format!("{:.1} %", 100.0 * part as f64 / of as f64) }
 }
 
 fn by_command(pins: &Pins, summary: &Summary) -> Vec<String> {

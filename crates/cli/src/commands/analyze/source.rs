@@ -6,9 +6,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
 use hopscope_signals::waves::capture::Capture;
-use hopscope_signals::waves::read::{Broken, Next, Signal};
-
-use crate::progress::Bytes;
+use hopscope_signals::waves::read::{Broken, Signal};
 
 /// Says how much has been read.
 pub struct Counted<R>(R, Rc<Cell<u64>>);
@@ -54,30 +52,6 @@ impl<'a> Source<'a> {
         match self {
             Source::Text(text) => Capture::vcd(BufReader::with_capacity(1 << 16, Counted(text, read.clone()))),
             Source::File(file) => Capture::fst(Counted(file, read.clone())),
-        }
-    }
-}
-
-/// Has whoever follows a waveform follow it to its end, or to where it is broken, and says on the way how far that is.
-/// Returns how much there was, and what is wrong.
-pub fn follow_all<T>(
-    mut reader: Reading<'_>,
-    (read, length): (&Cell<u64>, Option<u64>),
-    followers: &mut T,
-    follow: impl Fn(&mut T, Next),
-    so_far: impl Fn(&T) -> String,
-) -> (u64, Option<Broken>) {
-    let bytes = Bytes::of(length);
-    let mut seen = 0;
-    loop {
-        match reader.next() {
-            Some(Ok(next)) => follow(followers, next),
-            None => return (seen, None),
-            Some(Err(broken)) => return (seen, Some(broken)),
-        }
-        seen += 1;
-        if seen.is_multiple_of(1 << 20) {
-            bytes.at(read.get(), &so_far(followers));
         }
     }
 }

@@ -2,17 +2,13 @@
 
 use hopscope_files::problem::Problem;
 use hopscope_signals::pci::pins::Missing;
+use hopscope_signals::waveform::Refused;
 use hopscope_signals::waves::read::{Broken, Place, Signal};
 
 use crate::answer::{Answer, BAD_INPUT};
 
 /// Signals and buses that are listed.
 const LISTED: usize = 12;
-
-/// Where a waveform is broken that was read so far.
-pub fn until_then(broken: &Broken) -> String {
-    format!("{}: {}; what was read until then follows", broken.at, broken.what)
-}
 
 /// Says that an answer is of a part of its capture, which is broken where `cut` says, and that its times are a guess.
 pub fn warn(answer: &mut Answer, name: &str, cut: Option<&str>, has_unit: bool) {
@@ -23,6 +19,18 @@ pub fn warn(answer: &mut Answer, name: &str, cut: Option<&str>, has_unit: bool) 
     if !has_unit {
         let what = "no $timescale says what its unit of time is: times are as if it were 1 ns";
         answer.complaints += &format!("warning: `{name}`: {what}\n");
+    }
+}
+
+/// There is nothing to say of a waveform.
+pub fn refused(name: &str, why: &Refused) -> Problem {
+    match why {
+        Refused::Unreadable(broken) => unreadable(name, broken),
+        Refused::Incomplete(missing, signals) => incomplete(name, signals, missing),
+        Refused::NoBus => Problem::nowhere(format!("{name}: --csv lists transactions, and there is no PCI bus in it"))
+            .help("--json has every register access and every burst"),
+        Refused::NoClock => Problem::nowhere(format!("{name}: CLK never rises twice, so there is nothing to sample"))
+            .help("--map clk=SIGNAL says where the clock is"),
     }
 }
 
@@ -38,7 +46,7 @@ pub fn unreadable(name: &str, broken: &Broken) -> Problem {
 }
 
 /// Pins of a bus are missing.
-pub fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {
+fn incomplete(name: &str, signals: &[Signal], missing: &Missing) -> Problem {
     let mut title = format!("{name}: ");
     if missing.no_scope {
         let there = if missing.buses.is_empty() { "none".to_string() } else { missing.buses.join(", ") };
