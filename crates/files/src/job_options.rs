@@ -216,7 +216,7 @@ pub(crate) fn modelled(option: &str) -> Option<&'static Modelled> {
 }
 
 /// Main names of the options that are modelled.
-pub(crate) fn names() -> Vec<&'static str> {
+pub fn names() -> Vec<&'static str> {
     MODELLED.iter().map(Modelled::name).collect()
 }
 

@@ -49,7 +49,8 @@ fn section(out: &mut String, vocabulary: &Vocabulary) {
     for (path, key) in keys {
         let name = if key.is_required { format!("`{path}`") } else { format!("*`{path}`*") };
         let what = key.declared.meaning.trim_end_matches('.');
-        let cells = [name, what.to_string(), limits(key), key.examples.join("; ")].map(|cell| cell.replace('|', "\\|"));
+        let example = if key.examples.is_empty() { "no shipped part has it".into() } else { key.examples.join("; ") };
+        let cells = [name, what.to_string(), limits(key), example].map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
 }

@@ -63,6 +63,17 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether its words and its range can be; the `Err` says what cannot.
+    pub(crate) fn is_sound(&self) -> Result<(), String> {
+        if !["input", "fitted", "seen", "predicted"].contains(&self.basis_at_best.as_str()) {
+            return Err(format!("`{}` is no basis: input, fitted, seen or predicted", self.basis_at_best));
+        }
+        match (self.low, self.high) {
+            (Some(low), Some(high)) if low > high => Err(format!("its range goes from {low} to {high}")),
+            _ => Ok(()),
+        }
+    }
+
     /// Compares it with what was simulated, `how` in words. What was put in does not count as holding.
     pub(crate) fn check(self, simulated: f64, how: &str) -> CheckedClaim {
         let basis = match self.basis_at_best.as_str() {

@@ -32,11 +32,12 @@ Examples:
   hopscope run my-machine.toml result-of-fio.json
   hopscope run piix4e-one-disk piix4e-single-block-write --probe write_cycle --probe write_cycle_rate
 
-fio's options that a job may have: bs, bssplit, filename, iodepth, name, new_group, norandommap, numjobs,
-offset, percentage_random, ramp_time, random_distribution, randseed, runtime, rw, rwmixread, rwmixwrite,
-size, stonewall, thinktime, thinktime_blocks, thinktime_blocks_type, time_based. Of ioengine it
-matters whether it is synchronous, and hipri has the driver poll. What changes nothing here is accepted and
-listed; what would change the answer and is not modelled is an error.";
+fio's options that a job may have: bs, bssplit, cpus_allowed, cpus_allowed_policy, filename, iodepth,
+name, new_group, norandommap, numjobs, offset, percentage_random, ramp_time, random_distribution,
+randseed, runtime, rw, rwmixread, rwmixwrite, size, stonewall, thinktime, thinktime_blocks,
+thinktime_blocks_type, time_based. Of ioengine it matters whether it is synchronous, and hipri has the
+driver poll. What changes nothing here is accepted and listed; what would change the answer and is not
+modelled is an error.";
 
 /// So many events take about a second, or more. (What is said depends on no clock.)
 const LONG: u64 = 5_000_000;

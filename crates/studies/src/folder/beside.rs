@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hopscope_files::problem::{Problem, Problems, place};
+use hopscope_machine::run::Failure;
 use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::Place;
 
@@ -32,6 +33,8 @@ pub(super) struct Answered {
     /// The cells that its formula uses: table and rows, whose mean is meant.
     pub(super) cells: BTreeMap<String, (usize, Vec<usize>)>,
     value: Formula,
+    /// Where the formula stands.
+    place: Place,
 }
 
 /// The table that is called so.
@@ -141,7 +144,8 @@ impl Answered {
         let known: Vec<String> = cells.keys().chain(around.numbers.keys()).cloned().collect();
         let value = Formula::read(&declared.value, around.file, &known)?;
         cells.retain(|name, _| value.names().contains(name));
-        Ok(Answered { claim, how: declared.how.clone(), cells, value })
+        let place = place(around.file, declared.value.span());
+        Ok(Answered { claim, how: declared.how.clone(), cells, value, place })
     }
 
     /// What is simulated of it.
@@ -154,7 +158,12 @@ impl Answered {
     }
 
     /// The same, beside what is claimed.
-    pub(super) fn check(&self, cells: &[Vec<Option<Cell>>], numbers: &Numbers) -> CheckedClaim {
-        self.claim.clone().check(self.value(cells, numbers), &self.how)
+    pub(super) fn check(&self, cells: &[Vec<Option<Cell>>], numbers: &Numbers) -> Result<CheckedClaim, Failure> {
+        let value = self.value(cells, numbers);
+        if value.is_finite() {
+            return Ok(self.claim.clone().check(value, &self.how));
+        }
+        let problem = Problem::at(self.place, format!("what answers the claim `{}` is no number", self.claim.id));
+        Err(Failure::Input(problem.help("its formula divides by zero").into()))
     }
 }

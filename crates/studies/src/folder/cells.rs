@@ -123,7 +123,13 @@ impl Setup<'_> {
             match name.strip_suffix('*') {
                 Some(begin) => {
                     let known = &now.devices[&row.machine];
+                    let before = all.len();
                     all.extend(known.iter().filter(|device| device.starts_with(begin)).cloned());
+                    if all.len() == before {
+                        let title = format!("`{}` has no device that begins with `{begin}`", row.machine);
+                        let problem = Problem::at(place(self.file_number, template.span()), title);
+                        return Err(problem.help(format!("its devices: {}", known.join(", "))).into());
+                    }
                 }
                 None => all.extend(name.split_whitespace().map(str::to_string)),
             }
@@ -149,6 +155,9 @@ impl Setup<'_> {
                 Some(seeds.ok_or_else(wrong)?)
             }
         };
+        if let Some(ladder) = &table.declared.ladder {
+            self.share(ladder)?;
+        }
         let within = table.declared.within.as_ref().map(|share| self.share(share)).transpose()?;
         let read_off = match (&table.declared.probe, &table.declared.span) {
             (None, None) => None,

@@ -1,5 +1,6 @@
 //! Reads a folder, and checks everything that can be wrong before a run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hopscope_files::library::Library;
@@ -12,9 +13,10 @@ use super::beside::{Answered, NullModel, table_named};
 use super::cells::{Devices, Now};
 use super::numbers::{self, Numbers};
 use super::pictures::{self, WriteCycle};
-use super::readings::{Path, Reading};
-use super::rows::{Around, Table, unreadable};
+use super::readings::{Path, Reading, SIMULATED};
+use super::rows::{Around, PROBE, Table, unreadable};
 use super::{FORECASTS, Read, Setup, Texts, study_file, templates};
+use super::{declared, figures};
 use crate::fitting::WORKLOAD;
 use crate::machines::Machines;
 use crate::shelf::Claim;
@@ -44,8 +46,18 @@ impl<'a> Setup<'a> {
             return Err(nowhere("the study has no table".into()).help(help).into());
         }
         let machines = Machines::read(&file, library, sources)?;
+        let mut twice = Problems::default();
+        keep(&mut twice, once(file.null.iter().map(|null| &null.id[..]), "null models", sources, file_number));
+        keep(&mut twice, once(file.reading.iter().map(|one| &one.id[..]), "readings", sources, file_number));
+        keep(&mut twice, once(file.chart.iter().map(|chart| &chart.id[..]), "charts", sources, file_number));
+        keep(&mut twice, once(file.claim.iter().map(|claim| &claim.id.get_ref()[..]), "answers", sources, file_number));
+        twice.unless_empty(())?;
         let own = file.numbers.iter().map(|(name, number)| Ok((name.clone(), value_of(name, number)?)));
         let own = own.collect::<Result<Numbers, String>>().map_err(nowhere)?;
+        let taken = |name: &str| figures::names().chain([PROBE, "min", "max", SIMULATED]).any(|known| known == name);
+        if let Some(name) = file.numbers.keys().chain(file.given.keys()).find(|name| taken(name)) {
+            return Err(nowhere(format!("a number is called `{name}`, as a word of formulas is")).into());
+        }
         if let Some((name, given)) = file.given.iter().find(|(name, _)| own.contains_key(*name)) {
             let at = place(file_number, given.part.span());
             return Err(Problem::at(at, format!("two numbers are called `{name}`")).into());
@@ -55,6 +67,12 @@ impl<'a> Setup<'a> {
         let names: Vec<&String> = called.iter().collect();
         let around = Around { file: file_number, numbers: &numbers, machines: &names };
         let tables = read_tables(&file, texts, sources, &around)?;
+        if let Some(run) = file.run.iter().find(|run| taken(&run.id) || numbers.contains_key(&run.id)) {
+            let at = stated(sources, file_number, &run.id);
+            return Err(
+                Problem::at(at, format!("a run is called `{}`, as something else of formulas is", run.id)).into()
+            );
+        }
         let devices: Devices = machines.0.iter().map(|(name, machine)| (name.clone(), machine.devices())).collect();
 
         let mut problems = Problems::default();
@@ -83,25 +101,26 @@ impl<'a> Setup<'a> {
         if let Some(read) = Arc::get_mut(&mut setup.read) {
             read.cycles = cycles;
         }
-        setup.check(&numbers, &mut problems);
+        setup.check(sources, &numbers, &mut problems);
         problems.unless_empty(setup)
     }
 
     /// Checks what needs all of it: fits, ablations, titles, and the job of every row.
-    fn check(&self, numbers: &Numbers, problems: &mut Problems) {
-        let top = place(self.file_number, 0..0);
+    fn check(&self, sources: &Sources, numbers: &Numbers, problems: &mut Problems) {
+        let at = |text: &str| stated(sources, self.file_number, text);
         for fit in &self.file.fit {
-            keep(problems, self.check_fit(fit, top));
+            keep(problems, self.check_fit(fit, at(&fit.cells)));
         }
-        for ablation in &self.file.ablation {
-            keep(problems, self.check_ablation(ablation, top));
+        for Ablation { what, set } in &self.file.ablation {
+            keep(problems, self.check_set(&format!("ablation `{what}`"), set, at(what)));
         }
-        for reading in self.file.reading.iter().filter(|reading| !reading.set.is_empty()) {
-            keep(problems, self.check_ablation(&Ablation { what: reading.id.clone(), set: reading.set.clone() }, top));
+        for declared::Reading { id, set, .. } in &self.file.reading {
+            keep(problems, self.check_set(&format!("reading `{id}`"), set, at(id)));
         }
         let known = |name: &str| numbers.get(name).map(numbers::plain);
         for table in &self.read.tables {
-            keep(problems, templates::text(&table.declared.title, top, &known).map(|_| ()));
+            let title = &table.declared.title;
+            keep(problems, templates::text(title, at(title), &known).map(|_| ()));
         }
         let now = Now { numbers, devices: &self.read.devices };
         let rows = self.read.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
@@ -115,24 +134,26 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// An ablation sets numbers of parts that the study's machines have, or its own.
-    fn check_ablation(&self, ablation: &Ablation, top: Place) -> Result<(), Problems> {
-        let what = &ablation.what;
+    /// Ablations and readings set numbers of parts that the study's machines have, or its own.
+    fn check_set(&self, what: &str, set: &[(String, String, String)], top: Place) -> Result<(), Problems> {
         let machines = self.machines.0.values();
         let files: Vec<&String> = machines.flat_map(|machine| machine.parts()).map(|known| &known.uses).collect();
-        for (part, key, value) in &ablation.set {
+        for (part, key, value) in set {
             if part == WORKLOAD {
                 let known: Vec<&String> = self.numbers.keys().chain(self.file.given.keys()).collect();
                 if !known.contains(&key) || quantity::parse(value).is_err() {
-                    let title = format!("ablation `{what}`: the study has no number `{key}` that could be {value}");
+                    let title = format!("{what}: the study has no number `{key}` that could be {value}");
                     return Err(Problem::at(top, title).help(did_you_mean(key, &known)).into());
                 }
             } else if !files.contains(&part) {
-                let title = format!("ablation `{what}`: no machine of the study has a part `{part}`");
+                let title = format!("{what}: no machine of the study has a part `{part}`");
                 return Err(Problem::at(top, title).help(did_you_mean(part, &files)).into());
             }
         }
-        self.clone().set_all(&ablation.set)
+        self.clone().set_all(set).map_err(|Problems(found)| {
+            // Of a number that no part has, the words say nothing of where.
+            Problems(found.into_iter().map(|found| Problem { place: found.place.or(Some(top)), ..found }).collect())
+        })
     }
 
     /// A fit moves numbers that are fitted, by cells that are there.
@@ -174,6 +195,63 @@ impl<'a> Setup<'a> {
     }
 }
 
+/// Where a text of `study.toml` first stands in quotes; its beginning where it does not.
+fn stated(sources: &Sources, file: u32, text: &str) -> Place {
+    let quoted = format!("\"{text}\"");
+    let start = sources.text(file).find(&quoted);
+    start.map_or(place(file, 0..0), |start| place(file, start..start + quoted.len()))
+}
+
+/// Files and parts of a page are called by it.
+fn named(id: &str, at: Place) -> Result<(), Problem> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    match !id.is_empty() && id.chars().all(plain) && !id.starts_with('.') {
+        true => Ok(()),
+        false => Err(Problem::at(at, format!("`{id}` is no name")).help("letters, digits, `-` and `_`")),
+    }
+}
+
+/// Whether no name is there twice, and each is one.
+fn once<'a>(ids: impl Iterator<Item = &'a str>, what: &str, sources: &Sources, file: u32) -> Result<(), Problems> {
+    let (mut known, mut problems): (BTreeSet<&str>, Problems) = (BTreeSet::new(), Problems::default());
+    for id in ids {
+        let at = stated(sources, file, id);
+        keep(&mut problems, named(id, at));
+        if !known.insert(id) {
+            problems.0.push(Problem::at(at, format!("two {what} are called `{id}`")));
+        }
+    }
+    problems.unless_empty(())
+}
+
+/// What a table or a run may say beside what else.
+fn fits_together(table: &declared::Table, is_run: bool, at: Place) -> Result<(), Problem> {
+    let declared::Table { id, title, unit, key, file, published, rows, derived, each, .. } = table;
+    let has_columns = !key.is_empty() || file.is_some() || published.is_some() || !rows.is_empty() || each.is_some();
+    let is_shown = !title.is_empty() || !unit.is_empty() || table.beside || !derived.is_empty();
+    let wrong = |title: String, help: &str| Err(Problem::at(at, title).help(help));
+    if is_run && (has_columns || is_shown) {
+        let help = "it has no key, file, rows, published, title, unit, beside, each and derived; a [[table]] has";
+        return wrong(format!("run `{id}` stands in no table"), help);
+    }
+    if !is_run && (key.is_empty() || title.is_empty()) {
+        let help = "title = \"…\" says what it shows, key = [COLUMN, …] tells its figures apart";
+        return wrong(format!("table `{id}` has no `key` or no `title`"), help);
+    }
+    let counts = table.seeds.is_some() || table.within.is_some() || table.ladder.is_some() || each.is_some();
+    if table.probe.is_some() && (counts || table.of.is_some()) {
+        let help = "leave away seeds, within, ladder, each and of: it is read off one run";
+        return wrong(format!("`{id}` reads a probe off a run"), help);
+    }
+    if table.seeds.is_some() && table.within.is_some() {
+        return wrong(format!("`{id}` says how many runs and how well the mean is to be known"), "say one of both");
+    }
+    if table.ladder.is_some() && table.devices.is_empty() {
+        return wrong(format!("`{id}` has a ladder without `devices`"), "write devices = [\"disk*\"]");
+    }
+    Ok(())
+}
+
 /// Every table, then the runs that stand in none.
 fn read_tables(
     file: &StudyFile,
@@ -181,30 +259,27 @@ fn read_tables(
     sources: &mut Sources,
     around: &Around,
 ) -> Result<Vec<Table>, Problems> {
-    let top = place(around.file, 0..0);
     let (mut tables, mut problems): (Vec<Table>, Problems) = (Vec::new(), Problems::default());
     for declared in file.table.iter().chain(&file.run) {
         let id = &declared.id;
         if tables.iter().any(|known| known.declared.id == *id) {
-            problems.0.push(Problem::at(top, format!("two tables or runs are called `{id}`")));
+            let title = format!("two tables or runs are called `{id}`");
+            problems.0.push(Problem::at(stated(sources, around.file, id), title));
             continue;
         }
-        if file.run.iter().any(|run| std::ptr::eq(run, declared)) {
-            if !declared.key.is_empty() || declared.file.is_some() || !declared.title.is_empty() {
-                let problem = Problem::at(top, format!("run `{id}` stands in no table"));
-                problems.0.push(problem.help("it has no key, file and title; a [[table]] has"));
-            }
+        let at = stated(sources, around.file, id);
+        let is_run = file.run.iter().any(|run| std::ptr::eq(run, declared));
+        let found = named(id, at).and_then(|()| fits_together(declared, is_run, at));
+        if keep(&mut problems, found).is_none() {
+            continue;
+        }
+        if is_run {
             tables.extend(keep(&mut problems, Table::alone(declared.clone(), around)));
-            continue;
-        }
-        if declared.key.is_empty() || declared.title.is_empty() {
-            let problem = Problem::at(top, format!("table `{id}` has no `key` or no `title`"));
-            problems.0.push(problem.help("key = [COLUMN, …] tells its figures apart"));
             continue;
         }
         let name = declared.file.clone().unwrap_or_else(|| format!("{id}.csv"));
         let Some(text) = texts.get(&name) else {
-            let problem = Problem::at(top, format!("table `{id}`: the study's folder has no {name}"));
+            let problem = Problem::at(at, format!("table `{id}`: the study's folder has no {name}"));
             problems.0.push(problem.help(did_you_mean(&name, &texts.keys().collect::<Vec<_>>())));
             continue;
         };
@@ -219,6 +294,10 @@ fn value_of(name: &str, number: &Number) -> Result<Value, String> {
     let parse = |text: &String| quantity::parse(text).map_err(|why| format!("number `{name}`: {why}"));
     let besides = number.range.iter().chain(&number.values).chain(&number.multiple_of);
     besides.into_iter().try_for_each(|text| parse(text).map(|_| ()))?;
+    let bases = [&number.fitted, &number.assumed, &number.source];
+    if bases.into_iter().flatten().count() != 1 {
+        return Err(format!("number `{name}` has one of `fitted`, `assumed` and `source`"));
+    }
     parse(&number.value)
 }
 
@@ -234,13 +313,24 @@ fn read_claims(
     let mut known = Vec::new();
     if let Some(text) = texts.get(CLAIMS) {
         let csv = sources.add(text.name.clone(), text.text.clone());
-        for claim in csv::Reader::from_reader(text.text.as_bytes()).deserialize() {
-            let claim: Claim = claim.map_err(|error| unreadable(csv, &error, "this is no claim"))?;
+        let mut reader = csv::Reader::from_reader(text.text.as_bytes());
+        let header = reader.headers().map_err(|error| unreadable(csv, &error, "this is no claim"))?.clone();
+        for row in reader.records() {
+            let row = row.map_err(|error| unreadable(csv, &error, "this is no claim"))?;
+            let start = row.position().map_or(0, |position| position.byte() as usize);
+            let at = place(csv, start..start);
+            let claim = row.deserialize(Some(&header));
+            let claim: Claim = claim.map_err(|error| Problem::at(at, "this is no claim").label(error.to_string()))?;
+            if known.contains(&claim.id) {
+                problems.0.push(Problem::at(at, format!("the claim `{}` is there twice", claim.id)));
+                continue;
+            }
             known.push(claim.id.clone());
+            keep(&mut problems, claim.is_sound().map_err(|wrong| Problem::at(at, wrong)));
             match file.claim.iter().find(|answer| *answer.id.get_ref() == claim.id) {
                 Some(answer) => claims.extend(keep(&mut problems, Answered::read(claim, answer, tables, around))),
                 None => {
-                    let problem = Problem::at(place(csv, 0..0), format!("nothing answers the claim `{}`", claim.id));
+                    let problem = Problem::at(at, format!("nothing answers the claim `{}`", claim.id));
                     problems.0.push(problem.help("[[claim]] of study.toml says what does"));
                 }
             }

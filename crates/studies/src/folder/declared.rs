@@ -113,7 +113,7 @@ pub(crate) struct Derived {
 
 /// A value of a column, or several.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a value in quotes, as in the CSV, or several in brackets")]
 pub(crate) enum Words {
     /// This one.
     One(String),
@@ -153,7 +153,7 @@ pub(crate) enum Seeds {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a row has one run to eight, or the column in braces that says how many")]
 enum Said {
     Number(u64),
     Text(String),

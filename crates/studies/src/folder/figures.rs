@@ -43,13 +43,13 @@ impl Given {
         let jobs = || outcome.jobs.iter().filter(move |job| of.is_none_or(|name| job.name == name));
         let transfers = jobs().filter_map(|job| job.got.clone()).reduce(|a, b| a.with(&b));
         let count = transfers.as_ref().map_or(0, |got| got.count);
-        let busy = outcome.processor.as_ref().map_or(0.0, |cost| cost.busy().as_seconds_f64());
+        let busy = outcome.processor.as_ref().map_or(f64::NAN, |cost| cost.busy().as_seconds_f64());
         Given {
             rate: Figures::of_all(jobs()),
             transfers,
             window_s: outcome.measured.as_seconds_f64(),
             whole_iops: jobs().filter_map(whole).sum(),
-            processor_us: if count > 0 { busy * 1e6 / count as f64 } else { 0.0 },
+            processor_us: if count > 0 { busy * 1e6 / count as f64 } else { f64::NAN },
         }
     }
 

@@ -114,7 +114,8 @@ impl<'a> Setup<'a> {
     pub(crate) fn reproduce(&self, wish: &Wish) -> Result<Report, Failure> {
         let (effort, numbers) = (Effort { trains: wish.trains, ..cells::FULL }, self.all_numbers()?);
         let measured = self.measure(effort, &|_, _| true, wish.progress)?;
-        let mut claims = self.read.claims.iter().map(|claim| claim.check(&measured, &numbers)).collect::<Vec<_>>();
+        let claims = self.read.claims.iter().map(|claim| claim.check(&measured, &numbers));
+        let mut claims = claims.collect::<Result<Vec<_>, Failure>>()?;
         let mut tables = self.tables(measured, &numbers)?;
         let parameters = parameters(&self.file, &self.machines);
         let fitted = parameters.iter().filter(|parameter| parameter.basis == "fitted").count();

@@ -1,5 +1,7 @@
 //! What the study's page draws: curves of its tables, and cycles of a bus.
 
+use std::collections::BTreeSet;
+
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_kernel::{Class, Time};
@@ -49,27 +51,36 @@ pub(super) fn chart(
         }
     };
     let (along, curves_by) = (key(&declared.along)?, key(&declared.curves)?);
-    if let Some(row) = table.rows.iter().find(|row| row.number(&along).is_none_or(|number| number <= 0.0)) {
-        let title = format!("a chart lies along `{along}`, and here that is no number above zero");
-        return Err(Problem::at(row.place, title).into());
-    }
     let mut panels: Vec<Panel> = Vec::new();
     for (number, panel) in declared.panel.iter().enumerate() {
         let keys = panel.rows.iter().map(|(column, value)| Ok((key(column)?, value.clone())));
         let keys = keys.collect::<Result<Vec<_>, Problem>>()?;
         panels.push(Panel { mark: letter(number), title: panel.title.clone(), keys });
     }
-    let is_drawn = |row: &&Row| {
-        let belongs = |panel: &Panel| panel.keys.iter().all(|(column, value)| row.words.get(column) == Some(value));
-        panels.is_empty() || panels.iter().any(belongs)
-    };
-    let drawn: Vec<&Row> = table.rows.iter().filter(is_drawn).collect();
-    if drawn.is_empty() {
-        let problem = Problem::at(place(file, declared.table.span()), "no row of the table has the keys of a panel");
-        return Err(problem.help("values are written as in the CSV").into());
+    let belongs =
+        |row: &Row, panel: &Panel| panel.keys.iter().all(|(column, value)| row.words.get(column) == Some(value));
+    let whole = [Panel { mark: String::new(), title: declared.title.clone(), keys: Vec::new() }];
+    let mut drawn: Vec<&Row> = Vec::new();
+    for (number, panel) in if panels.is_empty() { &whole[..] } else { &panels[..] }.iter().enumerate() {
+        let rows: Vec<&Row> = table.rows.iter().filter(|row| belongs(row, panel)).collect();
+        if rows.is_empty() {
+            let at = declared.panel.get(number).and_then(|panel| panel.rows.keys().next()).map_or(0..0, Spanned::span);
+            let title = format!("no row of table `{}` has the keys of the panel `{}`", table.declared.id, panel.title);
+            return Err(Problem::at(place(file, at), title).help("values are written as in the CSV").into());
+        }
+        if let Some(row) = rows.iter().find(|row| row.number(&along).is_none_or(|number| number <= 0.0)) {
+            let title = format!("a chart lies along `{along}`, and here that is no number above zero");
+            return Err(Problem::at(row.place, title).help("panels choose the rows that are drawn").into());
+        }
+        let mut points = BTreeSet::new();
+        if let Some(row) = rows.iter().find(|row| !points.insert((&row.words[&curves_by], &row.words[&along]))) {
+            let title = format!("a curve of the chart `{}` has two figures here", declared.id);
+            return Err(Problem::at(row.place, title).help("panels choose the rows that are drawn").into());
+        }
+        drawn.extend(rows);
     }
     if panels.is_empty() {
-        panels.push(Panel { mark: String::new(), title: declared.title.clone(), keys: Vec::new() });
+        panels = whole.into();
     }
     let called = |value: String| (value.clone(), declared.called.get(&value).cloned().unwrap_or(value));
     Ok(Chart {

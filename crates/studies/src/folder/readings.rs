@@ -17,7 +17,7 @@ use super::{Setup, cells, templates};
 use crate::report::{self, Alternative, Cell};
 
 /// What a formula calls the simulated figure of a cell.
-const SIMULATED: &str = "simulated";
+pub(super) const SIMULATED: &str = "simulated";
 /// What an account of a cell covers.
 const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 4_000_000 };
 
@@ -39,6 +39,11 @@ impl Reading {
         if let Some(table) = table.map(|number| &tables[number]) {
             table.has_columns(&declared.rows, file)?;
             rows.extend((0..table.rows.len()).filter(|row| table.rows[*row].has(&declared.rows)));
+        }
+        if rows.is_empty() && (table.is_some() || declared.value.is_some() || !declared.set.is_empty()) {
+            let at = declared.table.as_ref().unwrap_or(&declared.what).span();
+            let title = format!("the reading `{}` speaks of no row", declared.id);
+            return Err(Problem::at(place(file, at), title).help("values are written as in the CSV").into());
         }
         let known: Vec<String> = around.numbers.keys().cloned().chain([SIMULATED.to_string()]).collect();
         let value = declared.value.as_ref().map(|value| Formula::read(value, file, &known)).transpose()?;

@@ -1,6 +1,6 @@
 //! A table's CSV, row by row, with the machine that answers each and how.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_files::problem::{Problem, Problems, Sources, place};
 use hopscope_parts::nearest::did_you_mean;
@@ -159,6 +159,7 @@ impl Table {
         }
         let published = published.cloned().unwrap_or_else(|| PUBLISHED.to_string());
         let (mut rows, mut problems): (Vec<Row>, Problems) = (Vec::new(), Problems::default());
+        let mut cells: BTreeSet<Vec<String>> = BTreeSet::new();
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
             let start = record.position().map_or(0, |position| position.byte() as usize);
@@ -167,9 +168,7 @@ impl Table {
             let words = header.iter().cloned().zip(record.iter().map(|word| word.trim().to_string())).collect();
             match Row::read(words, at, declared.machine.as_ref(), &published, around) {
                 Ok(row) if !row.has(&declared.rows) => {}
-                Ok(row)
-                    if rows.iter().any(|known| declared.key.iter().all(|key| known.words[key] == row.words[key])) =>
-                {
+                Ok(row) if !cells.insert(declared.key.iter().map(|column| row.words[column].clone()).collect()) => {
                     let problem = Problem::at(row.place, "this cell is there twice");
                     problems.0.push(problem.help("name in `key` every column that tells figures apart"));
                 }
@@ -237,6 +236,20 @@ impl Table {
                 table.rows[index].derived = Some(Derived { cells, value });
             }
         }
+        let follows =
+            |row: &Row| row.derived.iter().flat_map(|from| from.cells.values().flatten()).copied().collect::<Vec<_>>();
+        let chained = table.rows.iter().find(|row| follows(row).iter().any(|from| table.rows[*from].derived.is_some()));
+        if let Some(row) = chained {
+            let problem = Problem::at(row.place, "this row follows from one that itself follows from others");
+            return Err(problem.help("`cells` of [[table.derived]] names rows that runs answer").into());
+        }
+        for part in &table.declared.values {
+            table.has_columns(&part.rows, around.file)?;
+            if !table.rows.iter().any(|row| row.has(&part.rows)) {
+                let at = place(around.file, part.value.span());
+                return Err(Problem::at(at, "no row has this formula").help("values are written as in the CSV").into());
+            }
+        }
         let without = table.rows.iter().find(|row| row.derived.is_none() && table.values.of(row).is_none());
         if let Some(row) = without {
             let problem = Problem::at(row.place, "nothing says the value of this row");
@@ -273,6 +286,13 @@ impl Table {
         let has =
             |row: &Row| values.iter().all(|(column, words)| row.words.get(column).is_some_and(|word| words.has(word)));
         let found: Vec<usize> = (0..self.rows.len()).filter(|index| has(&self.rows[*index])).collect();
+        for (column, words) in values {
+            let is_there = |word: &&String| found.iter().any(|row| self.rows[*row].words.get(column) == Some(*word));
+            if let Some(word) = words.all().iter().find(|word| !found.is_empty() && !is_there(word)) {
+                let title = format!("table `{}` has no such row with {column} = {word}", self.declared.id);
+                return Err(Problem::at(at, title).help("values are written as in the CSV"));
+            }
+        }
         let several = values.values().any(|words| matches!(words, Words::Several(_)));
         match found.len() {
             0 => {
