@@ -223,7 +223,7 @@ fn a_probe_that_there_is_not_is_told_the_nearest_and_one_that_finds_nothing_leav
 
 #[test]
 fn help_names_every_option_of_fio_that_is_modelled() {
-    let help = text(&["run", "--help"]);
+    let help = hopscope(&["run", "--help"]).out;
     let words: Vec<&str> = help.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     for name in hopscope_files::job_options::names() {
         assert!(words.contains(&name), "run --help does not name {name}");
