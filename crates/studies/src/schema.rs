@@ -60,7 +60,7 @@ mod tests {
         let right = example.replace("desk = \"desk\"", "desk = \"nvme-desktop\"");
         assert_eq!(complaints(&right), Vec::<String>::new());
         for (from, to, place) in [
-            ("value = \"iops / 1000\"", "", "/table/0"),
+            ("id    = \"random\"\ntitle", "title", "/table/0"),
             ("key   = [", "keys  = [", "/table/0"),
             ("seeds = 1", "seeds = 9", "/table/1/seeds"),
             ("value = \"16e9", "cells.read = \"randread\"\nvalue = \"16e9", "/null/0/cells/read"),

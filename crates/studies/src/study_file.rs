@@ -165,6 +165,7 @@ pub(crate) struct Number {
     /// Where it is stated.
     pub(crate) source: Option<String>,
     /// What a search moves it by, at least: it is a multiple of this.
+    #[serde(default)]
     #[schemars(schema_with = "any_quantity")]
     pub(crate) multiple_of: Option<String>,
     /// The plausible range: lowest and highest.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -60,7 +60,8 @@ pub(crate) struct Table {
     pub(crate) each: Option<Spanned<String>>,
     /// So many runs with different seeds, each to its end, or the column that says how many. If nothing is said, each
     /// ends when its rate is known well enough, and there are as many as it takes to know the mean, eight at most.
-    #[schemars(with = "Option<Words>")]
+    #[serde(default)]
+    #[schemars(schema_with = "number_of_runs")]
     pub(crate) seeds: Option<Seeds>,
     /// How well the mean is to be known then: half a percent if nothing is said.
     #[schemars(with = "Option<String>")]
@@ -150,6 +151,13 @@ pub(crate) enum Seeds {
     Number(u64),
     /// As many as the row says, in a template.
     Template(String),
+}
+
+fn number_of_runs(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [
+        { "type": "integer", "minimum": 1, "maximum": MOST_SEEDS },
+        { "type": "string", "pattern": "[{].+[}]" },
+    ] })
 }
 
 #[derive(Deserialize)]
