@@ -20,20 +20,20 @@ pub(super) const PROBES: [Probe; 2] = [
 fn longest(trace: &Trace) -> Figure {
     let phases = trace.used(PCI)?;
     let data = |burst: &[Interval]| {
-        let data = burst.iter().filter(|phase| std::ptr::eq(phase.phase, &DATA));
+        let data = burst.iter().filter(|phase| *phase.phase == DATA);
         data.fold(Time::ZERO, |sum, phase| sum + phase.span)
     };
     // The part before the first address is empty.
-    let longest = phases.split(|phase| std::ptr::eq(phase.phase, &ADDRESS)).map(data).max();
+    let longest = phases.split(|phase| *phase.phase == ADDRESS).map(data).max();
     let longest = longest.filter(|longest| *longest > Time::ZERO);
     longest.map(Time::as_ns_f64).ok_or_else(|| "the lane `pci` moved no data".to_string())
 }
 
 fn split_read(trace: &Trace) -> Figure {
     let (phases, clock) = (trace.used(PCI)?, trace.clocked(PCI)?);
-    let answered = phases.iter().filter(|phase| std::ptr::eq(phase.phase, &SPLIT_RESPONSE));
+    let answered = phases.iter().filter(|phase| *phase.phase == SPLIT_RESPONSE);
     let starts = answered.filter_map(|answer| {
-        let first = phases.iter().find(|phase| std::ptr::eq(phase.phase, &DATA) && phase.at >= answer.end())?;
+        let first = phases.iter().find(|phase| *phase.phase == DATA && phase.at >= answer.end())?;
         Some((first.at - answer.end()).as_seconds_f64() / clock.as_seconds_f64())
     });
     let starts: Vec<f64> = starts.collect();

@@ -15,7 +15,7 @@ pub(super) const PROBES: [Probe; 1] = [Probe::traced(
 
 fn under_way(trace: &Trace) -> Figure {
     let of = |lane: &str, label: &'static Label| -> Result<Vec<Interval>, String> {
-        Ok(trace.used(lane)?.into_iter().filter(|phase| std::ptr::eq(phase.phase, label)).collect())
+        Ok(trace.used(lane)?.into_iter().filter(|phase| phase.phase == label).collect())
     };
     let (requests, answers) = (of("link.up", &HEADER)?, of("link.down", &DATA)?);
     let flight = trace.time("link.flight")?;

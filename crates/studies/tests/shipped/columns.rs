@@ -75,10 +75,15 @@ fn all_that_is_fitted_of_pcie_bench_is_of_one_host_and_the_other_only_repeats_it
 #[test]
 fn hosts_of_a_chip_set_are_compared_with_one_that_is_fitted_on_a_bus_of_133_mhz() {
     let rows = rows("myrinet/hosts.csv");
-    let fastest = rows.iter().filter(|row| row["op"] == "write").max_by_key(|row| number(row, "mb_per_s"));
-    let study = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/myrinet/study.toml"));
-    let fastest = &fastest.unwrap()["host"];
-    assert!(study.unwrap().contains(&format!("cells.fastest = {{ host = '{fastest}'")), "{fastest}");
+    let writes = || rows.iter().filter(|row| row["op"] == "write");
+    let most = writes().map(|row| number(row, "mb_per_s")).max();
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/myrinet/study.toml");
+    let study = std::fs::read_to_string(study).unwrap();
+    let named = |row: &Row| {
+        ['"', '\''].iter().any(|q| study.contains(&format!("cells.fastest = {{ host = {q}{}{q}", row["host"])))
+    };
+    let fastest: Vec<u64> = writes().filter(|row| named(row)).map(|row| number(row, "mb_per_s")).collect();
+    assert_eq!(fastest, Vec::from_iter(most));
     for row in &rows {
         let clock_ns = if row["slot_clock_mhz"] == "133" { "7.5" } else { "10" };
         assert_eq!(row["bus_clock_ns"], clock_ns, "{row:?}");

@@ -6,6 +6,7 @@ mod folder;
 mod gaps;
 mod layout;
 mod licences;
+mod mistakes;
 mod published;
 mod report;
 mod shape;
