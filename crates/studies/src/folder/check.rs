@@ -68,7 +68,7 @@ impl<'a> Setup<'a> {
         let around = Around { file: file_number, numbers: &numbers, machines: &names };
         let tables = read_tables(&file, texts, sources, &around)?;
         if let Some(run) = file.run.iter().find(|run| taken(&run.id) || numbers.contains_key(&run.id)) {
-            let at = stated(sources, file_number, &run.id);
+            let at = stated(sources, file_number, "id", &run.id);
             return Err(
                 Problem::at(at, format!("a run is called `{}`, as something else of formulas is", run.id)).into()
             );
@@ -107,20 +107,20 @@ impl<'a> Setup<'a> {
 
     /// Checks what needs all of it: fits, ablations, titles, and the job of every row.
     fn check(&self, sources: &Sources, numbers: &Numbers, problems: &mut Problems) {
-        let at = |text: &str| stated(sources, self.file_number, text);
+        let at = |key: &str, text: &str| stated(sources, self.file_number, key, text);
         for fit in &self.file.fit {
-            keep(problems, self.check_fit(fit, at(&fit.cells)));
+            keep(problems, self.check_fit(fit, at("cells", &fit.cells)));
         }
         for Ablation { what, set } in &self.file.ablation {
-            keep(problems, self.check_set(&format!("ablation `{what}`"), set, at(what)));
+            keep(problems, self.check_set(&format!("ablation `{what}`"), set, at("what", what)));
         }
         for declared::Reading { id, set, .. } in &self.file.reading {
-            keep(problems, self.check_set(&format!("reading `{id}`"), set, at(id)));
+            keep(problems, self.check_set(&format!("reading `{id}`"), set, at("id", id)));
         }
         let known = |name: &str| numbers.get(name).map(numbers::plain);
         for table in &self.read.tables {
             let title = &table.declared.title;
-            keep(problems, templates::text(title, at(title), &known).map(|_| ()));
+            keep(problems, templates::text(title, at("title", title), &known).map(|_| ()));
         }
         let now = Now { numbers, devices: &self.read.devices };
         let rows = self.read.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
@@ -195,11 +195,15 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Where a text of `study.toml` first stands in quotes; its beginning where it does not.
-fn stated(sources: &Sources, file: u32, text: &str) -> Place {
-    let quoted = format!("\"{text}\"");
-    let start = sources.text(file).find(&quoted);
-    start.map_or(place(file, 0..0), |start| place(file, start..start + quoted.len()))
+/// Where `study.toml` first gives a key that text; its beginning where it does not.
+fn stated(sources: &Sources, file: u32, key: &str, text: &str) -> Place {
+    let (whole, quoted) = (sources.text(file), format!("\"{text}\""));
+    let is_key = |(start, _): &(usize, &str)| {
+        let line = whole[..*start].rsplit('\n').next().unwrap_or_default();
+        line.split('=').next().is_some_and(|word| word.trim() == key)
+    };
+    let found = whole.match_indices(&quoted).find(is_key);
+    found.map_or(place(file, 0..0), |(start, _)| place(file, start..start + quoted.len()))
 }
 
 /// Files and parts of a page are called by it.
@@ -215,7 +219,7 @@ fn named(id: &str, at: Place) -> Result<(), Problem> {
 fn once<'a>(ids: impl Iterator<Item = &'a str>, what: &str, sources: &Sources, file: u32) -> Result<(), Problems> {
     let (mut known, mut problems): (BTreeSet<&str>, Problems) = (BTreeSet::new(), Problems::default());
     for id in ids {
-        let at = stated(sources, file, id);
+        let at = stated(sources, file, "id", id);
         keep(&mut problems, named(id, at));
         if !known.insert(id) {
             problems.0.push(Problem::at(at, format!("two {what} are called `{id}`")));
@@ -264,10 +268,10 @@ fn read_tables(
         let id = &declared.id;
         if tables.iter().any(|known| known.declared.id == *id) {
             let title = format!("two tables or runs are called `{id}`");
-            problems.0.push(Problem::at(stated(sources, around.file, id), title));
+            problems.0.push(Problem::at(stated(sources, around.file, "id", id), title));
             continue;
         }
-        let at = stated(sources, around.file, id);
+        let at = stated(sources, around.file, "id", id);
         let is_run = file.run.iter().any(|run| std::ptr::eq(run, declared));
         let found = named(id, at).and_then(|()| fits_together(declared, is_run, at));
         if keep(&mut problems, found).is_none() {
