@@ -45,7 +45,7 @@ pub enum Refused {
     /// It is broken before anything happens.
     Unreadable(Broken),
     /// Pins of a bus are missing among these signals.
-    Incomplete(Missing, Vec<Signal>),
+    Incomplete(Box<Missing>, Vec<Signal>),
     /// It has cables alone, and a bus was needed.
     NoBus,
     /// The bus's clock never rises twice.
@@ -89,7 +89,7 @@ pub fn follow<T: BufRead, F: Read + Seek>(
     let pins = match Pins::find(&signals, asked.maps, asked.scope) {
         Ok(pins) => Some(pins),
         Err(_) if !cables.is_empty() && asked.maps.is_empty() && asked.scope.is_none() => None,
-        Err(missing) => return Err(Refused::Incomplete(missing, signals)),
+        Err(missing) => return Err(Refused::Incomplete(Box::new(missing), signals)),
     };
     if pins.is_none() && asked.needs_bus {
         return Err(Refused::NoBus);

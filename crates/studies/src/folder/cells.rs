@@ -323,7 +323,7 @@ impl Setup<'_> {
             Ok((number, means))
         });
         // Of several failures the first row's is told, whichever ended first.
-        let means: Vec<Result<(usize, Vec<(usize, Mean)>), Failure>> = means.collect();
+        let means: Vec<Result<Answered, Failure>> = means.collect();
         let mut cells: Vec<Vec<Option<Cell>>> = tables.iter().map(|table| vec![None; table.rows.len()]).collect();
         for found in means {
             let (number, means) = found?;
@@ -375,6 +375,9 @@ pub(super) struct Now<'a> {
     pub(super) numbers: &'a Numbers,
     pub(super) devices: &'a Devices,
 }
+
+/// Of a table, rows with what runs gave.
+type Answered = (usize, Vec<(usize, Mean)>);
 
 /// What can be run by itself.
 enum Task {
