@@ -9,7 +9,11 @@ mod pci_transactions;
 mod pci_x_bursts;
 mod pcie_reads;
 
+use hopscope_files::job_file::Job;
+use hopscope_files::problem::{Problem, Problems};
 use hopscope_kernel::{Label, Rate, Sim, Time};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::run::{Failure, Options, run_in};
 use hopscope_observe::account::{Account, Extent};
 use hopscope_observe::{Interval, Phases};
 use hopscope_parts::nearest::did_you_mean;
@@ -18,10 +22,6 @@ use serde_json::{Map, json};
 
 use crate::explain::{EXTENT, explain};
 use crate::work::Work;
-use hopscope_files::job_file::Job;
-use hopscope_files::problem::{Problem, Problems};
-use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{Failure, Options, run_in};
 
 pub use pci_dma::dma_write_cycle;
 
