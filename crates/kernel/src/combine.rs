@@ -11,18 +11,16 @@ pub async fn join<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> (A::Output, B:
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut left, mut right) = (None, None);
     poll_fn(|context| {
-        sim.combined(|| {
-            if left.is_none()
-                && let Poll::Ready(v) = a.as_mut().poll(context)
-            {
-                left = Some(v);
-            }
-            if right.is_none()
-                && let Poll::Ready(v) = b.as_mut().poll(context)
-            {
-                right = Some(v);
-            }
-        });
+        if left.is_none()
+            && let Poll::Ready(v) = sim.one_of_several(right.is_some(), || a.as_mut().poll(context))
+        {
+            left = Some(v);
+        }
+        if right.is_none()
+            && let Poll::Ready(v) = sim.one_of_several(true, || b.as_mut().poll(context))
+        {
+            right = Some(v);
+        }
         match (left.take(), right.take()) {
             (Some(l), Some(r)) => Poll::Ready((l, r)),
             (l, r) => {
@@ -47,15 +45,10 @@ pub enum Either<A, B> {
 pub async fn race<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> Either<A::Output, B::Output> {
     let (mut a, mut b) = (pin!(a), pin!(b));
     poll_fn(|context| {
-        sim.combined(|| {
-            if let Poll::Ready(v) = a.as_mut().poll(context) {
-                return Poll::Ready(Either::Left(v));
-            }
-            match b.as_mut().poll(context) {
-                Poll::Ready(v) => Poll::Ready(Either::Right(v)),
-                Poll::Pending => Poll::Pending,
-            }
-        })
+        if let Poll::Ready(v) = sim.one_of_several(false, || a.as_mut().poll(context)) {
+            return Poll::Ready(Either::Left(v));
+        }
+        sim.one_of_several(true, || b.as_mut().poll(context)).map(Either::Right)
     })
     .await
 }

@@ -15,7 +15,7 @@ use crate::Time;
 use crate::events::Event;
 use crate::pace::Pace;
 use crate::record::{Label, Record};
-use crate::sim::{Core, Sim, TICKET_MAX};
+use crate::sim::{Core, Shared, Sim, TICKET_MAX};
 
 pub(crate) struct Waiter {
     /// Priority, clock edge, rank of the name, ticket; packed, for one comparison.
@@ -236,14 +236,58 @@ impl Core {
         self.schedule_arbitration(lane, now);
     }
 
+    /// Whether the request with this ticket has been granted.
+    #[inline]
+    pub(crate) fn holds(&self, lane: u32, ticket: u64) -> bool {
+        self.lanes[lane as usize].holder == ticket
+    }
+
+    /// Takes a request back, or what it was granted.
+    pub(crate) fn withdraw(&mut self, lane: u32, ticket: u64, now: Time) {
+        if self.holds(lane, ticket) {
+            self.release(lane, ticket, now);
+        } else {
+            self.lanes[lane as usize].waiters.retain(|w| w.ticket() != ticket);
+        }
+    }
+
     /// The holder leaves; the lane is free from `until` on.
     #[inline]
-    fn leave(&mut self, lane: u32, ticket: u64, until: Time, now: Time) {
+    pub(crate) fn leave(&mut self, lane: u32, ticket: u64, until: Time, now: Time) {
         let state = &mut self.lanes[lane as usize];
         assert_eq!(state.holder, ticket, "only the holder leaves a lane");
         (state.holder, state.left_until) = (LEFT, until);
         state.interruptible = None;
         self.schedule_arbitration(lane, now);
+    }
+}
+
+/// What became of a request for a lane: the ticket.
+pub(crate) enum Asked {
+    /// It is granted.
+    Granted(u64),
+    /// It waits for others, or for its arbitration.
+    Queued(u64),
+}
+
+impl Shared {
+    /// A task asks for a lane now.
+    #[inline]
+    pub(crate) fn ask(&self, core: &mut Core, lane: u32, task: u32, priority: u8, reason: &'static Label) -> Asked {
+        let now = self.now.get();
+        if let Some(train) = core.lanes[lane as usize].train {
+            core.cut_train(train, now);
+        }
+        let state = &core.lanes[lane as usize];
+        let (edge, class) = (state.edge(now), state.class);
+        if state.is_free(now) && core.may_skip(edge) {
+            // Nobody else does anything before this lane would be granted: it is granted here.
+            self.advance(core, edge, class);
+            let ticket = core.take_over(lane);
+            core.record_wait(lane, task, reason, now, edge);
+            return Asked::Granted(ticket);
+        }
+        Asked::Queued(core.enqueue(lane, task, priority, reason, now, now))
     }
 }
 
@@ -422,7 +466,7 @@ impl<'a> Future for Acquire<'a> {
             return self.begin();
         }
         let lane = self.lane;
-        if lane.sim.shared.core.borrow().lanes[lane.id as usize].holder != self.ticket {
+        if !lane.sim.shared.core.borrow().holds(lane.id, self.ticket) {
             return Poll::Pending;
         }
         Poll::Ready(Grant { lane, ticket: std::mem::take(&mut self.ticket) })
@@ -430,34 +474,16 @@ impl<'a> Future for Acquire<'a> {
 }
 
 impl<'a> Acquire<'a> {
+    #[inline]
     fn begin(&mut self) -> Poll<Grant<'a>> {
         let (lane, shared) = (self.lane, &*self.lane.sim.shared);
         let mut core = shared.core.borrow_mut();
-        let (now, task) = (shared.now.get(), shared.current.get());
-        if let Some(train) = core.lanes[lane.id as usize].train {
-            core.cut_train(train, now);
-        }
-        let state = &core.lanes[lane.id as usize];
-        let (edge, class) = (state.edge(now), state.class);
-        if state.is_free(now) && core.may_skip(edge) {
-            // Nobody else does anything before this lane would be granted: it is granted here.
-            shared.advance(&mut core, edge, class);
-            let ticket = core.take_over(lane.id);
-            core.record_wait(lane.id, task, self.reason, now, edge);
-            return Poll::Ready(Grant { lane, ticket });
-        }
-        self.ticket = core.enqueue(lane.id, task, self.priority, self.reason, now, now);
-        Poll::Pending
-    }
-
-    fn withdraw(&mut self) {
-        let shared = &*self.lane.sim.shared;
-        let mut core = shared.core.borrow_mut();
-        let state = &mut core.lanes[self.lane.id as usize];
-        if state.holder == self.ticket {
-            core.release(self.lane.id, self.ticket, shared.now.get());
-        } else {
-            state.waiters.retain(|w| w.ticket() != self.ticket);
+        match shared.ask(&mut core, lane.id, shared.current.get(), self.priority, self.reason) {
+            Asked::Granted(ticket) => Poll::Ready(Grant { lane, ticket }),
+            Asked::Queued(ticket) => {
+                self.ticket = ticket;
+                Poll::Pending
+            }
         }
     }
 }
@@ -466,7 +492,8 @@ impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.ticket != 0 {
-            self.withdraw();
+            let shared = &*self.lane.sim.shared;
+            shared.core.borrow_mut().withdraw(self.lane.id, self.ticket, shared.now.get());
         }
     }
 }

@@ -46,6 +46,7 @@ mod sim;
 mod time;
 mod tokens;
 mod train;
+mod way;
 
 pub use bell::Bell;
 pub use combine::{Either, join, race};
@@ -59,3 +60,4 @@ pub use sim::{Counts, Ended, Sim};
 pub use time::Time;
 pub use tokens::Tokens;
 pub use train::{Burst, Car, CarState, Journey, Lead, UnderWay, led};
+pub use way::{Leg, Way};

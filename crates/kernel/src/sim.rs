@@ -17,6 +17,7 @@ use crate::meter::Meter;
 use crate::pace::Pace;
 use crate::record::{Label, MOST, Observer, Record};
 use crate::train::TrainState;
+use crate::way::Going;
 
 /// Records are handed to the observer in batches of at most this many, in one reused buffer.
 const BATCH: usize = 4_096;
@@ -89,6 +90,10 @@ pub(crate) struct Core {
     livelock: bool,
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
+    /// Whose legs the event loop goes, by task.
+    pub(crate) going: Vec<Option<Going>>,
+    /// Several futures of one process are being polled: whether the present one is the last of them.
+    pub(crate) combined: Option<bool>,
     /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
     ranks: Vec<u32>,
     records: Vec<Record>,
@@ -154,7 +159,7 @@ impl Core {
 
     /// A process is about to run: how far may it skip?
     fn begin_turn(&mut self) {
-        let alone = self.ready.is_empty() && !self.interrupted;
+        let alone = self.ready.is_empty() && !self.interrupted && self.combined != Some(false);
         self.skip_before = if alone { self.events.next_time().min(self.horizon) } else { Time::ZERO };
     }
 
@@ -164,6 +169,20 @@ impl Core {
         if self.steps_at_this_instant > STEPS_AT_ONE_INSTANT_MAX {
             self.livelock = true;
         }
+    }
+
+    /// The same by a task, which must let the event loop have its turn after too much of that.
+    pub(crate) fn stands_still(&mut self, task: u32) -> bool {
+        self.step();
+        if self.livelock {
+            self.wake(task);
+        }
+        self.livelock
+    }
+
+    /// Takes back a timer.
+    pub(crate) fn cancel(&mut self, event: Event) {
+        self.events.cancel(event);
     }
 
     fn next_ready(&mut self) -> Option<u32> {
@@ -268,12 +287,7 @@ impl Shared {
     /// The current task does something that takes no time. After too much of that it must let the event loop
     /// have its turn, which wakes it again while it looks for those who keep going.
     pub(crate) fn stands_still(&self) -> bool {
-        let mut core = self.core.borrow_mut();
-        core.step();
-        if core.livelock {
-            core.wake(self.current.get());
-        }
-        core.livelock
+        self.core.borrow_mut().stands_still(self.current.get())
     }
 
     pub(crate) fn add_queue(&self, queue: Rc<dyn Waiting>) {
@@ -316,6 +330,8 @@ impl Sim {
                     livelock: false,
                     ready: VecDeque::new(),
                     is_ready: Vec::new(),
+                    going: Vec::new(),
+                    combined: None,
                     ranks: Vec::new(),
                     records: Vec::with_capacity(BATCH),
                     meter: Meter::new(),
@@ -446,10 +462,21 @@ impl Sim {
         Delay { sim: self, until, armed: None }
     }
 
-    /// Polls several futures of one process: none of them may skip time, for the others would miss it.
-    pub(crate) fn combined<R>(&self, poll: impl FnOnce() -> R) -> R {
-        self.shared.core.borrow_mut().skip_before = Time::ZERO;
-        poll()
+    /// Polls one of several futures of one process. Only the last one that is not over may skip time: the others would
+    /// miss it, and have said by then what they wait for.
+    pub(crate) fn one_of_several<R>(&self, is_last: bool, poll: impl FnOnce() -> R) -> R {
+        let before = {
+            let core = &mut *self.shared.core.borrow_mut();
+            let before = core.combined;
+            core.combined = Some(is_last && before != Some(false));
+            core.begin_turn();
+            before
+        };
+        let polled = poll();
+        let core = &mut *self.shared.core.borrow_mut();
+        core.combined = before;
+        core.begin_turn();
+        polled
     }
 
     /// Runs until everything has ended, `until` is reached, or a process stops the run. May be called again.
@@ -501,6 +528,13 @@ impl Sim {
             core.begin_turn();
             if core.livelock {
                 kept_going.push(task);
+            }
+            // Whoever is on a way has its turn when that is over.
+            if core.going[task as usize].is_some() {
+                shared.current.set(task);
+                if !shared.go_on(&mut core, task) {
+                    continue;
+                }
             }
             drop(core);
             poll(task);
@@ -564,6 +598,7 @@ impl Sim {
         order.sort_by(|&a, &b| names[a].cmp(&names[b]));
         core.ranks.resize(names.len(), 0);
         core.is_ready.resize(names.len(), false);
+        core.going.resize_with(names.len(), || None);
         for (rank, &index) in order.iter().enumerate() {
             core.ranks[index] = rank as u32;
         }

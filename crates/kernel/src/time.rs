@@ -16,56 +16,67 @@ impl Time {
     pub const MAX: Time = Time(u64::MAX);
 
     /// From picoseconds.
+    #[inline]
     pub const fn ps(picoseconds: u64) -> Time {
         Time(picoseconds)
     }
 
     /// From nanoseconds.
+    #[inline]
     pub const fn ns(nanoseconds: u64) -> Time {
         Time(nanoseconds * 1_000)
     }
 
     /// From microseconds.
+    #[inline]
     pub const fn us(microseconds: u64) -> Time {
         Time(microseconds * 1_000_000)
     }
 
     /// From milliseconds.
+    #[inline]
     pub const fn ms(milliseconds: u64) -> Time {
         Time(milliseconds * 1_000_000_000)
     }
 
     /// In picoseconds.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
     /// In nanoseconds, for display and statistics only.
+    #[inline]
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
     /// In seconds, for display and statistics only.
+    #[inline]
     pub fn as_seconds_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
 
     /// The span from `earlier` to `self`, or nothing where `earlier` is later.
+    #[inline]
     pub fn saturating_sub(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
 
     /// The later, or the end of time where the sum leaves the range.
+    #[inline]
     pub fn saturating_add(self, span: Time) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 
     /// The first multiple of `period` at or after `self`: the clock edge that sees what happened now.
+    #[inline]
     pub fn edge(self, period: Time) -> Time {
         Time(self.0.div_ceil(period.0) * period.0)
     }
 
     /// The first multiple of `period` strictly after `self`.
+    #[inline]
     pub fn next_edge(self, period: Time) -> Time {
         Time((self.0 / period.0 + 1) * period.0)
     }
@@ -73,12 +84,14 @@ impl Time {
 
 impl Add for Time {
     type Output = Time;
+    #[inline]
     fn add(self, span: Time) -> Time {
         Time(self.0.checked_add(span.0).expect("time stays below 213 days"))
     }
 }
 
 impl AddAssign for Time {
+    #[inline]
     fn add_assign(&mut self, span: Time) {
         *self = *self + span;
     }
@@ -86,6 +99,7 @@ impl AddAssign for Time {
 
 impl Sub for Time {
     type Output = Time;
+    #[inline]
     fn sub(self, earlier: Time) -> Time {
         Time(self.0.checked_sub(earlier.0).expect("a span is never negative"))
     }
@@ -93,6 +107,7 @@ impl Sub for Time {
 
 impl Mul<u64> for Time {
     type Output = Time;
+    #[inline]
     fn mul(self, count: u64) -> Time {
         Time(self.0.checked_mul(count).expect("time stays below 213 days"))
     }
@@ -101,6 +116,7 @@ impl Mul<u64> for Time {
 impl Div<Time> for Time {
     type Output = u64;
     /// How many whole `span`s fit.
+    #[inline]
     fn div(self, span: Time) -> u64 {
         self.0 / span.0
     }

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Burst, Car, CarState, Counts, Ended, Kind, Label, Lane, Lead, Observer, Queue, Record, Sim, Time, Yielding, expand,
-    join, led,
+    Burst, Car, CarState, Counts, Ended, Kind, Label, Lane, Lead, Leg, Observer, Queue, Record, Sim, Time, Yielding,
+    expand, join, led,
 };
 
 static ARBITRATION: Label = Label::reason("arbitration");
@@ -38,10 +38,33 @@ impl Draw {
 #[derive(Clone, Debug)]
 enum Step {
     Wait(u64),
-    Burst { lane: usize, priority: u8, address: u64, data: u64 },
-    Leave { lane: usize, priority: u8, data: u64 },
-    Yield { lane: usize, priority: u8, units: u64, unit: u64, after: u64, to_priority: u8 },
-    Train { cars: Vec<DrawnCar>, count: u64, pitch: u64, delay: u64 },
+    Burst {
+        lane: usize,
+        priority: u8,
+        address: u64,
+        data: u64,
+    },
+    Leave {
+        lane: usize,
+        priority: u8,
+        data: u64,
+    },
+    Yield {
+        lane: usize,
+        priority: u8,
+        units: u64,
+        unit: u64,
+        after: u64,
+        to_priority: u8,
+    },
+    Train {
+        cars: Vec<DrawnCar>,
+        count: u64,
+        pitch: u64,
+        delay: u64,
+    },
+    /// One way, or two at once.
+    Way(Vec<Vec<DrawnLeg>>),
     Take,
     Put,
 }
@@ -53,6 +76,15 @@ struct DrawnCar {
     offset: u64,
     address: u64,
     data: u64,
+}
+
+#[derive(Clone, Debug)]
+struct DrawnLeg {
+    /// None where there is nothing but what is owed.
+    lane: Option<usize>,
+    address: u64,
+    data: u64,
+    owed: [u64; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +110,8 @@ fn draw_system(seed: u64) -> System {
 fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
     let lane = draw.below(clocks.len() as u64) as usize;
     let priority = draw.below(3) as u8;
-    match draw.below(12) {
+    match draw.below(14) {
+        12 | 13 => Step::Way((0..1 + draw.below(4) / 3).map(|_| draw_way(draw, clocks.len() as u64)).collect()),
         0 | 1 => Step::Wait(span(draw) * draw.between(1, 12)),
         2 | 3 => Step::Burst { lane, priority, address: span(draw), data: span(draw) },
         4 => Step::Leave { lane, priority, data: span(draw) },
@@ -112,6 +145,43 @@ fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
             Step::Train { cars, count: draw.between(2, 30), pitch: longest + gap, delay: draw.below(3) * 10 }
         }
     }
+}
+
+fn draw_way(draw: &mut Draw, lanes: u64) -> Vec<DrawnLeg> {
+    let leg = |draw: &mut Draw| DrawnLeg {
+        lane: (draw.below(4) > 0).then(|| draw.below(lanes) as usize),
+        address: span(draw) * draw.below(2),
+        data: span(draw),
+        owed: [span(draw) * draw.below(2), span(draw) * draw.below(2)],
+    };
+    (0..draw.between(1, 4)).map(|_| leg(draw)).collect()
+}
+
+/// The legs of a way, by the process that goes it.
+async fn go_by_hand(sim: &Sim, lanes: &[Lane], legs: &[DrawnLeg]) {
+    for leg in legs {
+        let mut left = sim.now();
+        if let Some(lane) = leg.lane {
+            let grant = lanes[lane].acquire(&ARBITRATION).await;
+            left = grant.leave([(&ADDRESS, Time::ps(leg.address)), (&DATA, Time::ps(leg.data))]);
+        }
+        let owed = leg.owed.map(|ps| (&lanes[0], &LEAD, Time::ps(ps)));
+        let end = left + owed[0].2 + owed[1].2;
+        sim.wait_until(end).await;
+        led(&owed, end);
+    }
+}
+
+async fn go(sim: &Sim, lanes: &[Lane], drawn: &[DrawnLeg]) {
+    let leg = |leg: &DrawnLeg| {
+        let owed = leg.owed.map(|ps| (&lanes[0], &LEAD, Time::ps(ps)));
+        let plan = [(&ADDRESS, Time::ps(leg.address)), (&DATA, Time::ps(leg.data))];
+        match leg.lane {
+            Some(lane) => Leg::over(&lanes[lane], &ARBITRATION, plan).then(&owed),
+            None => Leg::owing(&owed),
+        }
+    };
+    sim.go(drawn.iter().map(leg).collect()).await;
 }
 
 async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarState<'_>, stop: u64) {
@@ -178,7 +248,7 @@ async fn ride(sim: &Sim, lanes: &[Lane], cars: &[DrawnCar], count: u64, pitch: u
     }
 }
 
-async fn follow(sim: Sim, lanes: Vec<Lane>, tokens: Queue<()>, program: Vec<Step>, leaves: bool) {
+async fn follow(sim: Sim, lanes: Vec<Lane>, tokens: Queue<()>, program: Vec<Step>, How { leaves, ways, .. }: How) {
     for step in program {
         match step {
             Step::Wait(ps) => sim.wait(Time::ps(ps)).await,
@@ -204,6 +274,17 @@ async fn follow(sim: Sim, lanes: Vec<Lane>, tokens: Queue<()>, program: Vec<Step
                 }
             }
             Step::Train { cars, count, pitch, delay } => ride(&sim, &lanes, &cars, count, pitch, delay).await,
+            Step::Way(drawn) => match (&drawn[..], ways) {
+                ([one], true) => go(&sim, &lanes, one).await,
+                ([one], false) => go_by_hand(&sim, &lanes, one).await,
+                ([one, two], true) => {
+                    join(&sim, go(&sim, &lanes, one), go(&sim, &lanes, two)).await;
+                }
+                ([one, two], false) => {
+                    join(&sim, go_by_hand(&sim, &lanes, one), go_by_hand(&sim, &lanes, two)).await;
+                }
+                _ => unreachable!("one way or two"),
+            },
             Step::Take => tokens.take(&TOKEN).await,
             Step::Put => {
                 let _ = tokens.try_put(());
@@ -247,6 +328,8 @@ struct How {
     observed: bool,
     /// Single bursts end by themselves.
     leaves: bool,
+    /// Ways are gone by the event loop.
+    ways: bool,
     /// Parts are created in this order.
     reversed: bool,
     until: u64,
@@ -279,7 +362,7 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
         let shift = Time::ps(how.shift);
         sim.process(&format!("master{m}"), async move {
             s.wait(shift).await;
-            follow(s, l, t, p, how.leaves).await;
+            follow(s, l, t, p, how).await;
         });
     }
     let ended = sim.run(Time::ps(how.until));
@@ -305,7 +388,8 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     (Outcome { ended, at, spans }, sim.counts())
 }
 
-const PLAIN: How = How { trains: true, observed: true, leaves: false, reversed: false, until: 1_000_000_000, shift: 0 };
+const PLAIN: How =
+    How { trains: true, observed: true, leaves: false, ways: true, reversed: false, until: 1_000_000_000, shift: 0 };
 
 #[test]
 fn trains_change_nothing_on_ten_thousand_random_systems() {
@@ -346,6 +430,24 @@ fn a_holder_that_leaves_changes_nothing() {
             assert_eq!(left, held, "seed {seed} {system:#?}");
         }
     }
+}
+
+#[test]
+fn a_way_is_its_legs_by_hand() {
+    let mut gone = 0;
+    for seed in 0..4_000 {
+        let system = draw_system(seed);
+        let until = if seed % 4 == 0 { 400 + seed } else { PLAIN.until };
+        let ways = |step: &&Step| matches!(step, Step::Way(_));
+        gone += system.programs.iter().flatten().filter(ways).count();
+        for trains in [true, false] {
+            let how = How { trains, until, ..PLAIN };
+            let ((gone, counts), (by_hand, same)) = (run(&system, how), run(&system, How { ways: false, ..how }));
+            assert_eq!(gone, by_hand, "seed {seed} {system:#?}");
+            assert_eq!(counts, same, "seed {seed}");
+        }
+    }
+    assert!(gone > 4_000, "{gone} ways");
 }
 
 #[test]

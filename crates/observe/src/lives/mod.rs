@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use hopscope_kernel::{Kind, Observer, PassedOn, Record, Sim, Time, expand, whole};
+use foldhash::fast::FixedState;
+use hopscope_kernel::{Kind, Observer, PassedOn, Record, Sim, Span, Time, expand, whole};
 
 use crate::account::{Entry, Hop, Names, Use};
 pub use shares::Shares;
@@ -179,16 +180,21 @@ struct Book {
     traces: Traces,
     sharing: Sharing,
     /// Requests that are under way, and when they were first taken up.
-    open: HashMap<NonZeroU32, Open>,
+    open: HashMap<NonZeroU32, Open, FixedState>,
     newest: Newest,
     in_flight: usize,
     in_flight_max: usize,
     /// Stages, by what tells them apart.
-    places: HashMap<Place, u16>,
+    places: HashMap<Place, u16, FixedState>,
     stages: Vec<Place>,
+    /// Of the request that has just ended, by stage.
+    sums: Vec<Time>,
     ended: Vec<Ended>,
     spans: u64,
     since_forgotten: usize,
+    /// Spans since somebody took something up, and whether some of them are of trains.
+    spans_to_enter: Vec<Span>,
+    is_mixed: bool,
     /// Lanes that worked, or that delays were owed to.
     at_work: Vec<bool>,
     until: Time,
@@ -216,15 +222,18 @@ impl Lives {
             clocks: Vec::new(),
             traces: Traces::default(),
             sharing: Sharing::default(),
-            open: HashMap::new(),
+            open: HashMap::default(),
             newest: Newest::default(),
             in_flight: 0,
             in_flight_max: 0,
-            places: HashMap::new(),
+            places: HashMap::default(),
             stages: Vec::new(),
+            sums: Vec::new(),
             ended: Vec::new(),
             spans: 0,
             since_forgotten: 0,
+            spans_to_enter: Vec::new(),
+            is_mixed: false,
             at_work: Vec::new(),
             until: from,
         })))
@@ -309,23 +318,47 @@ impl Book {
         }
         // What the job says of its request counts: a replay's begins when it is due.
         let issued = issued.min(asked);
-        let Book { traces, places, stages, .. } = self;
-        let mut life: Vec<(u16, Time)> = Vec::new();
+        let Book { traces, places, stages, sums, .. } = self;
+        let mut been: Vec<u16> = Vec::new();
         let each = |place: Place, time: Time| {
             let stage = *places.entry(place).or_insert_with(|| {
                 stages.push(place);
+                sums.push(Time::ZERO);
                 stages.len() as u16 - 1
             });
-            match life.iter_mut().find(|(known, _)| *known == stage) {
-                Some((_, sum)) => *sum += time,
-                None => life.push((stage, time)),
+            let sum = &mut sums[usize::from(stage)];
+            if *sum == Time::ZERO {
+                been.push(stage);
             }
+            *sum += time;
         };
         Walk { traces, request, issued, told: each }.back(who, at);
+        let life: Vec<(u16, Time)> =
+            been.into_iter().map(|stage| (stage, std::mem::take(&mut sums[usize::from(stage)]))).collect();
         let sum = life.iter().fold(Time::ZERO, |sum, stage| sum + stage.1);
         assert!(sum == at - issued, "the stages of a request add up to its latency");
         self.ended.push(Ended { latency: at - issued, stages: life.into_boxed_slice() });
         self.until = at;
+    }
+
+    /// Enters the spans that were recorded since somebody took something up. Those of trains come lane by lane, and are
+    /// entered as they ended.
+    fn enter(&mut self) {
+        let Book { traces, sharing, spans, at_work, from, since_forgotten, spans_to_enter, is_mixed, .. } = self;
+        if std::mem::take(is_mixed) {
+            spans_to_enter.sort_by_key(|span| span.at + span.span);
+        }
+        for span in spans_to_enter.drain(..) {
+            if let Kind::Phase(lane) | Kind::Delay(lane) = span.kind
+                && is_busy(span.label)
+            {
+                at_work[usize::from(lane)] = true;
+            }
+            traces.enter(&span);
+            sharing.enter(&span, traces.members(span.who));
+            *spans += u64::from(span.at >= *from);
+            *since_forgotten += 1;
+        }
     }
 
     /// Nothing before the first request under way was taken up is asked for any more.
@@ -385,6 +418,9 @@ impl Observer for Lives {
         book.begin();
         let mut now = Time::ZERO;
         for records in whole(batch) {
+            if !is_of_spans(&records[0]) {
+                book.enter();
+            }
             match records[0] {
                 Record::TakeUp { who, at, request } => book.take_up(who, at, request, false),
                 Record::TakeUpToo { who, at, request } => book.take_up(who, at, request, true),
@@ -394,30 +430,24 @@ impl Observer for Lives {
                     book.end(who, now, at);
                 }
                 _ => {
-                    let Book { clocks, traces, sharing, spans, at_work, from, since_forgotten, .. } = &mut *book;
-                    expand(
-                        records,
-                        |lane| clocks[usize::from(lane)],
-                        |span| {
-                            if let Kind::Phase(lane) | Kind::Delay(lane) = span.kind
-                                && is_busy(span.label)
-                            {
-                                at_work[usize::from(lane)] = true;
-                            }
-                            traces.enter(&span);
-                            sharing.enter(&span, traces.members(span.who));
-                            *spans += u64::from(span.at >= *from);
-                            *since_forgotten += 1;
-                        },
-                    );
+                    let Book { clocks, spans_to_enter, is_mixed, .. } = &mut *book;
+                    *is_mixed |= records.len() > 1;
+                    expand(records, |lane| clocks[usize::from(lane)], |span| spans_to_enter.push(span));
                 }
             }
             book.since_forgotten += 1;
             if book.since_forgotten > FORGET_EVERY {
+                book.enter();
                 book.forget(now);
             }
         }
+        book.enter();
     }
+}
+
+/// Whether a record is of spans, which say nothing of whom they are for.
+fn is_of_spans(record: &Record) -> bool {
+    !matches!(record, Record::TakeUp { .. } | Record::TakeUpToo { .. } | Record::Issue { .. } | Record::Transfer { .. })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
+use foldhash::fast::FixedState;
 use hopscope_kernel::{PassedOn, Span, Time};
 
 use super::walk::is_busy;
@@ -29,12 +30,12 @@ struct Known {
 #[derive(Default)]
 pub(super) struct Sharing {
     lanes: Vec<Shares>,
-    lives: HashMap<NonZeroU32, Known>,
+    lives: HashMap<NonZeroU32, Known, FixedState>,
 }
 
 impl Sharing {
     pub(super) fn new(lanes: usize) -> Sharing {
-        Sharing { lanes: vec![Shares::default(); lanes], lives: HashMap::new() }
+        Sharing { lanes: vec![Shares::default(); lanes], lives: HashMap::default() }
     }
 
     pub(super) fn shares(&self) -> Vec<Shares> {

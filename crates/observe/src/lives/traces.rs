@@ -18,8 +18,8 @@ pub(super) struct Act {
     pub(super) what: What,
     /// In which of the process's turns.
     pub(super) turn: u64,
-    /// Whether an act that ended later, or is further behind in the order, began before the end of this one.
-    covered: bool,
+    /// The first beginning of it and of all that are behind it in the order: what begins later begins after that.
+    begins: Time,
 }
 
 /// A stretch of acts that none other reaches into, up to the next one: what it was to whoever waited for it is found out
@@ -144,12 +144,12 @@ impl Process {
     }
 
     fn enter(&mut self, mut act: Act) {
-        let later = self.acts.iter().rev().take_while(|other| other.end > act.end).count();
-        let place = self.acts.len() - later;
-        act.covered = self.acts.range(place..).any(|other| other.start < act.end);
-        let mut reached = self.acts.range_mut(..place).rev().take_while(|other| other.end > act.start).peekable();
-        if later > 0 || reached.peek().is_some() {
-            reached.for_each(|other| other.covered = true);
+        let place = place_of(&self.acts, |other| other.end <= act.end);
+        act.begins = self.acts.get(place).map_or(act.start, |next| next.begins.min(act.start));
+        let before = self.acts.range_mut(..place).rev();
+        before.take_while(|other| other.begins > act.start).for_each(|other| other.begins = act.start);
+        let reaches = place.checked_sub(1).is_some_and(|before| self.acts[before].end > act.start);
+        if place < self.acts.len() || reaches {
             while let Some(reached) = self.chapters.back().filter(|chapter| chapter.end > act.start) {
                 self.chapter.0 = reached.start;
                 self.chapters.pop_back();
@@ -185,9 +185,8 @@ impl Process {
         let of_turn = |act: &&Act| act.start < at && turn.is_none_or(|turn| act.turn == turn);
         let after = self.acts.partition_point(|act| act.end < at);
         // What ends at that instant or is still under way then.
-        let mut goes_on = true;
-        let reaching = |act: &&Act| std::mem::replace(&mut goes_on, act.covered);
-        let under_way = self.acts.range(after..).take(LOOKED_AT).take_while(reaching).filter(of_turn);
+        let begun_by_then = |act: &&Act| act.begins < at;
+        let under_way = self.acts.range(after..).take(LOOKED_AT).take_while(begun_by_then).filter(of_turn);
         let rank = |act: &Act| match (act.what, act.end == at) {
             (What::LaneWait(_) | What::QueueWait(_), true) => 5,
             (What::Work(_), true) => 4,
@@ -210,6 +209,11 @@ impl Process {
         };
         same.max_by_key(|act| (rank(act), act.start))
     }
+}
+
+/// The place behind all of which something is true: mostly at the end.
+fn place_of<T>(line: &VecDeque<T>, is_before: impl Fn(&T) -> bool) -> usize {
+    if line.back().is_none_or(&is_before) { line.len() } else { line.partition_point(is_before) }
 }
 
 /// Acts that are under way at an instant, at most, of one process.
@@ -263,8 +267,8 @@ impl Traces {
         let turn = (process.first_turn + process.turns.len() as u64).checked_sub(1).unwrap_or(u64::MAX);
         if let Some(lane) = span.phase_of() {
             let line = &mut self.lanes[usize::from(lane)];
-            let after = line.iter().rev().take_while(|interval| interval.end > end).count();
-            line.insert(line.len() - after, Interval { start, end, phase: span.label, who: span.who, turn });
+            let place = place_of(line, |interval| interval.end <= end);
+            line.insert(place, Interval { start, end, phase: span.label, who: span.who, turn });
         }
         // What a request waited for in line is said of the request, not of whoever takes it up.
         let waits = matches!(span.kind, Kind::LaneWait(_) | Kind::QueueWait(_));
@@ -273,7 +277,7 @@ impl Traces {
         if let Some(turn) = process.turns.back_mut() {
             turn.begun = true;
         }
-        process.enter(Act { start, end, label: span.label, what, turn, covered: false });
+        process.enter(Act { start, end, label: span.label, what, turn, begins: start });
     }
 
     /// The phases of a lane within a stretch, in order.

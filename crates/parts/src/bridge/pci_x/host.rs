@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Lead, Sim, Time};
+use hopscope_kernel::{Label, Lane, Lead, Leg, Sim, Time};
 
 use super::path::{LATENCY_MAX, RATE_MAX, RATE_MIN, carries, span};
 
@@ -65,10 +65,10 @@ impl Memory {
     }
 
     /// Data go into memory, or come from there.
-    pub(super) async fn write(&self, bytes: u32, user: bool) {
+    pub(super) fn leg(&self, bytes: u32, user: bool) -> Leg {
         let label = if user { &MEMORY_DATA } else { &MEMORY_OTHER };
         let span = self.lane.paced(span(u64::from(bytes), self.spec.rate));
-        self.lane.acquire(&MEMORY_BUSY).await.hold(label, span).await;
+        Leg::over(&self.lane, &MEMORY_BUSY, [(label, span), (label, Time::ZERO)])
     }
 }
 

@@ -168,15 +168,16 @@ impl Initiator {
         let mut piece = self.port.accepts(address, all, true);
         // Somebody else may want the rest of the room meanwhile.
         self.port.reserve(piece);
-        tenure.open(Command::MemoryWrite, (address, wanted), self.port.write_response()).await;
+        let (command, waits) = (Command::MemoryWrite, self.port.write_response());
         if piece == 0 {
+            tenure.open(command, (address, wanted), waits).await;
             self.retried(tenure).await;
             return 0;
         }
+        let mut moved = tenure.open_with_data(command, (address, wanted), waits, (carries, piece)).await;
         let mut done = 0;
         loop {
             let at = address.wrapping_add(done);
-            let moved = tenure.data(carries, at, piece).await;
             self.port.release(piece - moved);
             self.port.post(at, moved, carries, errand);
             done += moved;
@@ -189,6 +190,7 @@ impl Initiator {
                 return done;
             }
             self.port.reserve(piece);
+            moved = tenure.data(carries, address.wrapping_add(done), piece).await;
         }
         let stopped = done == all && all < wanted;
         self.ended(tenure, if stopped { Ending::Disconnect } else { Ending::Done });

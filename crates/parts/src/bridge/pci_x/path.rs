@@ -4,15 +4,18 @@
 //!   bridge ══ link ══ [processor that only passes on] ══ link ══ memory      up: requests, writes   down: read data
 //! ```
 //!
-//! Whoever asks carries its packets itself. A link's packets share its lanes; a piece of data is sent as packets of at
+//! Whoever asks carries its packets itself, a leg a link: where they go, and for how long, is made out once for each
+//! length. A link's packets share its lanes; a piece of data is sent as packets of at
 //! most `payload` bytes, each with its overhead, back to back.
 //!
 //! Not modelled: credits of a link one by one (the bridge has pieces under way instead), coherence probes.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Lead, Sim, Time, led};
+use hopscope_kernel::{Label, Lane, Lead, Leg, Sim, Time};
 
 use super::host::Memory;
 
@@ -88,13 +91,13 @@ impl Hop {
         [(&LINK_OVERHEAD, lane.paced(overhead)), (label, lane.paced(span(u64::from(bytes), self.spec.rate)))]
     }
 
-    /// Sends what `plan` says; returns when the last of it is on the lane. Nobody has waited for that yet.
-    async fn send<const N: usize>(&self, lane: &Lane, plan: [(&'static Label, Time); N]) -> Time {
-        lane.acquire(&LINK_BUSY).await.leave(plan)
+    fn request(&self, lane: &Lane, label: &'static Label) -> [(&'static Label, Time); 2] {
+        [(label, lane.paced(span(u64::from(self.spec.request), self.spec.rate))), (label, Time::ZERO)]
     }
 
-    fn request(&self, lane: &Lane, label: &'static Label) -> [(&'static Label, Time); 1] {
-        [(label, lane.paced(span(u64::from(self.spec.request), self.spec.rate)))]
+    /// A register access over one of the lanes.
+    fn register(&self, lane: &Lane) -> Leg {
+        Leg::over(lane, &LINK_BUSY, self.request(lane, &LINK_REGISTER)).then(&[self.flight(lane)])
     }
 
     /// What follows on the lane: nothing occupies it any more.
@@ -103,11 +106,31 @@ impl Hop {
     }
 }
 
-/// Goes on when what began at `from` and is owed to several parts, one after the other, is over: one wait for all.
-async fn after<const N: usize>(sim: &Sim, from: Time, owed: [Lead<'_>; N]) {
-    let end = owed.iter().fold(from, |at, delay| at + delay.2);
-    sim.wait_until(end).await;
-    led(&owed, end);
+/// Legs of a way.
+type Legs = Rc<[Leg]>;
+
+/// Ways by what they are for, as far as they have been gone: in so many parts.
+#[derive(Clone)]
+struct Ways<K, const PARTS: usize>(RefCell<BTreeMap<K, [Legs; PARTS]>>);
+
+impl<K, const PARTS: usize> Default for Ways<K, PARTS> {
+    fn default() -> Self {
+        Ways(RefCell::default())
+    }
+}
+
+impl<K: Ord, const PARTS: usize> Ways<K, PARTS> {
+    /// The one for `what`, which `make` makes the first time: during a run, when every lane has its pace.
+    fn of(&self, what: K, make: impl FnOnce() -> [Legs; PARTS]) -> [Legs; PARTS] {
+        self.0.borrow_mut().entry(what).or_insert_with(make).clone()
+    }
+}
+
+/// Of register accesses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Down,
+    Up,
 }
 
 /// Links from a bridge to memory, the nearest to the bridge first.
@@ -116,12 +139,17 @@ pub struct Path {
     sim: Sim,
     hops: Vec<Hop>,
     memory: Rc<Memory>,
+    /// By length, and whether they are the user's data.
+    writes: Ways<(u32, bool), 2>,
+    reads: Ways<(u32, bool), 1>,
+    registers: Ways<Way, 1>,
 }
 
 impl Path {
     /// A port of the host itself.
     pub fn new(sim: &Sim, memory: &Rc<Memory>) -> Path {
-        Path { sim: sim.clone(), hops: Vec::new(), memory: memory.clone() }
+        let (writes, reads, registers) = (Ways::default(), Ways::default(), Ways::default());
+        Path { sim: sim.clone(), hops: Vec::new(), memory: memory.clone(), writes, reads, registers }
     }
 
     /// The same by one more link named `name`.
@@ -147,59 +175,64 @@ impl Path {
 
     /// Writes memory. `left` is told when the data have left the bridge.
     pub async fn write(&self, bytes: u32, user: bool, left: impl FnOnce()) {
-        let mut left = Some(left);
-        for hop in &self.hops {
-            let sent = hop.send(&hop.up, hop.data(&hop.up, bytes, user, hop.spec.write_overhead)).await;
-            if let Some(left) = left.take() {
-                self.sim.wait_until(sent).await;
-                left();
-            }
-            after(&self.sim, sent, [hop.flight(&hop.up)]).await;
-        }
-        self.memory.write(bytes, user).await;
-        if let Some(left) = left.take() {
-            left();
-        }
+        let legs = self.writes.of((bytes, user), || self.legs_of_write(bytes, user));
+        self.sim.go(legs[0].clone()).await;
+        left();
+        self.sim.go(legs[1].clone()).await;
+    }
+
+    /// To where the bridge is rid of the data, and on.
+    fn legs_of_write(&self, bytes: u32, user: bool) -> [Legs; 2] {
+        let Some((first, others)) = self.hops.split_first() else {
+            return [Rc::new([self.memory.leg(bytes, user)]), Rc::new([])];
+        };
+        let data = |hop: &Hop| {
+            let plan = hop.data(&hop.up, bytes, user, hop.spec.write_overhead);
+            Leg::over(&hop.up, &LINK_BUSY, plan)
+        };
+        let onwards = others.iter().map(|hop| data(hop).then(&[hop.flight(&hop.up)]));
+        let behind = [Leg::owing(&[first.flight(&first.up)])].into_iter().chain(onwards);
+        [Rc::new([data(first)]), behind.chain([self.memory.leg(bytes, user)]).collect()]
     }
 
     /// Reads memory, `through` the bridge on the way there (whose request has just come) and back.
     pub(super) async fn read(&self, bytes: u32, user: bool, through: Lead<'_>) {
+        let legs = self.reads.of((bytes, user), || [self.legs_of_read(bytes, user, through)]);
+        self.sim.go(legs[0].clone()).await;
+    }
+
+    fn legs_of_read(&self, bytes: u32, user: bool, through: Lead<'_>) -> Legs {
         let Some((last, hops)) = self.hops.split_last() else {
-            after(&self.sim, self.sim.now(), [through, self.memory.latency()]).await;
-            self.memory.write(bytes, user).await;
-            return after(&self.sim, self.sim.now(), [through]).await;
+            let memory = self.memory.leg(bytes, user).then(&[through]);
+            return Rc::new([Leg::owing(&[through, self.memory.latency()]), memory]);
         };
-        after(&self.sim, self.sim.now(), [through]).await;
-        for hop in hops {
-            let sent = hop.send(&hop.up, hop.request(&hop.up, &LINK_REQUEST)).await;
-            after(&self.sim, sent, [hop.flight(&hop.up)]).await;
+        let mut legs = vec![Leg::owing(&[through])];
+        let asked = |hop: &Hop| Leg::over(&hop.up, &LINK_BUSY, hop.request(&hop.up, &LINK_REQUEST));
+        legs.extend(hops.iter().map(|hop| asked(hop).then(&[hop.flight(&hop.up)])));
+        legs.push(asked(last).then(&[last.flight(&last.up), self.memory.latency()]));
+        legs.push(self.memory.leg(bytes, user));
+        legs.extend(self.hops.iter().rev().map(|hop| {
+            let plan = hop.data(&hop.down, bytes, user, hop.spec.read_overhead);
+            Leg::over(&hop.down, &LINK_BUSY, plan).then(&[hop.flight(&hop.down)])
+        }));
+        if let Some(nearest) = legs.pop() {
+            legs.push(nearest.then(&[through]));
         }
-        let sent = last.send(&last.up, last.request(&last.up, &LINK_REQUEST)).await;
-        after(&self.sim, sent, [last.flight(&last.up), self.memory.latency()]).await;
-        self.memory.write(bytes, user).await;
-        for (index, hop) in self.hops.iter().enumerate().rev() {
-            let sent = hop.send(&hop.down, hop.data(&hop.down, bytes, user, hop.spec.read_overhead)).await;
-            match index {
-                0 => after(&self.sim, sent, [hop.flight(&hop.down), through]).await,
-                _ => after(&self.sim, sent, [hop.flight(&hop.down)]).await,
-            }
-        }
+        legs.into()
     }
 
     /// A register access of the processor, on its way to the bridge.
     pub async fn register_down(&self) {
-        for hop in self.hops.iter().rev() {
-            let sent = hop.send(&hop.down, hop.request(&hop.down, &LINK_REGISTER)).await;
-            after(&self.sim, sent, [hop.flight(&hop.down)]).await;
-        }
+        let across = |hop: &Hop| hop.register(&hop.down);
+        let legs = self.registers.of(Way::Down, || [self.hops.iter().rev().map(across).collect()]);
+        self.sim.go(legs[0].clone()).await;
     }
 
     /// The answer to a register read, on its way back.
     pub async fn register_up(&self) {
-        for hop in &self.hops {
-            let sent = hop.send(&hop.up, hop.request(&hop.up, &LINK_REGISTER)).await;
-            after(&self.sim, sent, [hop.flight(&hop.up)]).await;
-        }
+        let across = |hop: &Hop| hop.register(&hop.up);
+        let legs = self.registers.of(Way::Up, || [self.hops.iter().map(across).collect()]);
+        self.sim.go(legs[0].clone()).await;
     }
 }
 

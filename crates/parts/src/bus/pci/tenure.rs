@@ -65,13 +65,42 @@ impl PciBus {
 impl Tenure<'_> {
     /// Address phase to target response, with `waits` clocks before the first data. The address phase says `command`,
     /// address and how many bytes are wanted.
-    pub async fn open(&self, command: Command, (address, bytes): (u32, u32), waits: u64) {
+    pub async fn open(&self, command: Command, wanted: (u32, u32), waits: u64) {
+        let [address, attribute, response] = self.opening(command, wanted, waits);
+        self.grant.hold_plan([address, attribute, response]).await;
+    }
+
+    /// The same with the data that follow, of which `first` bytes are sure to move; returns how many were moved.
+    pub async fn open_with_data(
+        &self,
+        command: Command,
+        wanted: (u32, u32),
+        waits: u64,
+        (carries, first): (&'static Label, u32),
+    ) -> u32 {
+        let [address, attribute, response] = self.opening(command, wanted, waits);
+        let data = self.phases(wanted.0, first);
+        if self.bus.sim.now() + address.1 + attribute.1 + response.1 + data <= self.timer {
+            // Nobody gets the bus before the latency timer is over: one wait for all.
+            self.grant.hold_plan([address, attribute, response, (carries, data)]).await;
+            return first;
+        }
+        self.grant.hold_plan([address, attribute, response]).await;
+        self.data(carries, wanted.0, first).await
+    }
+
+    /// The phases before the data, which begin now.
+    fn opening(&self, command: Command, (address, bytes): (u32, u32), waits: u64) -> [super::Phase; 3] {
         self.bus.lane.carried(command.label(), packed(address, bytes, self.width_bytes));
         let (one, waits) = (self.bus.clocks(1), self.bus.clocks(waits));
-        match self.bus.mode.get() {
-            Mode::Pci => self.grant.hold_plan([(&ADDRESS, one), (&RESPONSE, waits)]).await,
-            Mode::PciX => self.grant.hold_plan([(&ADDRESS, one), (&ATTRIBUTE, one), (&RESPONSE, waits)]).await,
-        }
+        let attribute = if self.bus.mode.get() == Mode::PciX { one } else { Time::ZERO };
+        [(&ADDRESS, one), (&ATTRIBUTE, attribute), (&RESPONSE, waits)]
+    }
+
+    /// Time of the data phases for `bytes` from `address` on.
+    fn phases(&self, address: u32, bytes: u32) -> Time {
+        let width = self.width_bytes;
+        self.bus.clocks(u64::from((address % width + bytes).div_ceil(width)))
     }
 
     /// A phase of so many clocks.
@@ -83,14 +112,18 @@ impl Tenure<'_> {
     /// returns how many bytes were moved.
     pub async fn data(&self, carries: &'static Label, address: u32, bytes: u32) -> u32 {
         let (bus, width) = (self.bus, self.width_bytes);
+        let all = self.phases(address, bytes);
+        if bus.sim.now() + all <= self.timer {
+            self.grant.hold(carries, all).await;
+            return bytes;
+        }
         let unit = match bus.mode.get() {
             Mode::Pci => width,
             Mode::PciX => DISCONNECT_BOUNDARY_BYTES,
         };
-        let phases = |address: u32, bytes: u32| bus.clocks(u64::from((address % width + bytes).div_ceil(width)));
         let head = ((unit - address % unit) % unit).min(bytes);
         if head > 0 {
-            self.grant.hold(carries, phases(address, head)).await;
+            self.grant.hold(carries, self.phases(address, head)).await;
         }
         let units = (bytes - head) / unit;
         let mut moved = head;
@@ -104,7 +137,7 @@ impl Tenure<'_> {
             }
         }
         if moved < bytes {
-            self.grant.hold(carries, phases(address.wrapping_add(moved), bytes - moved)).await;
+            self.grant.hold(carries, self.phases(address.wrapping_add(moved), bytes - moved)).await;
         }
         bytes
     }

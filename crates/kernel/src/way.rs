@@ -1,0 +1,261 @@
+//! Ways: lane after lane, each left to its phases, which the event loop goes by itself.
+//!
+//! ```text
+//!   leg     lane: asked for ─▶ granted ─▶ phases, by themselves ─▶ what is owed to parts ─▶ the next leg
+//! ```
+//!
+//! What a process would do by hand (ask for a lane, leave it to its plan, wait until that and the flight behind it are
+//! over, ask for the next one) goes on without the process being polled, until the last leg is over. Nothing is booked
+//! ahead: requests, grants, waits and records are those of the same steps by hand, at the same instants and in the same
+//! order. Within [`join`](crate::join) and [`race`](crate::race), where other branches have their turns at the same
+//! instants, the process goes its legs itself.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::Time;
+use crate::events::Event;
+use crate::lane::{Asked, Lane};
+use crate::record::{Label, Record};
+use crate::sim::{Core, Shared, Sim};
+use crate::train::Lead;
+
+/// Delays at the end of a leg, at most.
+const OWED: usize = 2;
+
+type Phase = (&'static Label, Time);
+
+/// A lane to pass: why it is waited for, and its phases.
+#[derive(Clone)]
+struct Pass {
+    lane: u32,
+    reason: &'static Label,
+    plan: [Phase; 2],
+}
+
+/// A lane on a way, and what follows behind it.
+#[derive(Clone)]
+pub struct Leg {
+    pass: Option<Pass>,
+    /// Delays that are owed to lanes' parts, one after the other.
+    owed: [Option<(u32, &'static Label, Time)>; OWED],
+    /// All of the phases, and of what is owed.
+    occupied: Time,
+    delayed: Time,
+}
+
+impl Leg {
+    /// Asks for `lane` and leaves it to the phases of `plan`.
+    pub fn over(lane: &Lane, reason: &'static Label, plan: [Phase; 2]) -> Leg {
+        let occupied = plan[0].1 + plan[1].1;
+        Leg { pass: Some(Pass { lane: lane.id, reason, plan }), owed: [None; OWED], occupied, delayed: Time::ZERO }
+    }
+
+    /// Nothing but what is owed.
+    pub fn owing(leads: &[Lead<'_>]) -> Leg {
+        Leg { pass: None, owed: [None; OWED], occupied: Time::ZERO, delayed: Time::ZERO }.then(leads)
+    }
+
+    /// Behind it these delays are owed, one after the other: two at most, over all calls.
+    #[must_use]
+    pub fn then(mut self, leads: &[Lead<'_>]) -> Leg {
+        for &(lane, label, span) in leads {
+            let place = self.owed.iter_mut().find(|owed| owed.is_none()).expect("at most two delays behind a lane");
+            *place = Some((lane.id, label, span));
+            self.delayed += span;
+        }
+        self
+    }
+}
+
+/// Where a process is on its way.
+#[derive(Clone, Copy)]
+struct Progress {
+    leg: usize,
+    at: At,
+    /// The ticket of the lane that was asked for, or when the leg is over, in picoseconds.
+    mark: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// The leg has not begun.
+    Before,
+    /// Its lane has been asked for.
+    Asked,
+    /// The lane has been left, or there was none.
+    Left,
+    /// The same, and no timer is set.
+    Still,
+}
+
+impl Progress {
+    const BEGIN: Progress = Progress { leg: 0, at: At::Before, mark: 0 };
+}
+
+impl Shared {
+    /// Goes on, as far as can be gone now; whether the last leg is over.
+    #[inline]
+    fn go(&self, core: &mut Core, task: u32, legs: &[Leg], progress: &mut Progress) -> bool {
+        let Progress { leg: mut number, mut at, mut mark } = *progress;
+        while let Some(leg) = legs.get(number) {
+            let end = match (at, &leg.pass) {
+                (At::Before, None) => Some(self.now.get()),
+                (At::Before, Some(pass)) => match self.ask(core, pass.lane, task, 0, pass.reason) {
+                    Asked::Granted(ticket) => Some(self.pass(core, task, leg, pass, ticket)),
+                    Asked::Queued(ticket) => {
+                        *progress = Progress { leg: number, at: At::Asked, mark: ticket };
+                        return false;
+                    }
+                },
+                (At::Asked, Some(pass)) if core.holds(pass.lane, mark) => Some(self.pass(core, task, leg, pass, mark)),
+                (At::Left | At::Still, _) if self.now.get().as_ps() >= mark => None,
+                _ => return false,
+            };
+            if let Some(end) = end {
+                let over = end + leg.delayed;
+                at = self.left(core, task, over);
+                if at != At::Before {
+                    mark = over.as_ps();
+                    *progress = Progress { leg: number, at, mark };
+                    return false;
+                }
+            }
+            if leg.delayed > Time::ZERO && core.observed() {
+                self.record_owed(core, task, leg);
+            }
+            (number, at) = (number + 1, At::Before);
+        }
+        true
+    }
+
+    /// A task whose legs the event loop goes has been woken; whether the last one is over.
+    #[inline]
+    pub(crate) fn go_on(&self, core: &mut Core, task: u32) -> bool {
+        let Some(Going { legs, progress }) = &core.going[task as usize] else { return true };
+        let (legs, mut progress) = (legs.clone(), *progress);
+        let over = self.go(core, task, &legs, &mut progress);
+        match &mut core.going[task as usize] {
+            Some(going) if !over => going.progress = progress,
+            going => *going = None,
+        }
+        over
+    }
+
+    /// Has the lane, which is granted, go through its phases by itself; returns when they are over.
+    #[inline]
+    fn pass(&self, core: &mut Core, task: u32, leg: &Leg, pass: &Pass, ticket: u64) -> Time {
+        let now = self.now.get();
+        let until = now + leg.occupied;
+        core.record_plan(pass.lane, task, &pass.plan, now, until);
+        core.leave(pass.lane, ticket, until, now);
+        until
+    }
+
+    /// Comes to `over` in place, and is before the next leg; or waits.
+    #[inline]
+    fn left(&self, core: &mut Core, task: u32, over: Time) -> At {
+        if over <= self.now.get() {
+            return if core.stands_still(task) { At::Still } else { At::Before };
+        }
+        if core.may_skip(over) {
+            self.advance(core, over, 0);
+            return At::Before;
+        }
+        let event = Event::wake(over, core.rank(task), task);
+        core.schedule(event);
+        At::Left
+    }
+
+    #[cold]
+    fn record_owed(&self, core: &mut Core, task: u32, leg: &Leg) {
+        let mut at = self.now.get() - leg.delayed;
+        for &(lane, label, span) in leg.owed.iter().flatten() {
+            if span > Time::ZERO {
+                core.record(Record::Delay { lane: lane as u16, who: task as u16, label, at, span });
+            }
+            at += span;
+        }
+    }
+
+    /// Takes back what a way that is given up waits for.
+    fn give_up(&self, core: &mut Core, task: u32, legs: &[Leg], progress: Progress) {
+        match (progress.at, &legs[progress.leg].pass) {
+            (At::Asked, Some(pass)) => core.withdraw(pass.lane, progress.mark, self.now.get()),
+            (At::Left, _) if self.now.get().as_ps() < progress.mark => {
+                let event = Event::wake(Time::ps(progress.mark), core.rank(task), task);
+                core.cancel(event);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whose legs the event loop goes.
+pub(crate) struct Going {
+    legs: Rc<[Leg]>,
+    progress: Progress,
+}
+
+impl Sim {
+    /// Goes a way: ends when the last leg is over.
+    pub fn go(&self, legs: Rc<[Leg]>) -> Way<'_> {
+        Way { sim: self, task: 0, legs: Some(legs), progress: Progress::BEGIN, begun: false }
+    }
+}
+
+/// A way under way. Dropping it gives it up, where it is.
+pub struct Way<'a> {
+    sim: &'a Sim,
+    task: u32,
+    /// Nothing while the event loop goes them, and at the end.
+    legs: Option<Rc<[Leg]>>,
+    progress: Progress,
+    begun: bool,
+}
+
+impl Future for Way<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let shared = &*this.sim.shared;
+        let mut core = shared.core.borrow_mut();
+        if !std::mem::replace(&mut this.begun, true) {
+            this.task = shared.current.get();
+        }
+        let task = this.task;
+        let Some(legs) = &this.legs else {
+            // The event loop has gone them, unless the process was woken for something else.
+            return if core.going[task as usize].is_none() { Poll::Ready(()) } else { Poll::Pending };
+        };
+        if shared.go(&mut core, task, legs, &mut this.progress) {
+            this.legs = None;
+            return Poll::Ready(());
+        }
+        if core.combined.is_none() {
+            core.going[task as usize] = this.legs.take().map(|legs| Going { legs, progress: this.progress });
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Way<'_> {
+    fn drop(&mut self) {
+        if !self.begun {
+            return;
+        }
+        let shared = &*self.sim.shared;
+        let mut core = shared.core.borrow_mut();
+        match self.legs.take() {
+            Some(legs) => shared.give_up(&mut core, self.task, &legs, self.progress),
+            None => {
+                if let Some(Going { legs, progress }) = core.going[self.task as usize].take() {
+                    shared.give_up(&mut core, self.task, &legs, progress);
+                }
+            }
+        }
+    }
+}
