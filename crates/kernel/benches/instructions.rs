@@ -38,6 +38,10 @@ fn observed(model: Model, count: u64) -> Sim {
 #[bench::trains_2n(Model::Transfers { trains: true }.build(2 * N))]
 #[bench::trains_observed_n(observed(Model::Transfers { trains: true }, N))]
 #[bench::trains_observed_2n(observed(Model::Transfers { trains: true }, 2 * N))]
+#[bench::ways_n(Model::Ways { by_hand: false }.build(12 * N))]
+#[bench::ways_2n(Model::Ways { by_hand: false }.build(24 * N))]
+#[bench::ways_by_hand_n(Model::Ways { by_hand: true }.build(12 * N))]
+#[bench::ways_by_hand_2n(Model::Ways { by_hand: true }.build(24 * N))]
 #[bench::server_n(Model::Server.build(N))]
 #[bench::server_2n(Model::Server.build(2 * N))]
 fn model(sim: Sim) -> Sim {

@@ -40,6 +40,9 @@ fn kernel(c: &mut Criterion) {
         bench(c, name, count, plain(Model::Transfers { trains }));
         bench(c, &format!("{name}, observed"), count, observed(Model::Transfers { trains }));
     }
+    for (name, by_hand) in [("ways", false), ("ways by hand", true)] {
+        bench(c, name, 300_000, plain(Model::Ways { by_hand }));
+    }
     bench(c, "server", 200_000, plain(Model::Server));
     for pending in [4, 64, 1_024] {
         bench(c, &format!("{pending} sleepers"), 262_144, plain(Model::Sleepers { pending }));

@@ -12,10 +12,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::Time;
+use crate::core::{Core, Shared, TICKET_MAX};
 use crate::events::Event;
+use crate::hold::{Hold, Interruptible};
 use crate::pace::Pace;
 use crate::record::{Label, Record};
-use crate::sim::{Core, Shared, Sim, TICKET_MAX};
+use crate::sim::Sim;
 
 pub(crate) struct Waiter {
     /// Priority, clock edge, rank of the name, ticket; packed, for one comparison.
@@ -26,21 +28,13 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    fn priority(&self) -> u8 {
+    pub(crate) fn priority(&self) -> u8 {
         (self.order >> 120) as u8
     }
 
     fn ticket(&self) -> u64 {
         self.order as u64 & TICKET_MAX
     }
-}
-
-/// A hold that ends early when someone else asks.
-struct Interruptible {
-    start: Time,
-    units: u64,
-    rule: Yielding,
-    task: u32,
 }
 
 /// Stands for a holder who has left: the lane ends its phases by itself.
@@ -55,11 +49,11 @@ pub(crate) struct LaneState {
     /// When the lane is free again whose holder has left.
     left_until: Time,
     /// The best first.
-    waiters: VecDeque<Waiter>,
+    pub(crate) waiters: VecDeque<Waiter>,
     arbitrating: bool,
     /// The train that runs on this lane.
     pub(crate) train: Option<u32>,
-    interruptible: Option<Interruptible>,
+    pub(crate) interruptible: Option<Interruptible>,
     pub(crate) rates: Vec<Rate>,
     /// Seen by every handle.
     pace: Rc<Cell<Pace>>,
@@ -291,30 +285,6 @@ impl Shared {
     }
 }
 
-impl Interruptible {
-    /// Someone asks at `now`: the hold ends with the unit under way, not before its minimum.
-    fn ask(&mut self, priority: u8, now: Time) -> Option<u32> {
-        if priority > self.rule.to_priority {
-            return None;
-        }
-        let under_way = (now - self.start) / self.rule.unit + 1;
-        let owed = self.rule.after.as_ps().div_ceil(self.rule.unit.as_ps());
-        let units = under_way.max(owed).min(self.units);
-        (std::mem::replace(&mut self.units, units) > units).then_some(self.task)
-    }
-}
-
-/// When a long hold makes way for others.
-#[derive(Clone, Copy, Debug)]
-pub struct Yielding {
-    /// The hold can end after whole units only.
-    pub unit: Time,
-    /// It lasts at least this long (a PCI latency timer).
-    pub after: Time,
-    /// It makes way for requests of this priority or better.
-    pub to_priority: u8,
-}
-
 /// What one transaction at a time can occupy. A handle: clones are the same lane.
 #[derive(Clone)]
 pub struct Lane {
@@ -345,6 +315,12 @@ impl Lane {
     /// Changes the clock, before the run: whatever is plugged into a bus may slow it down.
     pub fn set_clock(&self, clock: Time) {
         self.sim.shared.core.borrow_mut().lanes[self.id as usize].clock = Some(clock);
+    }
+
+    /// Whether nobody will have the lane at `at`, as far as can be seen now, and nobody asks for it: only then a train can
+    /// be booked on it.
+    pub fn is_free_at(&self, at: Time) -> bool {
+        self.sim.shared.core.borrow().lanes[self.id as usize].is_free(at)
     }
 
     /// Asks for the lane, waiting for `reason`.
@@ -500,7 +476,7 @@ impl Drop for Acquire<'_> {
 
 /// The right to a lane. Dropping it releases the lane.
 pub struct Grant<'a> {
-    lane: &'a Lane,
+    pub(crate) lane: &'a Lane,
     ticket: u64,
 }
 
@@ -556,37 +532,6 @@ impl<'a> Grant<'a> {
     pub fn was_in_until(&self, phase: &'static Label, start: Time, end: Time) {
         self.lane.was_in_until(phase, start, end);
     }
-
-    /// Spends up to `count` units in a phase, fewer where `rule` makes way for others; returns how many.
-    pub async fn hold_yielding(&self, phase: &'static Label, count: u64, rule: Yielding) -> u64 {
-        let (sim, id) = (&self.lane.sim, self.lane.id as usize);
-        let start = sim.now();
-        {
-            let mut core = sim.shared.core.borrow_mut();
-            let task = sim.shared.current.get();
-            let mut hold = Interruptible { start, units: count, rule, task };
-            if let Some(priority) = core.lanes[id].waiters.front().map(Waiter::priority) {
-                hold.ask(priority, start);
-            }
-            core.lanes[id].interruptible = Some(hold);
-        }
-        let hold = YieldingHold { grant: self, phase, start };
-        loop {
-            let units = hold.units();
-            let end = start + rule.unit * units;
-            if sim.now() >= end {
-                return units;
-            }
-            let mut delay = sim.wait_until(end);
-            std::future::poll_fn(|context| {
-                if hold.units() != units {
-                    return Poll::Ready(());
-                }
-                Pin::new(&mut delay).poll(context)
-            })
-            .await;
-        }
-    }
 }
 
 impl Drop for Grant<'_> {
@@ -594,102 +539,5 @@ impl Drop for Grant<'_> {
     fn drop(&mut self) {
         let shared = &*self.lane.sim.shared;
         shared.core.borrow_mut().release(self.lane.id, self.ticket, shared.now.get());
-    }
-}
-
-/// Records what a yielding hold took, also where it is cancelled.
-struct YieldingHold<'a> {
-    grant: &'a Grant<'a>,
-    phase: &'static Label,
-    start: Time,
-}
-
-impl YieldingHold<'_> {
-    fn units(&self) -> u64 {
-        let core = self.grant.lane.sim.shared.core.borrow();
-        core.lanes[self.grant.lane.id as usize].interruptible.as_ref().map_or(0, |hold| hold.units)
-    }
-}
-
-impl Drop for YieldingHold<'_> {
-    fn drop(&mut self) {
-        self.grant.lane.was_in(self.phase, self.start);
-        let mut core = self.grant.lane.sim.shared.core.borrow_mut();
-        core.lanes[self.grant.lane.id as usize].interruptible = None;
-    }
-}
-
-/// Time spent in phases. Dropping it ends them now.
-pub struct Hold<'a, P: AsRef<[(&'static Label, Time)]>> {
-    lane: &'a Lane,
-    plan: P,
-    start: Time,
-    end: Time,
-    armed: Option<u32>,
-    under_way: bool,
-}
-
-impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
-    type Output = ();
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        let shared = &*this.lane.sim.shared;
-        if !this.under_way {
-            this.under_way = true;
-            this.start = shared.now.get();
-            this.end = this.plan.as_ref().iter().fold(this.start, |at, phase| at + phase.1);
-            if shared.drawn.get() {
-                this.planned();
-            }
-        }
-        if shared.sleep(this.end, &mut this.armed).is_pending() {
-            return Poll::Pending;
-        }
-        this.finish();
-        Poll::Ready(())
-    }
-}
-
-impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
-    fn new(lane: &'a Lane, plan: P) -> Hold<'a, P> {
-        Hold { lane, plan, start: Time::ZERO, end: Time::ZERO, armed: None, under_way: false }
-    }
-
-    /// Says what begins, to those who draw it.
-    #[cold]
-    fn planned(&self) {
-        let shared = &*self.lane.sim.shared;
-        let (lane, mut core) = (self.lane.number(), shared.core.borrow_mut());
-        let mut at = self.start;
-        for &(label, span) in self.plan.as_ref().iter().filter(|phase| phase.1 > Time::ZERO) {
-            core.record(Record::Planned { lane, label, at, span });
-            at += span;
-        }
-    }
-
-    #[inline]
-    fn finish(&mut self) {
-        self.under_way = false;
-        let shared = &*self.lane.sim.shared;
-        shared.cancel_sleep(self.end, self.armed.take());
-        let (now, task) = (shared.now.get(), shared.current.get());
-        let mut core = shared.core.borrow_mut();
-        if core.observed() || core.lanes[self.lane.id as usize].metered {
-            core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
-        }
-        if now < self.end && shared.drawn.get() {
-            core.record(Record::Left { lane: self.lane.number(), at: now });
-        }
-    }
-}
-
-impl<P: AsRef<[(&'static Label, Time)]>> Drop for Hold<'_, P> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.under_way {
-            self.finish();
-        }
     }
 }

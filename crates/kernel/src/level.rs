@@ -6,7 +6,8 @@
 
 use std::rc::Rc;
 
-use crate::sim::{Sim, Waiting};
+use crate::core::Waiting;
+use crate::sim::Sim;
 
 /// What a level counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

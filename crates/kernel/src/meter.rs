@@ -8,9 +8,10 @@
 //! ```
 
 use crate::Time;
+use crate::core::Core;
 use crate::lane::Lane;
 use crate::record::Label;
-use crate::sim::{Core, Sim};
+use crate::sim::Sim;
 
 /// Phases that a meter tells apart, at most.
 const PHASES_MAX: usize = 16;

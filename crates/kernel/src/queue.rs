@@ -7,8 +7,9 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
+use crate::core::Waiting;
 use crate::record::{Label, Record};
-use crate::sim::{Sim, Waiting};
+use crate::sim::Sim;
 
 struct State<T> {
     items: VecDeque<T>,

@@ -1,35 +1,20 @@
 //! The executor: processes, the event loop, and how a run ends.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::Cell;
 use std::future::Future;
-use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use crate::Time;
-use crate::errand::Errand;
-use crate::events::{Due, Event, Events};
+use crate::core::Shared;
+use crate::events::Due;
 use crate::lane::{Lane, LaneState, Rate};
-use crate::level::Held;
-use crate::meter::Meter;
 use crate::pace::Pace;
 use crate::record::{Label, MOST, Observer, Record};
-use crate::train::TrainState;
-use crate::way::Going;
 
-/// Records are handed to the observer in batches of at most this many, in one reused buffer.
-const BATCH: usize = 4_096;
-/// More events than this at one instant is a livelock.
-const EVENTS_AT_ONE_INSTANT_MAX: u32 = 10_000;
-/// So is more than this of whatever needs no event: items put into queues, spans of no length.
-const STEPS_AT_ONE_INSTANT_MAX: u32 = 1_000_000;
 /// A livelock is watched for so many turns, to name those who have more than one of them.
 const LIVELOCK_WATCHED: usize = 10_000;
-
-/// Tickets are never reused within a run: they tell requests apart.
-pub(crate) const TICKET_MAX: u64 = (1 << 40) - 1;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,240 +46,6 @@ pub struct Counts {
     pub bursts_in_trains: u64,
 }
 
-/// A process, until it returns.
-type Process = Option<Pin<Box<dyn Future<Output = ()>>>>;
-
-/// Everything that changes on the event path.
-pub(crate) struct Core {
-    events: Events,
-    /// Until the event loop has its turn, nobody else does anything before this: time may be skipped up to it.
-    /// Whatever wakes someone, schedules something or calls the event loop lowers it.
-    skip_before: Time,
-    /// The first instant beyond the run.
-    horizon: Time,
-    /// The event loop has something to do before the next event.
-    interrupted: bool,
-    stopped: bool,
-    pub(crate) lanes: Vec<LaneState>,
-    pub(crate) trains: Vec<Option<TrainState>>,
-    pub(crate) counts: Counts,
-    ticket: u64,
-    /// Requests of the workload so far.
-    requests: u32,
-    pub(crate) trains_allowed: bool,
-    /// Highest event class seen at the present instant.
-    pub(crate) class_reached: u32,
-    events_at_this_instant: u32,
-    steps_at_this_instant: u32,
-    /// Time stands still: the run is about to end.
-    livelock: bool,
-    ready: VecDeque<u32>,
-    is_ready: Vec<bool>,
-    /// Whose legs the event loop goes, by task.
-    pub(crate) going: Vec<Option<Going>>,
-    /// Several futures of one process are being polled: whether the present one is the last of them.
-    pub(crate) combined: Option<bool>,
-    /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
-    ranks: Vec<u32>,
-    records: Vec<Record>,
-    pub(crate) meter: Meter,
-    /// Someone wants phases and waits.
-    observed: bool,
-    /// Someone wants marks and transfers.
-    attended: bool,
-}
-
-pub(crate) struct Shared {
-    pub(crate) core: RefCell<Core>,
-    pub(crate) now: Cell<Time>,
-    pub(crate) current: Cell<u32>,
-    /// Someone wants to see what the wires of a lane carry.
-    pub(crate) drawn: Cell<bool>,
-    names: RefCell<Vec<String>>,
-    /// Those that have been started; borrowed while they run.
-    processes: RefCell<Vec<Process>>,
-    /// Those that start with the next run.
-    new_processes: RefCell<Vec<Process>>,
-    observer: RefCell<Option<Box<dyn Observer>>>,
-    pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
-    pub(crate) held: RefCell<Vec<Held>>,
-}
-
-/// A queue can say who waits at it, for the report of a deadlock, and how long it is.
-pub(crate) trait Waiting {
-    /// Drops what is in the queue.
-    fn empty(&self);
-    fn items(&self) -> usize;
-    /// Whether it holds nothing but the right to something.
-    fn is_of_places(&self) -> bool;
-    /// Who took from it last; nobody where it has one place, and is a bell rather than a queue.
-    fn taker(&self) -> Option<u32>;
-    fn waiting(&self) -> Vec<(u32, &'static Label)>;
-}
-
-impl Core {
-    pub(crate) fn wake(&mut self, task: u32) {
-        self.skip_before = Time::ZERO;
-        if !std::mem::replace(&mut self.is_ready[task as usize], true) {
-            self.ready.push_back(task);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn schedule(&mut self, event: Event) {
-        self.skip_before = self.skip_before.min(event.at());
-        self.events.push(event);
-    }
-
-    /// Sends whoever runs back to the event loop at its next wait.
-    pub(crate) fn interrupt(&mut self) {
-        self.skip_before = Time::ZERO;
-        self.interrupted = true;
-    }
-
-    /// Whether time may advance to `until` right here, because nobody else does anything before or at it.
-    pub(crate) fn may_skip(&self, until: Time) -> bool {
-        until < self.skip_before
-    }
-
-    /// A process is about to run: how far may it skip?
-    fn begin_turn(&mut self) {
-        let alone = self.ready.is_empty() && !self.interrupted && self.combined != Some(false);
-        self.skip_before = if alone { self.events.next_time().min(self.horizon) } else { Time::ZERO };
-    }
-
-    /// Something happened that takes no time and needs no event.
-    fn step(&mut self) {
-        self.steps_at_this_instant += 1;
-        if self.steps_at_this_instant > STEPS_AT_ONE_INSTANT_MAX {
-            self.livelock = true;
-        }
-    }
-
-    /// The same by a task, which must let the event loop have its turn after too much of that.
-    pub(crate) fn stands_still(&mut self, task: u32) -> bool {
-        self.step();
-        if self.livelock {
-            self.wake(task);
-        }
-        self.livelock
-    }
-
-    /// Takes back a timer.
-    pub(crate) fn cancel(&mut self, event: Event) {
-        self.events.cancel(event);
-    }
-
-    fn next_ready(&mut self) -> Option<u32> {
-        let task = self.ready.pop_front()?;
-        self.is_ready[task as usize] = false;
-        self.step();
-        Some(task)
-    }
-
-    pub(crate) fn rank(&self, task: u32) -> u32 {
-        self.ranks[task as usize]
-    }
-
-    pub(crate) fn observed(&self) -> bool {
-        self.observed
-    }
-
-    pub(crate) fn record(&mut self, record: Record) {
-        self.records.push(record);
-        if self.records.len() >= BATCH {
-            self.interrupt();
-        }
-    }
-
-    /// The number of the next request.
-    pub(crate) fn next_request(&mut self) -> NonZeroU32 {
-        let next = NonZeroU32::MIN.saturating_add(self.requests % Errand::REQUESTS_MAX);
-        self.requests = next.get();
-        next
-    }
-
-    /// The next ticket: the last resort of every order.
-    pub(crate) fn next_ticket(&mut self) -> u64 {
-        self.ticket += 1;
-        assert!(self.ticket <= TICKET_MAX, "a run makes fewer than 10^12 requests");
-        self.ticket
-    }
-}
-
-impl Shared {
-    /// Time comes to an event, popped or (only after `may_skip`) in place.
-    #[inline]
-    pub(crate) fn advance(&self, core: &mut Core, at: Time, class: u32) {
-        core.counts.events += 1;
-        if at > self.now.get() {
-            self.now.set(at);
-            core.class_reached = class;
-            (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
-        } else {
-            assert!(at == self.now.get(), "time never goes back");
-            core.class_reached = core.class_reached.max(class);
-            core.events_at_this_instant += 1;
-            if core.events_at_this_instant > EVENTS_AT_ONE_INSTANT_MAX {
-                core.livelock = true;
-                core.interrupt();
-            }
-        }
-    }
-
-    /// Polls a sleep until `until`: skips there, or arms a timer for the current task, which `armed` names.
-    #[inline(always)]
-    pub(crate) fn sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
-        match armed {
-            None => self.begin_sleep(until, armed),
-            Some(_) if self.now.get() < until => Poll::Pending,
-            Some(_) => Poll::Ready(()),
-        }
-    }
-
-    fn begin_sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
-        if self.now.get() >= until {
-            if !self.stands_still() {
-                return Poll::Ready(());
-            }
-            *armed = Some(self.current.get());
-            return Poll::Pending;
-        }
-        let mut core = self.core.borrow_mut();
-        if core.may_skip(until) {
-            self.advance(&mut core, until, 0);
-            return Poll::Ready(());
-        }
-        let task = self.current.get();
-        let event = Event::wake(until, core.rank(task), task);
-        core.schedule(event);
-        *armed = Some(task);
-        Poll::Pending
-    }
-
-    /// Takes back the timer of a sleep that has not ended.
-    #[inline]
-    pub(crate) fn cancel_sleep(&self, until: Time, armed: Option<u32>) {
-        if let Some(task) = armed
-            && self.now.get() < until
-        {
-            let mut core = self.core.borrow_mut();
-            let event = Event::wake(until, core.rank(task), task);
-            core.events.cancel(event);
-        }
-    }
-
-    /// The current task does something that takes no time. After too much of that it must let the event loop
-    /// have its turn, which wakes it again while it looks for those who keep going.
-    pub(crate) fn stands_still(&self) -> bool {
-        self.core.borrow_mut().stands_still(self.current.get())
-    }
-
-    pub(crate) fn add_queue(&self, queue: Rc<dyn Waiting>) {
-        self.queues.borrow_mut().push(queue);
-    }
-}
-
 /// A simulation: a handle that processes and parts clone.
 #[derive(Clone)]
 pub struct Sim {
@@ -310,45 +61,7 @@ impl Default for Sim {
 impl Sim {
     /// An empty simulation at time zero.
     pub fn new() -> Sim {
-        Sim {
-            shared: Rc::new(Shared {
-                core: RefCell::new(Core {
-                    events: Events::default(),
-                    skip_before: Time::ZERO,
-                    horizon: Time::MAX,
-                    interrupted: false,
-                    stopped: false,
-                    lanes: Vec::new(),
-                    trains: Vec::new(),
-                    counts: Counts::default(),
-                    ticket: 0,
-                    requests: 0,
-                    trains_allowed: true,
-                    class_reached: 0,
-                    events_at_this_instant: 0,
-                    steps_at_this_instant: 0,
-                    livelock: false,
-                    ready: VecDeque::new(),
-                    is_ready: Vec::new(),
-                    going: Vec::new(),
-                    combined: None,
-                    ranks: Vec::new(),
-                    records: Vec::with_capacity(BATCH),
-                    meter: Meter::new(),
-                    observed: false,
-                    attended: false,
-                }),
-                now: Cell::new(Time::ZERO),
-                current: Cell::new(0),
-                drawn: Cell::new(false),
-                names: RefCell::new(Vec::new()),
-                processes: RefCell::new(Vec::new()),
-                new_processes: RefCell::new(Vec::new()),
-                observer: RefCell::new(None),
-                queues: RefCell::new(Vec::new()),
-                held: RefCell::new(Vec::new()),
-            }),
-        }
+        Sim { shared: Rc::new(Shared::new()) }
     }
 
     /// Books no trains from now on: every burst is simulated by itself. Results are the same, to the bit.

@@ -12,9 +12,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::Time;
+use crate::core::Core;
 use crate::lane::{Acquire, Grant, Lane};
 use crate::record::{Label, Record};
-use crate::sim::{Core, Sim};
+use crate::sim::Sim;
 
 /// Cars of one train, at most.
 const CARS: usize = 3;

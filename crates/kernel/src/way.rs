@@ -16,10 +16,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::Time;
+use crate::core::{Core, Shared};
 use crate::events::Event;
 use crate::lane::{Asked, Lane};
 use crate::record::{Label, Record};
-use crate::sim::{Core, Shared, Sim};
+use crate::sim::Sim;
 use crate::train::Lead;
 
 /// Delays at the end of a leg, at most.

@@ -1,11 +1,12 @@
-//! Cells of the PIIX4E study, and drives, in time: `cargo bench -p hopscope-machine`.
+//! Cells of the PIIX4E study, and drives, in time: `cargo bench -p hopscope-questions`.
 //!
 //! One disk with long transfers lives by trains; two channels cut them at every burst. And what an NVM Express drive
 //! costs a request.
 
 use std::io::Cursor;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use hopscope_files::job_file::{self, Job};
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
@@ -52,6 +53,13 @@ fn cells(criterion: &mut Criterion) {
             false,
         ),
         ("two channels, 64 KiB reads, 0.1 s", "piix4e-two-disks-two-channels", two.to_string(), true, false),
+        (
+            "two channels, 64 KiB writes, 0.1 s",
+            "piix4e-two-disks-two-channels",
+            two.replace("--rw=read", "--rw=write"),
+            true,
+            false,
+        ),
     ] {
         let (blueprint, jobs) = read(system, &options);
         let options = Options { trains, ..Options::default() };
@@ -100,13 +108,31 @@ fn drives(criterion: &mut Criterion) {
         ("sequential read 128k", "nvme-desktop", "--rw=read --bs=128k --iodepth=32"),
         ("random read 4k behind the chip set", "nvme-chipset", "--rw=randread --bs=4k --iodepth=32"),
     ] {
-        let (blueprint, jobs) = read(system, &format!("{options} --time_based --runtime=20ms"));
-        let ran = || run(&blueprint, &jobs, Options::default(), None).expect("the job runs");
-        let requests = ran().jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
-        group.throughput(Throughput::Elements(requests));
-        group.bench_function(name, |bencher| bencher.iter(|| ran().rate.bytes_per_second));
+        requests(&mut group, name, system, &format!("{options} --time_based --runtime=20ms"));
     }
     group.finish();
+}
+
+/// Requests a second of adapters on PCI, behind a bridge that moves pieces.
+fn adapters(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pci");
+    group.sample_size(10);
+    for (name, system, options) in [
+        ("RAID 5, random read 4k", "raid-5-megaraid-64-66", "--rw=randread --bs=4k --iodepth=8 --runtime=2s"),
+        ("RAID 5, sequential read 64k", "raid-5-megaraid-64-66", "--rw=read --bs=64k --iodepth=8 --runtime=200ms"),
+        ("RAID 0, mixed 35k", "raid-megaraid-32-33", "--rw=randrw --bs=35k --size=1g --norandommap --runtime=1s"),
+    ] {
+        requests(&mut group, name, system, &format!("{options} --time_based"));
+    }
+    group.finish();
+}
+
+fn requests(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, system: &str, options: &str) {
+    let (blueprint, jobs) = read(system, options);
+    let ran = || run(&blueprint, &jobs, Options::default(), None).expect("the job runs");
+    let requests = ran().jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+    group.throughput(Throughput::Elements(requests));
+    group.bench_function(name, |bencher| bencher.iter(|| ran().rate.bytes_per_second));
 }
 
 /// Requests a second of a replay: random ones, on one detailed drive.
@@ -129,5 +155,5 @@ fn replays(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cells, account, drives, replays);
+criterion_group!(benches, cells, account, drives, adapters, replays);
 criterion_main!(benches);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo install gungraun-runner --version 0.20.0    # once; must match the library; needs valgrind
-//! cargo bench -p hopscope-machine --bench instructions --features instructions
+//! cargo bench -p hopscope-questions --bench instructions --features instructions
 //! ```
 //!
 //! Each job is counted over 10 ms and over 20 ms of simulated time; the difference over the requests between is the cost

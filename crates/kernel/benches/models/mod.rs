@@ -5,7 +5,9 @@
 
 pub mod by_hand;
 
-use hopscope_kernel::{Burst, Car, Ended, Label, Observer, Queue, Record, Sim, Time};
+use std::rc::Rc;
+
+use hopscope_kernel::{Burst, Car, Ended, Label, Lane, Leg, Observer, Queue, Record, Sim, Time};
 
 static BUSY: Label = Label::reason("bus busy");
 static NO_REQUEST: Label = Label::reason("no request");
@@ -38,6 +40,8 @@ pub enum Model {
     Masters { random: bool },
     /// B: register accesses, then 2,048 bursts back to back, as a train or burst by burst.
     Transfers { trains: bool },
+    /// Four processes go over three lanes, one after the other and with a flight behind each, by hand or as ways.
+    Ways { by_hand: bool },
     /// C: customers arrive at a queue; one server takes them.
     Server,
     /// Processes that sleep, `pending` at a time: the event queue and a poll.
@@ -45,7 +49,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model, making `count` grants (A), bursts (B), customers (C) or sleeps.
+    /// The model, making `count` grants (A, ways), bursts (B), customers (C) or sleeps.
     pub fn build(self, count: u64) -> Sim {
         let sim = Sim::new();
         match self {
@@ -56,6 +60,7 @@ impl Model {
                 }
                 transfers(&sim, count);
             }
+            Model::Ways { by_hand } => ways(&sim, count, by_hand),
             Model::Server => server(&sim, count),
             Model::Sleepers { pending } => sleepers(&sim, count, pending),
         }
@@ -138,6 +143,33 @@ fn transfers(sim: &Sim, count: u64) {
             done.put((), &NO_REQUEST).await;
         }
     });
+}
+
+fn ways(sim: &Sim, count: u64, by_hand: bool) {
+    let lanes: Rc<[Lane]> = ["request", "memory", "answer"].map(|name| sim.lane(name, None)).into();
+    for p in 0..4 {
+        let (s, lanes) = (sim.clone(), lanes.clone());
+        sim.process(&format!("reader{p}"), async move {
+            let plan = |lane: usize| [(&ADDRESS, Time::ns(10)), (&DATA, Time::ns(40 + 10 * lane as u64 + p))];
+            let legs = lanes
+                .iter()
+                .enumerate()
+                .map(|(number, lane)| Leg::over(lane, &BUSY, plan(number)).then(&[(lane, &SERVICE, Time::ns(30))]));
+            let legs: Rc<[Leg]> = legs.collect();
+            for _ in 0..count / 4 / lanes.len() as u64 {
+                if !by_hand {
+                    s.go(legs.clone()).await;
+                    continue;
+                }
+                for (number, lane) in lanes.iter().enumerate() {
+                    let left = lane.acquire(&BUSY).await.leave(plan(number));
+                    let end = left + Time::ns(30);
+                    s.wait_until(end).await;
+                    lane.delayed(&SERVICE, left, end);
+                }
+            }
+        });
+    }
 }
 
 fn server(sim: &Sim, count: u64) {

@@ -10,6 +10,8 @@
 //! its halves, may have any other length; one that memory answers in more than two bursts goes by hand
 //! (`to_drive_in_bursts`).
 
+use std::pin::pin;
+
 use hopscope_kernel::{Burst, Car, CarState, Grant, Journey, Label, Lead, Time, UnderWay, join, led};
 
 use super::{
@@ -284,6 +286,7 @@ impl IdeBridge {
                 cable.words(start, last + course.word);
             }
         };
+        let (sending, fetching) = (pin!(sending), pin!(fetching));
         join(sim, sending, fetching).await;
         let fetched = arrived - course.early;
         port.was_in_until(&FETCH, asked, fetched);

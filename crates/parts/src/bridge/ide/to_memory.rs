@@ -3,11 +3,13 @@
 //! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind. What
 //! memory stops within a half goes on in another burst.
 
+use std::pin::pin;
+
 use hopscope_kernel::{Burst, Car, CarState, Grant, Time, join, led};
 
 use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, HOLD, HOLD_AGAIN, IdeBridge, RESUME, SwitchAt};
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci::Phase;
+use crate::bus::pci::{Course, Phase};
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
 /// A half of the buffer and where its bytes go; the last one of a transfer may be a part of one.
@@ -46,15 +48,22 @@ impl IdeBridge {
             // In a train every half is drained within the next one's fill, and no word waits.
             let ours = self.buffer.last_user.get() == Some(channel.number) && filled < wholes;
             let full = half(filled - 1);
-            if ours && regular && in_time && cable.words_ended() == Some(self.sim.now()) {
+            let free = || {
+                let now = self.sim.now();
+                self.buffer.port.is_free_at(now) && self.pci.lane().is_free_at(now + self.host.hold_acknowledge())
+            };
+            if ours && regular && in_time && cable.words_ended() == Some(self.sim.now()) && free() {
                 let span = fill_span(full);
                 filled += self.fill_regularly(channel, cable, (full, &drain), (wholes - filled).into(), span).await;
             } else {
-                join(&self.sim, self.fill(channel, cable, fill_span(half(filled))), self.drain(full)).await;
+                // Where they are, and not by value: the join would keep a copy of them.
+                let fill = pin!(self.fill(channel, cable, fill_span(half(filled))));
+                let drain = pin!(self.drain(full, regular.then_some(course)));
+                join(&self.sim, fill, drain).await;
                 filled += 1;
             }
         }
-        self.drain(half(halves - 1)).await;
+        self.drain(half(halves - 1), None).await;
     }
 
     /// Fills up to `halves` halves, each while the half before it drains; returns how many. The half before
@@ -88,7 +97,8 @@ impl IdeBridge {
         let drain = async {
             if drains.done == filled {
                 let full = Half { address: full.address + full.bytes * filled as u32, ..full };
-                self.drain_from(drains.next, begin + span * filled + offset, full).await;
+                let course = self.pci.course(&full.transaction(), sim.now());
+                self.drain_from(drains.next, begin + span * filled + offset, full, course).await;
             }
         };
         let fill = async {
@@ -105,6 +115,7 @@ impl IdeBridge {
                 Burst::Ahead => self.fill(channel, cable, span).await,
             }
         };
+        let (fill, drain) = (pin!(fill), pin!(drain));
         join(sim, fill, drain).await;
         filled as u32 + 1
     }
@@ -151,14 +162,14 @@ impl IdeBridge {
         if other && self.spec.channel_switch_at == SwitchAt::Burst { self.channel_switch() } else { Time::ZERO }
     }
 
-    /// The half that is full now goes to memory.
-    async fn drain(&self, half: Half) {
-        self.drain_from(Burst::Ahead, self.sim.now() + self.host.hold_acknowledge(), half).await;
+    /// The half that is full now goes to memory, as `course` says where it is known.
+    async fn drain(&self, half: Half, course: Option<Course>) {
+        let course = course.unwrap_or_else(|| self.pci.course(&half.transaction(), self.sim.now()));
+        self.drain_from(Burst::Ahead, self.sim.now() + self.host.hold_acknowledge(), half, course).await;
     }
 
     /// One half goes to memory, from wherever its first burst is, which is requested at `request`.
-    async fn drain_from(&self, burst: Burst<'_>, request: Time, half: Half) {
-        let course = self.pci.course(&half.transaction(), self.sim.now());
+    async fn drain_from(&self, burst: Burst<'_>, request: Time, half: Half, course: Course) {
         match burst {
             Burst::UnderWay(burst) => burst.finish().await,
             Burst::Requested(request) => request.await.hold_plan(course.whole()).await,

@@ -1,6 +1,8 @@
 //! Laws over random systems: trains change nothing, names and not positions order what is simultaneous,
 //! observing changes nothing, shifting by whole clock periods shifts everything.
 
+mod drawn;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -9,153 +11,14 @@ use hopscope_kernel::{
     expand, join, led,
 };
 
+use drawn::{DrawnCar, DrawnLeg, Step, System, draw_system};
+
 static ARBITRATION: Label = Label::reason("arbitration");
 static TOKEN: Label = Label::reason("no token");
 static ADDRESS: Label = Label::protocol("address");
 static LEAD: Label = Label::protocol("lead");
 static DATA: Label = Label::payload("data");
 static LONG: Label = Label::payload("long data");
-
-/// Splitmix64: enough to draw systems.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.below(high - low + 1)
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Wait(u64),
-    Burst {
-        lane: usize,
-        priority: u8,
-        address: u64,
-        data: u64,
-    },
-    Leave {
-        lane: usize,
-        priority: u8,
-        data: u64,
-    },
-    Yield {
-        lane: usize,
-        priority: u8,
-        units: u64,
-        unit: u64,
-        after: u64,
-        to_priority: u8,
-    },
-    Train {
-        cars: Vec<DrawnCar>,
-        count: u64,
-        pitch: u64,
-        delay: u64,
-    },
-    /// One way, or two at once.
-    Way(Vec<Vec<DrawnLeg>>),
-    Take,
-    Put,
-}
-
-#[derive(Clone, Debug)]
-struct DrawnCar {
-    lane: usize,
-    priority: u8,
-    offset: u64,
-    address: u64,
-    data: u64,
-}
-
-#[derive(Clone, Debug)]
-struct DrawnLeg {
-    /// None where there is nothing but what is owed.
-    lane: Option<usize>,
-    address: u64,
-    data: u64,
-    owed: [u64; 2],
-}
-
-#[derive(Clone, Debug)]
-struct System {
-    clocks: Vec<Option<u64>>,
-    programs: Vec<Vec<Step>>,
-}
-
-/// Short spans out of few values, so that much happens at the same instant.
-fn span(draw: &mut Draw) -> u64 {
-    [10, 10, 20, 20, 30, 40, 60, 7, 13][draw.below(9) as usize]
-}
-
-fn draw_system(seed: u64) -> System {
-    let draw = &mut Draw(seed);
-    let lanes = draw.between(1, 3) as usize;
-    let clocks = (0..lanes).map(|_| [None, Some(10), Some(7)][draw.below(3) as usize]).collect::<Vec<_>>();
-    let masters = draw.between(2, 6);
-    let programs = (0..masters).map(|_| (0..draw.between(1, 7)).map(|_| draw_step(draw, &clocks)).collect()).collect();
-    System { clocks, programs }
-}
-
-fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
-    let lane = draw.below(clocks.len() as u64) as usize;
-    let priority = draw.below(3) as u8;
-    match draw.below(14) {
-        12 | 13 => Step::Way((0..1 + draw.below(4) / 3).map(|_| draw_way(draw, clocks.len() as u64)).collect()),
-        0 | 1 => Step::Wait(span(draw) * draw.between(1, 12)),
-        2 | 3 => Step::Burst { lane, priority, address: span(draw), data: span(draw) },
-        4 => Step::Leave { lane, priority, data: span(draw) },
-        5 => {
-            let (units, unit) = (draw.between(1, 20), clocks[lane].unwrap_or(10));
-            let (after, to_priority) = (draw.between(0, 8) * unit, draw.below(3) as u8);
-            Step::Yield { lane, priority, units, unit, after, to_priority }
-        }
-        6 => Step::Put,
-        7 if draw.below(3) == 0 => Step::Take,
-        _ => {
-            let second = (lane + 1) % clocks.len();
-            let used = if second != lane && draw.below(2) == 0 { vec![lane, second] } else { vec![lane] };
-            let car = |draw: &mut Draw, lane| DrawnCar {
-                lane,
-                priority: draw.below(3) as u8,
-                offset: draw.below(4) * 10,
-                address: span(draw),
-                data: span(draw),
-            };
-            let mut cars: Vec<DrawnCar> = used.into_iter().map(|lane| car(draw, lane)).collect();
-            if draw.below(3) == 0 {
-                // A second burst of each period on the first lane, after the first one has ended.
-                let first = &cars[0];
-                let offset = first.offset + first.address + first.data + clocks[lane].unwrap_or(0) + draw.below(3) * 10;
-                cars.push(DrawnCar { offset, ..car(draw, lane) });
-            }
-            let longest =
-                cars.iter().map(|c| c.offset + c.address + c.data + clocks[c.lane].unwrap_or(0)).max().unwrap_or(0);
-            let gap = if draw.below(3) == 0 { 0 } else { span(draw) };
-            Step::Train { cars, count: draw.between(2, 30), pitch: longest + gap, delay: draw.below(3) * 10 }
-        }
-    }
-}
-
-fn draw_way(draw: &mut Draw, lanes: u64) -> Vec<DrawnLeg> {
-    let leg = |draw: &mut Draw| DrawnLeg {
-        lane: (draw.below(4) > 0).then(|| draw.below(lanes) as usize),
-        address: span(draw) * draw.below(2),
-        data: span(draw),
-        owed: [span(draw) * draw.below(2), span(draw) * draw.below(2)],
-    };
-    (0..draw.between(1, 4)).map(|_| leg(draw)).collect()
-}
 
 /// The legs of a way, by the process that goes it.
 async fn go_by_hand(sim: &Sim, lanes: &[Lane], legs: &[DrawnLeg]) {

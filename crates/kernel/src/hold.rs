@@ -1,0 +1,171 @@
+//! Holds: time spent in the phases of a lane, by whoever has it; some make way for others.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::Time;
+use crate::lane::{Grant, Lane, Waiter};
+use crate::record::{Label, Record};
+
+/// Time spent in phases. Dropping it ends them now.
+pub struct Hold<'a, P: AsRef<[(&'static Label, Time)]>> {
+    lane: &'a Lane,
+    plan: P,
+    start: Time,
+    end: Time,
+    armed: Option<u32>,
+    under_way: bool,
+}
+
+impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let shared = &*this.lane.sim.shared;
+        if !this.under_way {
+            this.under_way = true;
+            this.start = shared.now.get();
+            this.end = this.plan.as_ref().iter().fold(this.start, |at, phase| at + phase.1);
+            if shared.drawn.get() {
+                this.planned();
+            }
+        }
+        if shared.sleep(this.end, &mut this.armed).is_pending() {
+            return Poll::Pending;
+        }
+        this.finish();
+        Poll::Ready(())
+    }
+}
+
+impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
+    pub(crate) fn new(lane: &'a Lane, plan: P) -> Hold<'a, P> {
+        Hold { lane, plan, start: Time::ZERO, end: Time::ZERO, armed: None, under_way: false }
+    }
+
+    /// Says what begins, to those who draw it.
+    #[cold]
+    fn planned(&self) {
+        let shared = &*self.lane.sim.shared;
+        let (lane, mut core) = (self.lane.number(), shared.core.borrow_mut());
+        let mut at = self.start;
+        for &(label, span) in self.plan.as_ref().iter().filter(|phase| phase.1 > Time::ZERO) {
+            core.record(Record::Planned { lane, label, at, span });
+            at += span;
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self) {
+        self.under_way = false;
+        let shared = &*self.lane.sim.shared;
+        shared.cancel_sleep(self.end, self.armed.take());
+        let (now, task) = (shared.now.get(), shared.current.get());
+        let mut core = shared.core.borrow_mut();
+        if core.observed() || core.lanes[self.lane.id as usize].metered {
+            core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+        }
+        if now < self.end && shared.drawn.get() {
+            core.record(Record::Left { lane: self.lane.number(), at: now });
+        }
+    }
+}
+
+impl<P: AsRef<[(&'static Label, Time)]>> Drop for Hold<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.under_way {
+            self.finish();
+        }
+    }
+}
+
+impl Grant<'_> {
+    /// Spends up to `count` units in a phase, fewer where `rule` makes way for others; returns how many.
+    pub async fn hold_yielding(&self, phase: &'static Label, count: u64, rule: Yielding) -> u64 {
+        let (sim, id) = (&self.lane.sim, self.lane.id as usize);
+        let start = sim.now();
+        {
+            let mut core = sim.shared.core.borrow_mut();
+            let task = sim.shared.current.get();
+            let mut hold = Interruptible { start, units: count, rule, task };
+            if let Some(priority) = core.lanes[id].waiters.front().map(Waiter::priority) {
+                hold.ask(priority, start);
+            }
+            core.lanes[id].interruptible = Some(hold);
+        }
+        let hold = YieldingHold { grant: self, phase, start };
+        loop {
+            let units = hold.units();
+            let end = start + rule.unit * units;
+            if sim.now() >= end {
+                return units;
+            }
+            let mut delay = sim.wait_until(end);
+            std::future::poll_fn(|context| {
+                if hold.units() != units {
+                    return Poll::Ready(());
+                }
+                Pin::new(&mut delay).poll(context)
+            })
+            .await;
+        }
+    }
+}
+
+/// A hold that ends early when someone else asks.
+pub(crate) struct Interruptible {
+    start: Time,
+    units: u64,
+    rule: Yielding,
+    task: u32,
+}
+
+impl Interruptible {
+    /// Someone asks at `now`: the hold ends with the unit under way, not before its minimum.
+    pub(crate) fn ask(&mut self, priority: u8, now: Time) -> Option<u32> {
+        if priority > self.rule.to_priority {
+            return None;
+        }
+        let under_way = (now - self.start) / self.rule.unit + 1;
+        let owed = self.rule.after.as_ps().div_ceil(self.rule.unit.as_ps());
+        let units = under_way.max(owed).min(self.units);
+        (std::mem::replace(&mut self.units, units) > units).then_some(self.task)
+    }
+}
+
+/// When a long hold makes way for others.
+#[derive(Clone, Copy, Debug)]
+pub struct Yielding {
+    /// The hold can end after whole units only.
+    pub unit: Time,
+    /// It lasts at least this long (a PCI latency timer).
+    pub after: Time,
+    /// It makes way for requests of this priority or better.
+    pub to_priority: u8,
+}
+
+/// Records what a yielding hold took, also where it is cancelled.
+struct YieldingHold<'a> {
+    grant: &'a Grant<'a>,
+    phase: &'static Label,
+    start: Time,
+}
+
+impl YieldingHold<'_> {
+    fn units(&self) -> u64 {
+        let core = self.grant.lane.sim.shared.core.borrow();
+        core.lanes[self.grant.lane.id as usize].interruptible.as_ref().map_or(0, |hold| hold.units)
+    }
+}
+
+impl Drop for YieldingHold<'_> {
+    fn drop(&mut self) {
+        self.grant.lane.was_in(self.phase, self.start);
+        let mut core = self.grant.lane.sim.shared.core.borrow_mut();
+        core.lanes[self.grant.lane.id as usize].interruptible = None;
+    }
+}
