@@ -260,3 +260,68 @@ impl Drop for Way<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Either, Ended, race};
+
+    static BUSY: Label = Label::reason("lane busy");
+    static DATA: Label = Label::payload("data");
+    static FLIGHT: Label = Label::protocol("flight");
+
+    /// Somebody goes over a lane that another one holds until 100 ns, and wants for a nanosecond at 110 ns, and gives up
+    /// after `patience`, from 20 ns on. When is the run over?
+    fn given_up_after(patience: Time) -> Time {
+        let sim = Sim::new();
+        let lane = sim.lane("lane", None);
+        let (s, l) = (sim.clone(), lane.clone());
+        sim.process("first", async move {
+            let grant = l.acquire(&BUSY).await;
+            grant.hold(&DATA, Time::ns(100)).await;
+            drop(grant);
+            s.wait(Time::ns(10)).await;
+            let grant = l.acquire(&BUSY).await;
+            grant.hold(&DATA, Time::ns(1)).await;
+        });
+        let (s, l) = (sim.clone(), lane.clone());
+        sim.process("second", async move {
+            s.wait(Time::ns(20)).await;
+            let plan = [(&DATA, Time::ns(30)), (&DATA, Time::ZERO)];
+            let legs = [Leg::over(&l, &BUSY, plan).then(&[(&l, &FLIGHT, Time::ns(500))])];
+            let went = race(&s, s.go(Rc::new(legs)), s.wait(patience)).await;
+            assert_eq!(went, if patience > Time::ns(610) { Either::Left(()) } else { Either::Right(()) });
+        });
+        assert_eq!(sim.run(Time::us(1)), Ended::Finished);
+        let end = sim.now();
+        sim.tear_down();
+        end
+    }
+
+    #[test]
+    fn a_way_that_is_given_up_asks_for_nothing_any_more() {
+        // Before the lane is free: nobody has it in between.
+        assert_eq!(given_up_after(Time::ns(50)), Time::ns(111));
+        // While its phases pass, which they do all the same; its timer is gone.
+        assert_eq!(given_up_after(Time::ns(95)), Time::ns(131));
+        // Not at all: what it raced against is gone.
+        assert_eq!(given_up_after(Time::ns(700)), Time::ns(630));
+    }
+
+    #[test]
+    fn processes_that_end_in_the_middle_of_a_way_leave_nothing_behind() {
+        let sim = Sim::new();
+        let lane = sim.lane("lane", None);
+        for name in ["one", "two"] {
+            let (s, l) = (sim.clone(), lane.clone());
+            sim.process(name, async move {
+                let plan = [(&DATA, Time::ns(30)), (&DATA, Time::ZERO)];
+                s.go([Leg::over(&l, &BUSY, plan)].into()).await;
+            });
+        }
+        assert_eq!(sim.run(Time::ns(10)), Ended::Limit);
+        sim.tear_down();
+        let core = sim.shared.core.borrow();
+        assert!(core.going.iter().all(Option::is_none) && core.lanes[0].waiters() == 0);
+    }
+}
