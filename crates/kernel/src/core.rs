@@ -87,6 +87,17 @@ pub(crate) struct Shared {
     pub(crate) held: RefCell<Vec<Held>>,
 }
 
+/// How a wait begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// It is over.
+    Over,
+    /// A timer is set.
+    Timer,
+    /// The instant is here, and the event loop has its turn first, because time stands still.
+    Still,
+}
+
 /// A queue can say who waits at it, for the report of a deadlock, and how long it is.
 pub(crate) trait Waiting {
     /// Drops what is in the queue.
@@ -147,8 +158,9 @@ impl Core {
         self.livelock
     }
 
-    /// Takes back a timer.
-    pub(crate) fn cancel(&mut self, event: Event) {
+    /// Takes back a timer of a task.
+    pub(crate) fn cancel_timer(&mut self, task: u32, until: Time) {
+        let event = Event::wake(until, self.rank(task), task);
         self.events.cancel(event);
     }
 
@@ -261,23 +273,27 @@ impl Shared {
     }
 
     fn begin_sleep(&self, until: Time, armed: &mut Option<u32>) -> Poll<()> {
-        if self.now.get() >= until {
-            if !self.stands_still() {
-                return Poll::Ready(());
-            }
-            *armed = Some(self.current.get());
-            return Poll::Pending;
-        }
-        let mut core = self.core.borrow_mut();
-        if core.may_skip(until) {
-            self.advance(&mut core, until, 0);
+        let task = self.current.get();
+        if self.begin_wait(&mut self.core.borrow_mut(), task, until) == Wait::Over {
             return Poll::Ready(());
         }
-        let task = self.current.get();
-        let event = Event::wake(until, core.rank(task), task);
-        core.schedule(event);
         *armed = Some(task);
         Poll::Pending
+    }
+
+    /// Comes to `until` in place, or sets a timer for a task.
+    #[inline]
+    pub(crate) fn begin_wait(&self, core: &mut Core, task: u32, until: Time) -> Wait {
+        if self.now.get() >= until {
+            return if core.stands_still(task) { Wait::Still } else { Wait::Over };
+        }
+        if core.may_skip(until) {
+            self.advance(core, until, 0);
+            return Wait::Over;
+        }
+        let event = Event::wake(until, core.rank(task), task);
+        core.schedule(event);
+        Wait::Timer
     }
 
     /// Takes back the timer of a sleep that has not ended.
@@ -286,9 +302,7 @@ impl Shared {
         if let Some(task) = armed
             && self.now.get() < until
         {
-            let mut core = self.core.borrow_mut();
-            let event = Event::wake(until, core.rank(task), task);
-            core.events.cancel(event);
+            self.core.borrow_mut().cancel_timer(task, until);
         }
     }
 

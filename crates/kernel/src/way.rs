@@ -16,8 +16,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::Time;
-use crate::core::{Core, Shared};
-use crate::events::Event;
+use crate::core::{Core, Shared, Wait};
 use crate::lane::{Asked, Lane};
 use crate::record::{Label, Record};
 use crate::sim::Sim;
@@ -100,7 +99,7 @@ impl Shared {
     /// Goes on, as far as can be gone now; whether the last leg is over.
     #[inline]
     fn go(&self, core: &mut Core, task: u32, legs: &[Leg], progress: &mut Progress) -> bool {
-        let Progress { leg: mut number, mut at, mut mark } = *progress;
+        let Progress { leg: mut number, mut at, mark } = *progress;
         while let Some(leg) = legs.get(number) {
             let end = match (at, &leg.pass) {
                 (At::Before, None) => Some(self.now.get()),
@@ -117,10 +116,13 @@ impl Shared {
             };
             if let Some(end) = end {
                 let over = end + leg.delayed;
-                at = self.left(core, task, over);
+                let at = match self.begin_wait(core, task, over) {
+                    Wait::Over => At::Before,
+                    Wait::Timer => At::Left,
+                    Wait::Still => At::Still,
+                };
                 if at != At::Before {
-                    mark = over.as_ps();
-                    *progress = Progress { leg: number, at, mark };
+                    *progress = Progress { leg: number, at, mark: over.as_ps() };
                     return false;
                 }
             }
@@ -155,21 +157,6 @@ impl Shared {
         until
     }
 
-    /// Comes to `over` in place, and is before the next leg; or waits.
-    #[inline]
-    fn left(&self, core: &mut Core, task: u32, over: Time) -> At {
-        if over <= self.now.get() {
-            return if core.stands_still(task) { At::Still } else { At::Before };
-        }
-        if core.may_skip(over) {
-            self.advance(core, over, 0);
-            return At::Before;
-        }
-        let event = Event::wake(over, core.rank(task), task);
-        core.schedule(event);
-        At::Left
-    }
-
     #[cold]
     fn record_owed(&self, core: &mut Core, task: u32, leg: &Leg) {
         let mut at = self.now.get() - leg.delayed;
@@ -186,8 +173,7 @@ impl Shared {
         match (progress.at, &legs[progress.leg].pass) {
             (At::Asked, Some(pass)) => core.withdraw(pass.lane, progress.mark, self.now.get()),
             (At::Left, _) if self.now.get().as_ps() < progress.mark => {
-                let event = Event::wake(Time::ps(progress.mark), core.rank(task), task);
-                core.cancel(event);
+                core.cancel_timer(task, Time::ps(progress.mark));
             }
             _ => {}
         }
