@@ -48,6 +48,8 @@ pub(crate) struct Core {
     pub(crate) ticket: u64,
     /// Requests of the workload so far.
     pub(crate) requests: u32,
+    /// Transfers until the run stops, where somebody asked for that.
+    pub(crate) transfers_left: Option<u64>,
     pub(crate) trains_allowed: bool,
     /// Highest event class seen at the present instant.
     pub(crate) class_reached: u32,
@@ -216,6 +218,7 @@ impl Shared {
                 counts: Counts::default(),
                 ticket: 0,
                 requests: 0,
+                transfers_left: None,
                 trains_allowed: true,
                 class_reached: 0,
                 events_at_this_instant: 0,

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -152,10 +153,27 @@ impl Sim {
     pub fn transferred(&self, label: &'static Label, since: Time, bytes: u32) {
         let mut core = self.shared.core.borrow_mut();
         core.meter.transferred(self.now());
+        if let Some(left) = core.transfers_left.as_mut().filter(|left| **left > 0) {
+            *left -= 1;
+            if *left == 0 {
+                core.stopped = true;
+                core.interrupt();
+            }
+        }
         if core.attended {
             let (who, span) = (self.shared.current.get() as u16, self.now() - since);
             core.record(Record::Transfer { who, label, at: since, span, bytes });
         }
+    }
+
+    /// Ends the run, as by [`Sim::stop`], with so many transfers from now on.
+    pub fn stop_after(&self, transfers: NonZeroU64) {
+        self.shared.core.borrow_mut().transfers_left = Some(transfers.get());
+    }
+
+    /// Whether those transfers have ended.
+    pub fn all_transferred(&self) -> bool {
+        self.shared.core.borrow().transfers_left == Some(0)
     }
 
     /// Ends the run at the present instant, once the processes that are ready have had their turn.

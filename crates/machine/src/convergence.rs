@@ -14,6 +14,7 @@
 
 mod unsettled;
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
@@ -92,6 +93,8 @@ pub(crate) struct Ends {
     /// Whether nobody asked for that share, and a looser one does in the long run.
     pub(crate) loosens: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
+    /// After so many transfers.
+    pub(crate) transfers: Option<NonZeroU64>,
 }
 
 /// How a stage ended.
@@ -117,6 +120,9 @@ pub(crate) fn advance(
     let mut slices = Slices { interrupted: ends.interrupted, length: FIRST };
     let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
     let mut settled = None;
+    if let Some(transfers) = ends.transfers {
+        sim.stop_after(transfers);
+    }
     let stop = loop {
         let looks_on = ends.until.is_some() || settled.is_none();
         let next = if looks_on { watch.next.min(span.end) } else { span.end };
@@ -124,6 +130,7 @@ pub(crate) fn advance(
             None => break Stop::Interrupted,
             Some(Ended::Finished) => break Stop::Finished,
             Some(Ended::Stopped) if all_ended() => break Stop::Finished,
+            Some(Ended::Stopped) if sim.all_transferred() => break Stop::Runtime,
             Some(Ended::Stopped) => continue,
             // The parts wait for the next request, which never comes.
             Some(Ended::Deadlock(_)) if all_ended() => break Stop::Finished,

@@ -1,5 +1,6 @@
 //! Runs jobs on a machine.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::AtomicBool;
 
 use hopscope_files::job_file::{Job, Rw};
@@ -45,11 +46,13 @@ pub struct Options {
     /// Stop as soon as the runtime is over, whatever is in flight: what is looked at is a window, and not what jobs get
     /// that end. Without it jobs end as fio's do, with their requests in flight and the pause that they are in.
     pub cut: bool,
+    /// With that: stop as soon as so many transfers have ended, if that is before.
+    pub transfers: Option<NonZeroU64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, trains: true, until: None, interrupted: None, cut: false }
+        Options { seed: 1, trains: true, until: None, interrupted: None, cut: false, transfers: None }
     }
 }
 
@@ -304,7 +307,8 @@ pub fn run_in(
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
         let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause };
         let loosens = options.until.is_none() && until.is_some();
-        let ends = Ends { until, loosens, interrupted: options.interrupted };
+        let transfers_max = options.transfers.filter(|_| options.cut);
+        let ends = Ends { until, loosens, interrupted: options.interrupted, transfers: transfers_max };
         let all_ended = || now.iter().all(|running| running.ended().is_some());
         let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
         // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.

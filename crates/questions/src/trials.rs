@@ -8,9 +8,12 @@
 //! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
 
 mod gain;
+mod glance;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::rc::Rc;
 
 use hopscope_files::job_file::Job;
@@ -24,6 +27,7 @@ use rayon::prelude::*;
 use crate::explain::{Explained, time_of};
 pub use gain::{Gain, Shift};
 use gain::{Piece, gain};
+use glance::Glanced;
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
 /// from hop to hop, and that takes longer.
@@ -95,6 +99,10 @@ pub struct Trials<'a> {
     /// The setting as it is, by how much longer the ramp is and by seed.
     before: BTreeMap<(u32, u64), Run>,
     events_left: u64,
+    /// Requests after which what is in flight has been replaced a few times.
+    first_turns: u64,
+    /// Whether any of the jobs draws.
+    draws: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -117,6 +125,15 @@ impl Run {
         let warm = self.warm(ramp).min(self.transfers.len());
         let (before, counted) = self.transfers.split_at(warm);
         (before.last().map_or(Time::ZERO, |last| last.end), counted)
+    }
+
+    /// As many requests are asked of a changed setting.
+    fn asked(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.transfers.len() as u64)
+    }
+
+    fn end(&self) -> Time {
+        self.transfers.last().map_or(Time::ZERO, |last| last.end)
     }
 
     /// So many transfers are not counted: those in the ramp, and the first in any case.
@@ -179,13 +196,26 @@ impl<'a> Trials<'a> {
         let effort = Effort { ramp, runtime, seeds: (seed..).take(SEEDS[0]).collect() };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
-        Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN })
+        let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
+        Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN, first_turns, draws })
     }
 
-    /// Trials of another setting, as long as these.
-    pub fn of_another<'b>(&self, setting: &'b Setting) -> Trials<'b> {
-        let Trials { ref effort, end, .. } = *self;
-        Trials { setting, effort: effort.clone(), end, before: BTreeMap::new(), events_left: EVENTS_AGAIN }
+    /// Trials of another setting, of as many requests as these.
+    pub fn of_another<'b>(&self, setting: &'b Setting) -> Result<Trials<'b>, Failure> {
+        let (mut effort, mut before) = (self.effort.clone(), BTreeMap::new());
+        let Trials { end, first_turns, draws, .. } = *self;
+        // A faster one needs less time for as many requests.
+        let (seed, whole) = (effort.seeds[0], effort.ramp + effort.runtime);
+        if let Some(own) = self.before.get(&(0, seed)) {
+            let run = self.run_for(setting, whole, (seed, own.asked()))?;
+            let took = if run.transfers.len() < own.transfers.len() { whole } else { run.end() };
+            for time in [&mut effort.ramp, &mut effort.runtime] {
+                let share = u128::from(time.as_ps()) * u128::from(took.as_ps()) / u128::from(whole.as_ps().max(1));
+                *time = Time::ps(share as u64);
+            }
+            before.insert((0, seed), run);
+        }
+        Ok(Trials { setting, effort, end, before, events_left: EVENTS_AGAIN, first_turns, draws })
     }
 
     /// How long they are.
@@ -195,7 +225,18 @@ impl<'a> Trials<'a> {
 
     /// What each change does; nothing where a part refuses it. Trials that say too little are made again.
     pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        let mut tried: Vec<Tried> = changes.iter().map(|_| Tried::default()).collect();
+        let glanced = self.glances(changes, progress)?;
+        self.try_out(changes, &glanced, progress)
+    }
+
+    /// The same, after a glance.
+    fn try_out(
+        &mut self,
+        changes: &[Setting],
+        glanced: &[Glanced],
+        progress: Progress<'_>,
+    ) -> Result<Vec<Option<Gain>>, Failure> {
+        let mut tried: Vec<Tried> = glanced.iter().map(|glanced| glanced.tried()).collect();
         for round in 0..SEEDS.len() + LONGER_MAX as usize {
             let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
                 .flat_map(|index| {
@@ -284,7 +325,7 @@ impl<'a> Trials<'a> {
         let (asked, events) = (before.transfers.len(), before.events.saturating_mul(2).max(EVENTS_OF_ONE));
         let mut spent = 0;
         loop {
-            let run = self.run_for(setting, runtime, seed)?;
+            let run = self.run_for(setting, runtime, (seed, self.before[&(longer, seed)].asked()))?;
             spent += run.events;
             let ended = run.transfers.len();
             if 2 * ended >= asked || spent > events || runtime >= LONGEST {
@@ -296,14 +337,20 @@ impl<'a> Trials<'a> {
     }
 
     fn run(&self, setting: &Setting, longer: u32, seed: u64) -> Result<Run, Failure> {
-        self.run_for(setting, self.ramp(longer) + self.effort.runtime, seed)
+        self.run_for(setting, self.ramp(longer) + self.effort.runtime, (seed, None))
     }
 
-    fn run_for(&self, setting: &Setting, runtime: Time, seed: u64) -> Result<Run, Failure> {
+    /// Runs a setting with a seed for so long, and for so many requests at most.
+    fn run_for(
+        &self,
+        setting: &Setting,
+        runtime: Time,
+        (seed, transfers): (u64, Option<NonZeroU64>),
+    ) -> Result<Run, Failure> {
         let kept = Rc::new(RefCell::new(Vec::new()));
         let shorter = |job: &Job| Job { runtime: Some(runtime), ramp_time: Time::ZERO, ..job.clone() };
         let jobs: Vec<Job> = setting.jobs.iter().map(shorter).collect();
-        let options = Options { seed, cut: true, ..Options::default() };
+        let options = Options { seed, cut: true, transfers, ..Options::default() };
         let outcome = run::run(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
         let mut transfers = kept.take();
         transfers.sort_by_key(|transfer: &Transfer| transfer.end);
@@ -353,8 +400,14 @@ impl Tried {
 /// The pieces of one seed; none where too few requests ended.
 fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
     let warm = before.warm(ramp);
+    let until = before.transfers.len().min(after.transfers.len());
+    pieces_between(before, after, warm..until)
+}
+
+/// The same of some requests.
+fn pieces_between(before: &Run, after: &Run, counted: Range<usize>) -> Vec<Piece> {
     let (before, after) = (&before.transfers, &after.transfers);
-    let count = before.len().min(after.len()).saturating_sub(warm);
+    let (warm, count) = (counted.start, counted.len());
     let pieces = PIECES.min(count);
     let of = |transfers: &[Transfer], from: usize, until: usize| {
         let (start, counted) = (transfers[from - 1].end, &transfers[from..until]);

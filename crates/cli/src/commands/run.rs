@@ -87,7 +87,8 @@ impl Args {
         }
         doing(format!("running {} with seed {}", self.work.system(), self.seed));
         let interrupted = Some(interrupts::noticed());
-        let options = Options { seed: self.seed, trains: !self.no_trains, until: self.until, interrupted, cut: false };
+        let (seed, trains, until) = (self.seed, !self.no_trains, self.until);
+        let options = Options { seed, trains, until, interrupted, ..Options::default() };
         let progress = Progress::of(job_file::end_of(&read.jobs.jobs));
         let watcher = progress.as_ref().map(Progress::watcher);
         let started = Instant::now();

@@ -182,7 +182,7 @@ pub fn leading_among(
     let was_there = |hop: &Hop| before.names.is_known(&hop.name);
     let worked = |hop: &Hop| before.hops.iter().any(|known| known.name == hop.name);
     let hops: Vec<Hop> = changed.blueprint.hops().into_iter().filter(|hop| worked(hop) || !was_there(hop)).collect();
-    profile::best_of(&mut trials.of_another(changed), changed, hops)
+    profile::best_of(&mut trials.of_another(changed)?, changed, hops)
 }
 
 /// Of what requests went through themselves, the longest.

@@ -18,6 +18,8 @@ pub(super) const HELPS: f64 = 0.02;
 /// Hops that are tried in pairs, and when it is looked for what limits next: those that work most, or gain most.
 const PAIRED: usize = 4;
 const NEXT: usize = 6;
+/// Of those, so many that a glance shows to gain most are tried out.
+const BEST: usize = 2;
 
 const fn pace(times: u32, over: u32) -> Pace {
     match Pace::new(times, over) {
@@ -83,7 +85,7 @@ pub(super) fn best_of(
     hops: Vec<Hop>,
 ) -> Result<Option<(Hop, Gain)>, Failure> {
     let settings: Vec<Setting> = hops.iter().map(|hop| paced(setting, &[&hop.name], TWICE)).collect();
-    let gains = trials.gains(&settings, &|_, _| {})?;
+    let gains = trials.gains_of_best(&settings, BEST, &|_, _| {})?;
     let tried = hops.into_iter().zip(gains).filter_map(|(hop, gain)| Some((hop, gain?)));
     Ok(tried.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
 }
@@ -140,12 +142,12 @@ pub(super) fn next(
 ) -> Result<Option<(String, Gain)>, Failure> {
     let leading: Vec<&str> = leading.iter().map(String::as_str).collect();
     let faster = paced(setting, &leading, MUCH);
-    let mut trials = trials.of_another(&faster);
+    let mut trials = trials.of_another(&faster)?;
     let mut others: Vec<&HopGain> = profile.iter().filter(|hop| !leading.contains(&hop.hop.as_str())).collect();
     others.sort_by(|a, b| (b.busy + b.doubled.throughput.mean).total_cmp(&(a.busy + a.doubled.throughput.mean)));
     others.truncate(NEXT);
     let settings: Vec<Setting> = others.iter().map(|hop| paced(&faster, &[&hop.hop], TWICE)).collect();
-    let gains = trials.gains(&settings, progress)?;
+    let gains = trials.gains_of_best(&settings, BEST, progress)?;
     let best = others.iter().zip(gains).filter_map(|(hop, gain)| Some((hop.hop.clone(), gain?)));
     Ok(best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
 }

@@ -15,6 +15,8 @@ use crate::whatif::amount::times;
 
 /// Remedies that are shown.
 const REMEDIES: usize = 3;
+/// Numbers that are tried out, of those that a glance shows to gain most.
+const TRIED_OUT: usize = 4;
 /// Sets of numbers that are looked at further.
 const OPEN: usize = 4;
 /// A hop's numbers are looked at where twice its pace gains at least this share of what the leading hop gains.
@@ -136,7 +138,7 @@ fn of_numbers(
     numbers: &[Number],
     progress: Progress<'_>,
 ) -> Result<Vec<Remedy>, Failure> {
-    let all = trials.gains(&[halved(setting, numbers)], progress)?[0];
+    let all = trials.at_a_glance(&[halved(setting, numbers)], progress)?[0];
     let mut remedies = best_of(trials, setting, (numbers, all), progress)?;
     if let Some(all) = all.filter(|all| all.throughput.is_a_gain())
         && !remedies.iter().any(helps)
@@ -162,7 +164,7 @@ fn best_of(
             let most = gain.map_or(f64::INFINITY, |gain: Gain| gain.throughput.mean + gain.throughput.half_width);
             match numbers {
                 _ if most < GAIN_MIN => {}
-                [number] => best.extend(gain.map(|gain| number.remedy(gain))),
+                [number] => best.extend(gain.map(|_| number)),
                 _ => {
                     let (one, other) = numbers.split_at(numbers.len() / 2);
                     further.extend([(most, one), (most, other)]);
@@ -173,9 +175,11 @@ fn best_of(
         further.sort_by(|a, b| b.0.total_cmp(&a.0));
         let halves: Vec<&[Number]> = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
         let settings: Vec<Setting> = halves.iter().map(|numbers| halved(setting, *numbers)).collect();
-        open = halves.into_iter().zip(trials.gains(&settings, progress)?).collect();
+        open = halves.into_iter().zip(trials.at_a_glance(&settings, progress)?).collect();
     }
-    Ok(best)
+    let settings: Vec<Setting> = best.iter().map(|number: &&Number| halved(setting, [*number])).collect();
+    let gains = trials.gains_of_best(&settings, TRIED_OUT, progress)?;
+    Ok(best.into_iter().zip(gains).filter_map(|(number, gain)| Some(number.remedy(gain?))).collect())
 }
 
 /// Where no number helps by itself, but all of them do: the few that do it together. Pieces are left out as long as the
@@ -187,7 +191,7 @@ fn together(
     all: Gain,
     progress: Progress<'_>,
 ) -> Result<Option<Remedy>, Failure> {
-    let (mut kept, mut gain): (Vec<&Number>, Gain) = (numbers.iter().collect(), all);
+    let mut kept: Vec<&Number> = numbers.iter().collect();
     let mut pieces = 2;
     while kept.len() > 2 {
         let length = kept.len().div_ceil(pieces);
@@ -197,11 +201,11 @@ fn together(
         };
         let rests: Vec<Vec<&Number>> = (0..kept.len().div_ceil(length)).map(without).collect();
         let settings: Vec<Setting> = rests.iter().map(|rest| halved(setting, rest.iter().copied())).collect();
-        let gains = trials.gains(&settings, progress)?;
+        let gains = trials.at_a_glance(&settings, progress)?;
         let enough = |gain: &Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
         let best = rests.into_iter().zip(gains).filter_map(|(rest, gain)| Some((rest, gain.filter(enough)?)));
         match best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)) {
-            Some((rest, of_rest)) => (kept, gain, pieces) = (rest, of_rest, (pieces - 1).max(2)),
+            Some((rest, _)) => (kept, pieces) = (rest, (pieces - 1).max(2)),
             None if length == 1 => break,
             None => pieces = (2 * pieces).min(kept.len()),
         }
@@ -209,6 +213,8 @@ fn together(
     if kept.len() > TOGETHER_MAX {
         return Ok(None);
     }
+    let tried = trials.gains(&[halved(setting, kept.iter().copied())], progress)?;
+    let Some(gain) = tried.into_iter().next().flatten() else { return Ok(None) };
     let each: Vec<Remedy> = kept.iter().map(|number| number.remedy(gain)).collect();
     let change = each.iter().map(|one| one.change.as_str()).collect::<Vec<_>>().join(" with ");
     let instead_of = each.iter().map(|one| one.instead_of.as_str()).collect::<Vec<_>>().join(", ");

@@ -91,7 +91,7 @@ pub(super) fn gain<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone) -> Gain 
 }
 
 /// Student's t of a two-sided 95 % interval.
-fn student(freedom: usize) -> f64 {
+pub(super) fn student(freedom: usize) -> f64 {
     const FIRST: [f64; 8] = [f64::INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365];
     match freedom {
         0..=7 => FIRST[freedom],

@@ -114,7 +114,7 @@ pub fn upgrades(
     let one = |(candidate, gain): (Candidate, Option<Gain>)| -> Result<Option<Upgrade>, Failure> {
         let Candidate { name, file, changed } = candidate;
         let Some(gain) = gain else { return Ok(None) };
-        let next_limit = Limit::among(&trials.of_another(&changed.setting), &changed.setting, base)?;
+        let next_limit = Limit::among(&trials, &changed.setting, base)?;
         let latency = gain.latency.inverse().mean;
         let performance = Performance {
             throughput_bytes_per_s: before.throughput_bytes_per_s * (1.0 + gain.throughput.mean),

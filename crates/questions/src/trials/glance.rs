@@ -1,0 +1,166 @@
+//! A glance: what a change does to the first requests. Where it does nothing to them, it does nothing.
+//!
+//! Most hops and numbers of a machine hardly matter to a job, and a short trial says so as well as a long one: the same
+//! requests take the same time. That counts only where the setting as it is has come to what it goes on to do: while
+//! caches fill, or a limit is still to be reached, nobody can say so early what a change will do.
+
+use std::num::NonZeroU64;
+
+use hopscope_kernel::Time;
+use hopscope_machine::run::Failure;
+use rayon::prelude::*;
+
+use super::gain::{Gain, Piece, Shift, gain, student};
+use super::{PIECES, Progress, Run, Setting, Trials, Tried, pieces_between};
+
+/// Requests that are looked at, of jobs that draw, and of others; behind those that do not count.
+const LOOKED_AT: [usize; 2] = [400, 160];
+/// A glance is no longer than this part of a trial.
+const OF_A_TRIAL: usize = 3;
+/// An effect that is smaller than this, its interval included, is none.
+const NOTHING: f64 = 0.001;
+/// What a glance shows may differ so much from what a trial counts, besides what chance does.
+const ALIKE: f64 = 0.005;
+
+/// Requests of a setting as it is: what is looked at, and when the last of them has ended.
+#[derive(Clone, Copy)]
+struct Glance {
+    from: usize,
+    until: usize,
+    end: Time,
+}
+
+/// What became of a change at a glance.
+#[derive(Clone, Copy)]
+pub(super) enum Glanced {
+    /// A part refuses it.
+    Refused,
+    /// So much, as far as that shows.
+    Gain(Gain),
+    /// Too few requests ended, or a glance is not worth it.
+    Unknown,
+}
+
+impl Glanced {
+    /// The most that it may gain; nothing where it is refused.
+    fn most(self) -> Option<f64> {
+        match self {
+            Glanced::Refused => None,
+            Glanced::Gain(gain) => Some(gain.throughput.mean + gain.throughput.half_width),
+            Glanced::Unknown => Some(f64::INFINITY),
+        }
+    }
+
+    /// What is known of it for sure.
+    pub(super) fn tried(self) -> Tried {
+        match self {
+            Glanced::Refused => Tried { refused: true, ..Tried::default() },
+            Glanced::Gain(gain) if is_nothing(gain.throughput) && is_nothing(gain.latency) => {
+                Tried { gain: Some(gain), done: true, ..Tried::default() }
+            }
+            _ => Tried::default(),
+        }
+    }
+}
+
+impl Trials<'_> {
+    /// What each change does, as far as a glance shows; of those that it says nothing of, what a trial does. Nothing
+    /// where a part refuses it.
+    pub fn at_a_glance(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
+        let glanced = self.glances(changes, progress)?;
+        let unknown = |index: &usize| matches!(glanced[*index], Glanced::Unknown);
+        let unknown: Vec<usize> = (0..changes.len()).filter(unknown).collect();
+        self.tried_out(changes, &glanced, &unknown, progress)
+    }
+
+    /// What those few changes do that may gain most, as far as a glance shows; nothing for the others.
+    pub fn gains_of_best(
+        &mut self,
+        changes: &[Setting],
+        few: usize,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Option<Gain>>, Failure> {
+        let glanced = self.glances(changes, progress)?;
+        let mut hopes: Vec<(f64, usize)> =
+            glanced.iter().enumerate().filter_map(|(index, glanced)| Some((glanced.most()?, index))).collect();
+        hopes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let known = hopes.iter().filter(|hope| hope.0.is_finite()).count();
+        // Where nothing is known of them, each is tried.
+        hopes.truncate(few.max(hopes.len() - known));
+        let best: Vec<usize> = hopes.into_iter().map(|(_, index)| index).collect();
+        let gains = self.tried_out(changes, &glanced, &best, progress)?;
+        Ok(gains.into_iter().enumerate().map(|(index, gain)| gain.filter(|_| best.contains(&index))).collect())
+    }
+
+    /// What a glance shows of all changes, and trials of some of them.
+    fn tried_out(
+        &mut self,
+        changes: &[Setting],
+        glanced: &[Glanced],
+        some: &[usize],
+        progress: Progress<'_>,
+    ) -> Result<Vec<Option<Gain>>, Failure> {
+        let settings: Vec<Setting> = some.iter().map(|index| changes[*index].clone()).collect();
+        let known: Vec<Glanced> = some.iter().map(|index| glanced[*index]).collect();
+        let gain = |glanced: &Glanced| if let Glanced::Gain(gain) = glanced { Some(*gain) } else { None };
+        let mut gains: Vec<Option<Gain>> = glanced.iter().map(gain).collect();
+        for (index, gain) in some.iter().zip(self.try_out(&settings, &known, progress)?) {
+            gains[*index] = gain;
+        }
+        Ok(gains)
+    }
+
+    /// What each change does to the first requests.
+    pub(super) fn glances(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Glanced>, Failure> {
+        let seed = self.effort.seeds[0];
+        if !changes.is_empty() {
+            self.run_before([(0, seed)].into_iter())?;
+        }
+        let before = self.before.get(&(0, seed));
+        let Some((before, glance)) = before.and_then(|before| Some((before, self.worth_a_glance(before)?))) else {
+            return Ok(vec![Glanced::Unknown; changes.len()]);
+        };
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        let one = |change: &Setting| {
+            let run = self.run_for(change, glance.end, (seed, NonZeroU64::new(glance.until as u64)));
+            progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), changes.len());
+            match run {
+                Ok(run) if run.transfers.len() < glance.until => Ok(Glanced::Unknown),
+                Ok(run) => Ok(Glanced::Gain(gain(pieces_between(before, &run, glance.from..glance.until).iter()))),
+                Err(Failure::Input(_)) => Ok(Glanced::Refused),
+                Err(failure) => Err(failure),
+            }
+        };
+        changes.par_iter().map(one).collect()
+    }
+
+    /// What is looked at; nothing where that costs nearly as much as a trial, or where the setting has not come to what it
+    /// goes on to do.
+    fn worth_a_glance(&self, before: &Run) -> Option<Glance> {
+        let from = usize::try_from(self.first_turns).ok()?.max(1);
+        let until = from + LOOKED_AT[usize::from(!self.draws)];
+        let counted = before.warm(self.ramp(0))..before.transfers.len();
+        if OF_A_TRIAL * until > before.transfers.len() || counted.len() < PIECES {
+            return None;
+        }
+        let looked_at = pieces_between(before, before, from..until);
+        let counted = pieces_between(before, before, counted);
+        let ((one, one_width), (other, other_width)) = (mean(&looked_at), mean(&counted));
+        let alike = (one / other - 1.0).abs() <= one_width.hypot(other_width).max(ALIKE);
+        let longest = before.transfers[from..until].iter().map(|transfer| transfer.latency).max()?;
+        let end = before.transfers[until - 1].end.saturating_add(longest);
+        alike.then_some(Glance { from, until, end })
+    }
+}
+
+/// Mean time a byte of the setting as it is, and half-width of its 95 % interval over it.
+fn mean(pieces: &[Piece]) -> (f64, f64) {
+    let n = pieces.len() as f64;
+    let mean = pieces.iter().map(|piece| piece.time[0]).sum::<f64>() / n;
+    let squares: f64 = pieces.iter().map(|piece| (piece.time[0] - mean).powi(2)).sum();
+    (mean, student(pieces.len() - 1) * (squares / (n * (n - 1.0))).sqrt() / mean)
+}
+
+fn is_nothing(shift: Shift) -> bool {
+    shift.mean.abs() + shift.half_width <= NOTHING
+}
