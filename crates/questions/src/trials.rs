@@ -9,18 +9,18 @@
 
 mod gain;
 mod glance;
+mod run;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::ops::Range;
 use std::rc::Rc;
 
 use hopscope_files::job_file::Job;
-use hopscope_kernel::{Observer, Record, Time};
+use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::run::{self, Failure, Options, Outcome};
+use hopscope_machine::run::{Failure, Options, Outcome, run as run_on};
 use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
@@ -28,6 +28,7 @@ use crate::explain::{Explained, time_of};
 pub use gain::{Gain, Shift};
 use gain::{Piece, gain};
 use glance::Glanced;
+use run::{Keeper, Run, Transfer, pieces};
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
 /// from hop to hop, and that takes longer.
@@ -46,8 +47,8 @@ const REQUESTS_MIN: u64 = 16;
 const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
 const SEEDS: [usize; 4] = [1, 2, 4, 8];
-/// What a trial counts is compared in so many pieces a seed.
-const PIECES: usize = 8;
+/// What comes after a change is tried with so many at most.
+const SEEDS_OF_ANOTHER: usize = 2;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
 const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
@@ -101,64 +102,12 @@ pub struct Trials<'a> {
     events_left: u64,
     /// Requests after which what is in flight has been replaced a few times.
     first_turns: u64,
+    /// A ramp that is long enough where warm-up is over by then; nothing once that has been looked at.
+    turns: Option<Time>,
+    /// Each trial is made with so many seeds at most.
+    seeds_max: usize,
     /// Whether any of the jobs draws.
     draws: bool,
-}
-
-#[derive(Clone, Copy)]
-struct Transfer {
-    end: Time,
-    latency: Time,
-    bytes: u64,
-}
-
-/// One run of a trial.
-struct Run {
-    transfers: Vec<Transfer>,
-    events: u64,
-}
-
-impl Run {
-    /// What counts after a ramp, and the transfer's end from which its time does: between ends there are as many pauses
-    /// of jobs as transfers.
-    fn after(&self, ramp: Time) -> (Time, &[Transfer]) {
-        let warm = self.warm(ramp).min(self.transfers.len());
-        let (before, counted) = self.transfers.split_at(warm);
-        (before.last().map_or(Time::ZERO, |last| last.end), counted)
-    }
-
-    /// As many requests are asked of a changed setting.
-    fn asked(&self) -> Option<NonZeroU64> {
-        NonZeroU64::new(self.transfers.len() as u64)
-    }
-
-    fn end(&self) -> Time {
-        self.transfers.last().map_or(Time::ZERO, |last| last.end)
-    }
-
-    /// So many transfers are not counted: those in the ramp, and the first in any case.
-    fn warm(&self, ramp: Time) -> usize {
-        self.transfers.partition_point(|transfer| transfer.end <= ramp).max(1)
-    }
-}
-
-/// Keeps every transfer of a run.
-struct Keeper(Rc<RefCell<Vec<Transfer>>>);
-
-impl Observer for Keeper {
-    fn records(&mut self, batch: &[Record]) {
-        let transfers = batch.iter().filter_map(|record| match *record {
-            Record::Transfer { at, span, bytes, .. } => {
-                Some(Transfer { end: at + span, latency: span, bytes: bytes.into() })
-            }
-            _ => None,
-        });
-        self.0.borrow_mut().extend(transfers);
-    }
-
-    fn wants_phases(&self) -> bool {
-        false
-    }
 }
 
 /// How far trials are; called from several threads with how many are done, of how many, and what they are.
@@ -196,11 +145,12 @@ impl<'a> Trials<'a> {
         let effort = Effort { ramp, runtime, seeds: (seed..).take(SEEDS[0]).collect() };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
-        let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
-        Some(Trials { setting, effort, end, before: BTreeMap::new(), events_left: EVENTS_AGAIN, first_turns, draws })
+        let (first_turns, turns) = ((TURNS * depth).max(RAMP_REQUESTS_MIN), Some(turns.max(asked)));
+        let (before, events_left, seeds_max) = (BTreeMap::new(), EVENTS_AGAIN, SEEDS[SEEDS.len() - 1]);
+        Some(Trials { setting, effort, end, before, events_left, first_turns, turns, seeds_max, draws })
     }
 
-    /// Trials of another setting, of as many requests as these.
+    /// Trials of another setting, of as many requests as these; what limits there is said more roughly.
     pub fn of_another<'b>(&self, setting: &'b Setting) -> Result<Trials<'b>, Failure> {
         let (mut effort, mut before) = (self.effort.clone(), BTreeMap::new());
         let Trials { end, first_turns, draws, .. } = *self;
@@ -215,7 +165,8 @@ impl<'a> Trials<'a> {
             }
             before.insert((0, seed), run);
         }
-        Ok(Trials { setting, effort, end, before, events_left: EVENTS_AGAIN, first_turns, draws })
+        let (events_left, turns, seeds_max) = (EVENTS_AGAIN, None, SEEDS_OF_ANOTHER);
+        Ok(Trials { setting, effort, end, before, events_left, first_turns, turns, seeds_max, draws })
     }
 
     /// How long they are.
@@ -240,7 +191,9 @@ impl<'a> Trials<'a> {
         for round in 0..SEEDS.len() + LONGER_MAX as usize {
             let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
                 .flat_map(|index| {
-                    tried[index].wanted(self.effort.seeds[0]).map(move |(longer, seed)| (index, longer, seed))
+                    tried[index]
+                        .wanted(self.effort.seeds[0], self.seeds_max)
+                        .map(move |(longer, seed)| (index, longer, seed))
                 })
                 .collect();
             if wanted.is_empty() || (round > 0 && !self.affords(&wanted)) {
@@ -298,6 +251,25 @@ impl<'a> Trials<'a> {
         })
     }
 
+    /// Warm-up is what a long run says it is, to be on the safe side. Where the first requests come as later ones do, it is
+    /// over before.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let Some(turns) = self.turns.take().filter(|turns| *turns < self.effort.ramp) else { return Ok(()) };
+        let Effort { ramp, runtime, ref seeds } = self.effort;
+        let seed = seeds[0];
+        self.run_before([(0, seed)].into_iter())?;
+        let Some(run) = self.before.get_mut(&(0, seed)) else { return Ok(()) };
+        let counted = |from: Time| run.warm(from)..run.warm(from + runtime);
+        if !run.alike(counted(turns), counted(ramp)) {
+            return Ok(());
+        }
+        let kept = run.warm(turns + runtime);
+        run.events = run.events * kept as u64 / run.transfers.len().max(1) as u64;
+        run.transfers.truncate(kept);
+        self.effort.ramp = turns;
+        Ok(())
+    }
+
     fn ramp(&self, longer: u32) -> Time {
         let ramp = self.effort.ramp.as_ps().saturating_mul(LONGER.pow(longer));
         Time::ps(ramp).min(self.end.saturating_sub(self.effort.runtime)).max(self.effort.ramp)
@@ -351,7 +323,7 @@ impl<'a> Trials<'a> {
         let shorter = |job: &Job| Job { runtime: Some(runtime), ramp_time: Time::ZERO, ..job.clone() };
         let jobs: Vec<Job> = setting.jobs.iter().map(shorter).collect();
         let options = Options { seed, cut: true, transfers, ..Options::default() };
-        let outcome = run::run(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
+        let outcome = run_on(&setting.blueprint, &jobs, options, Some(Box::new(Keeper(kept.clone()))))?;
         let mut transfers = kept.take();
         transfers.sort_by_key(|transfer: &Transfer| transfer.end);
         Ok(Run { transfers, events: outcome.counts.events })
@@ -373,8 +345,9 @@ struct Tried {
 
 impl Tried {
     /// Ramps and seeds that it is to be run with next.
-    fn wanted(&self, first_seed: u64) -> impl Iterator<Item = (u32, u64)> + use<> {
-        let most = SEEDS.iter().copied().find(|seeds| *seeds > self.seeds).unwrap_or(self.seeds);
+    fn wanted(&self, first_seed: u64, seeds_max: usize) -> impl Iterator<Item = (u32, u64)> + use<> {
+        let more = SEEDS.iter().copied().find(|seeds| (self.seeds + 1..=seeds_max).contains(seeds));
+        let most = more.unwrap_or(self.seeds);
         let (longer, from, over) = (self.longer, self.seeds, self.done || self.refused);
         (from..most).filter(move |_| !over).map(move |number| (longer, first_seed + number as u64))
     }
@@ -395,33 +368,6 @@ impl Tried {
         self.done = gain.throughput.is_narrow() || self.seeds >= SEEDS[SEEDS.len() - 1];
         self.gain = Some(gain);
     }
-}
-
-/// The pieces of one seed; none where too few requests ended.
-fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
-    let warm = before.warm(ramp);
-    let until = before.transfers.len().min(after.transfers.len());
-    pieces_between(before, after, warm..until)
-}
-
-/// The same of some requests.
-fn pieces_between(before: &Run, after: &Run, counted: Range<usize>) -> Vec<Piece> {
-    let (before, after) = (&before.transfers, &after.transfers);
-    let (warm, count) = (counted.start, counted.len());
-    let pieces = PIECES.min(count);
-    let of = |transfers: &[Transfer], from: usize, until: usize| {
-        let (start, counted) = (transfers[from - 1].end, &transfers[from..until]);
-        let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();
-        let span = (counted[counted.len() - 1].end.saturating_sub(start)).as_ps() as f64;
-        let latency: f64 = counted.iter().map(|transfer| transfer.latency.as_ps() as f64).sum();
-        (span / bytes.max(1) as f64, latency)
-    };
-    let one = |piece: usize| {
-        let (from, until) = (warm + count * piece / pieces, warm + count * (piece + 1) / pieces);
-        let (is, was) = (of(after, from, until), of(before, from, until));
-        Piece { time: [was.0, is.0], latency: [was.1, is.1], later: 2 * piece >= pieces }
-    };
-    (0..pieces).map(one).collect()
 }
 
 /// What all jobs of a run got together; nothing where no transfer ended.

@@ -90,8 +90,16 @@ pub(super) fn gain<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone) -> Gain 
     Gain { throughput: shift(|piece| piece.time), latency: shift(|piece| piece.latency) }
 }
 
+/// Mean time a byte of the setting as it is, and half-width of its 95 % interval over it.
+pub(super) fn mean(pieces: &[Piece]) -> (f64, f64) {
+    let n = pieces.len() as f64;
+    let mean = pieces.iter().map(|piece| piece.time[0]).sum::<f64>() / n;
+    let squares: f64 = pieces.iter().map(|piece| (piece.time[0] - mean).powi(2)).sum();
+    (mean, student(pieces.len() - 1) * (squares / (n * (n - 1.0))).sqrt() / mean)
+}
+
 /// Student's t of a two-sided 95 % interval.
-pub(super) fn student(freedom: usize) -> f64 {
+fn student(freedom: usize) -> f64 {
     const FIRST: [f64; 8] = [f64::INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365];
     match freedom {
         0..=7 => FIRST[freedom],

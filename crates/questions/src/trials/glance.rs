@@ -10,8 +10,9 @@ use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
 use rayon::prelude::*;
 
-use super::gain::{Gain, Piece, Shift, gain, student};
-use super::{PIECES, Progress, Run, Setting, Trials, Tried, pieces_between};
+use super::gain::{Gain, Shift, gain};
+use super::run::{PIECES, Run, pieces_between};
+use super::{Progress, Setting, Trials, Tried};
 
 /// Requests that are looked at, of jobs that draw, and of others; behind those that do not count.
 const LOOKED_AT: [usize; 2] = [400, 160];
@@ -19,8 +20,6 @@ const LOOKED_AT: [usize; 2] = [400, 160];
 const OF_A_TRIAL: usize = 3;
 /// An effect that is smaller than this, its interval included, is none.
 const NOTHING: f64 = 0.001;
-/// What a glance shows may differ so much from what a trial counts, besides what chance does.
-const ALIKE: f64 = 0.005;
 
 /// Requests of a setting as it is: what is looked at, and when the last of them has ended.
 #[derive(Clone, Copy)]
@@ -114,6 +113,7 @@ impl Trials<'_> {
     pub(super) fn glances(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Glanced>, Failure> {
         let seed = self.effort.seeds[0];
         if !changes.is_empty() {
+            self.settle()?;
             self.run_before([(0, seed)].into_iter())?;
         }
         let before = self.before.get(&(0, seed));
@@ -143,22 +143,10 @@ impl Trials<'_> {
         if OF_A_TRIAL * until > before.transfers.len() || counted.len() < PIECES {
             return None;
         }
-        let looked_at = pieces_between(before, before, from..until);
-        let counted = pieces_between(before, before, counted);
-        let ((one, one_width), (other, other_width)) = (mean(&looked_at), mean(&counted));
-        let alike = (one / other - 1.0).abs() <= one_width.hypot(other_width).max(ALIKE);
         let longest = before.transfers[from..until].iter().map(|transfer| transfer.latency).max()?;
         let end = before.transfers[until - 1].end.saturating_add(longest);
-        alike.then_some(Glance { from, until, end })
+        before.alike(from..until, counted).then_some(Glance { from, until, end })
     }
-}
-
-/// Mean time a byte of the setting as it is, and half-width of its 95 % interval over it.
-fn mean(pieces: &[Piece]) -> (f64, f64) {
-    let n = pieces.len() as f64;
-    let mean = pieces.iter().map(|piece| piece.time[0]).sum::<f64>() / n;
-    let squares: f64 = pieces.iter().map(|piece| (piece.time[0] - mean).powi(2)).sum();
-    (mean, student(pieces.len() - 1) * (squares / (n * (n - 1.0))).sqrt() / mean)
 }
 
 fn is_nothing(shift: Shift) -> bool {
