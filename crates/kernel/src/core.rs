@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use crate::Time;
+use crate::ahead::Schedule;
 use crate::errand::Errand;
 use crate::events::{Event, Events};
 use crate::lane::LaneState;
@@ -61,6 +62,9 @@ pub(crate) struct Core {
     pub(crate) is_ready: Vec<bool>,
     /// Whose legs the event loop goes, by task.
     pub(crate) going: Vec<Option<Going>>,
+    /// What their ways have booked, by task, and room to name those that end.
+    pub(crate) schedules: Vec<Schedule>,
+    pub(crate) ended_ways: Vec<u32>,
     /// Several futures of one process are being polled: whether the present one is the last of them.
     pub(crate) combined: Option<bool>,
     /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
@@ -227,6 +231,8 @@ impl Shared {
                 ready: VecDeque::new(),
                 is_ready: Vec::new(),
                 going: Vec::new(),
+                schedules: Vec::new(),
+                ended_ways: Vec::new(),
                 combined: None,
                 ranks: Vec::new(),
                 records: Vec::with_capacity(BATCH),

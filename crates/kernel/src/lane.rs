@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::Time;
+use crate::ahead::Bookings;
 use crate::core::{Core, Shared, TICKET_MAX};
 use crate::events::Event;
 use crate::hold::{Hold, Interruptible};
@@ -51,6 +52,8 @@ pub(crate) struct LaneState {
     /// The best first.
     pub(crate) waiters: VecDeque<Waiter>,
     arbitrating: bool,
+    /// What ways will do here.
+    pub(crate) booked: Bookings,
     /// The train that runs on this lane.
     pub(crate) train: Option<u32>,
     pub(crate) interruptible: Option<Interruptible>,
@@ -82,6 +85,7 @@ impl LaneState {
             left_until: Time::ZERO,
             waiters: VecDeque::new(),
             arbitrating: false,
+            booked: Bookings::default(),
             train: None,
             interruptible: None,
             rates: Vec::new(),
@@ -105,12 +109,32 @@ impl LaneState {
     /// Whether nobody has the lane at `at`, now or later, or asks for it.
     pub(crate) fn is_free(&self, at: Time) -> bool {
         let held = self.holder != 0 && (self.holder != LEFT || self.left_until > at);
-        !held && self.waiters.is_empty() && !self.arbitrating && self.train.is_none()
+        let asked_for = !self.waiters.is_empty() || self.arbitrating || !self.booked.are_over(at);
+        !held && !asked_for && self.train.is_none()
     }
 
-    /// How many wait.
-    pub(crate) fn waiters(&self) -> usize {
-        self.waiters.len()
+    /// From when on ways may book it, of whose requests nobody else must know; nothing while somebody has it who may keep
+    /// it, or asks for it.
+    pub(crate) fn free_for_ways(&self) -> Option<Time> {
+        let by_hand = self.clock.is_some() || self.metered || self.train.is_some();
+        if by_hand || !self.waiters.is_empty() || self.arbitrating {
+            return None;
+        }
+        match self.holder {
+            0 => Some(Time::ZERO),
+            LEFT => Some(self.left_until),
+            _ => None,
+        }
+    }
+
+    /// Nobody has it any more; it is free from `until` on.
+    pub(crate) fn leave_to_itself(&mut self, until: Time) {
+        (self.holder, self.left_until) = (LEFT, until);
+    }
+
+    /// How many wait at `now`.
+    pub(crate) fn waiters(&self, now: Time) -> usize {
+        self.waiters.len() + self.booked.waiting(now)
     }
 
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, &'static Label)> + '_ {
@@ -250,7 +274,7 @@ impl Core {
     pub(crate) fn leave(&mut self, lane: u32, ticket: u64, until: Time, now: Time) {
         let state = &mut self.lanes[lane as usize];
         assert_eq!(state.holder, ticket, "only the holder leaves a lane");
-        (state.holder, state.left_until) = (LEFT, until);
+        state.leave_to_itself(until);
         state.interruptible = None;
         self.schedule_arbitration(lane, now);
     }
@@ -271,6 +295,9 @@ impl Shared {
         let now = self.now.get();
         if let Some(train) = core.lanes[lane as usize].train {
             core.cut_train(train, now);
+        }
+        if !core.lanes[lane as usize].booked.is_empty() {
+            core.end_ways_on(lane, now);
         }
         let state = &core.lanes[lane as usize];
         let (edge, class) = (state.edge(now), state.class);

@@ -96,10 +96,10 @@ impl Levels {
 
     /// How much is where now.
     pub fn amounts(&self) -> impl Iterator<Item = u64> + '_ {
-        let core = self.sim.shared.core.borrow();
+        let (core, now) = (self.sim.shared.core.borrow(), self.sim.now());
         let held = self.sim.shared.held.borrow();
         self.places.iter().map(move |place| match place {
-            Place::Lane(number) => core.lanes[*number].waiters() as u64,
+            Place::Lane(number) => core.lanes[*number].waiters(now) as u64,
             Place::Queue(queue) => queue.items() as u64,
             Place::Part(number) => (held[*number].bytes)(),
         })

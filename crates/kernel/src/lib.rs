@@ -30,6 +30,7 @@
 //! assert_eq!(sim.now(), Time::ns(20 * 240));
 //! ```
 
+mod ahead;
 mod bell;
 #[doc(hidden)]
 pub mod bench;

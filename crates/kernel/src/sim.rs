@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use crate::Time;
+use crate::ahead::Schedule;
 use crate::core::Shared;
 use crate::events::Due;
 use crate::lane::{Lane, LaneState, Rate};
@@ -75,11 +76,13 @@ impl Sim {
         let mut core = self.shared.core.borrow_mut();
         core.trains_allowed = false;
         core.cut_all_trains(self.now());
+        core.end_all_ways(self.now());
     }
 
     /// Sends records to `observer` from now on.
     pub fn observe(&self, observer: Box<dyn Observer>) {
         let mut core = self.shared.core.borrow_mut();
+        core.end_all_ways(self.now());
         (core.attended, core.observed) = (true, observer.wants_phases());
         drop(core);
         self.shared.drawn.set(observer.wants_signals());
@@ -330,6 +333,7 @@ impl Sim {
         core.ranks.resize(names.len(), 0);
         core.is_ready.resize(names.len(), false);
         core.going.resize_with(names.len(), || None);
+        core.schedules.resize_with(names.len(), Schedule::default);
         for (rank, &index) in order.iter().enumerate() {
             core.ranks[index] = rank as u32;
         }

@@ -53,6 +53,29 @@ impl Leg {
         Leg { pass: Some(Pass { lane: lane.id, reason, plan }), owed: [None; OWED], occupied, delayed: Time::ZERO }
     }
 
+    /// The lane, if there is one.
+    #[inline]
+    pub(crate) fn lane(&self) -> Option<u32> {
+        self.pass.as_ref().map(|pass| pass.lane)
+    }
+
+    /// Why it is waited for.
+    pub(crate) fn reason(&self) -> &'static Label {
+        self.pass.as_ref().expect("a leg without a lane waits for none").reason
+    }
+
+    /// How long the phases take.
+    #[inline]
+    pub(crate) fn occupied(&self) -> Time {
+        self.occupied
+    }
+
+    /// How long what is owed behind them takes.
+    #[inline]
+    pub(crate) fn delayed(&self) -> Time {
+        self.delayed
+    }
+
     /// Nothing but what is owed.
     pub fn owing(leads: &[Lead<'_>]) -> Leg {
         Leg { pass: None, owed: [None; OWED], occupied: Time::ZERO, delayed: Time::ZERO }.then(leads)
@@ -77,6 +100,8 @@ struct Progress {
     at: At,
     /// The ticket of the lane that was asked for, or when the leg is over, in picoseconds.
     mark: u64,
+    /// It has booked the legs up to this one.
+    booked: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,21 +117,34 @@ enum At {
 }
 
 impl Progress {
-    const BEGIN: Progress = Progress { leg: 0, at: At::Before, mark: 0 };
+    const BEGIN: Progress = Progress { leg: 0, at: At::Before, mark: 0, booked: false };
 }
 
 impl Shared {
     /// Goes on, as far as can be gone now; whether the last leg is over.
     #[inline]
     fn go(&self, core: &mut Core, task: u32, legs: &[Leg], progress: &mut Progress) -> bool {
-        let Progress { leg: mut number, mut at, mark } = *progress;
+        let Progress { leg: mut number, mut at, mark, .. } = *progress;
         while let Some(leg) = legs.get(number) {
+            if at == At::Before
+                && let Some((count, over)) = core.book_way(task, legs, number, self.now.get())
+            {
+                number += count;
+                let at = match self.begin_wait(core, task, over) {
+                    Wait::Over => continue,
+                    Wait::Timer => At::Left,
+                    Wait::Still => At::Still,
+                };
+                let booked = at == At::Left;
+                *progress = Progress { leg: number - 1, at, mark: over.as_ps(), booked };
+                return false;
+            }
             let end = match (at, &leg.pass) {
                 (At::Before, None) => Some(self.now.get()),
                 (At::Before, Some(pass)) => match self.ask(core, pass.lane, task, 0, pass.reason) {
                     Asked::Granted(ticket) => Some(self.pass(core, task, leg, pass, ticket)),
                     Asked::Queued(ticket) => {
-                        *progress = Progress { leg: number, at: At::Asked, mark: ticket };
+                        *progress = Progress { leg: number, at: At::Asked, mark: ticket, booked: false };
                         return false;
                     }
                 },
@@ -122,7 +160,7 @@ impl Shared {
                     Wait::Still => At::Still,
                 };
                 if at != At::Before {
-                    *progress = Progress { leg: number, at, mark: over.as_ps() };
+                    *progress = Progress { leg: number, at, mark: over.as_ps(), booked: false };
                     return false;
                 }
             }
@@ -186,6 +224,27 @@ pub(crate) struct Going {
     progress: Progress,
 }
 
+impl Going {
+    pub(crate) fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// When what is booked is over.
+    pub(crate) fn over(&self) -> Time {
+        Time::ps(self.progress.mark)
+    }
+
+    /// It waits for the lane of a leg.
+    pub(crate) fn waits_at(&mut self, leg: usize, ticket: u64) {
+        self.progress = Progress { leg, at: At::Asked, mark: ticket, booked: false };
+    }
+
+    /// It is on a leg that is over then, and a timer is set.
+    pub(crate) fn is_over_at(&mut self, leg: usize, over: Time) {
+        self.progress = Progress { leg, at: At::Left, mark: over.as_ps(), booked: false };
+    }
+}
+
 impl Sim {
     /// Goes a way: ends when the last leg is over.
     pub fn go(&self, legs: Rc<[Leg]>) -> Way<'_> {
@@ -239,6 +298,9 @@ impl Drop for Way<'_> {
         match self.legs.take() {
             Some(legs) => shared.give_up(&mut core, self.task, &legs, self.progress),
             None => {
+                if core.going[self.task as usize].as_ref().is_some_and(|going| going.progress.booked) {
+                    core.end_way_of(self.task, shared.now.get());
+                }
                 if let Some(Going { legs, progress }) = core.going[self.task as usize].take() {
                     shared.give_up(&mut core, self.task, &legs, progress);
                 }
@@ -308,6 +370,6 @@ mod tests {
         assert_eq!(sim.run(Time::ns(10)), Ended::Limit);
         sim.tear_down();
         let core = sim.shared.core.borrow();
-        assert!(core.going.iter().all(Option::is_none) && core.lanes[0].waiters() == 0);
+        assert!(core.going.iter().all(Option::is_none) && core.lanes[0].waiters(Time::ZERO) == 0);
     }
 }

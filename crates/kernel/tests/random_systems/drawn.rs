@@ -91,6 +91,20 @@ pub fn draw_system(seed: u64) -> System {
     System { clocks, programs }
 }
 
+/// Systems in which most go ways over the same few lanes, of which most have no clock.
+pub fn draw_system_of_ways(seed: u64) -> System {
+    let draw = &mut Draw(seed);
+    let lanes = draw.between(1, 4) as usize;
+    let clocks = (0..lanes).map(|_| if draw.below(6) == 0 { Some(10) } else { None }).collect::<Vec<_>>();
+    let step = |draw: &mut Draw| match draw.below(8) {
+        0 => draw_step(draw, &clocks),
+        1 => Step::Wait(span(draw) * draw.between(1, 4)),
+        _ => Step::Way(vec![draw_way(draw, lanes as u64)]),
+    };
+    let programs = (0..draw.between(2, 6)).map(|_| (0..draw.between(2, 9)).map(|_| step(draw)).collect()).collect();
+    System { clocks, programs }
+}
+
 fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {
     let lane = draw.below(clocks.len() as u64) as usize;
     let priority = draw.below(3) as u8;

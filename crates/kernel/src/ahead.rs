@@ -1,0 +1,217 @@
+//! Ways ahead of time: what a way does on its lanes, made out at once.
+//!
+//! ```text
+//!   lane a   ▐request ▐start ███ end▌                    lane b   ▐request …… ▐start ████ end▌
+//!                                      └── flight ──▶             behind what another way has booked
+//! ```
+//!
+//! Where nobody observes, the requests, grants and phases of a way need not be gone one by one: as long as its lanes are
+//! asked for by ways only, all of them are known. So a way books them, each from its request to the end of its phases,
+//! behind what was booked before, and its process sleeps until the last leg is over. A leg that cannot be made out, for it
+//! would come before somebody who has booked, ends what is booked; it is looked at again when it is due.
+//!
+//! Whoever asks for a lane by himself ends the ways that have booked it, and those that reckoned with them: each is put
+//! where it would be now, and goes on leg by leg. A run without that gives the same, to the bit.
+
+use std::collections::VecDeque;
+
+use crate::Time;
+use crate::core::Core;
+use crate::events::Event;
+use crate::way::Leg;
+
+/// A lane's part of a way.
+pub(crate) struct Booking {
+    pub(crate) request: Time,
+    pub(crate) start: Time,
+    end: Time,
+    task: u32,
+}
+
+/// What a task's way has booked.
+#[derive(Default)]
+pub(crate) struct Schedule {
+    /// When each leg begins, and when its lane is granted.
+    slots: Vec<(Time, Time)>,
+    /// The first of these legs.
+    first: usize,
+    /// The instant at which it was booked, the class that this had come to, and the events until then.
+    booked: (Time, u32, u64),
+}
+
+/// Bookings of a lane, in the order of their requests, which is that of their grants.
+#[derive(Default)]
+pub(crate) struct Bookings(VecDeque<Booking>);
+
+impl Bookings {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether nothing is booked from `at` on.
+    pub(crate) fn are_over(&self, at: Time) -> bool {
+        self.0.back().is_none_or(|last| last.end <= at)
+    }
+
+    /// How many wait at `now`.
+    pub(crate) fn waiting(&self, now: Time) -> usize {
+        self.0.iter().filter(|booking| booking.request <= now && now < booking.start).count()
+    }
+
+    fn forget(&mut self, now: Time) {
+        while self.0.front().is_some_and(|first| first.end <= now) {
+            self.0.pop_front();
+        }
+    }
+
+    /// Books the lane, which is free from `free` on, for so long from a request on; returns when it is granted. Nothing
+    /// where somebody who has booked would have to wait for that, or asks at the same instant.
+    fn add(&mut self, task: u32, request: Time, occupied: Time, free: Time) -> Option<Time> {
+        let behind = self.0.partition_point(|booking| booking.request < request);
+        let before = behind.checked_sub(1).map_or(free, |before| self.0[before].end.max(free));
+        let start = request.max(before);
+        let end = start + occupied;
+        if self.0.get(behind).is_some_and(|next| next.request == request || next.request < end) {
+            return None;
+        }
+        self.0.insert(behind, Booking { request, start, end, task });
+        Some(start)
+    }
+}
+
+impl Core {
+    /// Books lanes for the legs of a task's way from `first` on, as far as they can be made out; returns how many legs
+    /// that are, and when the last of them is over.
+    pub(crate) fn book_way(&mut self, task: u32, legs: &[Leg], first: usize, now: Time) -> Option<(usize, Time)> {
+        if self.observed || !self.trains_allowed || self.combined.is_some() {
+            return None;
+        }
+        let booked = (now, self.class_reached, self.counts.events);
+        let schedule = &mut self.schedules[task as usize];
+        schedule.slots.clear();
+        (schedule.first, schedule.booked) = (first, booked);
+        let mut at = now;
+        for leg in &legs[first..] {
+            let start = match leg.lane() {
+                None => at,
+                Some(lane) => {
+                    let lane = &mut self.lanes[lane as usize];
+                    lane.booked.forget(now);
+                    let Some(free) = lane.free_for_ways() else { break };
+                    let Some(start) = lane.booked.add(task, at, leg.occupied(), free) else { break };
+                    start
+                }
+            };
+            schedule.slots.push((at, start));
+            at = start + leg.occupied() + leg.delayed();
+        }
+        let count = schedule.slots.len();
+        (count > 0).then_some((count, at))
+    }
+
+    /// Whether a lane has been granted to a way, whose start there is known.
+    fn has_started(&self, lane: u32, start: Time, booked: (Time, u32, u64), now: Time) -> bool {
+        let class = self.lanes[lane as usize].class;
+        let (booked_at, booked_class, events) = booked;
+        // Nothing but what is ready has had its turn since it was booked.
+        let just_booked = booked_at == now && events == self.counts.events;
+        start < now || (start == now && self.class_reached >= class && !(just_booked && booked_class >= class))
+    }
+
+    /// Somebody asks for a lane by himself: ways that have booked it go on leg by leg.
+    pub(crate) fn end_ways_on(&mut self, lane: u32, now: Time) {
+        self.lanes[lane as usize].booked.forget(now);
+        let mut ended = std::mem::take(&mut self.ended_ways);
+        ended.extend(self.lanes[lane as usize].booked.0.iter().map(|booking| booking.task));
+        self.end_ways(ended, now);
+    }
+
+    /// Every way goes on leg by leg.
+    pub(crate) fn end_all_ways(&mut self, now: Time) {
+        for lane in 0..self.lanes.len() {
+            self.end_ways_on(lane as u32, now);
+        }
+    }
+
+    /// The way of a task goes on leg by leg.
+    pub(crate) fn end_way_of(&mut self, task: u32, now: Time) {
+        let mut ended = std::mem::take(&mut self.ended_ways);
+        ended.push(task);
+        self.end_ways(ended, now);
+    }
+
+    fn end_ways(&mut self, mut ended: Vec<u32>, now: Time) {
+        let mut next = 0;
+        while let Some(task) = ended.get(next).copied() {
+            next += 1;
+            if ended[..next - 1].contains(&task) {
+                continue;
+            }
+            self.take_off(task, now, &mut ended);
+        }
+        // Only now every lane that somebody is on shows it.
+        for index in 0..ended.len() {
+            if !ended[..index].contains(&ended[index]) {
+                self.put_where_it_is(ended[index], now);
+            }
+        }
+        ended.clear();
+        self.ended_ways = ended;
+    }
+
+    /// Takes the bookings of a way off its lanes, and names the ways that reckoned with them.
+    fn take_off(&mut self, task: u32, now: Time, ended: &mut Vec<u32>) {
+        let Some(going) = &self.going[task as usize] else { return };
+        let legs = going.legs();
+        let Schedule { slots, first, booked } = std::mem::take(&mut self.schedules[task as usize]);
+        for ((request, start), leg) in slots.iter().zip(&legs[first..]) {
+            let Some(lane) = leg.lane() else { continue };
+            let (end, started) = (*start + leg.occupied(), self.has_started(lane, *start, booked, now));
+            if started && end <= now {
+                continue;
+            }
+            let state = &mut self.lanes[lane as usize];
+            let at = state.booked.0.iter().position(|b| b.task == task && b.request == *request);
+            let Some(at) = at else { continue };
+            state.booked.0.remove(at);
+            if started {
+                state.leave_to_itself(end);
+                continue;
+            }
+            // Who is behind may come to be before; and where this one waits, it is to be seen for whom.
+            let from = if *request <= now { 0 } else { at };
+            ended.extend(state.booked.0.range(from..).filter(|b| b.end > now).map(|b| b.task));
+        }
+        self.schedules[task as usize] = Schedule { slots, first, booked };
+    }
+
+    /// A way whose bookings are off its lanes goes on from where it is.
+    fn put_where_it_is(&mut self, task: u32, now: Time) {
+        let Some(mut going) = self.going[task as usize].take() else { return };
+        let Schedule { slots, first, booked } = std::mem::take(&mut self.schedules[task as usize]);
+        let is_there = |core: &Core, index: usize| {
+            let (request, start) = slots[index];
+            let granted = |lane| core.has_started(lane, start, booked, now);
+            index == 0 || request < now || (request == now && going.legs()[first + index].lane().is_some_and(granted))
+        };
+        let index = (0..slots.len()).rev().find(|index| is_there(self, *index)).unwrap_or(0);
+        let (request, start) = slots[index];
+        let leg = &going.legs()[first + index];
+        let over = start + leg.occupied() + leg.delayed();
+        let waits = leg.lane().filter(|lane| !self.has_started(*lane, start, booked, now));
+        self.cancel_timer(task, going.over());
+        match waits {
+            Some(lane) => {
+                let reason = leg.reason();
+                let ticket = self.enqueue(lane, task, 0, reason, request, now);
+                going.waits_at(first + index, ticket);
+            }
+            None => {
+                self.schedule(Event::wake(over, self.rank(task), task));
+                going.is_over_at(first + index, over);
+            }
+        }
+        self.going[task as usize] = Some(going);
+        self.schedules[task as usize] = Schedule { slots, first, booked };
+    }
+}
