@@ -58,6 +58,7 @@ impl Bookings {
         self.0.iter().filter(|booking| booking.request <= now && now < booking.start).count()
     }
 
+    #[inline]
     fn forget(&mut self, now: Time) {
         while self.0.front().is_some_and(|first| first.end <= now) {
             self.0.pop_front();
@@ -66,7 +67,21 @@ impl Bookings {
 
     /// Books the lane, which is free from `free` on, for so long from a request on; returns when it is granted. Nothing
     /// where somebody who has booked would have to wait for that, or asks at the same instant.
+    #[inline]
     fn add(&mut self, task: u32, request: Time, occupied: Time, free: Time) -> Option<Time> {
+        let last = self.0.back().map(|last| (last.request, last.end));
+        match last {
+            Some((last, _)) if last >= request => return self.add_before(task, request, occupied, free),
+            _ => {}
+        }
+        // Whoever comes later is hardly ever before.
+        let start = request.max(free).max(last.map_or(Time::ZERO, |last| last.1));
+        self.0.push_back(Booking { request, start, end: start + occupied, task });
+        Some(start)
+    }
+
+    /// The same where others have booked for later.
+    fn add_before(&mut self, task: u32, request: Time, occupied: Time, free: Time) -> Option<Time> {
         let behind = self.0.partition_point(|booking| booking.request < request);
         let before = behind.checked_sub(1).map_or(free, |before| self.0[before].end.max(free));
         let start = request.max(before);
