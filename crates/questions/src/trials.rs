@@ -177,18 +177,19 @@ impl<'a> Trials<'a> {
     /// What each change does; nothing where a part refuses it. Trials that say too little are made again.
     pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
         let glanced = self.glances(changes, progress)?;
-        self.try_out(changes, &glanced, progress)
+        self.try_out(changes, &glanced, SEEDS.len() + LONGER_MAX as usize, progress)
     }
 
-    /// The same, after a glance.
+    /// The same after a glance, of which as much is taken as is sure; trials are made again in so many rounds.
     fn try_out(
         &mut self,
         changes: &[Setting],
         glanced: &[Glanced],
+        rounds: usize,
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Gain>>, Failure> {
         let mut tried: Vec<Tried> = glanced.iter().map(|glanced| glanced.tried()).collect();
-        for round in 0..SEEDS.len() + LONGER_MAX as usize {
+        for round in 0..rounds {
             let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
                 .flat_map(|index| {
                     tried[index]

@@ -41,15 +41,6 @@ pub(super) enum Glanced {
 }
 
 impl Glanced {
-    /// The most that it may gain; nothing where it is refused.
-    fn most(self) -> Option<f64> {
-        match self {
-            Glanced::Refused => None,
-            Glanced::Gain(gain) => Some(gain.throughput.mean + gain.throughput.half_width),
-            Glanced::Unknown => Some(f64::INFINITY),
-        }
-    }
-
     /// What is known of it for sure.
     pub(super) fn tried(self) -> Tried {
         match self {
@@ -57,19 +48,26 @@ impl Glanced {
             Glanced::Gain(gain) if is_nothing(gain.throughput) && is_nothing(gain.latency) => {
                 Tried { gain: Some(gain), done: true, ..Tried::default() }
             }
-            _ => Tried::default(),
+            Glanced::Gain(_) | Glanced::Unknown => Tried::default(),
         }
     }
 }
 
 impl Trials<'_> {
-    /// What each change does, as far as a glance shows; of those that it says nothing of, what a trial does. Nothing
-    /// where a part refuses it.
+    /// What each change does, as far as a glance shows; of those that it says nothing of, one trial each. Nothing where a
+    /// part refuses it.
     pub fn at_a_glance(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
         let glanced = self.glances(changes, progress)?;
-        let unknown = |index: &usize| matches!(glanced[*index], Glanced::Unknown);
-        let unknown: Vec<usize> = (0..changes.len()).filter(unknown).collect();
-        self.tried_out(changes, &glanced, &unknown, progress)
+        let unknown: Vec<usize> =
+            (0..changes.len()).filter(|index| matches!(glanced[*index], Glanced::Unknown)).collect();
+        let settings: Vec<Setting> = unknown.iter().map(|index| changes[*index].clone()).collect();
+        let tried = self.try_out(&settings, &vec![Glanced::Unknown; unknown.len()], 1, progress)?;
+        let gain = |glanced: &Glanced| if let Glanced::Gain(gain) = glanced { Some(*gain) } else { None };
+        let mut gains: Vec<Option<Gain>> = glanced.iter().map(gain).collect();
+        for (index, gain) in unknown.into_iter().zip(tried) {
+            gains[index] = gain;
+        }
+        Ok(gains)
     }
 
     /// What those few changes do that may gain most, as far as a glance shows; nothing for the others.
@@ -79,31 +77,15 @@ impl Trials<'_> {
         few: usize,
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Gain>>, Failure> {
-        let glanced = self.glances(changes, progress)?;
+        let most = |gain: &Gain| gain.throughput.mean + gain.throughput.half_width;
+        let seen = self.at_a_glance(changes, progress)?;
         let mut hopes: Vec<(f64, usize)> =
-            glanced.iter().enumerate().filter_map(|(index, glanced)| Some((glanced.most()?, index))).collect();
+            seen.iter().enumerate().filter_map(|(index, gain)| Some((most(gain.as_ref()?), index))).collect();
         hopes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let known = hopes.iter().filter(|hope| hope.0.is_finite()).count();
-        // Where nothing is known of them, each is tried.
-        hopes.truncate(few.max(hopes.len() - known));
-        let best: Vec<usize> = hopes.into_iter().map(|(_, index)| index).collect();
-        let gains = self.tried_out(changes, &glanced, &best, progress)?;
-        Ok(gains.into_iter().enumerate().map(|(index, gain)| gain.filter(|_| best.contains(&index))).collect())
-    }
-
-    /// What a glance shows of all changes, and trials of some of them.
-    fn tried_out(
-        &mut self,
-        changes: &[Setting],
-        glanced: &[Glanced],
-        some: &[usize],
-        progress: Progress<'_>,
-    ) -> Result<Vec<Option<Gain>>, Failure> {
-        let settings: Vec<Setting> = some.iter().map(|index| changes[*index].clone()).collect();
-        let known: Vec<Glanced> = some.iter().map(|index| glanced[*index]).collect();
-        let gain = |glanced: &Glanced| if let Glanced::Gain(gain) = glanced { Some(*gain) } else { None };
-        let mut gains: Vec<Option<Gain>> = glanced.iter().map(gain).collect();
-        for (index, gain) in some.iter().zip(self.try_out(&settings, &known, progress)?) {
+        hopes.truncate(few);
+        let settings: Vec<Setting> = hopes.iter().map(|(_, index)| changes[*index].clone()).collect();
+        let mut gains = vec![None; changes.len()];
+        for ((_, index), gain) in hopes.iter().zip(self.gains(&settings, progress)?) {
             gains[*index] = gain;
         }
         Ok(gains)
