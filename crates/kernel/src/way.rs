@@ -5,10 +5,10 @@
 //! ```
 //!
 //! What a process would do by hand (ask for a lane, leave it to its plan, wait until that and the flight behind it are
-//! over, ask for the next one) goes on without the process being polled, until the last leg is over. Nothing is booked
-//! ahead: requests, grants, waits and records are those of the same steps by hand, at the same instants and in the same
-//! order. Within [`join`](crate::join) and [`race`](crate::race), where other branches have their turns at the same
-//! instants, the process goes its legs itself.
+//! over, ask for the next one) goes on without the process being polled, until the last leg is over: requests, grants,
+//! waits and records are those of the same steps by hand, at the same instants and in the same order. Where nobody
+//! observes, legs are booked ahead (`ahead`). Within [`join`](crate::join) and [`race`](crate::race), where other
+//! branches have their turns at the same instants, the process goes its legs itself.
 
 use std::future::Future;
 use std::pin::Pin;

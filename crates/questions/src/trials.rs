@@ -5,6 +5,8 @@
 //! have been replaced many times over, for a change moves queues from hop to hop. It is made again with more seeds until
 //! the interval of what it gains is narrow, and with a longer ramp where both halves do not say the same.
 //!
+//! Most changes do nothing, and a glance at the first requests shows it (`glance`).
+//!
 //! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
 
 mod gain;

@@ -56,5 +56,6 @@ mod trace_cables;
 mod trace_packets;
 mod trace_states;
 mod trains;
+mod trials;
 mod whatif;
 mod withstand;

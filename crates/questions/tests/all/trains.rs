@@ -2,11 +2,12 @@
 
 use hopscope_files::library::Library;
 use hopscope_kernel::{Sim, Time};
-use hopscope_machine::run::{Options, run_in};
+use hopscope_machine::run::{Options, Outcome, run, run_in};
 use hopscope_observe::{Interval, Phases};
 
 use crate::random_machines;
 use crate::random_machines::Drawn;
+use crate::shipped;
 
 #[test]
 fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() {
@@ -53,4 +54,25 @@ fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() 
     }
     println!("trains booked {booked}, cut {cut}");
     assert!(booked > 10_000 && cut > 1_000);
+}
+
+/// Where nobody looks on, ways over the lanes of a chip set are booked ahead, too.
+#[test]
+fn jobs_get_the_same_with_and_without_what_is_booked_ahead() {
+    let random = "--rw=randrw --rwmixread=60 --bs=16k --size=1g --runtime=1";
+    for (system, words) in [
+        ("raid-megaraid-32-33-loaded", format!("--name=a --filename=raid {random} --name=b --filename=ide {random}")),
+        ("raid-5-acceleraid-pci-x-100", format!("{random} --iodepth=32")),
+        ("win2000-3ware-jbod", "--rw=randrw --bs=4k --iodepth=8 --runtime=2".to_string()),
+        ("myrinet-quartet", "--rw=rw --bs=4k --iodepth=8 --runtime=10ms".to_string()),
+        ("myrinet-x5dl8-behind-bridge", "--rw=rw --bs=4k --iodepth=8 --runtime=10ms".to_string()),
+    ] {
+        let (blueprint, jobs) = (shipped::machine(system, &[]), shipped::jobs(&words));
+        let run = |trains| run(&blueprint, &jobs, Options { trains, ..Options::default() }, None).expect("it runs");
+        let (ahead, by_hand) = (run(true), run(false));
+        let got = |outcome: &Outcome| format!("{:?} {:?}", outcome.jobs, outcome.rate);
+        assert_eq!(got(&ahead), got(&by_hand), "{system} {words}");
+        let (fewer, events) = (ahead.counts.events, by_hand.counts.events);
+        assert!(10 * fewer < 9 * events, "{system} {words}: {fewer} events, {events} by hand");
+    }
 }

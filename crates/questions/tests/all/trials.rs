@@ -1,0 +1,55 @@
+//! Trials are short; long runs say whether what they say is so.
+
+use std::num::NonZeroU64;
+
+use hopscope_kernel::Pace;
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::run::{Options, Stop, run};
+use hopscope_questions::diagnosis::{HopGain, diagnose};
+use hopscope_questions::explain::{EXTENT, explain};
+use hopscope_questions::trials::Setting;
+
+use crate::shipped;
+
+#[test]
+fn a_run_stops_with_as_many_transfers_as_were_asked_for() {
+    let blueprint = shipped::machine("nvme-desktop", &[]);
+    let jobs = shipped::jobs("--rw=randread --bs=4k --iodepth=8 --runtime=1s --time_based");
+    for asked in [1, 7, 5_000] {
+        let options = Options { cut: true, transfers: NonZeroU64::new(asked), ..Options::default() };
+        let ran = run(&blueprint, &jobs, options, None).expect("it runs");
+        assert_eq!(ran.stop, Stop::Runtime);
+        assert_eq!(ran.jobs[0].got.as_ref().map(|got| got.count), Some(asked));
+        let all = Options { cut: true, ..Options::default() };
+        let end = ran.jobs[0].got.as_ref().map(|got| got.last_end).expect("requests ended");
+        let longer = run(&blueprint, &jobs, all, None).expect("it runs");
+        assert!(end < longer.simulated && ran.counts.events < longer.counts.events);
+    }
+}
+
+/// Each hop of which a trial says that it does nothing, twice as fast, in runs that are many times as long.
+#[test]
+fn what_does_nothing_at_a_glance_does_nothing_in_the_long_run() {
+    let words = "--rw=randread --bs=4k --iodepth=32";
+    for (system, runtime) in [("nvme-xeon", "--runtime=60ms"), ("win2000-barracuda", "--runtime=60s")] {
+        let setting = Setting { blueprint: shipped::machine(system, &[]), jobs: shipped::jobs(words) };
+        let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+        let found = diagnose(&setting, 1, &explained, &|_, _| {}).expect("it runs").expect("requests ended");
+        let nothing = |hop: &&HopGain| hop.doubled.throughput.mean.abs() < 1e-3;
+        let idle: Vec<_> = found.profile.iter().filter(nothing).collect();
+        assert!(idle.len() >= 4, "{system}: {:?}", found.profile);
+        let jobs = shipped::jobs(&format!("{words} {runtime} --time_based"));
+        let rate = |blueprint: &Blueprint| {
+            let ran = run(blueprint, &jobs, Options::default(), None).expect("it runs");
+            Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
+        };
+        let before = rate(&setting.blueprint);
+        for hop in idle {
+            let mut faster = setting.blueprint.clone();
+            faster.faster(&hop.hop, Pace::new(2, 1).expect("a pace"));
+            let gain = rate(&faster) / before - 1.0;
+            assert!(gain.abs() < 0.006, "{system}: {} gives {gain} in the long run, not {:?}", hop.hop, hop.doubled);
+        }
+    }
+}
