@@ -21,9 +21,9 @@ use crate::events::Event;
 use crate::way::Leg;
 
 /// A lane's part of a way.
-pub(crate) struct Booking {
-    pub(crate) request: Time,
-    pub(crate) start: Time,
+struct Booking {
+    request: Time,
+    start: Time,
     end: Time,
     task: u32,
 }
@@ -65,17 +65,26 @@ impl Bookings {
         }
     }
 
+    /// Names those who have booked from a place on, each once.
+    fn name_from(&self, place: usize, now: Time, named: &mut Vec<u32>) {
+        for booking in self.0.range(place..).filter(|booking| booking.end > now) {
+            if !named.contains(&booking.task) {
+                named.push(booking.task);
+            }
+        }
+    }
+
     /// Books the lane, which is free from `free` on, for so long from a request on; returns when it is granted. Nothing
     /// where somebody who has booked would have to wait for that, or asks at the same instant.
     #[inline]
     fn add(&mut self, task: u32, request: Time, occupied: Time, free: Time) -> Option<Time> {
-        let last = self.0.back().map(|last| (last.request, last.end));
-        match last {
-            Some((last, _)) if last >= request => return self.add_before(task, request, occupied, free),
-            _ => {}
-        }
         // Whoever comes later is hardly ever before.
-        let start = request.max(free).max(last.map_or(Time::ZERO, |last| last.1));
+        let before = match self.0.back() {
+            Some(last) if last.request >= request => return self.add_before(task, request, occupied, free),
+            Some(last) => last.end,
+            None => Time::ZERO,
+        };
+        let start = request.max(free).max(before);
         self.0.push_back(Booking { request, start, end: start + occupied, task });
         Some(start)
     }
@@ -137,7 +146,7 @@ impl Core {
     pub(crate) fn end_ways_on(&mut self, lane: u32, now: Time) {
         self.lanes[lane as usize].booked.forget(now);
         let mut ended = std::mem::take(&mut self.ended_ways);
-        ended.extend(self.lanes[lane as usize].booked.0.iter().map(|booking| booking.task));
+        self.lanes[lane as usize].booked.name_from(0, now, &mut ended);
         self.end_ways(ended, now);
     }
 
@@ -155,22 +164,17 @@ impl Core {
         self.end_ways(ended, now);
     }
 
+    /// These ways go on leg by leg, and with them those that reckoned with what they had booked.
     fn end_ways(&mut self, mut ended: Vec<u32>, now: Time) {
         let mut next = 0;
         while let Some(task) = ended.get(next).copied() {
             next += 1;
-            if ended[..next - 1].contains(&task) {
-                continue;
-            }
             self.take_off(task, now, &mut ended);
         }
         // Only now every lane that somebody is on shows it.
-        for index in 0..ended.len() {
-            if !ended[..index].contains(&ended[index]) {
-                self.put_where_it_is(ended[index], now);
-            }
+        for task in ended.drain(..) {
+            self.put_where_it_is(task, now);
         }
-        ended.clear();
         self.ended_ways = ended;
     }
 
@@ -195,7 +199,7 @@ impl Core {
             }
             // Who is behind may come to be before; and where this one waits, it is to be seen for whom.
             let from = if *request <= now { 0 } else { at };
-            ended.extend(state.booked.0.range(from..).filter(|b| b.end > now).map(|b| b.task));
+            state.booked.name_from(from, now, ended);
         }
         self.schedules[task as usize] = Schedule { slots, first, booked };
     }

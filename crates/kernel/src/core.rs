@@ -136,6 +136,12 @@ impl Core {
         self.interrupted = true;
     }
 
+    /// The run stops at the present instant.
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
+        self.interrupt();
+    }
+
     /// Whether time may advance to `until` right here, because nobody else does anything before or at it.
     pub(crate) fn may_skip(&self, until: Time) -> bool {
         until < self.skip_before

@@ -159,8 +159,7 @@ impl Sim {
         if let Some(left) = core.transfers_left.as_mut().filter(|left| **left > 0) {
             *left -= 1;
             if *left == 0 {
-                core.stopped = true;
-                core.interrupt();
+                core.stop();
             }
         }
         if core.attended {
@@ -181,9 +180,7 @@ impl Sim {
 
     /// Ends the run at the present instant, once the processes that are ready have had their turn.
     pub fn stop(&self) {
-        let mut core = self.shared.core.borrow_mut();
-        core.stopped = true;
-        core.interrupt();
+        self.shared.core.borrow_mut().stop();
     }
 
     /// Nothing for `span`. (A part that spends time says in which phase: [`Grant::hold`](crate::Grant::hold).)

@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hopscope_files::job_file::Job;
 use hopscope_kernel::Time;
@@ -178,19 +179,18 @@ impl<'a> Trials<'a> {
 
     /// What each change does; nothing where a part refuses it. Trials that say too little are made again.
     pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        let glanced = self.glances(changes, progress)?;
-        self.try_out(changes, &glanced, SEEDS.len() + LONGER_MAX as usize, progress)
+        let tried = self.glances(changes, progress)?.into_iter().map(Glanced::sure).collect();
+        self.try_out(changes, tried, SEEDS.len() + LONGER_MAX as usize, progress)
     }
 
-    /// The same after a glance, of which as much is taken as is sure; trials are made again in so many rounds.
+    /// Tries out what is not known of changes yet, in so many rounds.
     fn try_out(
         &mut self,
         changes: &[Setting],
-        glanced: &[Glanced],
+        mut tried: Vec<Tried>,
         rounds: usize,
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Gain>>, Failure> {
-        let mut tried: Vec<Tried> = glanced.iter().map(|glanced| glanced.tried()).collect();
         for round in 0..rounds {
             let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
                 .flat_map(|index| {
@@ -203,19 +203,9 @@ impl<'a> Trials<'a> {
                 break;
             }
             self.run_before(wanted.iter().map(|(_, longer, seed)| (*longer, *seed)))?;
-            let done = std::sync::atomic::AtomicUsize::new(0);
-            let runs: Vec<Option<Run>> = wanted
-                .par_iter()
-                .map(|(index, longer, seed)| {
-                    let run = self.run_for_as_many(&changes[*index], *longer, *seed);
-                    progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), wanted.len());
-                    match run {
-                        // A part refuses what cannot be built, a device what it has no room for.
-                        Err(Failure::Input(_)) => Ok(None),
-                        run => run.map(Some),
-                    }
-                })
-                .collect::<Result<_, Failure>>()?;
+            let runs = each(&wanted, progress, |(index, longer, seed)| {
+                self.run_for_as_many(&changes[*index], *longer, *seed)
+            })?;
             for ((index, longer, seed), run) in wanted.into_iter().zip(runs) {
                 let Some(run) = run else {
                     tried[index].refused = true;
@@ -371,6 +361,25 @@ impl Tried {
         self.done = gain.throughput.is_narrow() || self.seeds >= SEEDS[SEEDS.len() - 1];
         self.gain = Some(gain);
     }
+}
+
+/// Makes a run of each, several at once; nothing where it is refused.
+fn each<T: Sync>(
+    of: &[T],
+    progress: Progress<'_>,
+    run: impl Fn(&T) -> Result<Run, Failure> + Sync,
+) -> Result<Vec<Option<Run>>, Failure> {
+    let done = AtomicUsize::new(0);
+    let one = |what: &T| {
+        let run = run(what);
+        progress(1 + done.fetch_add(1, Ordering::Relaxed), of.len());
+        match run {
+            // A part refuses what cannot be built, a device what it has no room for.
+            Err(Failure::Input(_)) => Ok(None),
+            run => run.map(Some),
+        }
+    };
+    of.par_iter().map(one).collect()
 }
 
 /// What all jobs of a run got together; nothing where no transfer ended.

@@ -8,15 +8,14 @@ use std::num::NonZeroU64;
 
 use hopscope_kernel::Time;
 use hopscope_machine::run::Failure;
-use rayon::prelude::*;
 
 use super::gain::{Gain, Shift, gain};
 use super::run::{PIECES, Run, pieces_between};
-use super::{Progress, Setting, Trials, Tried};
+use super::{Progress, Setting, Trials, Tried, each};
 
 /// Requests that are looked at, of jobs that draw, and of others; behind those that do not count.
 const LOOKED_AT: [usize; 2] = [400, 160];
-/// A glance is no longer than this part of a trial.
+/// A glance is worth it where a trial is so many times as long.
 const OF_A_TRIAL: usize = 3;
 /// An effect that is smaller than this, its interval included, is none.
 const NOTHING: f64 = 0.001;
@@ -41,14 +40,20 @@ pub(super) enum Glanced {
 }
 
 impl Glanced {
-    /// What is known of it for sure.
-    pub(super) fn tried(self) -> Tried {
+    /// What is known for sure: that a change does nothing, or is refused.
+    pub(super) fn sure(self) -> Tried {
+        match self {
+            Glanced::Gain(gain) if !(is_nothing(gain.throughput) && is_nothing(gain.latency)) => Tried::default(),
+            seen => seen.as_far_as_it_shows(),
+        }
+    }
+
+    /// What is known as far as a glance shows it.
+    fn as_far_as_it_shows(self) -> Tried {
         match self {
             Glanced::Refused => Tried { refused: true, ..Tried::default() },
-            Glanced::Gain(gain) if is_nothing(gain.throughput) && is_nothing(gain.latency) => {
-                Tried { gain: Some(gain), done: true, ..Tried::default() }
-            }
-            Glanced::Gain(_) | Glanced::Unknown => Tried::default(),
+            Glanced::Gain(gain) => Tried { gain: Some(gain), done: true, ..Tried::default() },
+            Glanced::Unknown => Tried::default(),
         }
     }
 }
@@ -57,17 +62,8 @@ impl Trials<'_> {
     /// What each change does, as far as a glance shows; of those that it says nothing of, one trial each. Nothing where a
     /// part refuses it.
     pub fn at_a_glance(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        let glanced = self.glances(changes, progress)?;
-        let unknown: Vec<usize> =
-            (0..changes.len()).filter(|index| matches!(glanced[*index], Glanced::Unknown)).collect();
-        let settings: Vec<Setting> = unknown.iter().map(|index| changes[*index].clone()).collect();
-        let tried = self.try_out(&settings, &vec![Glanced::Unknown; unknown.len()], 1, progress)?;
-        let gain = |glanced: &Glanced| if let Glanced::Gain(gain) = glanced { Some(*gain) } else { None };
-        let mut gains: Vec<Option<Gain>> = glanced.iter().map(gain).collect();
-        for (index, gain) in unknown.into_iter().zip(tried) {
-            gains[index] = gain;
-        }
-        Ok(gains)
+        let tried = self.glances(changes, progress)?.into_iter().map(Glanced::as_far_as_it_shows).collect();
+        self.try_out(changes, tried, 1, progress)
     }
 
     /// What those few changes do that may gain most, as far as a glance shows; nothing for the others.
@@ -102,18 +98,14 @@ impl Trials<'_> {
         let Some((before, glance)) = before.and_then(|before| Some((before, self.worth_a_glance(before)?))) else {
             return Ok(vec![Glanced::Unknown; changes.len()]);
         };
-        let done = std::sync::atomic::AtomicUsize::new(0);
-        let one = |change: &Setting| {
-            let run = self.run_for(change, glance.end, (seed, NonZeroU64::new(glance.until as u64)));
-            progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed), changes.len());
-            match run {
-                Ok(run) if run.transfers.len() < glance.until => Ok(Glanced::Unknown),
-                Ok(run) => Ok(Glanced::Gain(gain(pieces_between(before, &run, glance.from..glance.until).iter()))),
-                Err(Failure::Input(_)) => Ok(Glanced::Refused),
-                Err(failure) => Err(failure),
-            }
+        let transfers = NonZeroU64::new(glance.until as u64);
+        let runs = each(changes, progress, |change| self.run_for(change, glance.end, (seed, transfers)))?;
+        let glanced = |run: Option<Run>| match run {
+            None => Glanced::Refused,
+            Some(run) if run.transfers.len() < glance.until => Glanced::Unknown,
+            Some(run) => Glanced::Gain(gain(pieces_between(before, &run, glance.from..glance.until).iter())),
         };
-        changes.par_iter().map(one).collect()
+        Ok(runs.into_iter().map(glanced).collect())
     }
 
     /// What is looked at; nothing where that costs nearly as much as a trial, or where the setting has not come to what it

@@ -13,6 +13,8 @@ use super::gain::{Piece, mean};
 const ALIKE: f64 = 0.005;
 /// What a trial counts is compared in so many pieces a seed.
 pub(super) const PIECES: usize = 8;
+
+/// A request that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Transfer {
     pub(super) end: Time,
@@ -51,6 +53,7 @@ impl Run {
         (one / other - 1.0).abs() <= one_width.hypot(other_width).max(ALIKE)
     }
 
+    /// When the last request ended.
     pub(super) fn end(&self) -> Time {
         self.transfers.last().map_or(Time::ZERO, |last| last.end)
     }
