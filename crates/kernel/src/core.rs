@@ -10,9 +10,9 @@ use std::task::Poll;
 
 use crate::Time;
 use crate::ahead::Schedule;
+use crate::arbitration::LaneState;
 use crate::errand::Errand;
 use crate::events::{Event, Events};
-use crate::lane::LaneState;
 use crate::level::Held;
 use crate::meter::Meter;
 use crate::record::{Label, Observer, Record};

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::Time;
-use crate::lane::{Grant, Lane, Waiter};
+use crate::arbitration::Waiter;
+use crate::lane::{Grant, Lane};
 use crate::record::{Label, Record};
 
 /// Time spent in phases. Dropping it ends them now.

@@ -31,6 +31,7 @@
 //! ```
 
 mod ahead;
+mod arbitration;
 mod bell;
 #[doc(hidden)]
 pub mod bench;

@@ -9,9 +9,10 @@ use std::task::{Context, Poll, Waker};
 
 use crate::Time;
 use crate::ahead::Schedule;
+use crate::arbitration::LaneState;
 use crate::core::Shared;
 use crate::events::Due;
-use crate::lane::{Lane, LaneState, Rate};
+use crate::lane::{Lane, Rate};
 use crate::pace::Pace;
 use crate::record::{Label, MOST, Observer, Record};
 

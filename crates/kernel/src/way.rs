@@ -16,8 +16,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::Time;
+use crate::arbitration::Asked;
 use crate::core::{Core, Shared, Wait};
-use crate::lane::{Asked, Lane};
+use crate::lane::Lane;
 use crate::record::{Label, Record};
 use crate::sim::Sim;
 use crate::train::Lead;

@@ -21,7 +21,7 @@ use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
 use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
-use crate::run::{Failure, Stop, defect};
+use crate::run::{Failure, Options, Stop, defect};
 pub use unsettled::Unsettled;
 
 /// Half-width of the 95 % interval over the mean at which jobs stop that have no end of their own.
@@ -95,6 +95,15 @@ pub(crate) struct Ends {
     pub(crate) interrupted: Option<&'static AtomicBool>,
     /// After so many transfers.
     pub(crate) transfers: Option<NonZeroU64>,
+}
+
+impl Ends {
+    /// What ends a stage that is to converge to `until`, if it is.
+    pub(crate) fn of(options: &Options, until: Option<f64>) -> Ends {
+        let Options { interrupted, transfers, cut, .. } = *options;
+        let loosens = options.until.is_none() && until.is_some();
+        Ends { until, loosens, interrupted, transfers: transfers.filter(|_| cut) }
+    }
 }
 
 /// How a stage ended.

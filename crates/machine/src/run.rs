@@ -306,9 +306,7 @@ pub fn run_in(
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
         let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause };
-        let loosens = options.until.is_none() && until.is_some();
-        let transfers_max = options.transfers.filter(|_| options.cut);
-        let ends = Ends { until, loosens, interrupted: options.interrupted, transfers: transfers_max };
+        let ends = Ends::of(&options, until);
         let all_ended = || now.iter().all(|running| running.ended().is_some());
         let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
         // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.

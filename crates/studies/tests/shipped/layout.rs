@@ -48,7 +48,6 @@ const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "
 const LINES_MAX: usize = 450;
 /// Longer files, and how long they may be: this list only gets shorter, and its numbers smaller.
 const LONGER: &[(&str, usize)] = &[
-    ("crates/kernel/src/lane.rs", 543),
     ("crates/kernel/tests/lane.rs", 668),
     ("crates/machine/src/blueprint.rs", 464),
     ("crates/pages/src/study.rs", 685),
