@@ -31,6 +31,7 @@ use crate::explain::{Explained, time_of};
 pub use gain::{Gain, Shift};
 use gain::{Piece, gain};
 use glance::Glanced;
+pub use glance::Look;
 use run::{Keeper, Run, Transfer, pieces};
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
@@ -57,6 +58,8 @@ const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
 const LONGER: u64 = 4;
 const LONGER_MAX: u32 = 2;
+/// Rounds of trials, at most.
+const ROUNDS: usize = SEEDS.len() + LONGER_MAX as usize;
 /// A change for the worse is run for longer, so many times at once, up to this time: pauses cost no events.
 const SLOWER_MAX: usize = 64;
 const LONGEST: Time = Time::ms(30 * 86_400_000);
@@ -180,7 +183,8 @@ impl<'a> Trials<'a> {
     /// What each change does; nothing where a part refuses it. Trials that say too little are made again.
     pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
         let tried = self.glances(changes, progress)?.into_iter().map(Glanced::sure).collect();
-        self.try_out(changes, tried, SEEDS.len() + LONGER_MAX as usize, progress)
+        let tried = self.try_out(changes, tried, ROUNDS, progress)?;
+        Ok(tried.iter().map(Tried::gain).collect())
     }
 
     /// Tries out what is not known of changes yet, in so many rounds.
@@ -190,7 +194,7 @@ impl<'a> Trials<'a> {
         mut tried: Vec<Tried>,
         rounds: usize,
         progress: Progress<'_>,
-    ) -> Result<Vec<Option<Gain>>, Failure> {
+    ) -> Result<Vec<Tried>, Failure> {
         for round in 0..rounds {
             let wanted: Vec<(usize, u32, u64)> = (0..tried.len())
                 .flat_map(|index| {
@@ -203,6 +207,11 @@ impl<'a> Trials<'a> {
                 break;
             }
             self.run_before(wanted.iter().map(|(_, longer, seed)| (*longer, *seed)))?;
+            if self.seeds_max > 1 && self.seeds_are_alike() {
+                // The same once more says nothing more.
+                self.seeds_max = 1;
+                continue;
+            }
             let runs = each(&wanted, progress, |(index, longer, seed)| {
                 self.run_for_as_many(&changes[*index], *longer, *seed)
             })?;
@@ -220,7 +229,14 @@ impl<'a> Trials<'a> {
             }
             tried.iter_mut().filter(|tried| !tried.refused).for_each(Tried::judge);
         }
-        Ok(tried.into_iter().map(|tried| tried.gain.filter(|_| !tried.refused)).collect())
+        Ok(tried)
+    }
+
+    /// Whether seeds make no difference: another one gives the same requests at the same times.
+    fn seeds_are_alike(&self) -> bool {
+        let mut of_seeds = self.before.iter().filter(|((longer, _), _)| *longer == 0).map(|(_, run)| run);
+        let Some(first) = of_seeds.next() else { return false };
+        of_seeds.next().is_some_and(|other| other.transfers == first.transfers)
     }
 
     /// What the setting gets as it is.
@@ -334,6 +350,8 @@ struct Tried {
     refused: bool,
     /// It said enough.
     done: bool,
+    /// It is only asked whether it gains for sure.
+    to_gain: bool,
 }
 
 impl Tried {
@@ -355,11 +373,20 @@ impl Tried {
         let blur = early.throughput.half_width.hypot(late.throughput.half_width);
         if apart > blur + HALVES && self.longer < LONGER_MAX {
             // Something still moves.
-            *self = Tried { longer: self.longer + 1, gain: Some(gain), ..Tried::default() };
+            *self = Tried { longer: self.longer + 1, gain: Some(gain), to_gain: self.to_gain, ..Tried::default() };
             return;
         }
-        self.done = gain.throughput.is_narrow() || self.seeds >= SEEDS[SEEDS.len() - 1];
+        let most = SEEDS[SEEDS.len() - 1];
+        // With all seeds the interval will be about so wide.
+        let at_best = gain.throughput.half_width * (self.seeds as f64 / most as f64).sqrt();
+        let is_hopeless = self.to_gain && self.seeds > 1 && gain.throughput.mean < at_best;
+        self.done = gain.throughput.is_narrow() || self.seeds >= most || is_hopeless;
         self.gain = Some(gain);
+    }
+
+    /// What it gains; nothing where it is refused, or was not tried.
+    fn gain(&self) -> Option<Gain> {
+        self.gain.filter(|_| !self.refused)
     }
 }
 

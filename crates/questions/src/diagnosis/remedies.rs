@@ -10,7 +10,7 @@ use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Value};
 
 use super::{Headline, HopGain, Remedy, Rests, with_jobs};
-use crate::trials::{Gain, Progress, Setting, Trials};
+use crate::trials::{Gain, Look, Progress, Setting, Trials};
 use crate::whatif::amount::times;
 
 /// Remedies that are shown.
@@ -138,9 +138,10 @@ fn of_numbers(
     numbers: &[Number],
     progress: Progress<'_>,
 ) -> Result<Vec<Remedy>, Failure> {
-    let all = trials.at_a_glance(&[halved(setting, numbers)], progress)?[0];
+    let all = trials.at_a_glance(&[halved(setting, numbers)], progress)?.swap_remove(0);
+    let gain = all.gain;
     let mut remedies = best_of(trials, setting, (numbers, all), progress)?;
-    if let Some(all) = all.filter(|all| all.throughput.is_a_gain())
+    if let Some(all) = gain.filter(|all| all.throughput.is_a_gain())
         && !remedies.iter().any(helps)
     {
         remedies.extend(together(trials, setting, numbers, all, progress)?);
@@ -153,18 +154,21 @@ fn of_numbers(
 fn best_of(
     trials: &mut Trials<'_>,
     setting: &Setting,
-    all: (&[Number], Option<Gain>),
+    all: (&[Number], Look),
     progress: Progress<'_>,
 ) -> Result<Vec<Remedy>, Failure> {
-    let (mut best, mut open) = (Vec::new(), vec![all]);
+    let (mut best, mut looks, mut open) = (Vec::new(), Vec::new(), vec![all]);
     while !open.is_empty() {
         let mut further: Vec<(f64, &[Number])> = Vec::new();
-        for (numbers, gain) in open {
+        for (numbers, look) in open {
             // Where a part refuses some of them together, each half is looked at.
-            let most = gain.map_or(f64::INFINITY, |gain: Gain| gain.throughput.mean + gain.throughput.half_width);
+            let most = look.gain.map_or(f64::INFINITY, |gain| gain.throughput.mean + gain.throughput.half_width);
             match numbers {
                 _ if most < GAIN_MIN => {}
-                [number] => best.extend(gain.map(|_| number)),
+                [number] => {
+                    best.push(number);
+                    looks.push(look);
+                }
                 _ => {
                     let (one, other) = numbers.split_at(numbers.len() / 2);
                     further.extend([(most, one), (most, other)]);
@@ -178,7 +182,7 @@ fn best_of(
         open = halves.into_iter().zip(trials.at_a_glance(&settings, progress)?).collect();
     }
     let settings: Vec<Setting> = best.iter().map(|number: &&Number| halved(setting, [*number])).collect();
-    let gains = trials.gains_of_best(&settings, TRIED_OUT, progress)?;
+    let gains = trials.gains_of_best(&settings, looks, TRIED_OUT, progress)?;
     Ok(best.into_iter().zip(gains).filter_map(|(number, gain)| Some(number.remedy(gain?))).collect())
 }
 
@@ -201,9 +205,9 @@ fn together(
         };
         let rests: Vec<Vec<&Number>> = (0..kept.len().div_ceil(length)).map(without).collect();
         let settings: Vec<Setting> = rests.iter().map(|rest| halved(setting, rest.iter().copied())).collect();
-        let gains = trials.at_a_glance(&settings, progress)?;
+        let looks = trials.at_a_glance(&settings, progress)?;
         let enough = |gain: &Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
-        let best = rests.into_iter().zip(gains).filter_map(|(rest, gain)| Some((rest, gain.filter(enough)?)));
+        let best = rests.into_iter().zip(looks).filter_map(|(rest, look)| Some((rest, look.gain.filter(enough)?)));
         match best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)) {
             Some((rest, _)) => (kept, pieces) = (rest, (pieces - 1).max(2)),
             None if length == 1 => break,

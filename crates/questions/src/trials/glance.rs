@@ -11,7 +11,7 @@ use hopscope_machine::run::Failure;
 
 use super::gain::{Gain, Shift, gain};
 use super::run::{PIECES, Run, pieces_between};
-use super::{Progress, Setting, Trials, Tried, each};
+use super::{Progress, ROUNDS, Setting, Trials, Tried, each};
 
 /// Requests that are looked at, of jobs that draw, and of others; behind those that do not count.
 const LOOKED_AT: [usize; 2] = [400, 160];
@@ -26,6 +26,14 @@ struct Glance {
     from: usize,
     until: usize,
     end: Time,
+}
+
+/// What a look at a change has shown.
+pub struct Look {
+    /// What it does, as far as that shows; nothing where a part refuses it.
+    pub gain: Option<Gain>,
+    /// From where it can be tried out.
+    known: Tried,
 }
 
 /// What became of a change at a glance.
@@ -44,7 +52,7 @@ impl Glanced {
     pub(super) fn sure(self) -> Tried {
         match self {
             Glanced::Gain(gain) if !(is_nothing(gain.throughput) && is_nothing(gain.latency)) => Tried::default(),
-            seen => seen.as_far_as_it_shows(),
+            _ => self.as_far_as_it_shows(),
         }
     }
 
@@ -59,30 +67,40 @@ impl Glanced {
 }
 
 impl Trials<'_> {
-    /// What each change does, as far as a glance shows; of those that it says nothing of, one trial each. Nothing where a
-    /// part refuses it.
-    pub fn at_a_glance(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        let tried = self.glances(changes, progress)?.into_iter().map(Glanced::as_far_as_it_shows).collect();
-        self.try_out(changes, tried, 1, progress)
+    /// What each change does, as far as a glance shows; of those that it says nothing of, one trial each.
+    pub fn at_a_glance(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Look>, Failure> {
+        let glanced = self.glances(changes, progress)?;
+        let seen: Vec<Tried> = glanced.iter().map(|glanced| glanced.as_far_as_it_shows()).collect();
+        let tried = self.try_out(changes, seen, 1, progress)?;
+        let look = |(glanced, tried): (Glanced, Tried)| {
+            let gain = tried.gain();
+            // What a glance has settled is settled; a trial goes on from where it is.
+            Look { gain, known: if let Glanced::Unknown = glanced { tried } else { glanced.sure() } }
+        };
+        Ok(glanced.into_iter().zip(tried).map(look).collect())
     }
 
-    /// What those few changes do that may gain most, as far as a glance shows; nothing for the others.
+    /// What those few changes do that may gain most, as far as a look at them shows; nothing for the others. Of those it is
+    /// to be found out which gain for sure, so whatever will not is left.
     pub fn gains_of_best(
         &mut self,
         changes: &[Setting],
+        looks: Vec<Look>,
         few: usize,
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Gain>>, Failure> {
         let most = |gain: &Gain| gain.throughput.mean + gain.throughput.half_width;
-        let seen = self.at_a_glance(changes, progress)?;
-        let mut hopes: Vec<(f64, usize)> =
-            seen.iter().enumerate().filter_map(|(index, gain)| Some((most(gain.as_ref()?), index))).collect();
+        let hopes =
+            looks.into_iter().enumerate().filter_map(|(index, look)| Some((most(&look.gain?), index, look.known)));
+        let mut hopes: Vec<(f64, usize, Tried)> = hopes.collect();
         hopes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         hopes.truncate(few);
-        let settings: Vec<Setting> = hopes.iter().map(|(_, index)| changes[*index].clone()).collect();
+        let settings: Vec<Setting> = hopes.iter().map(|(_, index, _)| changes[*index].clone()).collect();
+        let (indices, known): (Vec<usize>, Vec<Tried>) =
+            hopes.into_iter().map(|(_, index, known)| (index, Tried { to_gain: true, ..known })).unzip();
         let mut gains = vec![None; changes.len()];
-        for ((_, index), gain) in hopes.iter().zip(self.gains(&settings, progress)?) {
-            gains[*index] = gain;
+        for (index, tried) in indices.into_iter().zip(self.try_out(&settings, known, ROUNDS, progress)?) {
+            gains[index] = tried.gain();
         }
         Ok(gains)
     }

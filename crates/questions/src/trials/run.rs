@@ -15,7 +15,7 @@ const ALIKE: f64 = 0.005;
 pub(super) const PIECES: usize = 8;
 
 /// A request that has ended.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Transfer {
     pub(super) end: Time,
     pub(super) latency: Time,
