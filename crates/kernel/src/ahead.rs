@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use crate::Time;
 use crate::core::Core;
 use crate::events::Event;
+use crate::train::first_on;
 use crate::way::Leg;
 
 /// A lane's part of a way.
@@ -74,10 +75,10 @@ impl Bookings {
         }
     }
 
-    /// Books the lane, which is free from `free` on, for so long from a request on; returns when it is granted. Nothing
-    /// where somebody who has booked would have to wait for that, or asks at the same instant.
+    /// Books the lane, which is free from `free` until `limit`, for so long from a request on; returns when it is granted.
+    /// Nothing where somebody who has booked would have to wait for that, or asks at the same instant.
     #[inline]
-    fn add(&mut self, task: u32, request: Time, occupied: Time, free: Time) -> Option<Time> {
+    fn add(&mut self, task: u32, request: Time, occupied: Time, (free, limit): (Time, Time)) -> Option<Time> {
         // Whoever comes later is hardly ever before.
         let before = match self.0.back() {
             Some(last) if last.request >= request => return self.add_before(task, request, occupied, free),
@@ -85,6 +86,9 @@ impl Bookings {
             None => Time::ZERO,
         };
         let start = request.max(free).max(before);
+        if start.saturating_add(occupied) > limit {
+            return None;
+        }
         self.0.push_back(Booking { request, start, end: start + occupied, task });
         Some(start)
     }
@@ -119,10 +123,11 @@ impl Core {
             let start = match leg.lane() {
                 None => at,
                 Some(lane) => {
+                    let limit = first_on(&self.trains, self.lanes[lane as usize].train, lane);
                     let lane = &mut self.lanes[lane as usize];
                     lane.booked.forget(now);
                     let Some(free) = lane.free_for_ways() else { break };
-                    let Some(start) = lane.booked.add(task, at, leg.occupied(), free) else { break };
+                    let Some(start) = lane.booked.add(task, at, leg.occupied(), (free, limit)) else { break };
                     start
                 }
             };
@@ -221,6 +226,9 @@ impl Core {
         self.cancel_timer(task, going.over());
         match waits {
             Some(lane) => {
+                if let Some(train) = self.lanes[lane as usize].train {
+                    self.cut_train(train, now);
+                }
                 let reason = leg.reason();
                 let ticket = self.enqueue(lane, task, 0, reason, request, now);
                 going.waits_at(first + index, ticket);

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::Time;
 use crate::ahead::Bookings;
 use crate::core::{Core, Shared, TICKET_MAX};
-use crate::events::Event;
+use crate::events::{Event, order_of_class};
 use crate::hold::Interruptible;
 use crate::lane::Rate;
 use crate::pace::Pace;
@@ -105,10 +105,10 @@ impl LaneState {
         !self.waiters.is_empty() || self.arbitrating
     }
 
-    /// From when on ways may book it, of whose requests nobody else must know; nothing while somebody has it who may keep
-    /// it, or asks for it.
+    /// From when on ways may book it, of whose requests nobody else must know, until a train comes; nothing while somebody
+    /// has it who may keep it, or asks for it.
     pub(crate) fn free_for_ways(&self) -> Option<Time> {
-        if self.clock.is_some() || self.metered || self.train.is_some() || self.is_asked_for() {
+        if self.clock.is_some() || self.metered || self.is_asked_for() {
             return None;
         }
         match self.holder {
@@ -294,7 +294,7 @@ impl Shared {
         let (edge, class) = (state.edge(now), state.class);
         if state.is_free(now) && core.may_skip(edge) {
             // Nobody else does anything before this lane would be granted: it is granted here.
-            self.advance(core, edge, class);
+            self.advance(core, edge, order_of_class(class));
             let ticket = core.take_over(lane);
             core.record_wait(lane, task, reason, now, edge);
             return Asked::Granted(ticket);

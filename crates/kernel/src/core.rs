@@ -12,7 +12,7 @@ use crate::Time;
 use crate::ahead::Schedule;
 use crate::arbitration::LaneState;
 use crate::errand::Errand;
-use crate::events::{Event, Events};
+use crate::events::{Event, Events, class_of};
 use crate::level::Held;
 use crate::meter::Meter;
 use crate::record::{Label, Observer, Record};
@@ -52,8 +52,9 @@ pub(crate) struct Core {
     /// Transfers until the run stops, where somebody asked for that.
     pub(crate) transfers_left: Option<u64>,
     pub(crate) trains_allowed: bool,
-    /// Highest event class seen at the present instant.
+    /// Highest event class seen at the present instant, and the last of the order of its events.
     pub(crate) class_reached: u32,
+    pub(crate) order_reached: u32,
     pub(crate) events_at_this_instant: u32,
     pub(crate) steps_at_this_instant: u32,
     /// Time stands still: the run is about to end.
@@ -231,6 +232,7 @@ impl Shared {
                 transfers_left: None,
                 trains_allowed: true,
                 class_reached: 0,
+                order_reached: 0,
                 events_at_this_instant: 0,
                 steps_at_this_instant: 0,
                 livelock: false,
@@ -258,17 +260,18 @@ impl Shared {
         }
     }
 
-    /// Time comes to an event, popped or (only after `may_skip`) in place.
+    /// Time comes to an event of some order among those of its instant, popped or (only after `may_skip`) in place.
     #[inline]
-    pub(crate) fn advance(&self, core: &mut Core, at: Time, class: u32) {
+    pub(crate) fn advance(&self, core: &mut Core, at: Time, order: u32) {
         core.counts.events += 1;
         if at > self.now.get() {
             self.now.set(at);
-            core.class_reached = class;
+            (core.class_reached, core.order_reached) = (class_of(order), order);
             (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
         } else {
             assert!(at == self.now.get(), "time never goes back");
-            core.class_reached = core.class_reached.max(class);
+            core.class_reached = core.class_reached.max(class_of(order));
+            core.order_reached = core.order_reached.max(order);
             core.events_at_this_instant += 1;
             if core.events_at_this_instant > EVENTS_AT_ONE_INSTANT_MAX {
                 core.livelock = true;
@@ -303,7 +306,7 @@ impl Shared {
             return if core.stands_still(task) { Wait::Still } else { Wait::Over };
         }
         if core.may_skip(until) {
-            self.advance(core, until, 0);
+            self.advance(core, until, core.rank(task));
             return Wait::Over;
         }
         let event = Event::wake(until, core.rank(task), task);

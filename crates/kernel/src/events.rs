@@ -18,6 +18,16 @@ pub(crate) enum Due {
     Arbitrate(u32),
 }
 
+/// Of an order of events, the class.
+pub(crate) fn class_of(order: u32) -> u32 {
+    order >> 16
+}
+
+/// The order of a lane's arbitration; that of a timer is the rank of whose it is.
+pub(crate) fn order_of_class(class: u32) -> u32 {
+    class << 16
+}
+
 /// Time in the upper half; then class (0 for timers), rank and number of the task or lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
@@ -44,8 +54,13 @@ impl Event {
         Time::ps((self.0 >> 64) as u64)
     }
 
+    /// Class and rank, as one number: the order of events of one instant.
+    pub(crate) fn order(self) -> u32 {
+        (self.0 as u64 >> 32) as u32
+    }
+
     pub(crate) fn class(self) -> u32 {
-        (self.0 as u64 >> 48) as u32
+        class_of(self.order())
     }
 
     pub(crate) fn due(self) -> Due {

@@ -90,6 +90,24 @@ impl Sim {
         *self.shared.observer.borrow_mut() = Some(observer);
     }
 
+    /// Whether somebody wants to know who did what, and what wires carried: only where nobody does may one process do in
+    /// one go what is the work of several.
+    pub fn is_observed(&self) -> bool {
+        self.shared.core.borrow().observed || self.shared.drawn.get()
+    }
+
+    /// The number of the process whose turn it is.
+    pub fn process_at_work(&self) -> u16 {
+        self.shared.current.get() as u16
+    }
+
+    /// Whether a process had its turn by now that waited until this instant: for whoever reckons what that one would have
+    /// done, had it not slept on.
+    pub fn would_have_had_its_turn(&self, process: u16) -> bool {
+        let core = self.shared.core.borrow();
+        core.order_reached > core.rank(process.into())
+    }
+
     /// The present instant.
     pub fn now(&self) -> Time {
         self.shared.now.get()
@@ -249,7 +267,7 @@ impl Sim {
                 continue;
             } else {
                 let Some(event) = core.events.pop_until(until) else { break Ended::Limit };
-                shared.advance(&mut core, event.at(), event.class());
+                shared.advance(&mut core, event.at(), event.order());
                 // Nobody else is ready, so whom the event wakes is next.
                 match event.due() {
                     Due::Wake(task) => Some(task),
@@ -280,7 +298,8 @@ impl Sim {
             Ended::Limit => {
                 // Everything due at the limit has happened, every lane's arbitration included.
                 shared.now.set(until);
-                shared.core.borrow_mut().class_reached = u32::MAX;
+                let core = &mut *shared.core.borrow_mut();
+                (core.class_reached, core.order_reached) = (u32::MAX, u32::MAX);
                 Ended::Limit
             }
             ended => ended,

@@ -148,6 +148,14 @@ pub(crate) struct TrainState {
     booked: (Time, u32, u64),
 }
 
+/// When the train that is booked on a lane first asks for it; the end of time where there is none.
+#[inline]
+pub(crate) fn first_on(trains: &[Option<TrainState>], train: Option<u32>, lane: u32) -> Time {
+    let Some(id) = train else { return Time::MAX };
+    let cars = trains[id as usize].iter().flat_map(|train| train.cars.iter().flatten());
+    cars.filter(|car| car.lane == lane).map(|car| car.first).min().unwrap_or(Time::ZERO)
+}
+
 impl Core {
     /// Records a train of a task on one lane, which began at an instant and had so many bursts of a pitch: the head, and
     /// the phases of each of its bursts.
@@ -195,9 +203,17 @@ impl Core {
         }
     }
 
-    /// Someone asks for a lane of the train at `now`: what its bursts would have done by now, they have done.
+    /// Someone asks for a lane of the train at `now`.
     pub(crate) fn cut_train(&mut self, id: u32, now: Time) {
-        let Some(mut train) = self.trains[id as usize].take() else { return };
+        if let Some(task) = self.end_train(id, now) {
+            self.counts.trains_cut += 1;
+            self.wake(task);
+        }
+    }
+
+    /// The train ends at `now`: what its bursts would have done by now, they have done. Returns whose it is.
+    fn end_train(&mut self, id: u32, now: Time) -> Option<u32> {
+        let mut train = self.trains[id as usize].take()?;
         let (count, pitch, task) = (train.count, train.pitch, train.task);
         let (booked_at, booked_class, events) = train.booked;
         // Nothing but what is ready has had its turn since it was booked.
@@ -233,8 +249,7 @@ impl Core {
         }
         train.cut = true;
         self.trains[id as usize] = Some(train);
-        self.counts.trains_cut += 1;
-        self.wake(task);
+        Some(task)
     }
 }
 
@@ -255,6 +270,7 @@ impl Sim {
             cars,
             booked: None,
             end: Time::ZERO,
+            until: Time::MAX,
             armed: None,
         }
     }
@@ -268,11 +284,20 @@ pub struct TrainRun<'a> {
     pitch: Time,
     cars: [Option<Car<'a>>; CARS],
     booked: Option<u32>,
+    /// When its last burst ends, or its owner has something to do.
     end: Time,
+    until: Time,
     armed: Option<u32>,
 }
 
 impl<'a> TrainRun<'a> {
+    /// Its owner goes on at `until`: the train is over then, wherever it is.
+    #[must_use]
+    pub fn until(mut self, until: Time) -> TrainRun<'a> {
+        self.until = until;
+        self
+    }
+
     fn book(&mut self) -> Option<u32> {
         let shared = &*self.sim.shared;
         let mut core = shared.core.borrow_mut();
@@ -305,7 +330,7 @@ impl<'a> TrainRun<'a> {
     /// Takes the train off its lanes and records what it has done.
     fn leave(&mut self, id: u32) -> Journey<'a> {
         let shared = &*self.sim.shared;
-        shared.cancel_sleep(self.end, self.armed.take());
+        shared.cancel_sleep(self.end.min(self.until), self.armed.take());
         let mut core = shared.core.borrow_mut();
         let task = shared.current.get();
         self.booked = None;
@@ -369,10 +394,13 @@ impl<'a> Future for TrainRun<'a> {
             self.booked = self.book();
         }
         let Some(id) = self.booked else { return Poll::Ready(self.nothing_done()) };
-        let TrainRun { sim, end, armed, .. } = &mut *self;
+        let TrainRun { sim, end, until, armed, .. } = &mut *self;
         let cut = sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.cut);
-        if !cut && sim.shared.sleep(*end, armed).is_pending() {
+        if !cut && sim.shared.sleep(*end.min(until), armed).is_pending() {
             return Poll::Pending;
+        }
+        if !cut && until < end {
+            sim.shared.core.borrow_mut().end_train(id, sim.now());
         }
         Poll::Ready(self.leave(id))
     }

@@ -1,7 +1,9 @@
 //! Trains change nothing: every span of every lane is the same, burst by burst, on the shipped systems.
 
 use hopscope_files::library::Library;
-use hopscope_kernel::{Sim, Time};
+use hopscope_files::problem::Sources;
+use hopscope_kernel::{Pace, Sim, Time};
+use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::{Options, Outcome, run, run_in};
 use hopscope_observe::{Interval, Phases};
 
@@ -75,4 +77,80 @@ fn jobs_get_the_same_with_and_without_what_is_booked_ahead() {
         let (fewer, events) = (ahead.counts.events, by_hand.counts.events);
         assert!(10 * fewer < 9 * events, "{system} {words}: {fewer} events, {events} by hand");
     }
+}
+
+/// Two cards on one bus, and one link to memory.
+fn two_cards() -> Blueprint {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let shipped = library.open_system("raid-megaraid-32-33-loaded").expect("a shipped system");
+    let (before, link) = shipped.text.split_once("[part.hub_link]").expect("a link behind the first");
+    let (_, behind) = link.split_once("[part.bridge]").expect("a bridge");
+    let text = format!("{before}[part.bridge]{}", behind.replace("hub_link.far", "link.far"));
+    let mut sources = Sources::default();
+    let file = sources.add("two-cards".to_string(), text);
+    let read = Blueprint::read(&library, &mut sources, file);
+    read.unwrap_or_else(|problems| panic!("{}", problems.render(&sources, false)))
+}
+
+/// Bursts that a bridge stops one like the other: at any boundary, at any pace, beside others.
+#[test]
+fn jobs_get_the_same_with_and_without_trains_of_stopped_bursts() {
+    let (one, two) = (["disk0"].as_slice(), ["disk0", "disk1"].as_slice());
+    // Machine, its bridge, its card and the devices.
+    let machines = [
+        ("scsi-ultra160", "adapter", two),
+        ("win2000-3ware-jbod", "raid", two),
+        ("win2000-barracuda", "adapter", &["disk"]),
+        ("win2000-random", "adapter0", &["disk-a0-0", "disk-a0-1", "disk-a1-0"]),
+        ("raid-megaraid-64-66", "raid", &["raid"]),
+        ("two-cards", "raid", &["raid", "ide"]),
+        ("scsi-ultra160", "adapter", one),
+    ];
+    let (mut seed, mut trains, mut cut) = (77u64, 0, 0);
+    let mut drawn = |count: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % count
+    };
+    for number in 0..42 {
+        let (system, card, devices) = machines[number % machines.len()];
+        let mut blueprint = if system == "two-cards" { two_cards() } else { shipped::machine(system, &[]) };
+        let changes = [
+            format!("bridge.boundary={}B", [16, 32, 64, 128][drawn(4)]),
+            format!("{card}.pci.gap={}clocks", [1, 2, 4, 9][drawn(4)]),
+            format!("{card}.pci.retry_idle={}clocks", [1, 2, 7][drawn(3)]),
+            format!("bridge.write.under_way={}transactions", [1, 2, 4][drawn(3)]),
+            format!("bridge.write.buffer={}B", [128, 256, 1024][drawn(3)]),
+            format!("bridge.latency={}ns", [20, 60, 301][drawn(3)]),
+            format!("host.memory.rate={}MB/s", [100, 400, 2_000][drawn(3)]),
+            format!("pci.latency_timer={}clocks", [16, 32, 64][drawn(3)]),
+        ];
+        // Most of the machine as it is.
+        let changes: Vec<&String> = changes.iter().filter(|_| drawn(3) > 0).collect();
+        for change in &changes {
+            if let Err(problems) = blueprint.set(change) {
+                panic!("{system} {change}: {}", problems.render(&Sources::default(), false));
+            }
+        }
+        if let Some(hop) = ["pci", "bridge.bus0", &format!("{card}.pci"), "host.memory"].get(drawn(6)) {
+            blueprint.faster(hop, Pace::new(1_000 + drawn(900) as u32, 1_000).expect("a pace"));
+        }
+        let of_one = |device: &&str| {
+            let words = ["--rw=read --bs=64k", "--rw=randread --bs=4k", "--rw=rw --bs=16k", "--rw=randrw --bs=8k"];
+            format!(
+                "--name={device} --filename={device} {} --iodepth={} --size=1g",
+                words[drawn(4)],
+                [1, 3, 32][drawn(3)]
+            )
+        };
+        let words = devices.iter().map(of_one).collect::<Vec<_>>().join(" ") + " --runtime=200ms --time_based";
+        let words = words.replace(" --name", " --runtime=200ms --time_based --name");
+        let jobs = shipped::jobs(&words);
+        let run = |trains| run(&blueprint, &jobs, Options { trains, ..Options::default() }, None).expect("it runs");
+        let (with, by_hand) = (run(true), run(false));
+        let got = |outcome: &Outcome| format!("{:?} {:?}", outcome.jobs, outcome.rate);
+        assert_eq!(got(&with), got(&by_hand), "{system} {changes:?} {words}");
+        trains += with.counts.trains;
+        cut += with.counts.trains_cut;
+    }
+    assert!(trains > 20_000 && cut > 200, "{trains} trains, {cut} cut");
 }

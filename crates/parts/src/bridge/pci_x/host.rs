@@ -12,7 +12,7 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Label, Lane, Lead, Leg, Sim, Time};
 
-use super::path::{LATENCY_MAX, RATE_MAX, RATE_MIN, carries, span};
+use super::path::{LATENCY_MAX, RATE_MAX, RATE_MIN, Stage, carries, span};
 
 static MEMORY_BUSY: Label = Label::reason("memory busy");
 static MEMORY_DATA: Label = Label::payload("data");
@@ -66,9 +66,16 @@ impl Memory {
 
     /// Data go into memory, or come from there.
     pub(super) fn leg(&self, bytes: u32, user: bool) -> Leg {
+        let Stage { lane, reason, plan, .. } = self.stage(bytes, user);
+        Leg::over(lane, reason, plan)
+    }
+
+    /// The same, as the end of a way.
+    pub(super) fn stage(&self, bytes: u32, user: bool) -> Stage<'_> {
         let label = if user { &MEMORY_DATA } else { &MEMORY_OTHER };
         let span = self.lane.paced(span(u64::from(bytes), self.spec.rate));
-        Leg::over(&self.lane, &MEMORY_BUSY, [(label, span), (label, Time::ZERO)])
+        let plan = [(label, span), (label, Time::ZERO)];
+        Stage { lane: &self.lane, reason: &MEMORY_BUSY, plan, flight: Time::ZERO }
     }
 }
 

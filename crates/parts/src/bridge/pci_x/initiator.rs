@@ -10,6 +10,8 @@
 //! Not modelled: relaxed ordering, no snoop, dual address cycles, a write that becomes memory write and invalidate,
 //! fast back-to-back.
 
+mod stops;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -22,6 +24,7 @@ use crate::bus::pci::card::{CardSpec, Mode};
 use crate::bus::pci::tenure::{Ending, Tenure};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{BURST_BYTES_MAX, Command, DELAYED, SPLIT_RESPONSE, WAIT_STATE, reach};
+use stops::Stops;
 
 static GAP: Label = Label::protocol("idle between bursts of a card");
 static RETRY_IDLE: Label = Label::protocol("idle before a retry");
@@ -62,6 +65,8 @@ pub struct Initiator {
     lane: Lane,
     /// The card asks for the bus again then.
     not_before: Cell<Time>,
+    /// Bursts of its that go by themselves.
+    stops: Cell<Option<Stops>>,
     /// Split transactions that are free.
     splits: Tokens,
     readers: RefCell<Vec<Rc<Reader>>>,
@@ -88,6 +93,7 @@ impl Initiator {
             port: port.clone(),
             lane: sim.lane(&format!("{name}.pci"), None),
             not_before: Cell::new(Time::ZERO),
+            stops: Cell::new(None),
             splits,
             readers: RefCell::new(Vec::new()),
             spec,
@@ -114,7 +120,12 @@ impl Initiator {
     pub async fn write(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         let mut done = 0;
         while done < bytes {
-            done += self.write_burst(address.wrapping_add(done), bytes - done, carries, errand).await;
+            let (at, left) = (address.wrapping_add(done), bytes - done);
+            self.gap().await;
+            done += match self.stopped(at, left, carries, errand).await {
+                0 => self.write_burst(at, left, carries, errand).await,
+                moved => moved,
+            };
         }
     }
 
@@ -132,10 +143,17 @@ impl Initiator {
 
     /// The bus, as soon as the card asks for it again.
     async fn own(&self) -> Tenure<'_> {
-        if self.sim.now() < self.not_before.get() {
-            self.lane.delay_until(&GAP, self.not_before.get()).await;
-        }
+        self.gap().await;
         self.bus.own(self.spec.width_bytes).await
+    }
+
+    /// Until the card asks for the bus again.
+    async fn gap(&self) {
+        let of_stops = |stops: Stops| stops.not_before(self.sim.now(), self.sim.would_have_had_its_turn(stops.process));
+        let not_before = self.stops.get().and_then(of_stops).unwrap_or(self.not_before.get());
+        if self.sim.now() < not_before {
+            self.lane.delay_until(&GAP, not_before).await;
+        }
     }
 
     /// The card lets go of the bus.
@@ -157,14 +175,14 @@ impl Initiator {
         bytes.min(reach(address, most)).min(reach(address, BURST_BYTES_MAX))
     }
 
-    /// One burst of a write; returns the bytes moved, none where it was retried.
+    /// One burst of a write, from now on; returns the bytes moved, none where it was retried.
     async fn write_burst(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) -> u32 {
         let wanted = self.burst(address, bytes, self.spec.burst);
         let all = match self.bus.mode() {
             Mode::PciX => wanted,
             Mode::Pci => self.burst(address, wanted, self.port.boundary()),
         };
-        let tenure = self.own().await;
+        let tenure = self.bus.own(self.spec.width_bytes).await;
         let mut piece = self.port.accepts(address, all, true);
         // Somebody else may want the rest of the room meanwhile.
         self.port.reserve(piece);

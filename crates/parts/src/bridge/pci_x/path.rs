@@ -109,6 +109,36 @@ impl Hop {
 /// Legs of a way.
 type Legs = Rc<[Leg]>;
 
+/// Those behind so many.
+fn behind(legs: &Legs, gone: usize) -> Legs {
+    if gone == 0 { legs.clone() } else { legs[gone..].into() }
+}
+
+/// A write that is on its way: the leg that it is on, counted from the first, and when that is over.
+#[derive(Clone, Copy)]
+pub(super) struct Begun {
+    pub(super) leg: usize,
+    pub(super) over: Time,
+}
+
+/// Lanes of a link and of memory.
+pub(super) const BEHIND: usize = 2;
+
+/// A lane on the way to memory: why it is waited for, what a piece does there, and how long it flies then.
+pub(super) struct Stage<'a> {
+    pub(super) lane: &'a Lane,
+    pub(super) reason: &'static Label,
+    pub(super) plan: [(&'static Label, Time); 2],
+    pub(super) flight: Time,
+}
+
+impl Stage<'_> {
+    /// How long the lane is occupied.
+    pub(super) fn length(&self) -> Time {
+        self.plan[0].1 + self.plan[1].1
+    }
+}
+
 /// Ways by what they are for, as far as they have been gone: in so many parts.
 #[derive(Clone)]
 struct Ways<K, const PARTS: usize>(RefCell<BTreeMap<K, [Legs; PARTS]>>);
@@ -173,18 +203,47 @@ impl Path {
         &self.memory
     }
 
-    /// Writes memory. `left` is told when the data have left the bridge.
-    pub async fn write(&self, bytes: u32, user: bool, left: impl FnOnce()) {
-        let legs = self.writes.of((bytes, user), || self.legs_of_write(bytes, user));
-        self.sim.go(legs[0].clone()).await;
-        left();
-        self.sim.go(legs[1].clone()).await;
+    /// Writes memory, `through` the bridge. `left` is told when the data have left it. What has `begun` is on one of the
+    /// legs.
+    pub(super) async fn write(
+        &self,
+        (bytes, user): (u32, bool),
+        through: Lead<'_>,
+        begun: Option<Begun>,
+        left: impl FnOnce(),
+    ) {
+        let legs = self.writes.of((bytes, user), || self.legs_of_write(bytes, user, through));
+        let mut gone = 0;
+        if let Some(Begun { leg, over }) = begun {
+            self.sim.wait_until(over).await;
+            gone = leg + 1;
+        }
+        if gone <= legs[0].len() {
+            self.sim.go(behind(&legs[0], gone)).await;
+            left();
+        }
+        self.sim.go(behind(&legs[1], gone.saturating_sub(legs[0].len()))).await;
+    }
+
+    /// The lanes that a write occupies behind the bridge; nothing where they are more.
+    pub(super) fn stages(&self, bytes: u32, user: bool) -> Option<[Option<Stage<'_>>; BEHIND]> {
+        let memory = Some(self.memory.stage(bytes, user));
+        match &self.hops[..] {
+            [] => Some([memory, None]),
+            [hop] => {
+                let (lane, flight) = (&hop.up, hop.flight(&hop.up).2);
+                let plan = hop.data(lane, bytes, user, hop.spec.write_overhead);
+                Some([Some(Stage { lane, reason: &LINK_BUSY, plan, flight }), memory])
+            }
+            _ => None,
+        }
     }
 
     /// To where the bridge is rid of the data, and on.
-    fn legs_of_write(&self, bytes: u32, user: bool) -> [Legs; 2] {
+    fn legs_of_write(&self, bytes: u32, user: bool, through: Lead<'_>) -> [Legs; 2] {
+        let through = Leg::owing(&[through]);
         let Some((first, others)) = self.hops.split_first() else {
-            return [Rc::new([self.memory.leg(bytes, user)]), Rc::new([])];
+            return [Rc::new([through, self.memory.leg(bytes, user)]), Rc::new([])];
         };
         let data = |hop: &Hop| {
             let plan = hop.data(&hop.up, bytes, user, hop.spec.write_overhead);
@@ -192,7 +251,7 @@ impl Path {
         };
         let onwards = others.iter().map(|hop| data(hop).then(&[hop.flight(&hop.up)]));
         let behind = [Leg::owing(&[first.flight(&first.up)])].into_iter().chain(onwards);
-        [Rc::new([data(first)]), behind.chain([self.memory.leg(bytes, user)]).collect()]
+        [Rc::new([through, data(first)]), behind.chain([self.memory.leg(bytes, user)]).collect()]
     }
 
     /// Reads memory, `through` the bridge on the way there (whose request has just come) and back.

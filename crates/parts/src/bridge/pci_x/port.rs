@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
 
 use super::Spec;
-use super::path::Path;
+use super::path::{Begun, Path};
 use crate::bridge::pci_x::initiator::{Initiator, Reader};
 use crate::bus::pci::PciBus;
 use crate::protocols::pci::{BURST_BYTES_MAX, Command, reach};
@@ -26,6 +26,8 @@ pub(super) struct Posted {
     pub(super) bytes: u32,
     pub(super) carries: &'static Label,
     pub(super) errand: Errand,
+    /// Where it is on its way to memory; nothing before that has begun.
+    pub(super) begun: Option<Begun>,
 }
 
 /// A piece of a read that is to be fetched.
@@ -61,8 +63,10 @@ pub struct Port {
     pub(super) lane: Lane,
     pub(super) beyond: Beyond,
     bus: OnceCell<Rc<PciBus>>,
-    room: Cell<u32>,
+    pub(super) room: Cell<u32>,
     pub(super) posted: Queue<Posted>,
+    /// Pieces that are posted, or on their way.
+    pub(super) sending: Cell<u64>,
     pub(super) pieces: Queue<Piece>,
     pub(super) latches: Vec<Latch>,
     free: RefCell<Vec<usize>>,
@@ -95,6 +99,7 @@ impl Port {
             bus: OnceCell::new(),
             room: Cell::new(spec.write.buffer),
             posted: Queue::new(sim, spec.write.buffer as usize),
+            sending: Cell::new(0),
             pieces: Queue::new(sim, pieces),
             latches: (0..latched).map(latch).collect(),
             free: RefCell::new((0..latched).rev().collect()),
@@ -180,9 +185,21 @@ impl Port {
 
     /// Bytes for which room was kept have come.
     pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
+        self.send(address, (bytes, carries), errand, None);
+    }
+
+    /// The same of what is on its way to memory already.
+    pub(super) fn send(
+        &self,
+        address: u32,
+        (bytes, carries): (u32, &'static Label),
+        errand: Errand,
+        begun: Option<Begun>,
+    ) {
         let errand = self.sim.pass_on(errand);
         if bytes > 0 {
-            self.posted.put_now(Posted { address, bytes, carries, errand });
+            self.sending.set(self.sending.get() + 1);
+            self.posted.put_now(Posted { address, bytes, carries, errand, begun });
         }
     }
 

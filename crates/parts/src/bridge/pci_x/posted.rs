@@ -2,6 +2,7 @@
 
 use hopscope_kernel::Label;
 
+use super::path::{BEHIND, Stage};
 use super::port::{Beyond, Port, Posted};
 use super::reads::user;
 
@@ -12,16 +13,36 @@ impl Port {
     /// One of the pieces that are on their way at a time.
     pub(super) async fn send_posted(&self) {
         loop {
-            let Posted { address, bytes, carries, errand } = self.posted.take(&NOTHING_POSTED).await;
+            let Posted { address, bytes, carries, errand, begun } = self.posted.take(&NOTHING_POSTED).await;
             self.sim.take_up(errand);
-            self.lane.delay(&THROUGH, self.latency()).await;
             match &self.beyond {
-                Beyond::Host(path) => path.write(bytes, user(carries), || self.release(bytes)).await,
+                Beyond::Host(path) => {
+                    let through = (&self.lane, &THROUGH, self.latency());
+                    path.write((bytes, user(carries)), through, begun, || self.release(bytes)).await;
+                }
                 Beyond::Bus(upper) => {
+                    self.lane.delay(&THROUGH, self.latency()).await;
                     upper.write(address, bytes, carries, errand).await;
                     self.release(bytes);
                 }
             }
+            self.sending.set(self.sending.get() - 1);
         }
+    }
+
+    /// Where pieces of so many bytes go, lane after lane; nothing where that is more than a link and memory.
+    pub(super) fn stages(&self, bytes: u32, carries: &'static Label) -> Option<[Option<Stage<'_>>; BEHIND]> {
+        match &self.beyond {
+            Beyond::Host(path) => path.stages(bytes, user(carries)),
+            Beyond::Bus(_) => None,
+        }
+    }
+
+    /// Whether pieces of so many bytes, one behind the other, are all taken at once, if at most so many are in the buffer
+    /// at a time, and so many on their way.
+    pub(super) fn takes_all(&self, bytes: u32, in_buffer: u64, on_their_way: u64) -> bool {
+        let whole = self.spec.write.gather.is_multiple_of(bytes);
+        let room = u64::from(self.room.get()) >= u64::from(bytes) * in_buffer;
+        whole && room && self.sending.get() + on_their_way <= self.spec.write.under_way
     }
 }

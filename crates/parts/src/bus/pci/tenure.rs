@@ -42,6 +42,20 @@ impl PciBus {
         Tenure { bus: self, grant, timer, width_bytes: width_bytes.min(self.spec.width_bytes) }
     }
 
+    /// A conventional burst that its target stops with its last data, after so many bytes from a multiple of them: address,
+    /// response, data and the stop. Nothing where others may end it before.
+    pub fn stopped_burst(
+        &self,
+        width_bytes: u32,
+        waits: u64,
+        (carries, bytes): (&'static Label, u32),
+    ) -> Option<[super::Phase; 4]> {
+        let data = u64::from(bytes.div_ceil(width_bytes.min(self.spec.width_bytes)));
+        let within = 1 + waits + data <= self.spec.latency_timer;
+        let phases = [(&ADDRESS, 1), (&RESPONSE, waits), (carries, data), (&DISCONNECT, self.spec.disconnect)];
+        within.then(|| phases.map(|(label, clocks)| (label, self.clocks(clocks))))
+    }
+
     /// The multiple of bytes that a burst can end at.
     pub fn boundary_bytes(&self) -> u32 {
         match self.mode.get() {
