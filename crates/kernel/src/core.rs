@@ -74,6 +74,8 @@ pub(crate) struct Core {
     pub(crate) meter: Meter,
     /// Someone wants phases and waits.
     pub(crate) observed: bool,
+    /// Someone will want them from then on.
+    pub(crate) observed_from: Option<Time>,
     /// Someone wants marks and transfers.
     pub(crate) attended: bool,
 }
@@ -246,6 +248,7 @@ impl Shared {
                 records: Vec::with_capacity(BATCH),
                 meter: Meter::new(),
                 observed: false,
+                observed_from: None,
                 attended: false,
             }),
             now: Cell::new(Time::ZERO),

@@ -331,6 +331,11 @@ pub trait Observer {
         true
     }
 
+    /// From when on those are wanted: what has ended by then is not. Asked at first.
+    fn wants_phases_from(&self) -> Time {
+        Time::ZERO
+    }
+
     /// Whether it is wanted what the wires of a lane carry, [`Lane::carried`](crate::Lane::carried). Asked at first.
     fn wants_signals(&self) -> bool {
         false

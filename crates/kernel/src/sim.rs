@@ -80,14 +80,25 @@ impl Sim {
         core.end_all_ways(self.now());
     }
 
-    /// Sends records to `observer` from now on.
+    /// Sends records to `observer` from now on; phases and waits when it wants them.
     pub fn observe(&self, observer: Box<dyn Observer>) {
-        let mut core = self.shared.core.borrow_mut();
-        core.end_all_ways(self.now());
-        (core.attended, core.observed) = (true, observer.wants_phases());
-        drop(core);
+        let from = observer.wants_phases_from();
+        self.shared.core.borrow_mut().attended = true;
         self.shared.drawn.set(observer.wants_signals());
         *self.shared.observer.borrow_mut() = Some(observer);
+        match from > self.now() {
+            true => self.shared.core.borrow_mut().observed_from = Some(from),
+            false => self.begin_phases(),
+        }
+    }
+
+    /// From now on phases and waits are recorded, if they are wanted: nothing is done any more that is not gone one by one.
+    fn begin_phases(&self) {
+        let core = &mut *self.shared.core.borrow_mut();
+        core.end_all_ways(self.now());
+        core.cut_all_trains(self.now());
+        core.observed = self.shared.observer.borrow().as_ref().is_some_and(|observer| observer.wants_phases());
+        core.observed_from = None;
     }
 
     /// Whether somebody wants to know who did what, and what wires carried: only where nobody does may one process do in
@@ -231,6 +242,18 @@ impl Sim {
 
     /// Runs until everything has ended, `until` is reached, or a process stops the run. May be called again.
     pub fn run(&self, until: Time) -> Ended {
+        let from = self.shared.core.borrow().observed_from;
+        if let Some(from) = from.filter(|from| *from <= until) {
+            match self.run_unwatched(from) {
+                Ended::Limit => self.begin_phases(),
+                ended => return ended,
+            }
+        }
+        self.run_unwatched(until)
+    }
+
+    /// The same, with nothing to begin before the end.
+    fn run_unwatched(&self, until: Time) -> Ended {
         let shared = &*self.shared;
         let until = until.max(self.now());
         let (lanes, processes) = self.sizes();

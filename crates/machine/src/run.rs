@@ -190,6 +190,11 @@ impl Observer for Both {
         self.0.wants_phases() || self.1.wants_phases()
     }
 
+    fn wants_phases_from(&self) -> Time {
+        let from = |observer: &dyn Observer| observer.wants_phases().then(|| observer.wants_phases_from());
+        from(&*self.0).into_iter().chain(from(&*self.1)).min().unwrap_or(Time::ZERO)
+    }
+
     fn wants_signals(&self) -> bool {
         self.0.wants_signals() || self.1.wants_signals()
     }

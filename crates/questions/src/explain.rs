@@ -11,7 +11,7 @@ use hopscope_kernel::{Observer, Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::hops::{Hop, hops, names};
-use hopscope_machine::run::{Both, Failure, JOB, Options, Outcome, Stop, at_once, process_name, run, run_in};
+use hopscope_machine::run::{Both, Failure, JOB, LIMIT, Options, Outcome, Stop, at_once, process_name, run, run_in};
 use hopscope_observe::account::{Extent, Ledger, Names};
 use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
@@ -98,6 +98,22 @@ pub fn observe(
     }
 }
 
+/// The account alone of jobs that have a runtime, from the end of their ramp on.
+pub fn account(blueprint: &Blueprint, jobs: &[Job], options: Options, extent: Extent) -> Result<Account, Failure> {
+    at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
+    let from = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+    let until = from.saturating_add(jobs.iter().filter_map(|job| job.runtime).max().unwrap_or(LIMIT));
+    let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
+    let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(ledger.clone()))?;
+    account_of(&sim, &ledger, &observed)?.ok_or_else(|| over_too_early(&jobs[0], from, observed.simulated))
+}
+
+/// The account of a run that has been observed; nothing where no lane was used.
+fn account_of(sim: &Sim, ledger: &Ledger, observed: &Outcome) -> Result<Option<Account>, Failure> {
+    let account = Account::of(sim, ledger, observed.stop == Stop::Finished);
+    account.map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))
+}
+
 /// Runs `jobs` from the beginning until then, watched.
 pub(crate) fn run_until(
     sim: &Sim,
@@ -132,8 +148,7 @@ fn watch(
     let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
     let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
-    let account = Account::of(&sim, &ledger, observed.stop == Stop::Finished)
-        .map_err(|what| Failure::Defect(format!("the account does not add up: {what}")))?;
+    let account = account_of(&sim, &ledger, &observed)?;
     Ok(Watched { sim, lives, account })
 }
 

@@ -97,6 +97,10 @@ impl Observer for Ledger {
         !self.is_full()
     }
 
+    fn wants_phases_from(&self) -> Time {
+        self.0.borrow().from
+    }
+
     fn records(&mut self, batch: &[Record]) {
         let mut pages = self.0.borrow_mut();
         let pages = &mut *pages;

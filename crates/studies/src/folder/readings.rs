@@ -5,7 +5,7 @@ use hopscope_kernel::Time;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Extent};
 use hopscope_parts::parameters::Place;
-use hopscope_questions::explain::explain;
+use hopscope_questions::explain::account;
 use rayon::prelude::*;
 
 use super::beside::{runs, table_named};
@@ -19,7 +19,7 @@ use crate::report::{self, Alternative, Cell};
 /// What a formula calls the simulated figure of a cell.
 pub(super) const SIMULATED: &str = "simulated";
 /// What an account of a cell covers.
-const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 4_000_000 };
+const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 1_000_000 };
 
 /// A reading that was read.
 pub(super) struct Reading {
@@ -127,7 +127,7 @@ impl Path {
         let words = setup.words(&self.declared.job, row, numbers).map_err(|problem| Failure::Input(problem.into()))?;
         let (machine, jobs) = setup.settled(row, &words, &setup.read.devices[&row.machine])?;
         let options = Options { seed: 1, trains, cut: true, ..Options::default() };
-        let lanes = path_by_lane(&explain(&machine, &jobs, options, EXTENT, None)?.account);
+        let lanes = path_by_lane(&account(&machine, &jobs, options, EXTENT)?);
         let whole = lanes.iter().fold(Time::ZERO, |sum, lane| sum + lane.2).as_ps().max(1) as f64;
         let share = |of: &dyn Fn(&str) -> bool| {
             lanes.iter().filter(|lane| of(&lane.0)).map(|lane| lane.2.as_ps() as f64).sum::<f64>() / whole
