@@ -21,12 +21,19 @@ use crate::events::Event;
 use crate::train::first_on;
 use crate::way::Leg;
 
-/// A lane's part of a way.
+/// A lane's part of a way. Of requests of one instant that of the first name is granted first.
 struct Booking {
     request: Time,
+    rank: u32,
     start: Time,
     end: Time,
     task: u32,
+}
+
+impl Booking {
+    fn order(&self) -> (Time, u32) {
+        (self.request, self.rank)
+    }
 }
 
 /// What a task's way has booked.
@@ -76,12 +83,20 @@ impl Bookings {
     }
 
     /// Books the lane, which is free from `free` until `limit`, for so long from a request on; returns when it is granted.
-    /// Nothing where somebody who has booked would have to wait for that, or asks at the same instant.
+    /// Nothing where somebody who has booked would have to wait for that.
     #[inline]
-    fn add(&mut self, task: u32, request: Time, occupied: Time, (free, limit): (Time, Time)) -> Option<Time> {
+    fn add(
+        &mut self,
+        (task, rank): (u32, u32),
+        request: Time,
+        occupied: Time,
+        (free, limit): (Time, Time),
+    ) -> Option<Time> {
         // Whoever comes later is hardly ever before.
         let before = match self.0.back() {
-            Some(last) if last.request >= request => return self.add_before(task, request, occupied, free),
+            Some(last) if last.order() >= (request, rank) => {
+                return self.add_before((task, rank), request, occupied, free);
+            }
             Some(last) => last.end,
             None => Time::ZERO,
         };
@@ -89,20 +104,20 @@ impl Bookings {
         if start.saturating_add(occupied) > limit {
             return None;
         }
-        self.0.push_back(Booking { request, start, end: start + occupied, task });
+        self.0.push_back(Booking { request, rank, start, end: start + occupied, task });
         Some(start)
     }
 
     /// The same where others have booked for later.
-    fn add_before(&mut self, task: u32, request: Time, occupied: Time, free: Time) -> Option<Time> {
-        let behind = self.0.partition_point(|booking| booking.request < request);
+    fn add_before(&mut self, (task, rank): (u32, u32), request: Time, occupied: Time, free: Time) -> Option<Time> {
+        let behind = self.0.partition_point(|booking| booking.order() < (request, rank));
         let before = behind.checked_sub(1).map_or(free, |before| self.0[before].end.max(free));
         let start = request.max(before);
         let end = start + occupied;
         if self.0.get(behind).is_some_and(|next| next.request == request || next.request < end) {
             return None;
         }
-        self.0.insert(behind, Booking { request, start, end, task });
+        self.0.insert(behind, Booking { request, rank, start, end, task });
         Some(start)
     }
 }
@@ -114,7 +129,7 @@ impl Core {
         if self.observed || !self.trains_allowed || self.combined.is_some() {
             return None;
         }
-        let booked = (now, self.class_reached, self.counts.events);
+        let (booked, rank) = ((now, self.class_reached, self.counts.events), self.rank(task));
         let schedule = &mut self.schedules[task as usize];
         schedule.slots.clear();
         (schedule.first, schedule.booked) = (first, booked);
@@ -127,7 +142,7 @@ impl Core {
                     let lane = &mut self.lanes[lane as usize];
                     lane.booked.forget(now);
                     let Some(free) = lane.free_for_ways() else { break };
-                    let Some(start) = lane.booked.add(task, at, leg.occupied(), (free, limit)) else { break };
+                    let Some(start) = lane.booked.add((task, rank), at, leg.occupied(), (free, limit)) else { break };
                     start
                 }
             };
