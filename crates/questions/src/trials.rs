@@ -51,8 +51,10 @@ const REQUESTS_MIN: u64 = 16;
 const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
 /// Each trial is made with so many seeds; then with more, where its interval is too wide.
 const SEEDS: [usize; 4] = [1, 2, 4, 8];
-/// What comes after a change is tried with so many at most.
+/// What comes after a change, and what an answer rests on, is tried with so many at most.
 const SEEDS_OF_ANOTHER: usize = 2;
+/// Where it is only asked whether something gains, an interval of this share of the gain says so.
+const SURE: f64 = 0.5;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
 const HALVES: f64 = 0.005;
 /// A longer ramp is so many times as long; at most so many times longer.
@@ -185,6 +187,15 @@ impl<'a> Trials<'a> {
         let tried = self.glances(changes, progress)?.into_iter().map(Glanced::sure).collect();
         let tried = self.try_out(changes, tried, ROUNDS, progress)?;
         Ok(tried.iter().map(Tried::gain).collect())
+    }
+
+    /// The same with a wider interval: of what is only to be told from much and little.
+    pub fn gains_roughly(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
+        let most = self.seeds_max;
+        self.seeds_max = most.min(SEEDS_OF_ANOTHER);
+        let gains = self.gains(changes, progress);
+        self.seeds_max = if self.seeds_max == 1 { 1 } else { most };
+        gains
     }
 
     /// Tries out what is not known of changes yet, in so many rounds.
@@ -379,8 +390,10 @@ impl Tried {
         let most = SEEDS[SEEDS.len() - 1];
         // With all seeds the interval will be about so wide.
         let at_best = gain.throughput.half_width * (self.seeds as f64 / most as f64).sqrt();
-        let is_hopeless = self.to_gain && self.seeds > 1 && gain.throughput.mean < at_best;
-        self.done = gain.throughput.is_narrow() || self.seeds >= most || is_hopeless;
+        let is_hopeless = self.seeds > 1 && gain.throughput.mean < at_best;
+        let is_sure = gain.throughput.half_width < SURE * gain.throughput.mean;
+        let is_settled = self.to_gain && (is_hopeless || is_sure);
+        self.done = gain.throughput.is_narrow() || self.seeds >= most || is_settled;
         self.gain = Some(gain);
     }
 

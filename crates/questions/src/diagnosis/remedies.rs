@@ -299,7 +299,7 @@ pub(super) fn rests(
     let moves = if assumed.is_empty() {
         None
     } else {
-        let gains = trials.gains(&[moved(11), moved(9)], progress)?;
+        let gains = trials.gains_roughly(&[moved(11), moved(9)], progress)?;
         match gains[..] {
             [Some(worse), Some(better)] => Some([worse.throughput.mean, better.throughput.mean]),
             _ => None,
