@@ -37,6 +37,7 @@ mod bell;
 pub mod bench;
 mod combine;
 mod core;
+mod delay;
 mod errand;
 mod events;
 mod hold;
@@ -54,6 +55,7 @@ mod way;
 
 pub use bell::Bell;
 pub use combine::{Either, join, race};
+pub use delay::Delay;
 pub use errand::Errand;
 pub use hold::Yielding;
 pub use lane::{Acquire, Grant, HandedOver, Lane, Rate};

@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::num::NonZeroU64;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use crate::Time;
 use crate::ahead::Schedule;
@@ -213,16 +212,6 @@ impl Sim {
         self.shared.core.borrow_mut().stop();
     }
 
-    /// Nothing for `span`. (A part that spends time says in which phase: [`Grant::hold`](crate::Grant::hold).)
-    pub fn wait(&self, span: Time) -> Delay<'_> {
-        self.wait_until(self.now() + span)
-    }
-
-    /// Nothing until `until`.
-    pub fn wait_until(&self, until: Time) -> Delay<'_> {
-        Delay { sim: self, until, armed: None }
-    }
-
     /// Polls one of several futures of one process. Only the last one that is not over may skip time: the others would
     /// miss it, and have said by then what they wait for.
     pub(crate) fn one_of_several<R>(&self, is_last: bool, poll: impl FnOnce() -> R) -> R {
@@ -427,29 +416,5 @@ impl Sim {
         }
         lines.sort();
         lines
-    }
-}
-
-/// Waits until an instant. Dropping it cancels it.
-pub struct Delay<'a> {
-    sim: &'a Sim,
-    until: Time,
-    armed: Option<u32>,
-}
-
-impl Future for Delay<'_> {
-    type Output = ();
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Delay { sim, until, armed } = &mut *self;
-        sim.shared.sleep(*until, armed)
-    }
-}
-
-impl Drop for Delay<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.sim.shared.cancel_sleep(self.until, self.armed);
     }
 }

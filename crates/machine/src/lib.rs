@@ -3,6 +3,7 @@
 mod asked;
 pub mod block_diagram;
 pub mod blueprint;
+pub mod both;
 pub mod convergence;
 pub mod fio_json;
 pub mod hops;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use hopscope_files::job_file::{Job, Rw};
 use hopscope_files::problem::{Problem, Problems};
-use hopscope_kernel::{Counts, Ended, Observer, Record, Sim, Time};
+use hopscope_kernel::{Counts, Ended, Observer, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
 use hopscope_parts::nearest::did_you_mean;
@@ -14,6 +14,7 @@ use hopscope_parts::workload::{self, Running, Sizes};
 
 use crate::asked;
 use crate::blueprint::Blueprint;
+use crate::both::Both;
 use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused, pauses_to_converge};
 use crate::fio_json::Figures;
 use crate::processor_cost::{ProcessorCost, processors};
@@ -174,29 +175,6 @@ pub enum Failure {
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {
         Failure::Input(problems)
-    }
-}
-
-/// Two observers at once.
-pub struct Both(pub Box<dyn Observer>, pub Box<dyn Observer>);
-
-impl Observer for Both {
-    fn records(&mut self, batch: &[Record]) {
-        self.0.records(batch);
-        self.1.records(batch);
-    }
-
-    fn wants_phases(&self) -> bool {
-        self.0.wants_phases() || self.1.wants_phases()
-    }
-
-    fn wants_phases_from(&self) -> Time {
-        let from = |observer: &dyn Observer| observer.wants_phases().then(|| observer.wants_phases_from());
-        from(&*self.0).into_iter().chain(from(&*self.1)).min().unwrap_or(Time::ZERO)
-    }
-
-    fn wants_signals(&self) -> bool {
-        self.0.wants_signals() || self.1.wants_signals()
     }
 }
 

@@ -121,6 +121,13 @@ fn adapters(criterion: &mut Criterion) {
         ("RAID 5, random read 4k", "raid-5-megaraid-64-66", "--rw=randread --bs=4k --iodepth=8 --runtime=2s"),
         ("RAID 5, sequential read 64k", "raid-5-megaraid-64-66", "--rw=read --bs=64k --iodepth=8 --runtime=200ms"),
         ("RAID 0, mixed 35k", "raid-megaraid-32-33", "--rw=randrw --bs=35k --size=1g --norandommap --runtime=1s"),
+        ("RAID 0, random write 64k", "raid-megaraid-64-66", "--rw=randwrite --bs=64k --iodepth=8 --runtime=1s"),
+        ("stopped at every line, read 64k", "win2000-escalade-6400", "--rw=read --bs=64k --iodepth=2 --runtime=1s"),
+        (
+            "stopped at every line, random read 4k",
+            "win2000-atlas-10k",
+            "--rw=randread --bs=4k --iodepth=32 --runtime=5s",
+        ),
     ] {
         requests(&mut group, name, system, &format!("{options} --time_based"));
     }

@@ -16,8 +16,9 @@ use hopscope_files::trace_file::{
 };
 use hopscope_kernel::{Ended, Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::both::Both;
 use hopscope_machine::hops::names;
-use hopscope_machine::run::{Both, Failure};
+use hopscope_machine::run::Failure;
 use hopscope_observe::account::Ledger;
 use hopscope_observe::lives::{Enough, Latency};
 use hopscope_observe::{Account, Lives};

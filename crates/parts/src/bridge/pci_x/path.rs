@@ -109,15 +109,23 @@ impl Hop {
 /// Legs of a way.
 type Legs = Rc<[Leg]>;
 
-/// Those behind so many.
-fn behind(legs: &Legs, gone: usize) -> Legs {
-    if gone == 0 { legs.clone() } else { legs[gone..].into() }
+/// Where a write is on its way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Station {
+    /// Through the bridge.
+    Through,
+    /// On the lane that takes it out of the bridge's buffer.
+    Leaving,
+    /// In flight to memory.
+    Flight,
+    /// In memory's hands, behind a link.
+    Arriving,
 }
 
-/// A write that is on its way: the leg that it is on, counted from the first, and when that is over.
+/// A write that is on its way: where, and until when.
 #[derive(Clone, Copy)]
 pub(super) struct Begun {
-    pub(super) leg: usize,
+    pub(super) at: Station,
     pub(super) over: Time,
 }
 
@@ -170,7 +178,7 @@ pub struct Path {
     hops: Vec<Hop>,
     memory: Rc<Memory>,
     /// By length, and whether they are the user's data.
-    writes: Ways<(u32, bool), 2>,
+    writes: Ways<(u32, bool), 4>,
     reads: Ways<(u32, bool), 1>,
     registers: Ways<Way, 1>,
 }
@@ -203,8 +211,8 @@ impl Path {
         &self.memory
     }
 
-    /// Writes memory, `through` the bridge. `left` is told when the data have left it. What has `begun` is on one of the
-    /// legs.
+    /// Writes memory, `through` the bridge. `left` is told when the data have left it. What has `begun` goes on from where
+    /// it is.
     pub(super) async fn write(
         &self,
         (bytes, user): (u32, bool),
@@ -212,17 +220,23 @@ impl Path {
         begun: Option<Begun>,
         left: impl FnOnce(),
     ) {
-        let legs = self.writes.of((bytes, user), || self.legs_of_write(bytes, user, through));
-        let mut gone = 0;
-        if let Some(Begun { leg, over }) = begun {
+        let [all, leaving, onwards, arriving] =
+            self.writes.of((bytes, user), || self.legs_of_write(bytes, user, through));
+        if let Some(Begun { over, .. }) = begun {
             self.sim.wait_until(over).await;
-            gone = leg + 1;
         }
-        if gone <= legs[0].len() {
-            self.sim.go(behind(&legs[0], gone)).await;
+        let at = begun.map(|begun| begun.at);
+        match at {
+            None => self.sim.go(all).await,
+            Some(Station::Through) => self.sim.go(leaving).await,
+            Some(_) => {}
+        }
+        if at <= Some(Station::Leaving) {
             left();
+            self.sim.go(onwards).await;
+        } else if at == Some(Station::Flight) {
+            self.sim.go(arriving).await;
         }
-        self.sim.go(behind(&legs[1], gone.saturating_sub(legs[0].len()))).await;
     }
 
     /// The lanes that a write occupies behind the bridge; nothing where they are more.
@@ -239,19 +253,19 @@ impl Path {
         }
     }
 
-    /// To where the bridge is rid of the data, and on.
-    fn legs_of_write(&self, bytes: u32, user: bool, through: Lead<'_>) -> [Legs; 2] {
-        let through = Leg::owing(&[through]);
+    /// To where the bridge is rid of the data, the same without the way through the bridge, on from there, and memory alone.
+    fn legs_of_write(&self, bytes: u32, user: bool, through: Lead<'_>) -> [Legs; 4] {
+        let (through, memory) = (Leg::owing(&[through]), self.memory.leg(bytes, user));
         let Some((first, others)) = self.hops.split_first() else {
-            return [Rc::new([through, self.memory.leg(bytes, user)]), Rc::new([])];
+            return [Rc::new([through, memory.clone()]), Rc::new([memory]), Rc::new([]), Rc::new([])];
         };
         let data = |hop: &Hop| {
             let plan = hop.data(&hop.up, bytes, user, hop.spec.write_overhead);
             Leg::over(&hop.up, &LINK_BUSY, plan)
         };
         let onwards = others.iter().map(|hop| data(hop).then(&[hop.flight(&hop.up)]));
-        let behind = [Leg::owing(&[first.flight(&first.up)])].into_iter().chain(onwards);
-        [Rc::new([through, data(first)]), behind.chain([self.memory.leg(bytes, user)]).collect()]
+        let behind = [Leg::owing(&[first.flight(&first.up)])].into_iter().chain(onwards).chain([memory.clone()]);
+        [Rc::new([through, data(first)]), Rc::new([data(first)]), behind.collect(), Rc::new([memory])]
     }
 
     /// Reads memory, `through` the bridge on the way there (whose request has just come) and back.

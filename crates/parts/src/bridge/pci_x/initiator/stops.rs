@@ -16,7 +16,7 @@
 use hopscope_kernel::{Burst, Car, CarState, Errand, Grant, Label, Time};
 
 use super::Initiator;
-use crate::bridge::pci_x::path::{BEHIND, Begun, Stage};
+use crate::bridge::pci_x::path::{BEHIND, Begun, Stage, Station};
 use crate::bus::pci::Phase;
 use crate::bus::pci::card::Mode;
 use crate::protocols::pci::{ARBITRATION, DISCONNECT};
@@ -76,12 +76,19 @@ impl Stops {
     /// Where a piece is at `now` that has come to so many lanes behind the bridge: on the last of them, or on its way to
     /// the next.
     fn whereabouts(&self, piece: u64, come_to: usize, now: Time) -> Begun {
-        let asked =
-            |lane: usize| self.behind[lane].map(|(asked, length)| (self.start + self.pitch * piece + asked, length));
-        let there = come_to.checked_sub(1).and_then(|lane| Some((lane, asked(lane)?)));
-        match there.map(|(lane, (asked, length))| (lane, asked + length)) {
-            Some((lane, over)) if over > now => Begun { leg: 2 * lane + 1, over },
-            _ => Begun { leg: 2 * come_to, over: asked(come_to).map_or(now, |(asked, _)| asked) },
+        let asked = |lane: usize| {
+            self.behind
+                .get(lane)
+                .copied()
+                .flatten()
+                .map(|(asked, length)| (self.start + self.pitch * piece + asked, length))
+        };
+        let there = come_to.checked_sub(1).and_then(asked).map(|(asked, length)| asked + length);
+        match there {
+            Some(over) if over > now && come_to == 1 => Begun { at: Station::Leaving, over },
+            Some(over) if over > now => Begun { at: Station::Arriving, over },
+            Some(_) => Begun { at: Station::Flight, over: asked(come_to).map_or(now, |(asked, _)| asked) },
+            None => Begun { at: Station::Through, over: asked(0).map_or(now, |(asked, _)| asked) },
         }
     }
 }
@@ -186,7 +193,7 @@ impl Initiator {
         for piece in in_memory..posted {
             let come_to = come.iter().flatten().take_while(|come| **come > piece).count();
             let begun = stops.whereabouts(piece, come_to, now);
-            if begun.leg <= 1 {
+            if begun.at <= Station::Leaving {
                 self.port.reserve(stops.bytes);
             }
             let address = address.wrapping_add(piece as u32 * stops.bytes);
