@@ -1,6 +1,7 @@
 //! Trials are short; long runs say whether what they say is so.
 
 use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hopscope_kernel::Pace;
 use hopscope_machine::blueprint::Blueprint;
@@ -8,7 +9,7 @@ use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Options, Stop, run};
 use hopscope_questions::diagnosis::{HopGain, diagnose};
 use hopscope_questions::explain::{EXTENT, explain};
-use hopscope_questions::trials::Setting;
+use hopscope_questions::trials::{Setting, Trials};
 
 use crate::shipped;
 
@@ -52,4 +53,37 @@ fn what_does_nothing_at_a_glance_does_nothing_in_the_long_run() {
             assert!(gain.abs() < 0.006, "{system}: {} gives {gain} in the long run, not {:?}", hop.hop, hop.doubled);
         }
     }
+}
+
+/// Where nothing is drawn, a second seed is the first once more; and what was simulated for a look at a change is not
+/// simulated again where the change is tried out.
+#[test]
+fn nothing_is_tried_twice() {
+    let words = "--rw=read --bs=64k --runtime=50ms";
+    let setting = Setting { blueprint: shipped::machine("pcie-bench-ivy-bridge", &[]), jobs: shipped::jobs(words) };
+    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    let faster = |hop: &str| {
+        let mut changed = setting.clone();
+        changed.blueprint.faster(hop, Pace::new(2, 1).expect("a pace"));
+        changed
+    };
+    let changes: Vec<Setting> = explained.hops.iter().map(|hop| faster(&hop.name)).collect();
+    assert!(changes.len() >= 5);
+    let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+    let runs = AtomicUsize::new(0);
+    let count = |_, _| _ = runs.fetch_add(1, Ordering::Relaxed);
+    let looks = trials.at_a_glance(&changes, &count).expect("they run");
+    assert_eq!(runs.swap(0, Ordering::Relaxed), changes.len());
+    let gains: Vec<f64> = looks.iter().map(|look| look.gain.expect("nothing refuses it").throughput.mean).collect();
+    let best = trials.gains_of_best(&changes, looks, 2, &count).expect("they run");
+    // Those whose early and late requests do not say the same are run with a longer ramp, twice at most.
+    let again = runs.swap(0, Ordering::Relaxed);
+    assert!(again <= 4, "{again} runs of two that have been looked at");
+    assert_eq!(best.iter().flatten().count(), 2);
+    let most = gains.iter().copied().fold(0.0, f64::max);
+    assert!(best.iter().flatten().any(|gain| (gain.throughput.mean - most).abs() < 0.02), "{gains:?} {best:?}");
+    let all = trials.gains(&changes, &count).expect("they run");
+    assert!(all.iter().all(Option::is_some));
+    let runs = runs.load(Ordering::Relaxed);
+    assert!(runs <= 3 * changes.len(), "{runs} runs of {} changes", changes.len());
 }
