@@ -189,13 +189,13 @@ fn shift_words(shift: Shift) -> String {
 }
 
 fn sensitivity_section(sensitivities: &Sensitivities) -> Section {
-    let Effort { runtime, seeds, .. } = &sensitivities.effort;
+    let Effort { ramp, runtime, seeds } = &sensitivities.effort;
     let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let [runtime, ramp] = [runtime, ramp].map(|time| time.as_seconds_f64());
     let words = format!(
-        "Every number of the machine and the job, a little less and a little more. Each figure is the mean of runs of {:.3} s \
-         simulated with the seeds {}, the same before and after; a thin line is its 95 % interval. {} numbers were moved; \
-         {} of them change nothing at all.",
-        runtime.as_seconds_f64(),
+        "Every number of the machine and the job, a little less and a little more. Each figure compares the same requests \
+         before and after, in runs of at most {runtime:.3} s behind a ramp of {ramp:.3} s, with the seeds {} and more where \
+         they did not say enough; a thin line is its 95 % interval. {} numbers were moved; {} of them change nothing at all.",
         list.join(", "),
         sensitivities.numbers.len(),
         sensitivities.numbers.iter().filter(|number| number.is_nothing()).count()
