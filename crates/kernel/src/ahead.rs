@@ -129,7 +129,7 @@ impl Core {
         if self.observed || !self.trains_allowed || self.combined.is_some() {
             return None;
         }
-        let (booked, rank) = ((now, self.class_reached, self.counts.events), self.rank(task));
+        let (booked, rank) = ((now, self.class_reached(), self.counts.events), self.rank(task));
         let schedule = &mut self.schedules[task as usize];
         schedule.slots.clear();
         (schedule.first, schedule.booked) = (first, booked);
@@ -159,7 +159,7 @@ impl Core {
         let (booked_at, booked_class, events) = booked;
         // Nothing but what is ready has had its turn since it was booked.
         let just_booked = booked_at == now && events == self.counts.events;
-        start < now || (start == now && self.class_reached >= class && !(just_booked && booked_class >= class))
+        start < now || (start == now && self.class_reached() >= class && !(just_booked && booked_class >= class))
     }
 
     /// Somebody asks for a lane by himself: ways that have booked it go on leg by leg.
@@ -241,9 +241,7 @@ impl Core {
         self.cancel_timer(task, going.over());
         match waits {
             Some(lane) => {
-                if let Some(train) = self.lanes[lane as usize].train {
-                    self.cut_train(train, now);
-                }
+                self.cut_train_on(lane, now);
                 let reason = leg.reason();
                 let ticket = self.enqueue(lane, task, 0, reason, request, now);
                 going.waits_at(first + index, ticket);

@@ -284,9 +284,7 @@ impl Shared {
     #[inline]
     pub(crate) fn ask(&self, core: &mut Core, lane: u32, task: u32, priority: u8, reason: &'static Label) -> Asked {
         let now = self.now.get();
-        if let Some(train) = core.lanes[lane as usize].train {
-            core.cut_train(train, now);
-        }
+        core.cut_train_on(lane, now);
         if !core.lanes[lane as usize].booked.is_empty() {
             core.end_ways_on(lane, now);
         }

@@ -52,8 +52,7 @@ pub(crate) struct Core {
     /// Transfers until the run stops, where somebody asked for that.
     pub(crate) transfers_left: Option<u64>,
     pub(crate) trains_allowed: bool,
-    /// Highest event class seen at the present instant, and the last of the order of its events.
-    pub(crate) class_reached: u32,
+    /// How far the present instant has come in the order of its events.
     pub(crate) order_reached: u32,
     pub(crate) events_at_this_instant: u32,
     pub(crate) steps_at_this_instant: u32,
@@ -173,6 +172,12 @@ impl Core {
         self.livelock
     }
 
+    /// Highest event class seen at the present instant.
+    #[inline]
+    pub(crate) fn class_reached(&self) -> u32 {
+        class_of(self.order_reached)
+    }
+
     /// Takes back a timer of a task.
     pub(crate) fn cancel_timer(&mut self, task: u32, until: Time) {
         let event = Event::wake(until, self.rank(task), task);
@@ -233,7 +238,6 @@ impl Shared {
                 requests: 0,
                 transfers_left: None,
                 trains_allowed: true,
-                class_reached: 0,
                 order_reached: 0,
                 events_at_this_instant: 0,
                 steps_at_this_instant: 0,
@@ -269,11 +273,10 @@ impl Shared {
         core.counts.events += 1;
         if at > self.now.get() {
             self.now.set(at);
-            (core.class_reached, core.order_reached) = (class_of(order), order);
+            core.order_reached = order;
             (core.events_at_this_instant, core.steps_at_this_instant) = (0, 0);
         } else {
             assert!(at == self.now.get(), "time never goes back");
-            core.class_reached = core.class_reached.max(class_of(order));
             core.order_reached = core.order_reached.max(order);
             core.events_at_this_instant += 1;
             if core.events_at_this_instant > EVENTS_AT_ONE_INSTANT_MAX {

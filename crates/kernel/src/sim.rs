@@ -310,8 +310,7 @@ impl Sim {
             Ended::Limit => {
                 // Everything due at the limit has happened, every lane's arbitration included.
                 shared.now.set(until);
-                let core = &mut *shared.core.borrow_mut();
-                (core.class_reached, core.order_reached) = (u32::MAX, u32::MAX);
+                shared.core.borrow_mut().order_reached = u32::MAX;
                 Ended::Limit
             }
             ended => ended,

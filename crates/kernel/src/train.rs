@@ -203,8 +203,16 @@ impl Core {
         }
     }
 
+    /// Someone asks for a lane at `now`: the train that is booked on it is cut.
+    #[inline]
+    pub(crate) fn cut_train_on(&mut self, lane: u32, now: Time) {
+        if let Some(train) = self.lanes[lane as usize].train {
+            self.cut_train(train, now);
+        }
+    }
+
     /// Someone asks for a lane of the train at `now`.
-    pub(crate) fn cut_train(&mut self, id: u32, now: Time) {
+    fn cut_train(&mut self, id: u32, now: Time) {
         if let Some(task) = self.end_train(id, now) {
             self.counts.trains_cut += 1;
             self.wake(task);
@@ -216,6 +224,7 @@ impl Core {
         let mut train = self.trains[id as usize].take()?;
         let (count, pitch, task) = (train.count, train.pitch, train.task);
         let (booked_at, booked_class, events) = train.booked;
+        let class_reached = self.class_reached();
         // Nothing but what is ready has had its turn since it was booked.
         let just_booked = booked_at == now && events == self.counts.events;
         for car in train.cars.iter_mut().flatten() {
@@ -226,7 +235,7 @@ impl Core {
             let start = |k: u64| lane.edge(requested(k));
             // A burst that starts at this very instant has started only if the instant has come past its lane's class;
             // where it had before the train was booked, only if the lane would have been granted since.
-            let granted = self.class_reached >= class && !(just_booked && booked_class >= class);
+            let granted = class_reached >= class && !(just_booked && booked_class >= class);
             let has_started = |k: u64| start(k) < now || (start(k) == now && granted);
             let mut started = (now.saturating_sub(car.first) / pitch).min(count);
             while started < count && has_started(started) {
@@ -323,7 +332,7 @@ impl<'a> TrainRun<'a> {
             *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
         }
         let task = shared.current.get();
-        let booked = (shared.now.get(), core.class_reached, core.counts.events);
+        let booked = (shared.now.get(), core.class_reached(), core.counts.events);
         Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false, booked }))
     }
 

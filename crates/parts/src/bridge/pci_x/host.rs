@@ -66,8 +66,7 @@ impl Memory {
 
     /// Data go into memory, or come from there.
     pub(super) fn leg(&self, bytes: u32, user: bool) -> Leg {
-        let Stage { lane, reason, plan, .. } = self.stage(bytes, user);
-        Leg::over(lane, reason, plan)
+        self.stage(bytes, user).leg()
     }
 
     /// The same, as the end of a way.

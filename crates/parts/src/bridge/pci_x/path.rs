@@ -91,6 +91,13 @@ impl Hop {
         [(&LINK_OVERHEAD, lane.paced(overhead)), (label, lane.paced(span(u64::from(bytes), self.spec.rate)))]
     }
 
+    /// A write on its way to memory.
+    fn stage(&self, bytes: u32, user: bool) -> Stage<'_> {
+        let (lane, flight) = (&self.up, self.flight(&self.up).2);
+        let plan = self.data(lane, bytes, user, self.spec.write_overhead);
+        Stage { lane, reason: &LINK_BUSY, plan, flight }
+    }
+
     fn request(&self, lane: &Lane, label: &'static Label) -> [(&'static Label, Time); 2] {
         [(label, lane.paced(span(u64::from(self.spec.request), self.spec.rate))), (label, Time::ZERO)]
     }
@@ -141,6 +148,11 @@ pub(super) struct Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// As a leg of a way, without the flight.
+    pub(super) fn leg(&self) -> Leg {
+        Leg::over(self.lane, self.reason, self.plan)
+    }
+
     /// How long the lane is occupied.
     pub(super) fn length(&self) -> Time {
         self.plan[0].1 + self.plan[1].1
@@ -244,11 +256,7 @@ impl Path {
         let memory = Some(self.memory.stage(bytes, user));
         match &self.hops[..] {
             [] => Some([memory, None]),
-            [hop] => {
-                let (lane, flight) = (&hop.up, hop.flight(&hop.up).2);
-                let plan = hop.data(lane, bytes, user, hop.spec.write_overhead);
-                Some([Some(Stage { lane, reason: &LINK_BUSY, plan, flight }), memory])
-            }
+            [hop] => Some([Some(hop.stage(bytes, user)), memory]),
             _ => None,
         }
     }
@@ -259,10 +267,7 @@ impl Path {
         let Some((first, others)) = self.hops.split_first() else {
             return [Rc::new([through, memory.clone()]), Rc::new([memory]), Rc::new([]), Rc::new([])];
         };
-        let data = |hop: &Hop| {
-            let plan = hop.data(&hop.up, bytes, user, hop.spec.write_overhead);
-            Leg::over(&hop.up, &LINK_BUSY, plan)
-        };
+        let data = |hop: &Hop| hop.stage(bytes, user).leg();
         let onwards = others.iter().map(|hop| data(hop).then(&[hop.flight(&hop.up)]));
         let behind = [Leg::owing(&[first.flight(&first.up)])].into_iter().chain(onwards).chain([memory.clone()]);
         [Rc::new([through, data(first)]), Rc::new([data(first)]), behind.collect(), Rc::new([memory])]

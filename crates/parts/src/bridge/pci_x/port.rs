@@ -63,7 +63,7 @@ pub struct Port {
     pub(super) lane: Lane,
     pub(super) beyond: Beyond,
     bus: OnceCell<Rc<PciBus>>,
-    pub(super) room: Cell<u32>,
+    room: Cell<u32>,
     pub(super) posted: Queue<Posted>,
     /// Pieces that are posted, or on their way.
     pub(super) sending: Cell<u64>,
@@ -163,6 +163,14 @@ impl Port {
         }
         let gather = self.up_to(address, self.spec.write.gather, self.bus().boundary_bytes());
         self.bus().whole(address, bytes.min(gather).min(room), bytes)
+    }
+
+    /// Whether pieces of so many bytes, one behind the other, are all taken at once, if at most so many are in the buffer
+    /// at a time, and so many on their way.
+    pub(super) fn takes_all(&self, bytes: u32, in_buffer: u64, on_their_way: u64) -> bool {
+        let whole = self.spec.write.gather.is_multiple_of(bytes);
+        let room = u64::from(self.room.get()) >= u64::from(bytes) * in_buffer;
+        whole && room && self.sending.get() + on_their_way <= self.spec.write.under_way
     }
 
     /// Bytes from `address` until a limit ends a piece: there, or at the next multiple of `ends` where none ends there.

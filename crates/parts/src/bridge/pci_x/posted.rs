@@ -37,12 +37,4 @@ impl Port {
             Beyond::Bus(_) => None,
         }
     }
-
-    /// Whether pieces of so many bytes, one behind the other, are all taken at once, if at most so many are in the buffer
-    /// at a time, and so many on their way.
-    pub(super) fn takes_all(&self, bytes: u32, in_buffer: u64, on_their_way: u64) -> bool {
-        let whole = self.spec.write.gather.is_multiple_of(bytes);
-        let room = u64::from(self.room.get()) >= u64::from(bytes) * in_buffer;
-        whole && room && self.sending.get() + on_their_way <= self.spec.write.under_way
-    }
 }

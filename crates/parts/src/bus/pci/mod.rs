@@ -165,11 +165,6 @@ impl PciBus {
         self.spec.width_bytes
     }
 
-    /// The same at the pace of the bus: transactions begin at its multiples.
-    pub(crate) fn clock_period(&self) -> Time {
-        self.clocks(1)
-    }
-
     /// A number of clocks.
     #[inline]
     pub fn clocks(&self, count: u64) -> Time {

@@ -143,7 +143,7 @@ impl Initiator {
     /// So many bursts of such phases, from the next clock on.
     fn stops_from(&self, plan: &[Phase; 4], stages: &[Option<Stage<'_>>; BEHIND], count: u64, bytes: u32) -> Stops {
         let [address, response, data, stop] = plan.map(|phase| phase.1);
-        let (data, clock) = (address + response + data, self.bus.clock_period());
+        let (data, clock) = (address + response + data, self.bus.clocks(1));
         let idle = self.bus.clocks_at(&self.lane, self.spec.gap.max(self.spec.retry_idle));
         let start = self.sim.now().edge(clock);
         let pitch = (start + data + stop + idle).edge(clock) - start;
