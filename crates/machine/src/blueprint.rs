@@ -1,5 +1,6 @@
 //! A machine on paper: every part with its numbers and its wires, checked, ready to be built any number of times.
 
+mod numbers;
 mod part_check;
 
 use std::collections::BTreeMap;
@@ -10,19 +11,18 @@ use hopscope_files::library::Library;
 use hopscope_files::part_file;
 use hopscope_files::price::Price;
 use hopscope_files::problem::{Problem, Problems, Sources};
-use hopscope_files::quantity;
 use hopscope_files::system_file::{self, PartDeclaration, Plug};
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Socket};
 use hopscope_parts::nearest::did_you_mean;
-use hopscope_parts::parameters::declared::Declared;
-use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, SpecError, Unknown, Value};
+use hopscope_parts::parameters::{Parameters, Place, SpecError, Unknown};
 use hopscope_parts::protocols::storage::Storage;
 
 use crate::hops;
 use crate::wiring::wire;
 
+pub use numbers::{choices_of, numbers_of};
 pub use part_check::check_part;
 
 /// A machine that can be built.
@@ -53,6 +53,8 @@ pub struct Part {
     pub title: String,
     /// Its numbers; of machines that differ in a few, most are kept once.
     pub parameters: Arc<Parameters>,
+    /// The same when it was last found that the part, as it is plugged in, knows all of them.
+    pub(crate) known: Option<Arc<Parameters>>,
     /// What it costs.
     pub price: Option<Price>,
     pub(crate) kind: &'static Kind,
@@ -121,6 +123,7 @@ impl Blueprint {
         };
         let machine = blueprint.build(Sim::new(), 0, &mut problems);
         problems = problems.unless_empty(Problems::default())?;
+        blueprint.all_is_known();
         let volumes: Vec<&str> = machine.volumes.keys().map(String::as_str).collect();
         blueprint.default_target = match system.default_target {
             Some((name, place)) if !machine.volumes.contains_key(&name) => {
@@ -136,6 +139,13 @@ impl Blueprint {
             None => volumes.first().map(|name| name.to_string()).unwrap_or_default(),
         };
         problems.unless_empty(blueprint)
+    }
+
+    /// Its parts know all of their numbers: as long as none is changed, that is not looked at again.
+    fn all_is_known(&mut self) {
+        for part in &mut self.parts {
+            part.known = Some(part.parameters.clone());
+        }
     }
 
     /// Its parts.
@@ -220,7 +230,9 @@ impl Blueprint {
                 problems.0.extend(without_port(part, &sockets));
                 continue;
             }
-            let mut parameters = Parameters::clone(&part.parameters);
+            let is_known = part.known.as_ref().is_some_and(|known| Arc::ptr_eq(known, &part.parameters));
+            let parameters = &part.parameters;
+            let mut parameters = if is_known { parameters.all_known() } else { Parameters::clone(parameters) };
             match part.kind.build(&Context { sim: &sim, name: &part.name, seed }, wires, &mut parameters) {
                 Ok(built) => {
                     refuse_unknown(part, &parameters, problems);
@@ -261,105 +273,6 @@ impl Blueprint {
         self.build(Sim::new(), 0, &mut problems);
         problems.unless_empty(())
     }
-
-    /// Changes one number, `part.key=value`; rows of a table are `key[0].column`.
-    pub fn set(&mut self, assignment: &str) -> Result<(), Problems> {
-        let example = "write part.key=value, such as pci.clock=66MHz";
-        let Some((path, text)) = assignment.split_once('=') else {
-            return Err(Problem::nowhere(format!("`{assignment}` is no change")).help(example).into());
-        };
-        let (path, text) = (path.trim(), text.trim());
-        let place = self.assign(path, text, None)?;
-        self.check().map_err(|mut problems| {
-            for problem in problems.0.iter_mut().filter(|problem| problem.place == Some(place)) {
-                // What is written there is not what is wrong.
-                (problem.place, problem.title) = (None, format!("`{path}={text}`: {}", problem.title));
-            }
-            problems
-        })
-    }
-
-    /// Changes one number or choice without a look at the whole machine. The change is written `at`, unless that
-    /// is nowhere; returns where errors about it will point.
-    pub fn assign(&mut self, path: &str, text: &str, at: Option<Place>) -> Result<Place, Problem> {
-        let entry = self.entry_mut(path)?;
-        let now = format!("its value now is \"{}\"", entry.written);
-        let value = quantity::parse(text)
-            .map_err(|expected| Problem::nowhere(format!("`{path}={text}`: {expected}")).help(now.clone()))?;
-        if entry.value.kind() != value.kind() {
-            let title = format!("`{path}` is {}, `{text}` is {}", entry.value.kind(), value.kind());
-            return Err(Problem::nowhere(title).help(now));
-        }
-        entry.place = at.unwrap_or(entry.place);
-        let basis = Basis::Assumed(at.map_or("set on the command line", |_| "a change to the machine").to_string());
-        (entry.value, entry.basis, entry.written) = (value, basis, text.to_string());
-        Ok(entry.place)
-    }
-
-    /// Every number of every part, by path: `part.key`, or `part.key[row].column`.
-    pub fn numbers(&self) -> Vec<(String, &Entry)> {
-        let mut numbers = Vec::new();
-        for part in &self.parts {
-            collect(&part.name, &part.parameters, &mut numbers);
-        }
-        numbers
-    }
-
-    /// Every choice of every part that is no number, such as `disk.transfer_mode`, by path.
-    pub fn choices(&self) -> Vec<(String, &Entry)> {
-        let named = |part: &Part, (key, entry)| (format!("{}.{key}", part.name), entry);
-        self.parts.iter().flat_map(|part| choices_of(&part.parameters).into_iter().map(|c| named(part, c))).collect()
-    }
-
-    /// What is declared of its numbers and choices, by path.
-    pub fn declared(&self) -> BTreeMap<String, Declared> {
-        let mut machine = self.clone();
-        let listen = |part: &mut Part| (part.name.clone(), Arc::make_mut(&mut part.parameters).listen());
-        let asked: Vec<_> = machine.parts.iter_mut().map(listen).collect();
-        machine.build(Sim::new(), 0, &mut Problems::default());
-        let notes =
-            asked.into_iter().flat_map(|(part, asked)| asked.list().into_iter().map(move |of| (part.clone(), of)));
-        notes.map(|(part, note)| (format!("{part}.{}", note.path), note.declared)).collect()
-    }
-
-    /// The number at a path.
-    pub fn entry_mut(&mut self, path: &str) -> Result<&mut Entry, Problem> {
-        if self.known_entry_mut(path).is_none() {
-            let known: Vec<String> = self.numbers().into_iter().chain(self.choices()).map(|(path, _)| path).collect();
-            let help = format!("{} (`hopscope systems NAME --numbers` lists all of them)", did_you_mean(path, &known));
-            return Err(Problem::nowhere(format!("there is no number `{path}`")).help(help));
-        }
-        Ok(self.known_entry_mut(path).expect("it has just been there"))
-    }
-
-    fn known_entry_mut(&mut self, path: &str) -> Option<&mut Entry> {
-        let (part, key) = path.split_once('.')?;
-        let part = self.parts.iter_mut().find(|known| known.name == part)?;
-        let entries = Arc::make_mut(&mut Arc::make_mut(&mut part.parameters).entries);
-        let Some((table, rest)) = key.split_once('[') else {
-            return entries.get_mut(key).filter(|entry| !matches!(entry.value, Value::Rows(_)));
-        };
-        let (index, column) = rest.split_once("].")?;
-        match &mut entries.get_mut(table)?.value {
-            Value::Rows(rows) => {
-                Arc::make_mut(&mut rows.get_mut(index.parse::<usize>().ok()?)?.entries).get_mut(column)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Every number of one part, by path: `key`, or `key[row].column`.
-pub fn numbers_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
-    let mut numbers = Vec::new();
-    collect("", parameters, &mut numbers);
-    numbers
-}
-
-/// Every choice of one part that is no number, by key.
-pub fn choices_of(parameters: &Parameters) -> Vec<(String, &Entry)> {
-    let choices = parameters.entries.iter().filter(|(_, entry)| matches!(entry.value, Value::Text(_)));
-    choices.map(|(key, entry)| (key.clone(), entry)).collect()
 }
 
 /// A part that was built has not, or no longer, the port that another one is plugged into.
@@ -394,21 +307,6 @@ fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
     })
 }
 
-fn collect<'a>(prefix: &str, parameters: &'a Parameters, numbers: &mut Vec<(String, &'a Entry)>) {
-    let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}.") };
-    for (key, entry) in parameters.entries.iter() {
-        match &entry.value {
-            Value::Text(_) => {}
-            Value::Rows(rows) => {
-                for (index, row) in rows.iter().enumerate() {
-                    collect(&format!("{prefix}{key}[{index}]"), row, numbers);
-                }
-            }
-            _ => numbers.push((format!("{prefix}{key}"), entry)),
-        }
-    }
-}
-
 pub(crate) fn read_part(
     library: &Library,
     sources: &mut Sources,
@@ -436,7 +334,18 @@ pub(crate) fn read_part(
     let (name, uses, title, price) = (declaration.name.clone(), uses.clone(), read.title, read.price);
     let parameters = Arc::new(parameters);
     let (wires, place) = (declaration.plugs.clone(), declaration.place);
-    problems.unless_empty(Part { name, uses, title, parameters, price, kind, wires, place, plugs: Vec::new() })
+    problems.unless_empty(Part {
+        name,
+        uses,
+        title,
+        parameters,
+        known: None,
+        price,
+        kind,
+        wires,
+        place,
+        plugs: Vec::new(),
+    })
 }
 
 /// The machine has grown beyond what a run can tell apart, with this part.

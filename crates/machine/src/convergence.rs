@@ -14,7 +14,6 @@
 
 mod unsettled;
 
-use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_kernel::{Ended, Levels, Sim, Time, Unit};
@@ -93,16 +92,13 @@ pub(crate) struct Ends {
     /// Whether nobody asked for that share, and a looser one does in the long run.
     pub(crate) loosens: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
-    /// After so many transfers.
-    pub(crate) transfers: Option<NonZeroU64>,
 }
 
 impl Ends {
     /// What ends a stage that is to converge to `until`, if it is.
     pub(crate) fn of(options: &Options, until: Option<f64>) -> Ends {
-        let Options { interrupted, transfers, cut, .. } = *options;
         let loosens = options.until.is_none() && until.is_some();
-        Ends { until, loosens, interrupted, transfers: transfers.filter(|_| cut) }
+        Ends { until, loosens, interrupted: options.interrupted }
     }
 }
 
@@ -129,9 +125,6 @@ pub(crate) fn advance(
     let mut slices = Slices { interrupted: ends.interrupted, length: FIRST };
     let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
     let mut settled = None;
-    if let Some(transfers) = ends.transfers {
-        sim.stop_after(transfers);
-    }
     let stop = loop {
         let looks_on = ends.until.is_some() || settled.is_none();
         let next = if looks_on { watch.next.min(span.end) } else { span.end };
@@ -139,7 +132,6 @@ pub(crate) fn advance(
             None => break Stop::Interrupted,
             Some(Ended::Finished) => break Stop::Finished,
             Some(Ended::Stopped) if all_ended() => break Stop::Finished,
-            Some(Ended::Stopped) if sim.all_transferred() => break Stop::Runtime,
             Some(Ended::Stopped) => continue,
             // The parts wait for the next request, which never comes.
             Some(Ended::Deadlock(_)) if all_ended() => break Stop::Finished,

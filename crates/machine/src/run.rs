@@ -1,6 +1,5 @@
 //! Runs jobs on a machine.
 
-use std::num::NonZeroU64;
 use std::sync::atomic::AtomicBool;
 
 use hopscope_files::job_file::{Job, Rw};
@@ -8,29 +7,21 @@ use hopscope_files::problem::{Problem, Problems};
 use hopscope_kernel::{Counts, Ended, Observer, Sim, Time};
 use hopscope_observe::batches::Rate;
 use hopscope_observe::{JobTransfers, Transfers};
-use hopscope_parts::nearest::did_you_mean;
-use hopscope_parts::protocols::storage::{Opened, READ, WRITE};
-use hopscope_parts::workload::{self, Running, Sizes};
+use hopscope_parts::protocols::storage::{READ, WRITE};
+use hopscope_parts::workload::Running;
 
-use crate::asked;
 use crate::blueprint::Blueprint;
 use crate::both::Both;
 use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused, pauses_to_converge};
 use crate::fio_json::Figures;
 use crate::processor_cost::{ProcessorCost, processors};
+use crate::started::Started;
+pub use crate::started::{JOB, process_name};
 
 /// Simulated time after which a run without an end of its own is stopped.
 pub const LIMIT: Time = Time::ms(60_000);
 /// The same where it is to converge: the arm of a disk takes minutes.
 const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
-/// Most requests in flight, of all jobs.
-const DEPTHS_MAX: u64 = 4_096;
-
-/// What there is to do about a job that asks for a cache on a machine without any.
-const NO_CACHE: &str = "add an operating system with a file cache (system/…) to the machine, or leave it away";
-
-/// Names of jobs' processes start with it; no part has such a name.
-pub const JOB: &str = "job ";
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -47,13 +38,11 @@ pub struct Options {
     /// Stop as soon as the runtime is over, whatever is in flight: what is looked at is a window, and not what jobs get
     /// that end. Without it jobs end as fio's do, with their requests in flight and the pause that they are in.
     pub cut: bool,
-    /// With that: stop as soon as so many transfers have ended, if that is before.
-    pub transfers: Option<NonZeroU64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, trains: true, until: None, interrupted: None, cut: false, transfers: None }
+        Options { seed: 1, trains: true, until: None, interrupted: None, cut: false }
     }
 }
 
@@ -196,61 +185,9 @@ pub fn run_in(
     options: Options,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Outcome, Failure> {
-    let machine = blueprint.instantiate(sim, options.seed)?;
+    let started = Started::of(sim, blueprint, jobs, options.seed, options.trains)?;
+    let Started { machine, running, thinks, mut outcomes } = started;
     let sim = &machine.sim;
-    if !options.trains {
-        sim.without_trains();
-    }
-    let mut problems = Problems::default();
-    same_times(jobs, &mut problems);
-    not_too_many(jobs, &mut problems);
-    let (mut outcomes, mut running, mut thinks) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, job) in jobs.iter().enumerate() {
-        let target = match &job.targets[..] {
-            [] => blueprint.default_target.clone(),
-            [one] => one.clone(),
-            _ => {
-                let problem = Problem::at(job.place_of("filename"), "a job on several devices is not modelled");
-                problems.0.push(problem.help("write one job a device"));
-                continue;
-            }
-        };
-        let Some(volume) = machine.volumes.get(&target) else {
-            let names: Vec<&str> = machine.volumes.keys().map(String::as_str).collect();
-            let problem = Problem::at(job.place_of("filename"), format!("this system has no device `{target}`"));
-            problems.0.push(problem.help(format!("{} (devices: {})", did_you_mean(&target, &names), names.join(", "))));
-            continue;
-        };
-        let how = Opened { buffered: job.buffered.is_some(), asynchronous: job.iodepth > 1 };
-        let volume = match (volume.opened(how), job.buffered) {
-            (Some(opened), _) => opened,
-            (None, None) => volume.clone(),
-            (None, Some(place)) => {
-                let problem = Problem::at(place, "this changes the result and is not modelled on this machine");
-                problems.0.push(problem.help(NO_CACHE));
-                continue;
-            }
-        };
-        if let Err(problem) = asked::has_processors(job, &*volume) {
-            problems.0.push(problem);
-            continue;
-        }
-        let volume = volume.seat(&job.processors).unwrap_or(volume);
-        match asked::of(job, &*volume, options.seed) {
-            Ok(spec) => {
-                let name = process_name(index, job);
-                let smallest = spec.sizes.iter().map(Sizes::min).min().unwrap_or(1);
-                let requests = if spec.once { spec.size_bytes / u64::from(smallest) } else { 0 };
-                thinks.push(paused(job.think.time, requests / job.think.every));
-                running.push(workload::start(sim, &name, spec, volume, job.stage > 0));
-            }
-            Err(problem) => problems.0.push(problem),
-        }
-        let (name, rw, iodepth) = (job.name.clone(), job.rw, job.iodepth);
-        let (block_bytes, from, until, sides) = (job.block_bytes_min, Time::ZERO, Time::ZERO, [None, None]);
-        outcomes.push(JobOutcome { name, target, rw, block_bytes, iodepth, from, until, got: None, sides });
-    }
-    problems.unless_empty(())?;
     let transfers = Transfers::new(Time::ZERO);
     let counting = Box::new(transfers.clone());
     sim.observe(match watcher {
@@ -358,20 +295,6 @@ fn add_stage(cost: &mut ProcessorCost, sim: &Sim, rate: &Rate, ended: (u64, u64)
     Ok(())
 }
 
-/// Jobs of a stage start, are measured and stop together.
-fn same_times(jobs: &[Job], problems: &mut Problems) {
-    for job in jobs {
-        let Some(first) = jobs.iter().find(|first| first.stage == job.stage) else { continue };
-        let runtime = ("runtime", job.runtime == first.runtime);
-        let ramp_time = ("ramp_time", job.ramp_time == first.ramp_time);
-        for (option, _) in [runtime, ramp_time].iter().filter(|(_, same)| !same) {
-            let title = format!("`{}` has another `{option}` than `{}`", job.name, first.name);
-            let problem = Problem::at(job.place_of(option), title).label("not modelled");
-            problems.0.push(problem.help(format!("jobs start and stop together: move `{option}` to [global]")));
-        }
-    }
-}
-
 /// What looks at a window of a run looks at jobs that run at the same time.
 pub fn at_once(jobs: &[Job]) -> Result<(), Problem> {
     match jobs.iter().find(|job| job.stage > 0) {
@@ -383,20 +306,6 @@ pub fn at_once(jobs: &[Job]) -> Result<(), Problem> {
                 .help("`run` takes such jobs; here, write one file for each stage"))
         }
     }
-}
-
-/// Drivers queue what all jobs have in flight.
-fn not_too_many(jobs: &[Job], problems: &mut Problems) {
-    let depths = jobs.iter().fold(0u64, |sum, job| sum.saturating_add(job.iodepth));
-    if let Some(last) = jobs.last().filter(|_| depths > DEPTHS_MAX) {
-        let title = format!("{depths} requests in flight, over all {} jobs", jobs.len());
-        problems.0.push(Problem::at(last.place_of("iodepth"), title).help(format!("at most {DEPTHS_MAX}")));
-    }
-}
-
-/// What the process of a job is called.
-pub fn process_name(index: usize, job: &Job) -> String {
-    format!("{JOB}{index:03} {}", job.name)
 }
 
 /// Whether a job goes on for ever: nothing says how long it runs, or how much it moves.

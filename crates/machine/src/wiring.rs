@@ -24,6 +24,7 @@ pub(crate) fn wire(mut parts: Vec<Part>) -> Result<Vec<Part>, Problems> {
     let mut used: BTreeMap<String, String> = BTreeMap::new();
     for part in &mut parts {
         part.plugs.clear();
+        part.known = None;
         for plug in &part.wires {
             if !part.kind.plugs().iter().any(|(key, _)| *key == plug.key) {
                 let problem = Problem::at(plug.place, format!("`{}` has no plug `{}`", part.uses, plug.key));

@@ -2,7 +2,7 @@
 
 use hopscope_kernel::{Grant, Label, Time, Yielding};
 
-use super::translation::Step;
+use super::die_map::Step;
 use super::{Die, Flash, Task, UNIT_BYTES};
 
 /// Somebody else's operation is on the die.

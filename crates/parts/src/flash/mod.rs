@@ -34,6 +34,7 @@
 
 mod buffer;
 mod die;
+mod die_map;
 pub mod read_ahead;
 mod reads;
 pub mod single_bit;

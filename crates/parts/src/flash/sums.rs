@@ -1,6 +1,7 @@
 //! Sums over the blocks of a die, such that a drawn unit leads to its block in a few steps: a Fenwick tree.
 
 /// How many units each block has, and all of them.
+#[derive(Clone)]
 pub(super) struct Sums {
     tree: Vec<u64>,
     all: u64,

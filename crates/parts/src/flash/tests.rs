@@ -7,7 +7,8 @@ use hopscope_kernel::{Ended, Errand, Sim, Time};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-use super::translation::{Step, Translation};
+use super::die_map::Step;
+use super::translation::Translation;
 use super::{Flash, Spec, State, UNIT_BYTES, Written};
 
 mod single_bit;

@@ -6,14 +6,16 @@
 
 pub mod declarations;
 pub mod declared;
+mod unknown;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hopscope_kernel::Time;
 
 use self::declarations::Declares;
 use self::declared::Declared;
+pub use self::unknown::Unknown;
 
 /// A quantity with its unit resolved. Counts keep no unit: the key names what is counted.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,9 +203,15 @@ pub struct Parameters {
     table: String,
 }
 
-/// What was pulled from these parameters, and not from copies of them.
-#[derive(Debug, Default)]
-struct Pulled(Asked);
+/// What was pulled from these parameters, and not from copies of them; nothing where nobody will ask.
+#[derive(Debug)]
+struct Pulled(Option<Asked>);
+
+impl Default for Pulled {
+    fn default() -> Self {
+        Pulled(Some(Asked::default()))
+    }
+}
 
 impl Clone for Pulled {
     fn clone(&self) -> Self {
@@ -215,17 +223,6 @@ impl PartialEq for Pulled {
     fn eq(&self, _: &Self) -> bool {
         true
     }
-}
-
-/// Something that no `Spec` has pulled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
-    /// The key, or `table[row].column`.
-    pub path: String,
-    /// What it may be called instead: the keys, or the columns of that table, that are known.
-    pub known: Vec<String>,
-    /// Where it was written.
-    pub place: Place,
 }
 
 /// Something that was pulled.
@@ -325,6 +322,11 @@ impl Parameters {
         self.asked.insert(Asked::default()).clone()
     }
 
+    /// These parameters where it is known that a `Spec` pulls all of them: nobody keeps a list of it.
+    pub fn all_known(&self) -> Parameters {
+        Parameters { pulled: Pulled(None), ..self.clone() }
+    }
+
     /// What a `Spec` declares, in its kind of quantity, as `take` takes it out of the value.
     ///
     /// # Errors
@@ -338,7 +340,7 @@ impl Parameters {
     ) -> Result<T, SpecError> {
         let quantity = declared.quantity;
         let key = self.path(key);
-        for asked in self.asked.iter().chain([&self.pulled.0]) {
+        for asked in self.asked.iter().chain(&self.pulled.0) {
             asked.note(&key, *declared);
         }
         let entry = self.entries.get(&key);
@@ -382,7 +384,7 @@ impl Parameters {
         if let Value::Rows(rows) = &mut value {
             for (index, row) in rows.iter_mut().enumerate() {
                 row.asked = self.asked.as_ref().map(|asked| asked.of_row(key, index));
-                row.pulled = Pulled(self.pulled.0.of_row(key, index));
+                row.pulled = Pulled(self.pulled.0.as_ref().map(|asked| asked.of_row(key, index)));
             }
         }
         value
@@ -410,34 +412,4 @@ impl Parameters {
             _ => self,
         }
     }
-
-    /// What no `Spec` has pulled: keys, and columns of tables of which rows were pulled.
-    pub fn unknown(&self) -> Vec<Unknown> {
-        let pulled: BTreeSet<String> = self.pulled.0.list().into_iter().map(|note| note.path).collect();
-        let mut unknown = Vec::new();
-        self.unknown_in("", &pulled, &mut unknown);
-        unknown
-    }
-
-    fn unknown_in(&self, row: &str, pulled: &BTreeSet<String>, unknown: &mut Vec<Unknown>) {
-        for (key, entry) in self.entries.iter() {
-            let path = format!("{row}{key}");
-            if !pulled.contains(&path) {
-                unknown.push(Unknown { known: names_beside(&path, pulled), path, place: entry.place });
-            } else if let Value::Rows(rows) = &entry.value {
-                for (index, row) in rows.iter().enumerate() {
-                    row.unknown_in(&format!("{path}[{index}]."), pulled, unknown);
-                }
-            }
-        }
-    }
-}
-
-/// The names that were pulled where a path is: keys of a part, or columns of a table, of whatever row.
-fn names_beside(path: &str, pulled: &BTreeSet<String>) -> Vec<String> {
-    let table = |path: &str| path.rfind("].").map(|end| path[..path[..end].rfind('[').unwrap_or(end)].to_string());
-    let name = |path: &str| path.rfind("].").map_or(path, |end| &path[end + 2..]).to_string();
-    let of = table(path);
-    let names: BTreeSet<String> = pulled.iter().filter(|other| table(other) == of).map(|other| name(other)).collect();
-    names.into_iter().collect()
 }

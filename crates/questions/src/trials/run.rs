@@ -1,18 +1,24 @@
 //! One run of a trial: every request that ended in it, and what two of them say of the same requests.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::rc::Rc;
 
 use hopscope_kernel::{Observer, Record, Time};
+use hopscope_machine::going::Going;
+use hopscope_machine::run::Failure;
 
 use super::gain::{Piece, mean};
+use super::{LONGEST, Setting};
 
 /// Rates of two windows may differ so much, besides what chance does.
 const ALIKE: f64 = 0.005;
-/// What a trial counts is compared in so many pieces a seed.
+/// What a trial counts is compared in so many pieces.
 pub(super) const PIECES: usize = 8;
+/// What a change does may cost so many times the events of the setting as it is, and as many as this.
+const COSTLIER: u64 = 4;
+const EVENTS_MIN: u64 = 500_000;
 
 /// A request that has ended.
 #[derive(Clone, Copy, PartialEq)]
@@ -32,19 +38,20 @@ impl Run {
     /// What counts after a ramp, and the transfer's end from which its time does: between ends there are as many pauses
     /// of jobs as transfers.
     pub(super) fn after(&self, ramp: Time) -> (Time, &[Transfer]) {
-        let warm = self.warm(ramp).min(self.transfers.len());
+        let warm = warm(&self.transfers, ramp).min(self.transfers.len());
         let (before, counted) = self.transfers.split_at(warm);
         (before.last().map_or(Time::ZERO, |last| last.end), counted)
     }
 
-    /// As many requests are asked of a changed setting.
-    pub(super) fn asked(&self) -> Option<NonZeroU64> {
-        NonZeroU64::new(self.transfers.len() as u64)
+    /// Its first requests.
+    pub(super) fn first(&self, count: usize) -> Run {
+        let (transfers, all) = (self.transfers[..count].to_vec(), self.transfers.len().max(1) as u64);
+        Run { events: self.events * count as u64 / all, transfers }
     }
 
     /// Whether requests of two windows come at the same rate, but for what chance does.
     pub(super) fn alike(&self, one: Range<usize>, other: Range<usize>) -> bool {
-        let pieces = |of: Range<usize>| pieces_between(self, self, of);
+        let pieces = |of: Range<usize>| pieces(&self.transfers, &self.transfers, of, PIECES);
         let (one, other) = (pieces(one), pieces(other));
         if one.len().min(other.len()) < PIECES {
             return false;
@@ -52,20 +59,73 @@ impl Run {
         let ((one, one_width), (other, other_width)) = (mean(&one), mean(&other));
         (one / other - 1.0).abs() <= one_width.hypot(other_width).max(ALIKE)
     }
+}
 
-    /// When the last request ended.
-    pub(super) fn end(&self) -> Time {
-        self.transfers.last().map_or(Time::ZERO, |last| last.end)
+/// So many transfers are not counted: those in the ramp, and the first in any case.
+pub(super) fn warm(transfers: &[Transfer], ramp: Time) -> usize {
+    transfers.partition_point(|transfer| transfer.end <= ramp).max(1)
+}
+
+/// A run that goes on for as long as it is asked to.
+pub(super) struct Live {
+    going: Going,
+    kept: Rc<RefCell<Vec<Transfer>>>,
+    /// The jobs are done.
+    over: bool,
+}
+
+impl Live {
+    /// The setting with a seed, ready to begin.
+    pub(super) fn new(setting: &Setting, seed: u64) -> Result<Live, Failure> {
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let going = Going::new(&setting.blueprint, &setting.jobs, seed, Box::new(Keeper(kept.clone())))?;
+        Ok(Live { going, kept, over: false })
     }
 
-    /// So many transfers are not counted: those in the ramp, and the first in any case.
-    pub(super) fn warm(&self, ramp: Time) -> usize {
-        self.transfers.partition_point(|transfer| transfer.end <= ramp).max(1)
+    /// Runs until then, or until so many requests have ended in all.
+    pub(super) fn go_until(&mut self, until: Time, asked: usize) -> Result<(), Failure> {
+        if let Some(missing) = self.missing(asked).filter(|_| !self.over && self.going.now() < until) {
+            self.over = self.going.on(missing, until)?;
+        }
+        Ok(())
+    }
+
+    /// How many more have to end; nothing where as many have.
+    fn missing(&self, asked: usize) -> Option<NonZeroU64> {
+        NonZeroU64::new(asked.saturating_sub(self.kept.borrow().len()) as u64)
+    }
+
+    /// Runs until so many requests have ended in all, however long that takes, if it does not cost far more than in the
+    /// setting as it is. It is asked for the first time by then.
+    pub(super) fn go_on(&mut self, asked: usize, before: &Run, mut until: Time) -> Result<(), Failure> {
+        let events = before.events.saturating_mul(COSTLIER).max(EVENTS_MIN);
+        while self.missing(asked).is_some() && !self.over && self.going.now() < LONGEST && self.events() <= events {
+            let later = self.going.now() + self.going.now() + Time::ps(1);
+            until = until.max(later).min(LONGEST);
+            self.go_until(until, asked)?;
+        }
+        Ok(())
+    }
+
+    /// What has ended so far, in order.
+    pub(super) fn transfers(&self) -> Ref<'_, [Transfer]> {
+        self.kept.borrow_mut().sort_by_key(|transfer| transfer.end);
+        Ref::map(self.kept.borrow(), |kept| &kept[..])
+    }
+
+    /// What it has cost, in events.
+    pub(super) fn events(&self) -> u64 {
+        self.going.events()
+    }
+
+    /// What has come of it.
+    pub(super) fn run(self) -> Run {
+        Run { transfers: self.transfers().to_vec(), events: self.events() }
     }
 }
 
 /// Keeps every transfer of a run.
-pub(super) struct Keeper(pub(super) Rc<RefCell<Vec<Transfer>>>);
+struct Keeper(Rc<RefCell<Vec<Transfer>>>);
 
 impl Observer for Keeper {
     fn records(&mut self, batch: &[Record]) {
@@ -83,18 +143,10 @@ impl Observer for Keeper {
     }
 }
 
-/// The pieces of one seed; none where too few requests ended.
-pub(super) fn pieces(before: &Run, after: &Run, ramp: Time) -> Vec<Piece> {
-    let warm = before.warm(ramp);
-    let until = before.transfers.len().min(after.transfers.len());
-    pieces_between(before, after, warm..until)
-}
-
-/// The same of some requests.
-pub(super) fn pieces_between(before: &Run, after: &Run, counted: Range<usize>) -> Vec<Piece> {
-    let (before, after) = (&before.transfers, &after.transfers);
+/// What some requests took before and after a change, in so many pieces; none where there are no requests.
+pub(super) fn pieces(before: &[Transfer], after: &[Transfer], counted: Range<usize>, pieces: usize) -> Vec<Piece> {
     let (warm, count) = (counted.start, counted.len());
-    let pieces = PIECES.min(count);
+    let pieces = pieces.min(count);
     let of = |transfers: &[Transfer], from: usize, until: usize| {
         let (start, counted) = (transfers[from - 1].end, &transfers[from..until]);
         let bytes: u64 = counted.iter().map(|transfer| transfer.bytes).sum();

@@ -85,7 +85,10 @@ impl Bench<'_> {
         let turned: Vec<Option<Setting>> =
             moves.iter().map(|(index, text)| knobs[*index].turned(self.setting, text)).collect();
         let possible: Vec<Setting> = turned.iter().flatten().cloned().collect();
-        let steps = |done, of| progress(News { done, of, what: "numbers moved", throughput: None });
+        let refused = moves.len() - possible.len();
+        let news = |done| progress(News { done, of: moves.len(), what: "numbers moved", throughput: None });
+        (1..=refused).for_each(news);
+        let steps = |done, _| news(refused + done);
         let mut gains = self.trials.gains(&possible, &steps)?.into_iter();
         let effect = |(turned, (_, text)): (&Option<Setting>, &(usize, String))| {
             let gain: Gain = turned.as_ref().and_then(|_| gains.next().flatten())?;

@@ -7,8 +7,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::Options;
 
 /// What passes in a window: requests in flight at its end do not lengthen it.
-pub const WINDOW: Options =
-    Options { seed: 1, trains: true, until: None, interrupted: None, cut: true, transfers: None };
+pub const WINDOW: Options = Options { seed: 1, trains: true, until: None, interrupted: None, cut: true };
 
 /// A shipped machine with changes, as `--set` takes them.
 #[track_caller]

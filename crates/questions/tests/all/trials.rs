@@ -1,31 +1,59 @@
 //! Trials are short; long runs say whether what they say is so.
 
+use std::cell::RefCell;
 use std::num::NonZeroU64;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hopscope_kernel::Pace;
+use hopscope_kernel::{Observer, Pace, Record, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::run::{Options, Stop, run};
+use hopscope_machine::going::Going;
+use hopscope_machine::run::{Options, run};
 use hopscope_questions::diagnosis::{HopGain, diagnose};
 use hopscope_questions::explain::{EXTENT, explain};
 use hopscope_questions::trials::{Setting, Trials};
 
 use crate::shipped;
 
+/// What goes on bit by bit is what goes on in one go, to the last digit.
 #[test]
-fn a_run_stops_with_as_many_transfers_as_were_asked_for() {
-    let blueprint = shipped::machine("nvme-desktop", &[]);
-    let jobs = shipped::jobs("--rw=randread --bs=4k --iodepth=8 --runtime=1s --time_based");
-    for asked in [1, 7, 5_000] {
-        let options = Options { cut: true, transfers: NonZeroU64::new(asked), ..Options::default() };
-        let ran = run(&blueprint, &jobs, options, None).expect("it runs");
-        assert_eq!(ran.stop, Stop::Runtime);
-        assert_eq!(ran.jobs[0].got.as_ref().map(|got| got.count), Some(asked));
-        let all = Options { cut: true, ..Options::default() };
-        let end = ran.jobs[0].got.as_ref().map(|got| got.last_end).expect("requests ended");
-        let longer = run(&blueprint, &jobs, all, None).expect("it runs");
-        assert!(end < longer.simulated && ran.counts.events < longer.counts.events);
+fn a_run_that_goes_on_bit_by_bit_is_one_run() {
+    let words = "--rw=randrw --bs=4k --iodepth=8";
+    for system in ["nvme-desktop", "win2000-3ware-jbod", "raid-5-megaraid-64-66", "win2000-cifs"] {
+        let (blueprint, jobs) = (shipped::machine(system, &[]), shipped::jobs(words));
+        let ended = |bits: &[u64]| {
+            let seen = Rc::new(RefCell::new(Vec::new()));
+            let going = Going::new(&blueprint, &jobs, 1, Box::new(Ends(seen.clone()))).expect("it is built");
+            for bit in bits {
+                let before = seen.borrow().len() as u64;
+                let over = going.on(NonZeroU64::new(*bit).expect("some"), Time::MAX).expect("it goes on");
+                // Others may end at the same instant.
+                assert!(!over && seen.borrow().len() as u64 >= before + bit);
+            }
+            let (kept, events) = (seen.borrow()[..900].to_vec(), going.events());
+            (kept, events)
+        };
+        let (in_one_go, events) = ended(&[900]);
+        assert_eq!(ended(&[1, 7, 92, 800]).0, in_one_go, "{system}");
+        assert!(ended(&[900, 900]).1 > events);
+    }
+}
+
+/// What has ended, when and since when.
+struct Ends(Rc<RefCell<Vec<(Time, Time)>>>);
+
+impl Observer for Ends {
+    fn records(&mut self, batch: &[Record]) {
+        let ends = batch.iter().filter_map(|record| match *record {
+            Record::Transfer { at, span, .. } => Some((at, span)),
+            _ => None,
+        });
+        self.0.borrow_mut().extend(ends);
+    }
+
+    fn wants_phases(&self) -> bool {
+        false
     }
 }
 

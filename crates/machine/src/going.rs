@@ -1,0 +1,57 @@
+//! A run that goes on for as long as its owner asks: so many transfers, a look at them, and so many more.
+
+use std::num::NonZeroU64;
+
+use hopscope_files::job_file::Job;
+use hopscope_kernel::{Ended, Observer, Sim, Time};
+use hopscope_parts::workload::Running;
+
+use crate::blueprint::{Blueprint, Machine};
+use crate::run::{Failure, defect};
+use crate::started::Started;
+
+/// Jobs on a machine, at any point of their run. They have no time of their own: their owner has it.
+pub struct Going {
+    machine: Machine,
+    running: Vec<Running>,
+}
+
+impl Going {
+    /// Builds the machine, and has the jobs ready to begin. What ends is told to `watcher`.
+    pub fn new(blueprint: &Blueprint, jobs: &[Job], seed: u64, watcher: Box<dyn Observer>) -> Result<Going, Failure> {
+        let Started { machine, running, .. } = Started::of(Sim::new(), blueprint, jobs, seed, true)?;
+        machine.sim.observe(watcher);
+        Ok(Going { machine, running })
+    }
+
+    /// Runs until so many more transfers have ended, or until then, or until the jobs are done; whether they are.
+    pub fn on(&self, transfers: NonZeroU64, until: Time) -> Result<bool, Failure> {
+        let sim = &self.machine.sim;
+        sim.stop_after(transfers);
+        let all_ended = || self.running.iter().all(|running| running.ended().is_some());
+        match sim.run(until) {
+            Ended::Finished => Ok(true),
+            Ended::Stopped | Ended::Limit => Ok(all_ended()),
+            // The parts wait for the next request, which never comes.
+            Ended::Deadlock(_) if all_ended() => Ok(true),
+            Ended::Deadlock(lines) => Err(defect("everybody waits for somebody", sim, &lines)),
+            Ended::Livelock(lines) => Err(defect("time stands still", sim, &lines)),
+        }
+    }
+
+    /// Simulated time so far.
+    pub fn now(&self) -> Time {
+        self.machine.sim.now()
+    }
+
+    /// What that cost, in events.
+    pub fn events(&self) -> u64 {
+        self.machine.sim.counts().events
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.machine.sim.tear_down();
+    }
+}

@@ -1,0 +1,165 @@
+//! One change, tried out: its run goes on until it says enough.
+
+use super::gain::{Gain, Piece, gain};
+use super::glance::Glance;
+use super::run::{Live, PIECES, pieces};
+use super::{Failure, LONGER, PARTS, Setting, Trials};
+
+/// After so many parts it is asked whether they say enough.
+const STEPS: [usize; 6] = [1, 2, 3, 4, 6, PARTS];
+/// Where it is only asked whether something gains, an interval of this share of the gain says so.
+const SURE: f64 = 0.5;
+/// Halves that differ by more than this do not say the same, whatever their intervals.
+const HALVES: f64 = 0.005;
+/// A ramp is made longer so many times, at most.
+const LONGER_MAX: u32 = 2;
+/// Events of a trial beyond its first part.
+const EVENTS_AGAIN: u64 = 4_000_000;
+
+/// What is asked of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// What it does, as far as a look shows.
+    Look,
+    /// What it gains.
+    Gain,
+    /// Whether it gains for sure.
+    ToGain,
+}
+
+/// What is known of a change.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tried {
+    /// Parts that have counted.
+    parts: usize,
+    longer: u32,
+    gain: Option<Gain>,
+    refused: bool,
+    /// It said enough.
+    pub(super) done: bool,
+}
+
+impl Tried {
+    /// A part refuses it.
+    pub(super) fn refused() -> Tried {
+        Tried { refused: true, done: true, ..Tried::default() }
+    }
+
+    /// A look at it settles it.
+    pub(super) fn settled(gain: Gain) -> Tried {
+        Tried { gain: Some(gain), done: true, ..Tried::default() }
+    }
+
+    /// As far as a look shows.
+    pub(super) fn looked_at(gain: Gain) -> Tried {
+        Tried { gain: Some(gain), ..Tried::default() }
+    }
+
+    /// What it gains; nothing where it is refused, or was not tried.
+    pub(super) fn gain(&self) -> Option<Gain> {
+        self.gain.filter(|_| !self.refused)
+    }
+
+    /// So many parts gave these pieces.
+    fn judge(&mut self, parts: usize, pieces: &[Piece], asked: Asked) {
+        let all = gain(pieces.iter());
+        let [early, late] = [false, true].map(|half| gain(pieces.iter().filter(move |piece| piece.later == half)));
+        let apart = (early.throughput.mean - late.throughput.mean).abs();
+        let blur = early.throughput.half_width.hypot(late.throughput.half_width);
+        let moves = apart > blur + HALVES && self.longer < LONGER_MAX;
+        (self.gain, self.parts) = (Some(all), parts);
+        if moves && parts > 1 {
+            // What has not come to rest by now takes longer.
+            (self.longer, self.parts) = (self.longer + 1, 0);
+        }
+        if moves {
+            return;
+        }
+        // With all parts the interval will be about so wide.
+        let at_best = all.throughput.half_width * (parts as f64 / PARTS as f64).sqrt();
+        let is_hopeless = parts > 1 && all.throughput.mean < at_best;
+        let is_sure = all.throughput.half_width < SURE * all.throughput.mean;
+        let is_settled = asked == Asked::ToGain && (is_hopeless || is_sure);
+        self.done = all.throughput.is_narrow() || is_settled;
+    }
+}
+
+impl Trials<'_> {
+    /// Asks something of one change.
+    pub(super) fn try_one(&self, change: &Setting, asked: Asked, glance: Option<Glance>) -> Result<Tried, Failure> {
+        let first = self.effort.seeds[0];
+        let mut lives = vec![Live::new(change, first)?];
+        if let Some(glance) = glance
+            && let Some(glanced) = self.look(&mut lives[0], glance)?
+            && (asked == Asked::Look || glanced.done)
+        {
+            return Ok(glanced);
+        }
+        let (mut tried, mut of_first) = (Tried::default(), 0);
+        // What gains hardly anything is not worth another seed.
+        let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
+        while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {
+            let spent = || lives.iter().map(Live::events).sum::<u64>();
+            if tried.gain.is_some() && spent() - of_first + self.cost(&tried, wanted)? > EVENTS_AGAIN {
+                break;
+            }
+            let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;
+            if pieces.is_empty() || parts <= tried.parts {
+                break;
+            }
+            if of_first == 0 {
+                of_first = lives.iter().map(Live::events).sum();
+            }
+            tried.judge(parts, &pieces, asked);
+            if tried.done || asked == Asked::Look || (tried.parts > 0 && parts < wanted) {
+                break;
+            }
+        }
+        Ok(tried)
+    }
+
+    /// Events of going on to so many parts, about.
+    fn cost(&self, tried: &Tried, wanted: usize) -> Result<u64, Failure> {
+        let before = self.before((0, self.effort.seeds[0]))?;
+        let one = self.counted(&before, 0, 1);
+        let each = before.events / before.transfers.len().max(1) as u64;
+        let ramp = if tried.parts == 0 { one.start as u64 * LONGER.pow(tried.longer) } else { 0 };
+        Ok((ramp + (one.len() * (wanted - tried.parts)) as u64) * each)
+    }
+
+    /// Goes on to so many parts, seed by seed: how many there are, and what they gave.
+    fn pieces_of(
+        &self,
+        change: &Setting,
+        lives: &mut Vec<Live>,
+        longer: u32,
+        wanted: usize,
+    ) -> Result<(usize, Vec<Piece>), Failure> {
+        let first = self.effort.seeds[0];
+        let (mut parts, mut all) = (0, Vec::new());
+        for (number, seed) in (first..).enumerate() {
+            let before = self.before((longer, seed))?;
+            if number > 0 && before.transfers == self.before((longer, first))?.transfers {
+                // The same once more says nothing more.
+                break;
+            }
+            let one = self.counted(&before, longer, 1);
+            let has = ((before.transfers.len() - one.start) / one.len().max(1)).max(1);
+            let asked = (wanted - parts).min(has).min(self.parts_of_one_seed());
+            let counted = self.counted(&before, longer, asked);
+            if number == lives.len() {
+                lives.push(Live::new(change, seed)?);
+            }
+            lives[number].go_on(counted.end, &before, self.ramp(longer) + self.effort.runtime)?;
+            let after = lives[number].transfers();
+            let counted = counted.start..counted.end.min(after.len());
+            // Longer pieces say better how much chance there is in them.
+            all.extend(pieces(&before.transfers, &after, counted, PIECES * (asked / 2).clamp(1, 2)));
+            parts += asked;
+            if parts >= wanted {
+                break;
+            }
+        }
+        Ok((parts, all))
+    }
+}
