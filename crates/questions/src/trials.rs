@@ -56,6 +56,8 @@ const PARTS_OF_ONE_SEED: usize = 4;
 const PARTS_OF_ANOTHER: usize = 2;
 /// A longer ramp is so many times as long.
 const LONGER: u64 = 4;
+/// Events of as many first parts as can be afforded.
+const EVENTS_OF_ALL: u64 = 40_000_000;
 /// A machine that does hardly anything is run up to this time: pauses cost no events.
 const LONGEST: Time = Time::ms(30 * 86_400_000);
 
@@ -195,6 +197,14 @@ impl<'a> Trials<'a> {
         gains
     }
 
+    /// So many changes can be tried out before that takes long.
+    pub fn affordable(&mut self) -> Result<usize, Failure> {
+        self.settle()?;
+        let before = self.before((0, self.effort.seeds[0]))?;
+        let each = before.events / before.transfers.len().max(1) as u64;
+        Ok((EVENTS_OF_ALL / (each * self.counted(&before, 0, 1).end as u64).max(1)) as usize)
+    }
+
     /// Asks the same of each change, several at once.
     fn try_out(&mut self, changes: &[Setting], asked: Asked, progress: Progress<'_>) -> Result<Vec<Tried>, Failure> {
         if changes.is_empty() {
@@ -203,7 +213,7 @@ impl<'a> Trials<'a> {
         self.settle()?;
         let (glance, done) = (self.glance()?, AtomicUsize::new(0));
         let one = |change: &Setting| {
-            let tried = self.try_one(change, asked, glance);
+            let tried = self.try_one((change, changes.len()), asked, glance);
             progress(1 + done.fetch_add(1, Ordering::Relaxed), changes.len());
             match tried {
                 // A part refuses what cannot be built, a device what it has no room for.

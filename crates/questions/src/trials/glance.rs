@@ -18,6 +18,8 @@ const NOTHING: f64 = 0.001;
 /// Where it is smaller than this, a part of those requests is enough.
 const NOTHING_AT_ALL: f64 = 1e-6;
 const FIRST: usize = 8;
+/// Whether requests are the same is asked after these parts of them.
+const SOON: [usize; 4] = [64, 16, 4, 1];
 
 /// Requests of a setting as it is that are looked at.
 #[derive(Clone, Copy)]
@@ -40,6 +42,13 @@ impl Trials<'_> {
         let looks = self.try_out(changes, Asked::Look, progress)?;
         let look = |tried: Tried| Look { gain: tried.gain(), known: Some(tried).filter(|tried| tried.done) };
         Ok(looks.into_iter().map(look).collect())
+    }
+
+    /// Which changes make no difference at all to the requests that a look shows: none of them ends a picosecond earlier
+    /// or later.
+    pub fn without_difference(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<bool>, Failure> {
+        let tried = self.try_out(changes, Asked::Difference, progress)?;
+        Ok(tried.iter().map(|tried| tried.gain().is_some()).collect())
     }
 
     /// What those few changes do that may gain most, as far as a look at them shows; nothing for the others. Of those it is
@@ -84,6 +93,21 @@ impl Trials<'_> {
             return Ok(None);
         }
         Ok(before.alike(from..until, counted).then_some(Glance { from, until }))
+    }
+
+    /// Whether requests end as they do in the setting as it is, to the last digit.
+    pub(super) fn is_same(&self, live: &mut Live, glance: Option<Glance>) -> Result<bool, Failure> {
+        let before = self.before((0, self.effort.seeds[0]))?;
+        let all = glance.map_or_else(|| self.counted(&before, 0, 1).end, |glance| glance.until);
+        // Most that makes a difference makes it soon.
+        for until in SOON.map(|part| all / part) {
+            live.go_on(until, &before, self.effort.ramp + self.effort.runtime)?;
+            let after = live.transfers();
+            if after.len() < until || before.transfers[..until] != after[..until] {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// A look at a changed setting: whether it settles what the change does; nothing where too few requests ended.

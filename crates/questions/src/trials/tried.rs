@@ -13,12 +13,15 @@ const SURE: f64 = 0.5;
 const HALVES: f64 = 0.005;
 /// A ramp is made longer so many times, at most.
 const LONGER_MAX: u32 = 2;
-/// Events of a trial beyond its first part.
+/// Events of a trial beyond its first part, and of all that are made at once.
 const EVENTS_AGAIN: u64 = 4_000_000;
+const EVENTS_AGAIN_OF_ALL: u64 = 48_000_000;
 
 /// What is asked of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
+    /// Whether it makes any difference to the requests that are looked at.
+    Difference,
     /// What it does, as far as a look shows.
     Look,
     /// What it gains.
@@ -85,10 +88,19 @@ impl Tried {
 }
 
 impl Trials<'_> {
-    /// Asks something of one change.
-    pub(super) fn try_one(&self, change: &Setting, asked: Asked, glance: Option<Glance>) -> Result<Tried, Failure> {
+    /// Asks something of one of so many changes.
+    pub(super) fn try_one(
+        &self,
+        (change, of): (&Setting, usize),
+        asked: Asked,
+        glance: Option<Glance>,
+    ) -> Result<Tried, Failure> {
         let first = self.effort.seeds[0];
         let mut lives = vec![Live::new(change, first)?];
+        if asked == Asked::Difference {
+            let is_same = self.is_same(&mut lives[0], glance)?;
+            return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
+        }
         if let Some(glance) = glance
             && let Some(glanced) = self.look(&mut lives[0], glance)?
             && (asked == Asked::Look || glanced.done)
@@ -96,11 +108,12 @@ impl Trials<'_> {
             return Ok(glanced);
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
+        let affords = EVENTS_AGAIN.min(EVENTS_AGAIN_OF_ALL / of.max(1) as u64);
         // What gains hardly anything is not worth another seed.
         let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
         while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {
             let spent = || lives.iter().map(Live::events).sum::<u64>();
-            if tried.gain.is_some() && spent() - of_first + self.cost(&tried, wanted)? > EVENTS_AGAIN {
+            if tried.gain.is_some() && spent() - of_first + self.cost(&tried, wanted)? > affords {
                 break;
             }
             let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;

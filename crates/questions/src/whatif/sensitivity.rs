@@ -1,9 +1,16 @@
 //! Every number of a machine and of its work moved a little, one at a time: what that does to the result.
+//!
+//! Most numbers do nothing to a job. Those of a part, or of a piece of a table, are moved together; where no request ends
+//! a picosecond earlier or later for it, none of them does anything, and where one does, they are halved. What is left is
+//! looked at one by one, and what does most is tried out.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_files::change::JOB;
 use hopscope_files::job_file::Job;
 use hopscope_files::quantity;
 use hopscope_kernel::Time;
+use hopscope_machine::blueprint::Part;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Place, Value};
 
@@ -14,6 +21,10 @@ use crate::trials::{Gain, Trials};
 
 /// Numbers whose range is found out.
 const RANGES: usize = 6;
+/// Numbers that are tried out, at least: those that do most as far as a look shows.
+const TRIED_OUT: usize = 16;
+/// So many changed machines are kept at once.
+const AT_ONCE: usize = 64;
 /// An effect below this has none.
 const RANGE_MIN: f64 = 0.002;
 /// A further step that brings less than this share of the first one ends the range.
@@ -54,12 +65,13 @@ pub fn sensitivities(
             a_little(&knob.written, &knob.value).into_iter().flatten().map(move |text| (index, text))
         })
         .collect();
-    let effects = bench.effects_of(&knobs, &moves, progress)?;
-    let refused = effects.iter().filter(|effect| effect.is_none()).count();
+    let looks = bench.looks_at(&knobs, &moves, progress)?;
+    let refused = looks.iter().filter(|effect| effect.is_none()).count();
     let mut numbers: Vec<Sensitivity> = knobs.iter().map(Knob::untouched).collect();
-    for ((index, _), effect) in moves.iter().zip(effects) {
+    for ((index, _), effect) in moves.iter().zip(looks) {
         numbers[*index].effects.extend(effect);
     }
+    bench.try_out_largest(&knobs, &mut numbers, progress)?;
     for (number, knob) in numbers.iter_mut().zip(&knobs) {
         number.elasticity = elasticity(&knob.value, &number.effects);
     }
@@ -75,6 +87,120 @@ pub fn sensitivities(
 }
 
 impl Bench<'_> {
+    /// What each move does as far as a look shows; nothing for those that are refused.
+    fn looks_at(
+        &mut self,
+        knobs: &[Knob],
+        moves: &[(usize, String)],
+        progress: Progress<'_>,
+    ) -> Result<Vec<Option<Effect>>, Failure> {
+        let mut effects: Vec<Option<Effect>> = vec![None; moves.len()];
+        let allowed = self.allowed(knobs, moves);
+        let still = self.without_effect(knobs, moves, &allowed)?;
+        for number in &still {
+            effects[*number] = Some(effect(&moves[*number].1, Gain::NONE));
+        }
+        let news = |done| progress(News { done, of: moves.len(), what: "numbers moved", throughput: None });
+        let mut done = moves.len() - allowed.len() + still.len();
+        (1..=done).for_each(news);
+        let open: Vec<usize> = allowed.into_iter().filter(|number| !still.contains(number)).collect();
+        for some in open.chunks(AT_ONCE) {
+            let one = |number: &usize| turned(self.setting, [(&knobs[moves[*number].0], &moves[*number].1)]);
+            let settings: Vec<Setting> = some.iter().filter_map(one).collect();
+            let looks = self.trials.at_a_glance(&settings, &|more, _| news(done + more))?;
+            done += some.len();
+            for (number, look) in some.iter().zip(looks) {
+                effects[*number] = look.gain.map(|gain| effect(&moves[*number].1, gain));
+            }
+        }
+        Ok(effects)
+    }
+
+    /// The moves that no part refuses.
+    fn allowed(&self, knobs: &[Knob], moves: &[(usize, String)]) -> Vec<usize> {
+        let mut known = BTreeMap::new();
+        let mut is_allowed = |number: &usize| {
+            let (index, text) = &moves[*number];
+            let is_right = || turned(self.setting, [(&knobs[*index], text)])?.blueprint.check().ok();
+            *known.entry((alike(self.setting, &knobs[*index].path), text)).or_insert_with(|| is_right().is_some())
+        };
+        (0..moves.len()).filter(|number| is_allowed(number)).collect()
+    }
+
+    /// Which moves make no difference at all. Those of a part that lie side by side are made together, in one direction
+    /// at a time, and halved where they do make one.
+    fn without_effect(
+        &mut self,
+        knobs: &[Knob],
+        moves: &[(usize, String)],
+        allowed: &[usize],
+    ) -> Result<BTreeSet<usize>, Failure> {
+        // Of two moves of a number the second is the other way.
+        let is_second = |number: usize| number > 0 && moves[number - 1].0 == moves[number].0;
+        let part = |number: usize| knobs[moves[number].0].path.split('.').next();
+        let (mut still, mut open) = (BTreeSet::new(), Vec::new());
+        for second in [false, true] {
+            let side: Vec<usize> = allowed.iter().copied().filter(|number| is_second(*number) == second).collect();
+            open.extend(side.chunk_by(|a, b| part(*a) == part(*b)).map(<[usize]>::to_vec));
+        }
+        while !open.is_empty() {
+            // What is alone is looked at by itself anyway.
+            open.retain(|group: &Vec<usize>| group.len() > 1);
+            let mut halves = Vec::new();
+            for some in open.chunks(AT_ONCE) {
+                let together = |group: &Vec<usize>| {
+                    turned(self.setting, group.iter().map(|number| (&knobs[moves[*number].0], &moves[*number].1)))
+                };
+                let settings: Vec<Option<Setting>> = some.iter().map(together).collect();
+                let possible: Vec<Setting> = settings.iter().flatten().cloned().collect();
+                let mut same = self.trials.without_difference(&possible, &|_, _| {})?.into_iter();
+                for (group, setting) in some.iter().zip(settings) {
+                    if setting.is_some() && same.next() == Some(true) {
+                        still.extend(group);
+                    } else {
+                        let (one, other) = group.split_at(group.len() / 2);
+                        halves.extend([one.to_vec(), other.to_vec()]);
+                    }
+                }
+            }
+            open = halves;
+        }
+        Ok(still)
+    }
+
+    /// Tries out the moves of the numbers that do most, as far as a look shows.
+    fn try_out_largest(
+        &mut self,
+        knobs: &[Knob],
+        numbers: &mut [Sensitivity],
+        progress: Progress<'_>,
+    ) -> Result<(), Failure> {
+        let most = |number: &Sensitivity| {
+            let means = number.effects.iter().map(|effect| effect.throughput.mean.abs().max(effect.latency.mean.abs()));
+            (number.size(), means.fold(0.0, f64::max))
+        };
+        let mut largest: Vec<usize> = (0..numbers.len()).filter(|index| !numbers[*index].is_nothing()).collect();
+        largest.sort_by(|a, b| {
+            let ((a_sure, a_most), (b_sure, b_most)) = (most(&numbers[*a]), most(&numbers[*b]));
+            b_sure.total_cmp(&a_sure).then(b_most.total_cmp(&a_most)).then(a.cmp(b))
+        });
+        let affordable = self.trials.affordable()?;
+        let mut moves: Vec<(usize, String)> = Vec::new();
+        for (rank, index) in largest.into_iter().enumerate() {
+            let own = numbers[index].effects.iter().map(|effect| (index, effect.changed_to.clone()));
+            if rank >= TRIED_OUT && moves.len() + own.len() > affordable {
+                break;
+            }
+            moves.extend(own);
+        }
+        let effects = self.effects_of(knobs, &moves, progress)?;
+        moves.iter().for_each(|(index, _)| numbers[*index].effects.clear());
+        for ((index, _), effect) in moves.iter().zip(effects) {
+            numbers[*index].effects.extend(effect);
+        }
+        Ok(())
+    }
+
     /// What each move does; nothing for those that are refused.
     fn effects_of(
         &mut self,
@@ -83,18 +209,14 @@ impl Bench<'_> {
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Effect>>, Failure> {
         let turned: Vec<Option<Setting>> =
-            moves.iter().map(|(index, text)| knobs[*index].turned(self.setting, text)).collect();
+            moves.iter().map(|(index, text)| turned(self.setting, [(&knobs[*index], text)])).collect();
         let possible: Vec<Setting> = turned.iter().flatten().cloned().collect();
-        let refused = moves.len() - possible.len();
-        let news = |done| progress(News { done, of: moves.len(), what: "numbers moved", throughput: None });
-        (1..=refused).for_each(news);
-        let steps = |done, _| news(refused + done);
-        let mut gains = self.trials.gains(&possible, &steps)?.into_iter();
-        let effect = |(turned, (_, text)): (&Option<Setting>, &(usize, String))| {
-            let gain: Gain = turned.as_ref().and_then(|_| gains.next().flatten())?;
-            Some(Effect { changed_to: text.clone(), throughput: gain.throughput, latency: gain.latency.inverse() })
+        let news = |done, of| progress(News { done, of, what: "numbers tried out", throughput: None });
+        let mut gains = self.trials.gains(&possible, &news)?.into_iter();
+        let of = |(turned, (_, text)): (&Option<Setting>, &(usize, String))| {
+            Some(effect(text, turned.as_ref().and_then(|_| gains.next().flatten())?))
         };
-        Ok(turned.iter().zip(moves).map(effect).collect())
+        Ok(turned.iter().zip(moves).map(of).collect())
     }
 
     /// Moves the first few that help further in the direction that helps.
@@ -131,9 +253,8 @@ impl Knob {
         }
     }
 
-    /// The setting with this number at `text`; nothing where a part refuses it.
-    fn turned(&self, setting: &Setting, text: &str) -> Option<Setting> {
-        let mut changed = setting.clone();
+    /// Sets this number to `text`; nothing where that cannot be.
+    fn turn(&self, changed: &mut Setting, text: &str) -> Option<()> {
         match self.path.split_once('.') {
             Some((JOB, option)) => {
                 // fio's sizes and counts come without the unit that they have here.
@@ -144,15 +265,31 @@ impl Knob {
                     (_, amount) => amount as u64,
                 };
                 let set = |job: &mut Job| job.set(option, &number.to_string(), Place::default()).ok();
-                changed.jobs.iter_mut().try_for_each(set)?;
+                changed.jobs.iter_mut().try_for_each(set)
             }
-            _ => {
-                changed.blueprint.assign(&self.path, text, None).ok()?;
-                changed.blueprint.check().ok()?;
-            }
+            _ => changed.blueprint.assign(&self.path, text, None).ok().map(drop),
         }
-        Some(changed)
     }
+}
+
+/// A setting with these numbers at these values; nothing where one of them cannot be.
+fn turned<'k>(setting: &Setting, moves: impl IntoIterator<Item = (&'k Knob, &'k String)>) -> Option<Setting> {
+    let mut changed = setting.clone();
+    moves.into_iter().try_for_each(|(knob, text)| knob.turn(&mut changed, text))?;
+    Some(changed)
+}
+
+/// A number as the first part has it that is alike: what one of those refuses, all of them do.
+fn alike(setting: &Setting, path: &str) -> (usize, String) {
+    let parts = setting.blueprint.parts();
+    let (name, key) = path.split_once('.').unwrap_or((path, ""));
+    let own = parts.iter().find(|part| part.name == name);
+    let is_alike = |part: &Part| own.is_some_and(|own| own.uses == part.uses && own.parameters == part.parameters);
+    (parts.iter().position(is_alike).unwrap_or(parts.len()), key.to_string())
+}
+
+fn effect(text: &str, gain: Gain) -> Effect {
+    Effect { changed_to: text.to_string(), throughput: gain.throughput, latency: gain.latency.inverse() }
 }
 
 /// Every number of the machine; of the jobs, what all of them have in common.
