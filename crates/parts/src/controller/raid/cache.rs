@@ -87,6 +87,11 @@ impl Cache {
         (at != NONE).then_some(at)
     }
 
+    /// Whether all of these sectors of a line are there.
+    pub fn has(&self, number: u64, sectors: u128) -> bool {
+        self.find(number).is_some_and(|at| self.marks(at).valid & sectors == sectors)
+    }
+
     /// A line's marks.
     pub fn marks(&self, at: u32) -> Marks {
         self.lines[at as usize].marks

@@ -86,6 +86,17 @@ impl Client {
     }
 }
 
+/// What somebody waits for in the cache.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// A line that can go.
+    Line,
+    /// These sectors of a line.
+    Sectors(u64, u128),
+    /// That less is unwritten than may be, or that something can be written.
+    Unwritten,
+}
+
 /// What moves everything over PCI, one thing at a time.
 struct Engine {
     lane: Lane,
@@ -107,8 +118,8 @@ pub struct Raid {
     channels: Channels,
     array: OnceCell<Array>,
     cache: RefCell<Cache>,
-    /// Who waits for a change in the cache.
-    waiting: RefCell<Vec<Rc<Client>>>,
+    /// Who waits for a change in the cache, and for which.
+    waiting: RefCell<Vec<(Rc<Client>, Wanted)>>,
     commands: Queue<Command>,
     registers: Registers,
     ahead: read_ahead::ReadAhead,
@@ -173,16 +184,25 @@ impl Raid {
         }
     }
 
-    /// Wakes everybody who waits for the cache.
+    /// Wakes everybody who may go on as the cache is now.
     fn changed(&self) {
-        for client in self.waiting.borrow_mut().drain(..) {
-            client.bell.ring();
-        }
+        let (cache, most) = (self.cache.borrow(), self.spec.unwritten_max);
+        self.waiting.borrow_mut().retain(|(client, wanted)| {
+            let goes_on = match *wanted {
+                Wanted::Line => true,
+                Wanted::Sectors(number, sectors) => cache.has(number, sectors),
+                Wanted::Unwritten => cache.unwritten() < most || cache.oldest_dirty().is_some(),
+            };
+            if goes_on {
+                client.bell.ring();
+            }
+            !goes_on
+        });
     }
 
     /// Waits until something has changed in the cache.
-    async fn wait_for_change(&self, client: &Rc<Client>, reason: &'static Label) {
-        self.waiting.borrow_mut().push(client.clone());
+    async fn wait_for_change(&self, client: &Rc<Client>, wanted: Wanted, reason: &'static Label) {
+        self.waiting.borrow_mut().push((client.clone(), wanted));
         client.bell.heard(reason).await;
     }
 }

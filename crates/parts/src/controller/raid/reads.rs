@@ -6,7 +6,7 @@ use hopscope_kernel::{Errand, Label};
 
 use super::cache::{mask, pieces, runs};
 use super::layout::SECTOR_BYTES;
-use super::{Client, Raid};
+use super::{Client, Raid, Wanted};
 use crate::controller::block_card::Command;
 
 static BEING_READ: Label = Label::reason("line being read by another");
@@ -49,7 +49,7 @@ impl Raid {
                 return;
             }
             if !self.destage_oldest(client).await {
-                self.wait_for_change(client, &CACHE_FULL).await;
+                self.wait_for_change(client, Wanted::Line, &CACHE_FULL).await;
             }
         }
     }
@@ -84,15 +84,8 @@ impl Raid {
     }
 
     async fn wait_until_there(&self, client: &Rc<Client>, number: u64, sectors: u128) {
-        loop {
-            let there = {
-                let cache = self.cache.borrow();
-                cache.find(number).is_some_and(|at| cache.marks(at).valid & sectors == sectors)
-            };
-            if there {
-                return;
-            }
-            self.wait_for_change(client, &BEING_READ).await;
+        while !self.cache.borrow().has(number, sectors) {
+            self.wait_for_change(client, Wanted::Sectors(number, sectors), &BEING_READ).await;
         }
     }
 }

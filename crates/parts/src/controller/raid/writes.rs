@@ -6,7 +6,7 @@ use hopscope_kernel::Label;
 
 use super::cache::{mask, pieces};
 use super::spec::WriteEnds;
-use super::{Client, Raid};
+use super::{Client, Raid, Wanted};
 use crate::controller::block_card::Command;
 
 static LIMIT_REACHED: Label = Label::reason("as much unwritten as may be");
@@ -47,7 +47,7 @@ impl Raid {
     async fn make_room(&self, client: &Rc<Client>) {
         while self.cache.borrow().unwritten() >= self.spec.unwritten_max {
             if !self.destage_oldest(client).await {
-                self.wait_for_change(client, &LIMIT_REACHED).await;
+                self.wait_for_change(client, Wanted::Unwritten, &LIMIT_REACHED).await;
             }
         }
     }
