@@ -54,7 +54,7 @@ const BYTES_MAX: f64 = 8e9;
 /// Where nobody asked for a share, jobs that are costly to know may stop at so many times the usual one, after this part
 /// of that.
 const LOOSER: f64 = 2.0;
-const LOOSER_FROM: f64 = 0.25;
+const LOOSER_FROM: f64 = 0.01;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;

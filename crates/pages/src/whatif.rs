@@ -194,8 +194,9 @@ fn sensitivity_section(sensitivities: &Sensitivities) -> Section {
     let [runtime, ramp] = [runtime, ramp].map(|time| time.as_seconds_f64());
     let words = format!(
         "Every number of the machine and the job, a little less and a little more. Each figure compares the same requests \
-         before and after, in runs of at most {runtime:.3} s behind a ramp of {ramp:.3} s, with the seeds {} and more where \
-         they did not say enough; a thin line is its 95 % interval. {} numbers were moved; {} of them change nothing at all.",
+         before and after: {runtime:.3} s of them behind a ramp of {ramp:.3} s, with seed {}, and more where they did not say \
+         enough; of numbers that do little, the first few. A thin line is its 95 % interval. {} numbers were moved; {} of \
+         them change nothing at all.",
         list.join(", "),
         sensitivities.numbers.len(),
         sensitivities.numbers.iter().filter(|number| number.is_nothing()).count()

@@ -192,8 +192,8 @@ fn effort(numbers: &Sensitivities) -> String {
     let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let still = numbers.numbers.iter().filter(|number| number.is_nothing()).count();
     format!(
-        "Each figure is the mean of runs of at most {:.3} s simulated after {:.3} s, with the seeds {} and more where they \
-         did not say enough, the same before and after. \
+        "Each figure compares the same requests before and after: {:.3} s of them after {:.3} s, with seed {}, and more \
+         where they did not say enough; of numbers that do little, the first few. \
          {} numbers were moved: {still} of them change nothing, and parts refused {} values.",
         runtime.as_seconds_f64(),
         ramp.as_seconds_f64(),

@@ -104,6 +104,19 @@ fn what_a_run_prints_and_its_interval_are_of_one_window() {
 }
 
 #[test]
+fn a_run_without_an_end_is_known_to_a_percent_where_half_of_one_takes_long_unless_that_is_asked() {
+    let setting = machine("win2000-3ware-jbod", &[], "--rw=randread --bs=4k --iodepth=32");
+    let known = |until| {
+        let ran = outcome(&setting, Options { until, ..Options::default() });
+        assert_eq!(ran.stop, Stop::Converged);
+        (ran.rate.relative_half_width, ran.measured)
+    };
+    let (roughly, asked) = (known(None), known(Some(UNTIL)));
+    assert!(roughly.0 > UNTIL && roughly.0 <= 2.0 * UNTIL && asked.0 <= UNTIL, "{roughly:?} {asked:?}");
+    assert!(roughly.1 * 2 < asked.1);
+}
+
+#[test]
 fn a_runtime_runs_out_and_is_counted_whole_unless_until_is_given() {
     let setting = machine("nvme-desktop", &[], "--rw=randread --bs=4k --iodepth=32 --runtime=100ms");
     let whole = outcome(&setting, Options::default());

@@ -182,6 +182,35 @@ fn the_same_question_has_the_same_answer_and_every_move_is_reported() {
     assert!(seen.into_inner() >= found.refused + found.numbers.iter().map(|n| n.effects.len()).sum::<usize>());
 }
 
+/// Numbers are moved together to find those that do nothing. Each of some of them, moved alone in a run of its own, leaves
+/// every latency as it is.
+#[test]
+fn what_does_nothing_together_does_nothing_alone() {
+    for (system, words) in
+        [("piix4e-one-disk", "--rw=randread --bs=4k"), ("raid-5-megaraid-64-66", "--rw=randread --bs=4k --iodepth=8")]
+    {
+        let found = sensitive(system, words);
+        let (before, ..) = setting(system, &format!("{words} --runtime=1500ms"));
+        let got = |setting: &Setting| {
+            let options = Options { cut: true, ..Options::default() };
+            let ran = run(&setting.blueprint, &setting.jobs, options, None).expect("the job runs");
+            let got = ran.jobs[0].got.as_ref().expect("requests ended");
+            (got.count, got.last_end, got.latency_ns.clone())
+        };
+        let as_it_is = got(&before);
+        assert!(as_it_is.0 > 100, "{} requests", as_it_is.0);
+        let still: Vec<_> = found.numbers.iter().filter(|n| n.is_nothing() && !n.effects.is_empty()).collect();
+        assert!(still.len() > 60 && still.len() < found.numbers.len(), "{system}: {}", still.len());
+        for number in still.iter().step_by(6) {
+            for effect in &number.effects {
+                let mut alone = before.clone();
+                alone.blueprint.assign(&number.parameter, &effect.changed_to, None).expect("a right change");
+                assert!(got(&alone) == as_it_is, "{system}: {} is {}", number.parameter, effect.changed_to);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_job_without_a_transfer_in_its_time_is_wrong_input() {
     let (setting, ..) = setting(ONE, "--rw=read --bs=64k --runtime=1ms");

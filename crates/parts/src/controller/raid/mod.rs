@@ -89,12 +89,10 @@ impl Client {
 /// What somebody waits for in the cache.
 #[derive(Clone, Copy)]
 enum Wanted {
-    /// A line that can go.
-    Line,
+    /// Room for a line, or for one that is unwritten: whoever has waited in vain waits behind all others.
+    Room,
     /// These sectors of a line.
     Sectors(u64, u128),
-    /// That less is unwritten than may be, or that something can be written.
-    Unwritten,
 }
 
 /// What moves everything over PCI, one thing at a time.
@@ -186,12 +184,11 @@ impl Raid {
 
     /// Wakes everybody who may go on as the cache is now.
     fn changed(&self) {
-        let (cache, most) = (self.cache.borrow(), self.spec.unwritten_max);
+        let cache = self.cache.borrow();
         self.waiting.borrow_mut().retain(|(client, wanted)| {
             let goes_on = match *wanted {
-                Wanted::Line => true,
+                Wanted::Room => true,
                 Wanted::Sectors(number, sectors) => cache.has(number, sectors),
-                Wanted::Unwritten => cache.unwritten() < most || cache.oldest_dirty().is_some(),
             };
             if goes_on {
                 client.bell.ring();

@@ -49,7 +49,7 @@ impl Raid {
                 return;
             }
             if !self.destage_oldest(client).await {
-                self.wait_for_change(client, Wanted::Line, &CACHE_FULL).await;
+                self.wait_for_change(client, Wanted::Room, &CACHE_FULL).await;
             }
         }
     }

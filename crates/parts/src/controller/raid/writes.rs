@@ -47,7 +47,7 @@ impl Raid {
     async fn make_room(&self, client: &Rc<Client>) {
         while self.cache.borrow().unwritten() >= self.spec.unwritten_max {
             if !self.destage_oldest(client).await {
-                self.wait_for_change(client, Wanted::Unwritten, &LIMIT_REACHED).await;
+                self.wait_for_change(client, Wanted::Room, &LIMIT_REACHED).await;
             }
         }
     }
