@@ -51,10 +51,11 @@ const MOVES_MAX: f64 = 0.5;
 /// Jobs without an end end after so many requests, and so many bytes, too.
 const REQUESTS_MAX: f64 = 1e6;
 const BYTES_MAX: f64 = 8e9;
-/// Where nobody asked for a share, jobs that are costly to know may stop at so many times the usual one, after this part
-/// of that.
+/// Where nobody asked for a share, jobs that take long to be known may stop at so many times the usual one: after this
+/// part of that, or after so long, as disks take it.
 const LOOSER: f64 = 2.0;
-const LOOSER_FROM: f64 = 0.01;
+const LOOSER_FROM: f64 = 0.25;
+const LOOSER_AFTER: Time = Time::ms(20_000);
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
@@ -269,7 +270,8 @@ impl Watch<'_> {
             return None;
         }
         self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
-        if self.loosens && of_the_limit(&self.transfers.batches()) >= LOOSER_FROM {
+        let is_long = now - self.from >= LOOSER_AFTER || of_the_limit(&self.transfers.batches()) >= LOOSER_FROM;
+        if self.loosens && is_long {
             self.share = LOOSER * UNTIL;
         }
         let stop = match self.verdict() {
