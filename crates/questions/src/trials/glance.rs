@@ -4,10 +4,12 @@
 //! requests take the same time. That counts only where the setting as it is has come to what it goes on to do: while
 //! caches fill, or a limit is still to be reached, nobody can say so early what a change will do.
 
+use std::ops::Range;
+
 use hopscope_machine::run::Failure;
 
-use super::gain::{Gain, Shift, gain};
-use super::run::{Live, PIECES, pieces};
+use super::gain::{Gain, gain};
+use super::run::{Live, PIECES, Run, pieces};
 use super::tried::{Asked, Tried};
 use super::{Progress, Setting, Trials};
 
@@ -113,20 +115,31 @@ impl Trials<'_> {
     /// A look at a changed setting: whether it settles what the change does; nothing where too few requests ended.
     pub(super) fn look(&self, live: &mut Live, Glance { from, until }: Glance) -> Result<Option<Tried>, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
-        let mut seen = Tried::default();
-        for (until, nothing) in [(from + (until - from) / FIRST, NOTHING_AT_ALL), (until, NOTHING)] {
-            live.go_on(until, &before, self.effort.ramp + self.effort.runtime)?;
-            let after = live.transfers();
-            if after.len() < until {
-                return Ok(None);
-            }
-            let gain = gain(pieces(&before.transfers, &after, from..until, PIECES).iter());
-            let is_nothing = |shift: Shift| shift.mean.abs() + shift.half_width <= nothing;
-            if is_nothing(gain.throughput) && is_nothing(gain.latency) {
-                return Ok(Some(Tried::settled(gain)));
-            }
-            seen = Tried::looked_at(gain);
+        let at_once = from + (until - from) / FIRST;
+        let Some(gain) = self.gain_at(live, &before, from..at_once)? else { return Ok(None) };
+        let is_settled = if is_at_most(gain, 0.0) {
+            // What few requests meet at all may not have been met yet.
+            at_once >= LOOKED_AT[0] && before.transfers[..at_once] == live.transfers()[..at_once]
+        } else {
+            is_at_most(gain, NOTHING_AT_ALL)
+        };
+        if is_settled {
+            return Ok(Some(Tried::settled(gain)));
         }
-        Ok(Some(seen))
+        let gain = self.gain_at(live, &before, from..until)?;
+        Ok(gain.map(|gain| if is_at_most(gain, NOTHING) { Tried::settled(gain) } else { Tried::looked_at(gain) }))
     }
+
+    /// What some requests show, which are waited for; nothing where too few ended.
+    fn gain_at(&self, live: &mut Live, before: &Run, counted: Range<usize>) -> Result<Option<Gain>, Failure> {
+        live.go_on(counted.end, before, self.effort.ramp + self.effort.runtime)?;
+        let after = live.transfers();
+        let there = after.len() >= counted.end;
+        Ok(there.then(|| gain(pieces(&before.transfers, &after, counted, PIECES).iter())))
+    }
+}
+
+/// Whether a change does no more than that, its interval included.
+fn is_at_most(gain: Gain, most: f64) -> bool {
+    [gain.throughput, gain.latency].iter().all(|shift| shift.mean.abs() + shift.half_width <= most)
 }

@@ -23,16 +23,16 @@ fn a_run_that_goes_on_bit_by_bit_is_one_run() {
     for system in ["nvme-desktop", "win2000-3ware-jbod", "raid-5-megaraid-64-66", "win2000-cifs"] {
         let (blueprint, jobs) = (shipped::machine(system, &[]), shipped::jobs(words));
         let ended = |bits: &[u64]| {
-            let seen = Rc::new(RefCell::new(Vec::new()));
-            let going = Going::new(&blueprint, &jobs, 1, Box::new(Ends(seen.clone()))).expect("it is built");
+            let seen = Ends::default();
+            let going = Going::new(&blueprint, &jobs, 1, Box::new(seen.clone())).expect("it is built");
             for bit in bits {
-                let before = seen.borrow().len() as u64;
+                let before = seen.0.borrow().len() as u64;
                 let over = going.on(NonZeroU64::new(*bit).expect("some"), Time::MAX).expect("it goes on");
                 // Others may end at the same instant.
-                assert!(!over && seen.borrow().len() as u64 >= before + bit);
+                assert!(!over && seen.0.borrow().len() as u64 >= before + bit);
             }
-            let (kept, events) = (seen.borrow()[..900].to_vec(), going.events());
-            (kept, events)
+            let kept = seen.0.borrow()[..900].to_vec();
+            (kept, going.events())
         };
         let (in_one_go, events) = ended(&[900]);
         assert_eq!(ended(&[1, 7, 92, 800]).0, in_one_go, "{system}");
@@ -40,8 +40,9 @@ fn a_run_that_goes_on_bit_by_bit_is_one_run() {
     }
 }
 
-/// What has ended, when and since when.
-struct Ends(Rc<RefCell<Vec<(Time, Time)>>>);
+/// What has ended: since when, and how long it took.
+#[derive(Clone, Default)]
+pub struct Ends(pub Rc<RefCell<Vec<(Time, Time)>>>);
 
 impl Observer for Ends {
     fn records(&mut self, batch: &[Record]) {
