@@ -49,8 +49,8 @@ const EVENTS_OF_ONE: u64 = 500_000;
 /// However long requests are, so many are counted, if the run has as many; fewer than the other say nothing.
 const REQUESTS_MIN: u64 = 16;
 const REQUESTS_TO_SAY_ANYTHING: u64 = 4;
-/// A trial has so many parts at most; of one seed, of jobs that draw, so many.
-const PARTS: usize = 8;
+/// A trial has so many parts at most, of jobs that draw, and of others, whose requests come alike; of one seed so many.
+const PARTS: [usize; 2] = [8, 2];
 const PARTS_OF_ONE_SEED: usize = 4;
 /// What comes after a change, and what an answer rests on, is tried with so many at most.
 const PARTS_OF_ANOTHER: usize = 2;
@@ -152,7 +152,8 @@ impl<'a> Trials<'a> {
         let end = if unbounded { Time::MAX } else { end };
         let (first_turns, turns) = ((TURNS * depth).max(RAMP_REQUESTS_MIN), Some(turns.max(asked)));
         let before = Mutex::default();
-        Some(Trials { setting, effort, end, before, first_turns, turns, parts_max: PARTS, draws })
+        let parts_max = PARTS[usize::from(!draws)];
+        Some(Trials { setting, effort, end, before, first_turns, turns, parts_max, draws })
     }
 
     /// Trials of another setting, of as many requests as these; what limits there is said more roughly.
@@ -260,9 +261,8 @@ impl<'a> Trials<'a> {
         Time::ps(ramp).min(self.end.saturating_sub(self.effort.runtime)).max(self.effort.ramp)
     }
 
-    /// Where nothing is drawn, another seed is the first once more.
     fn parts_of_one_seed(&self) -> usize {
-        if self.draws { self.parts_max.min(PARTS_OF_ONE_SEED) } else { self.parts_max }
+        self.parts_max.min(PARTS_OF_ONE_SEED)
     }
 
     /// The setting as it is: all requests of a seed that may count.

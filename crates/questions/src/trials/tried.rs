@@ -6,7 +6,7 @@ use super::run::{Live, PIECES, pieces};
 use super::{Failure, LONGER, PARTS, Setting, Trials};
 
 /// After so many parts it is asked whether they say enough.
-const STEPS: [usize; 6] = [1, 2, 3, 4, 6, PARTS];
+const STEPS: [usize; 6] = [1, 2, 3, 4, 6, PARTS[0]];
 /// Where it is only asked whether something gains, an interval of this share of the gain says so.
 const SURE: f64 = 0.5;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
@@ -79,7 +79,7 @@ impl Tried {
             return;
         }
         // With all parts the interval will be about so wide.
-        let at_best = all.throughput.half_width * (parts as f64 / PARTS as f64).sqrt();
+        let at_best = all.throughput.half_width * (parts as f64 / PARTS[0] as f64).sqrt();
         let is_hopeless = parts > 1 && all.throughput.mean < at_best;
         let is_sure = all.throughput.half_width < SURE * all.throughput.mean;
         let is_settled = asked == Asked::ToGain && (is_hopeless || is_sure);
