@@ -18,6 +18,7 @@ use hopscope_questions::diagnosis::diagnose;
 use hopscope_questions::explain::{EXTENT, explain};
 use hopscope_questions::replay::{self, Trace};
 use hopscope_questions::trials::Setting;
+use hopscope_questions::whatif::sensitivities;
 
 fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
@@ -98,6 +99,26 @@ fn account(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Whole answers to a question, of random reads at depth 32: what limits, and what every number does.
+fn answers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("answers");
+    group.sample_size(10);
+    for system in ["nvme-desktop", "raid-5-megaraid-64-66", "win2000-atlas-10k"] {
+        let (blueprint, jobs) = read(system, "--rw=randread --bs=4k --iodepth=32");
+        let setting = Setting { blueprint, jobs };
+        let explained =
+            || explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("the job runs");
+        group.bench_function(format!("{system}, what limits"), |bencher| {
+            bencher.iter(|| diagnose(&setting, 1, &explained(), &|_, _| {}).expect("trials run"));
+        });
+        let found = explained();
+        group.bench_function(format!("{system}, every number"), |bencher| {
+            bencher.iter(|| sensitivities(&setting, 1, &found, &|_| {}).expect("trials run"));
+        });
+    }
+    group.finish();
+}
+
 /// Requests a second of a drive, behind one link and behind a switch.
 fn drives(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("nvme");
@@ -162,5 +183,5 @@ fn replays(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cells, account, drives, adapters, replays);
+criterion_group!(benches, cells, account, answers, drives, adapters, replays);
 criterion_main!(benches);

@@ -167,7 +167,8 @@ impl<'a> Trials<'a> {
         let run = live.run();
         let mut effort = self.effort.clone();
         // A faster one needs less time for as many requests.
-        if let (Some(last), Some(own_last)) = (run.transfers.get(asked - 1), own.transfers.get(asked - 1)) {
+        let last = |of: &Run| of.transfers.get(asked.checked_sub(1)?).copied();
+        if let (Some(last), Some(own_last)) = (last(&run), last(&own)) {
             for time in [&mut effort.ramp, &mut effort.runtime] {
                 let share = u128::from(time.as_ps()) * u128::from(last.end.as_ps());
                 *time = Time::ps((share / u128::from(own_last.end.as_ps().max(1))) as u64);

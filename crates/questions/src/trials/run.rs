@@ -45,8 +45,8 @@ impl Run {
 
     /// Its first requests.
     pub(super) fn first(&self, count: usize) -> Run {
-        let (transfers, all) = (self.transfers[..count].to_vec(), self.transfers.len().max(1) as u64);
-        Run { events: self.events * count as u64 / all, transfers }
+        let (count, all) = (count.min(self.transfers.len()), self.transfers.len().max(1) as u64);
+        Run { events: self.events * count as u64 / all, transfers: self.transfers[..count].to_vec() }
     }
 
     /// Whether requests of two windows come at the same rate, but for what chance does.

@@ -157,7 +157,7 @@ impl Trials<'_> {
                 break;
             }
             let one = self.counted(&before, longer, 1);
-            let has = ((before.transfers.len() - one.start) / one.len().max(1)).max(1);
+            let has = (before.transfers.len().saturating_sub(one.start) / one.len().max(1)).max(1);
             let asked = (wanted - parts).min(has).min(self.parts_of_one_seed());
             let counted = self.counted(&before, longer, asked);
             if number == lives.len() {

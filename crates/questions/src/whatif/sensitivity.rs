@@ -13,6 +13,7 @@ use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Part;
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Place, Value};
+use rayon::prelude::*;
 
 use super::amount::{a_little, amount, further};
 use super::{Beyond, Effect, News, Progress, Range, Sensitivities, Sensitivity, Setting, too_few};
@@ -118,13 +119,16 @@ impl Bench<'_> {
 
     /// The moves that no part refuses.
     fn allowed(&self, knobs: &[Knob], moves: &[(usize, String)]) -> Vec<usize> {
-        let mut known = BTreeMap::new();
-        let mut is_allowed = |number: &usize| {
+        let key = |(index, text): &(usize, String)| (alike(self.setting, &knobs[*index].path), text.clone());
+        let keys: Vec<_> = moves.iter().map(key).collect();
+        let first_of: BTreeMap<_, usize> = keys.iter().enumerate().rev().map(|(number, key)| (key, number)).collect();
+        let is_right = |number: &usize| {
             let (index, text) = &moves[*number];
-            let is_right = || turned(self.setting, [(&knobs[*index], text)])?.blueprint.check().ok();
-            *known.entry((alike(self.setting, &knobs[*index].path), text)).or_insert_with(|| is_right().is_some())
+            turned(self.setting, [(&knobs[*index], text)]).is_some_and(|changed| changed.blueprint.check().is_ok())
         };
-        (0..moves.len()).filter(|number| is_allowed(number)).collect()
+        let firsts: Vec<usize> = first_of.values().copied().collect();
+        let right: BTreeSet<usize> = firsts.into_par_iter().filter(is_right).collect();
+        (0..moves.len()).filter(|number| right.contains(&first_of[&keys[*number]])).collect()
     }
 
     /// Which moves make no difference at all. Those of a part that lie side by side are made together, in one direction
