@@ -193,10 +193,9 @@ fn sensitivity_section(sensitivities: &Sensitivities) -> Section {
     let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let [runtime, ramp] = [runtime, ramp].map(|time| time.as_seconds_f64());
     let words = format!(
-        "Every number of the machine and the job, a little less and a little more. Each figure compares the same requests \
-         before and after: {runtime:.3} s of them behind a ramp of {ramp:.3} s, with seed {}, and more where they did not say \
-         enough; of numbers that do little, the first few. A thin line is its 95 % interval. {} numbers were moved; {} of \
-         them change nothing at all.",
+        "Every number of the machine and the job, a little less and a little more: the same requests before and after, \
+         {runtime:.3} s of them behind a ramp of {ramp:.3} s with seed {}, and more where they did not say enough; of numbers \
+         that do little, the first few. A thin line is its 95 % interval. {} numbers were moved; {} change nothing at all.",
         list.join(", "),
         sensitivities.numbers.len(),
         sensitivities.numbers.iter().filter(|number| number.is_nothing()).count()
