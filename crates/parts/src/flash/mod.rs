@@ -13,7 +13,7 @@
 //! die writes: every plane, so many pages each. A program
 //! or an erase makes way for whoever asks for the die, in the order in which they ask. Copies and erases of garbage
 //! collection are paced: each stripe of the user is preceded by its share of them, and they occupy die and channel
-//! like anything else. What is valid where is in `translation.rs`.
+//! like anything else. What is valid where is in `translation.rs`, die by die in `die_map.rs`.
 //!
 //! Not modelled:
 //! - where each unit of 4 KiB lies. Where a unit is read follows from its address: in stripes over the dies where the
