@@ -52,7 +52,8 @@ const MOVES_MAX: f64 = 0.5;
 const REQUESTS_MAX: f64 = 1e6;
 const BYTES_MAX: f64 = 8e9;
 /// Where nobody asked for a share, jobs that take long to be known may stop at so many times the usual one: after this
-/// part of that, or after so long, as disks take it.
+/// part of that, and jobs that only read after so long, as disks take it. What is written goes through stores that may
+/// stand still for a minute and change then.
 const LOOSER: f64 = 2.0;
 const LOOSER_FROM: f64 = 0.25;
 const LOOSER_AFTER: Time = Time::ms(20_000);
@@ -74,6 +75,8 @@ pub(crate) struct Span {
     pub(crate) longest: u64,
     /// The longest pause of a job; zero where none pauses.
     pub(crate) pause: Time,
+    /// Whether any of them writes.
+    pub(crate) writes: bool,
 }
 
 /// How much longer jobs may take for so many pauses.
@@ -203,9 +206,11 @@ struct Watch<'a> {
     sim: &'a Sim,
     transfers: &'a Transfers,
     from: Time,
-    /// Half-width over the mean at which it is known, and whether that loosens in the long run.
+    /// Half-width over the mean at which it is known, and whether that loosens in the long run. Whether
+    /// anything is written.
     share: f64,
     loosens: bool,
+    writes: bool,
     needed: u64,
     pause: Time,
     /// Known when the first sample is taken.
@@ -233,6 +238,7 @@ impl Watch<'_> {
             from: span.from,
             share,
             loosens,
+            writes: span.writes,
             needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
             pause: span.pause,
             levels: None,
@@ -270,7 +276,8 @@ impl Watch<'_> {
             return None;
         }
         self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
-        let is_long = now - self.from >= LOOSER_AFTER || of_the_limit(&self.transfers.batches()) >= LOOSER_FROM;
+        let long_read = !self.writes && now - self.from >= LOOSER_AFTER;
+        let is_long = long_read || of_the_limit(&self.transfers.batches()) >= LOOSER_FROM;
         if self.loosens && is_long {
             self.share = LOOSER * UNTIL;
         }

@@ -225,7 +225,8 @@ pub fn run_in(
         let end = from.saturating_add(runtime.unwrap_or(limit));
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
-        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause };
+        let writes = jobs.iter().filter(|job| of_stage(job)).any(|job| job.rw.sides()[1]);
+        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause, writes };
         let ends = Ends::of(&options, until);
         let all_ended = || now.iter().all(|running| running.ended().is_some());
         let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;

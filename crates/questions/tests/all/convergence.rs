@@ -114,6 +114,10 @@ fn a_run_without_an_end_is_known_to_a_percent_where_half_of_one_takes_long_unles
     let (roughly, asked) = (known(None), known(Some(UNTIL)));
     assert!(roughly.0 > UNTIL && roughly.0 <= 2.0 * UNTIL && asked.0 <= UNTIL, "{roughly:?} {asked:?}");
     assert!(roughly.1 * 2 < asked.1);
+    // What is written goes through a store that may change later.
+    let writes =
+        outcome(&machine("win2000-3ware-jbod", &[], "--rw=randwrite --bs=4k --iodepth=32"), Options::default());
+    assert!(writes.rate.relative_half_width <= UNTIL && writes.simulated > Time::ms(20_000), "{:?}", writes.rate);
 }
 
 #[test]
