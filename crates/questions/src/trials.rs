@@ -203,8 +203,7 @@ impl<'a> Trials<'a> {
     pub fn affordable(&mut self) -> Result<usize, Failure> {
         self.settle()?;
         let before = self.before((0, self.effort.seeds[0]))?;
-        let each = before.events / before.transfers.len().max(1) as u64;
-        Ok((EVENTS_OF_ALL / (each * self.counted(&before, 0, 1).end as u64).max(1)) as usize)
+        Ok((EVENTS_OF_ALL / (before.events_each() * self.counted(&before, 0, 1).end as u64).max(1)) as usize)
     }
 
     /// Asks the same of each change, several at once.

@@ -43,6 +43,11 @@ impl Run {
         (before.last().map_or(Time::ZERO, |last| last.end), counted)
     }
 
+    /// Events of a request, on average.
+    pub(super) fn events_each(&self) -> u64 {
+        self.events / self.transfers.len().max(1) as u64
+    }
+
     /// Its first requests.
     pub(super) fn first(&self, count: usize) -> Run {
         let (count, all) = (count.min(self.transfers.len()), self.transfers.len().max(1) as u64);

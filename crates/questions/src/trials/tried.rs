@@ -135,9 +135,8 @@ impl Trials<'_> {
     fn cost(&self, tried: &Tried, wanted: usize) -> Result<u64, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
         let one = self.counted(&before, 0, 1);
-        let each = before.events / before.transfers.len().max(1) as u64;
         let ramp = if tried.parts == 0 { one.start as u64 * LONGER.pow(tried.longer) } else { 0 };
-        Ok((ramp + (one.len() * (wanted - tried.parts)) as u64) * each)
+        Ok((ramp + (one.len() * (wanted - tried.parts)) as u64) * before.events_each())
     }
 
     /// Goes on to so many parts, seed by seed: how many there are, and what they gave.

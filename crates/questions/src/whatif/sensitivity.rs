@@ -107,11 +107,11 @@ impl Bench<'_> {
         let open: Vec<usize> = allowed.into_iter().filter(|number| !still.contains(number)).collect();
         for some in open.chunks(AT_ONCE) {
             let one = |number: &usize| turned(self.setting, [(&knobs[moves[*number].0], &moves[*number].1)]);
-            let settings: Vec<Setting> = some.iter().filter_map(one).collect();
-            let looks = self.trials.at_a_glance(&settings, &|more, _| news(done + more))?;
+            let settings = some.iter().map(one).collect();
+            let looks = self.ask(settings, |trials, of| trials.at_a_glance(of, &|more, _| news(done + more)))?;
             done += some.len();
             for (number, look) in some.iter().zip(looks) {
-                effects[*number] = look.gain.map(|gain| effect(&moves[*number].1, gain));
+                effects[*number] = look.and_then(|look| look.gain).map(|gain| effect(&moves[*number].1, gain));
             }
         }
         Ok(effects)
@@ -155,11 +155,10 @@ impl Bench<'_> {
                 let together = |group: &Vec<usize>| {
                     turned(self.setting, group.iter().map(|number| (&knobs[moves[*number].0], &moves[*number].1)))
                 };
-                let settings: Vec<Option<Setting>> = some.iter().map(together).collect();
-                let possible: Vec<Setting> = settings.iter().flatten().cloned().collect();
-                let mut same = self.trials.without_difference(&possible, &|_, _| {})?.into_iter();
-                for (group, setting) in some.iter().zip(settings) {
-                    if setting.is_some() && same.next() == Some(true) {
+                let settings = some.iter().map(together).collect();
+                let same = self.ask(settings, |trials, of| trials.without_difference(of, &|_, _| {}))?;
+                for (group, same) in some.iter().zip(same) {
+                    if same == Some(true) {
                         still.extend(group);
                     } else {
                         let (one, other) = group.split_at(group.len() / 2);
@@ -212,15 +211,22 @@ impl Bench<'_> {
         moves: &[(usize, String)],
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Effect>>, Failure> {
-        let turned: Vec<Option<Setting>> =
-            moves.iter().map(|(index, text)| turned(self.setting, [(&knobs[*index], text)])).collect();
-        let possible: Vec<Setting> = turned.iter().flatten().cloned().collect();
+        let settings = moves.iter().map(|(index, text)| turned(self.setting, [(&knobs[*index], text)])).collect();
         let news = |done, of| progress(News { done, of, what: "numbers tried out", throughput: None });
-        let mut gains = self.trials.gains(&possible, &news)?.into_iter();
-        let of = |(turned, (_, text)): (&Option<Setting>, &(usize, String))| {
-            Some(effect(text, turned.as_ref().and_then(|_| gains.next().flatten())?))
-        };
-        Ok(turned.iter().zip(moves).map(of).collect())
+        let gains = self.ask(settings, |trials, of| trials.gains(of, &news))?;
+        Ok(moves.iter().zip(gains).map(|((_, text), gain)| Some(effect(text, gain.flatten()?))).collect())
+    }
+
+    /// Asks something of each setting that can be; nothing of the others.
+    fn ask<T>(
+        &mut self,
+        settings: Vec<Option<Setting>>,
+        ask: impl FnOnce(&mut Trials<'_>, &[Setting]) -> Result<Vec<T>, Failure>,
+    ) -> Result<Vec<Option<T>>, Failure> {
+        let can_be: Vec<bool> = settings.iter().map(Option::is_some).collect();
+        let possible: Vec<Setting> = settings.into_iter().flatten().collect();
+        let mut answers = ask(&mut self.trials, &possible)?.into_iter();
+        Ok(can_be.into_iter().map(|can_be| if can_be { answers.next() } else { None }).collect())
     }
 
     /// Moves the first few that help further in the direction that helps.
