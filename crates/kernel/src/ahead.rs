@@ -14,12 +14,14 @@
 //! where it would be now, and goes on leg by leg. A run without that gives the same, to the bit.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::Time;
 use crate::core::Core;
+use crate::crew::booked_place;
 use crate::events::Event;
 use crate::train::first_on;
-use crate::way::Leg;
+use crate::way::{Going, Leg};
 
 /// A lane's part of a way. Of requests of one instant that of the first name is granted first.
 struct Booking {
@@ -45,6 +47,18 @@ pub(crate) struct Schedule {
     first: usize,
     /// The instant at which it was booked, the class that this had come to, and the events until then.
     booked: (Time, u32, u64),
+}
+
+impl Schedule {
+    /// How many legs are booked.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// When a leg begins.
+    pub(crate) fn begin_of(&self, leg: usize) -> Option<Time> {
+        Some(self.slots.get(leg.checked_sub(self.first)?)?.0)
+    }
 }
 
 /// Bookings of a lane, in the order of their requests, which is that of their grants.
@@ -80,6 +94,13 @@ impl Bookings {
                 named.push(booking.task);
             }
         }
+    }
+
+    /// Takes back what a task has booked for a request; whether that was there, and where.
+    fn remove(&mut self, task: u32, request: Time) -> Option<usize> {
+        let place = self.0.iter().position(|booking| booking.task == task && booking.request == request)?;
+        self.0.remove(place);
+        Some(place)
     }
 
     /// Books the lane, which is free from `free` until `limit`, for so long from a request on; returns when it is granted.
@@ -129,11 +150,26 @@ impl Core {
         if self.observed || !self.trains_allowed || self.combined.is_some() {
             return None;
         }
-        let (booked, rank) = ((now, self.class_reached(), self.counts.events), self.rank(task));
-        let schedule = &mut self.schedules[task as usize];
+        let rank = self.rank(task);
+        let mut schedule = std::mem::take(&mut self.schedules[task as usize]);
+        let over = self.book_legs((task, rank), (legs, first), now, now, &mut schedule);
+        let count = schedule.len();
+        self.schedules[task as usize] = schedule;
+        (count > 0).then_some((count, over))
+    }
+
+    /// Books lanes for legs from `at` on, as far as they can be made out at `now`; returns when the last of them is over.
+    #[inline]
+    pub(crate) fn book_legs(
+        &mut self,
+        who: (u32, u32),
+        (legs, first): (&[Leg], usize),
+        mut at: Time,
+        now: Time,
+        schedule: &mut Schedule,
+    ) -> Time {
         schedule.slots.clear();
-        (schedule.first, schedule.booked) = (first, booked);
-        let mut at = now;
+        (schedule.first, schedule.booked) = (first, (now, self.class_reached(), self.counts.events));
         for leg in &legs[first..] {
             let start = match leg.lane() {
                 None => at,
@@ -142,15 +178,23 @@ impl Core {
                     let lane = &mut self.lanes[lane as usize];
                     lane.booked.forget(now);
                     let Some(free) = lane.free_for_ways() else { break };
-                    let Some(start) = lane.booked.add((task, rank), at, leg.occupied(), (free, limit)) else { break };
+                    let Some(start) = lane.booked.add(who, at, leg.occupied(), (free, limit)) else { break };
                     start
                 }
             };
             schedule.slots.push((at, start));
             at = start + leg.occupied() + leg.delayed();
         }
-        let count = schedule.slots.len();
-        (count > 0).then_some((count, at))
+        at
+    }
+
+    /// Takes back what has just been booked.
+    pub(crate) fn take_back(&mut self, task: u32, legs: &[Leg], schedule: &mut Schedule) {
+        for ((request, _), leg) in schedule.slots.drain(..).zip(&legs[schedule.first..]) {
+            if let Some(lane) = leg.lane() {
+                self.lanes[lane as usize].booked.remove(task, request);
+            }
+        }
     }
 
     /// Whether a lane has been granted to a way, whose start there is known.
@@ -170,11 +214,13 @@ impl Core {
         self.end_ways(ended, now);
     }
 
-    /// Every way goes on leg by leg.
+    /// Every way goes on leg by leg, also one that is on none of its lanes now.
     pub(crate) fn end_all_ways(&mut self, now: Time) {
-        for lane in 0..self.lanes.len() {
-            self.end_ways_on(lane as u32, now);
-        }
+        let mut ended = std::mem::take(&mut self.ended_ways);
+        let booked = |task: &u32| self.going[*task as usize].as_ref().is_some_and(Going::is_booked);
+        ended.extend((0..self.going.len() as u32).filter(booked));
+        self.name_booked(now, &mut ended);
+        self.end_ways(ended, now);
     }
 
     /// The way of a task goes on leg by leg.
@@ -189,30 +235,40 @@ impl Core {
         let mut next = 0;
         while let Some(task) = ended.get(next).copied() {
             next += 1;
+            if let Some(place) = booked_place(task) {
+                self.end_crew_of(place, now, &mut ended);
+            }
             self.take_off(task, now, &mut ended);
         }
         // Only now every lane that somebody is on shows it.
         for task in ended.drain(..) {
-            self.put_where_it_is(task, now);
+            match booked_place(task) {
+                Some(place) => self.carry_by_hand(place, now),
+                None => self.put_where_it_is(task, now),
+            }
         }
         self.ended_ways = ended;
     }
 
     /// Takes the bookings of a way off its lanes, and names the ways that reckoned with them.
     fn take_off(&mut self, task: u32, now: Time, ended: &mut Vec<u32>) {
-        let Some(going) = &self.going[task as usize] else { return };
-        let legs = going.legs();
-        let Schedule { slots, first, booked } = std::mem::take(&mut self.schedules[task as usize]);
-        for ((request, start), leg) in slots.iter().zip(&legs[first..]) {
+        let (legs, schedule) = match booked_place(task) {
+            Some(place) => self.booked_way(place),
+            None => {
+                let Some(going) = &self.going[task as usize] else { return };
+                (going.legs().clone(), &mut self.schedules[task as usize])
+            }
+        };
+        let schedule = std::mem::take(schedule);
+        let Schedule { slots, first, booked } = &schedule;
+        for ((request, start), leg) in slots.iter().zip(&legs[*first..]) {
             let Some(lane) = leg.lane() else { continue };
-            let (end, started) = (*start + leg.occupied(), self.has_started(lane, *start, booked, now));
+            let (end, started) = (*start + leg.occupied(), self.has_started(lane, *start, *booked, now));
             if started && end <= now {
                 continue;
             }
             let state = &mut self.lanes[lane as usize];
-            let at = state.booked.0.iter().position(|b| b.task == task && b.request == *request);
-            let Some(at) = at else { continue };
-            state.booked.0.remove(at);
+            let Some(at) = state.booked.remove(task, *request) else { continue };
             if started {
                 state.leave_to_itself(end);
                 continue;
@@ -221,37 +277,54 @@ impl Core {
             let from = if *request <= now { 0 } else { at };
             state.booked.name_from(from, now, ended);
         }
-        self.schedules[task as usize] = Schedule { slots, first, booked };
+        match booked_place(task) {
+            Some(place) => *self.booked_way(place).1 = schedule,
+            None => self.schedules[task as usize] = schedule,
+        }
     }
 
     /// A way whose bookings are off its lanes goes on from where it is.
     fn put_where_it_is(&mut self, task: u32, now: Time) {
-        let Some(mut going) = self.going[task as usize].take() else { return };
-        let Schedule { slots, first, booked } = std::mem::take(&mut self.schedules[task as usize]);
+        let Some(going) = self.going[task as usize].take() else { return };
+        let schedule = std::mem::take(&mut self.schedules[task as usize]);
+        self.cancel_timer(task, going.over());
+        let legs = 0..going.legs().len();
+        self.put_on_leg(task, going, (&schedule, legs), now);
+        self.schedules[task as usize] = schedule;
+    }
+
+    /// A task goes on by hand on the leg that it is on, which is one of these.
+    pub(crate) fn put_on_leg(
+        &mut self,
+        task: u32,
+        mut going: Going,
+        (schedule, legs): (&Schedule, Range<usize>),
+        now: Time,
+    ) {
+        let Schedule { slots, first, booked } = schedule;
         let is_there = |core: &Core, index: usize| {
             let (request, start) = slots[index];
-            let granted = |lane| core.has_started(lane, start, booked, now);
+            let granted = |lane| core.has_started(lane, start, *booked, now);
             index == 0 || request < now || (request == now && going.legs()[first + index].lane().is_some_and(granted))
         };
         let index = (0..slots.len()).rev().find(|index| is_there(self, *index)).unwrap_or(0);
-        let (request, start) = slots[index];
-        let leg = &going.legs()[first + index];
+        let number = (first + index).clamp(legs.start, legs.end - 1);
+        let (request, start) = slots[number - first];
+        let leg = &going.legs()[number];
         let over = start + leg.occupied() + leg.delayed();
-        let waits = leg.lane().filter(|lane| !self.has_started(*lane, start, booked, now));
-        self.cancel_timer(task, going.over());
+        let waits = leg.lane().filter(|lane| !self.has_started(*lane, start, *booked, now));
         match waits {
             Some(lane) => {
                 self.cut_train_on(lane, now);
                 let reason = leg.reason();
                 let ticket = self.enqueue(lane, task, 0, reason, request, now);
-                going.waits_at(first + index, ticket);
+                going.waits_at(number, ticket);
             }
             None => {
                 self.schedule(Event::wake(over, self.rank(task), task));
-                going.is_over_at(first + index, over);
+                going.is_over_at(number, over);
             }
         }
         self.going[task as usize] = Some(going);
-        self.schedules[task as usize] = Schedule { slots, first, booked };
     }
 }

@@ -11,6 +11,8 @@ use std::task::Poll;
 use crate::Time;
 use crate::ahead::Schedule;
 use crate::arbitration::LaneState;
+use crate::carriers::{Carrying, Load, Told};
+use crate::crew::{Booked, Crew};
 use crate::errand::Errand;
 use crate::events::{Event, Events, class_of};
 use crate::level::Held;
@@ -65,6 +67,12 @@ pub(crate) struct Core {
     /// What their ways have booked, by task, and room to name those that end.
     pub(crate) schedules: Vec<Schedule>,
     pub(crate) ended_ways: Vec<u32>,
+    /// Carriers: which crew a task belongs to, what each carries by hand, and what crews have booked, with places for more.
+    pub(crate) crews: Vec<Crew>,
+    pub(crate) crew_of: Vec<Option<u32>>,
+    pub(crate) carrying: Vec<Option<Carrying>>,
+    pub(crate) booked: Vec<Booked>,
+    pub(crate) booked_free: Vec<u32>,
     /// Several futures of one process are being polled: whether the present one is the last of them.
     pub(crate) combined: Option<bool>,
     /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
@@ -93,7 +101,12 @@ pub(crate) struct Shared {
     pub(crate) observer: RefCell<Option<Box<dyn Observer>>>,
     pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
     pub(crate) held: RefCell<Vec<Held>>,
+    /// Who is told what crews carry.
+    pub(crate) told: RefCell<Vec<Rc<WhoIsTold>>>,
 }
+
+/// Somebody who is told how far what is carried has come.
+pub(crate) type WhoIsTold = dyn Fn(Load, Told);
 
 /// How a wait begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -247,6 +260,11 @@ impl Shared {
                 going: Vec::new(),
                 schedules: Vec::new(),
                 ended_ways: Vec::new(),
+                crews: Vec::new(),
+                crew_of: Vec::new(),
+                carrying: Vec::new(),
+                booked: Vec::new(),
+                booked_free: Vec::new(),
                 combined: None,
                 ranks: Vec::new(),
                 records: Vec::with_capacity(BATCH),
@@ -264,6 +282,7 @@ impl Shared {
             observer: RefCell::new(None),
             queues: RefCell::new(Vec::new()),
             held: RefCell::new(Vec::new()),
+            told: RefCell::new(Vec::new()),
         }
     }
 

@@ -30,6 +30,11 @@ impl Errand {
         self.0.is_some()
     }
 
+    /// The request; nothing where it is nobody's.
+    pub(crate) fn request(self) -> Option<PassedOn> {
+        self.0
+    }
+
     /// Whether both are of one request, or of nobody.
     fn is_of_same(self, other: Errand) -> bool {
         self.0.map(|of| of.request) == other.0.map(|of| of.request)

@@ -23,9 +23,14 @@ pub(crate) fn class_of(order: u32) -> u32 {
     order >> 16
 }
 
-/// The order of a lane's arbitration; that of a timer is the rank of whose it is.
+/// The order of a lane's arbitration.
 pub(crate) fn order_of_class(class: u32) -> u32 {
     class << 16
+}
+
+/// The order of a timer of somebody whose name has this rank.
+pub(crate) fn order_of_rank(rank: u32) -> u32 {
+    rank
 }
 
 /// Time in the upper half; then class (0 for timers), rank and number of the task or lane.
@@ -57,6 +62,11 @@ impl Event {
     /// Class and rank, as one number: the order of events of one instant.
     pub(crate) fn order(self) -> u32 {
         (self.0 as u64 >> 32) as u32
+    }
+
+    /// Rank of whose timer it is.
+    pub(crate) fn rank(self) -> u32 {
+        self.order() & 0xFFFF
     }
 
     pub(crate) fn class(self) -> u32 {

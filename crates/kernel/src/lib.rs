@@ -35,8 +35,10 @@ mod arbitration;
 mod bell;
 #[doc(hidden)]
 pub mod bench;
+mod carriers;
 mod combine;
 mod core;
+mod crew;
 mod delay;
 mod errand;
 mod events;
@@ -54,6 +56,7 @@ mod train;
 mod way;
 
 pub use bell::Bell;
+pub use carriers::{Begun, Carriers, Freight, Load, Told};
 pub use combine::{Either, join, race};
 pub use delay::Delay;
 pub use errand::Errand;

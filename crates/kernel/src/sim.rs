@@ -298,15 +298,20 @@ impl Sim {
                     continue;
                 }
             }
+            let crew = core.crew_of[task as usize];
             drop(core);
-            poll(task);
+            match crew {
+                Some(crew) => shared.carrier_turn(crew, task),
+                None => poll(task),
+            }
         };
         self.flush();
         let running = processes.iter().any(Option::is_some);
         let next = shared.core.borrow().events.next_time();
+        let carried = shared.core.borrow().is_carried_beyond(until);
         match ended {
-            Ended::Limit if !running => Ended::Finished,
-            Ended::Limit if next == Time::MAX => Ended::Deadlock(self.who_waits()),
+            Ended::Limit if !running && !carried => Ended::Finished,
+            Ended::Limit if next == Time::MAX && !carried => Ended::Deadlock(self.who_waits()),
             Ended::Limit => {
                 // Everything due at the limit has happened, every lane's arbitration included.
                 shared.now.set(until);
@@ -333,6 +338,8 @@ impl Sim {
             queue.empty();
         }
         drop(std::mem::take(&mut *self.shared.held.borrow_mut()));
+        drop(std::mem::take(&mut *self.shared.told.borrow_mut()));
+        self.shared.core.borrow_mut().crews.clear();
         self.flush();
         // It may own a handle, too.
         let observer = self.shared.observer.borrow_mut().take();
@@ -362,6 +369,8 @@ impl Sim {
         core.is_ready.resize(names.len(), false);
         core.going.resize_with(names.len(), || None);
         core.schedules.resize_with(names.len(), Schedule::default);
+        core.carrying.resize_with(names.len(), || None);
+        core.crew_of.resize(names.len(), None);
         for (rank, &index) in order.iter().enumerate() {
             core.ranks[index] = rank as u32;
         }
@@ -371,6 +380,9 @@ impl Sim {
             core.lanes[index].class = rank as u32 + 1;
         }
         for index in order.into_iter().filter(|&index| index >= started) {
+            if let Some(crew) = core.crew_of[index] {
+                core.is_free_again(crew, index as u32, self.now());
+            }
             core.wake(index as u32);
         }
     }

@@ -96,7 +96,7 @@ impl Leg {
 
 /// Where a process is on its way.
 #[derive(Clone, Copy)]
-struct Progress {
+pub(crate) struct Progress {
     leg: usize,
     at: At,
     /// The ticket of the lane that was asked for, or when the leg is over, in picoseconds.
@@ -118,13 +118,16 @@ enum At {
 }
 
 impl Progress {
-    const BEGIN: Progress = Progress { leg: 0, at: At::Before, mark: 0, booked: false };
+    /// Before a leg.
+    pub(crate) fn at(leg: usize) -> Progress {
+        Progress { leg, at: At::Before, mark: 0, booked: false }
+    }
 }
 
 impl Shared {
     /// Goes on, as far as can be gone now; whether the last leg is over.
     #[inline]
-    fn go(&self, core: &mut Core, task: u32, legs: &[Leg], progress: &mut Progress) -> bool {
+    pub(crate) fn go(&self, core: &mut Core, task: u32, legs: &[Leg], progress: &mut Progress) -> bool {
         let Progress { leg: mut number, mut at, mark, .. } = *progress;
         while let Some(leg) = legs.get(number) {
             if at == At::Before
@@ -176,9 +179,9 @@ impl Shared {
     /// A task whose legs the event loop goes has been woken; whether the last one is over.
     #[inline]
     pub(crate) fn go_on(&self, core: &mut Core, task: u32) -> bool {
-        let Some(Going { legs, progress }) = &core.going[task as usize] else { return true };
-        let (legs, mut progress) = (legs.clone(), *progress);
-        let over = self.go(core, task, &legs, &mut progress);
+        let Some(Going { legs, until, progress }) = &core.going[task as usize] else { return true };
+        let (legs, until, mut progress) = (legs.clone(), *until, *progress);
+        let over = self.go(core, task, &legs[..until], &mut progress);
         match &mut core.going[task as usize] {
             Some(going) if !over => going.progress = progress,
             going => *going = None,
@@ -222,17 +225,28 @@ impl Shared {
 /// Whose legs the event loop goes.
 pub(crate) struct Going {
     legs: Rc<[Leg]>,
+    /// It goes so many of them.
+    until: usize,
     progress: Progress,
 }
 
 impl Going {
-    pub(crate) fn legs(&self) -> &[Leg] {
+    pub(crate) fn new(legs: Rc<[Leg]>, until: usize, progress: Progress) -> Going {
+        Going { legs, until, progress }
+    }
+
+    /// All of a way, of which it goes the first `until` legs.
+    pub(crate) fn legs(&self) -> &Rc<[Leg]> {
         &self.legs
     }
 
     /// When what is booked is over.
     pub(crate) fn over(&self) -> Time {
         Time::ps(self.progress.mark)
+    }
+
+    pub(crate) fn is_booked(&self) -> bool {
+        self.progress.booked
     }
 
     /// It waits for the lane of a leg.
@@ -249,7 +263,7 @@ impl Going {
 impl Sim {
     /// Goes a way: ends when the last leg is over.
     pub fn go(&self, legs: Rc<[Leg]>) -> Way<'_> {
-        Way { sim: self, task: 0, legs: Some(legs), progress: Progress::BEGIN, begun: false }
+        Way { sim: self, task: 0, legs: Some(legs), progress: Progress::at(0), begun: false }
     }
 }
 
@@ -283,7 +297,8 @@ impl Future for Way<'_> {
             return Poll::Ready(());
         }
         if core.combined.is_none() {
-            core.going[task as usize] = this.legs.take().map(|legs| Going { legs, progress: this.progress });
+            let going = |legs: Rc<[Leg]>| Going { until: legs.len(), legs, progress: this.progress };
+            core.going[task as usize] = this.legs.take().map(going);
         }
         Poll::Pending
     }
@@ -299,10 +314,10 @@ impl Drop for Way<'_> {
         match self.legs.take() {
             Some(legs) => shared.give_up(&mut core, self.task, &legs, self.progress),
             None => {
-                if core.going[self.task as usize].as_ref().is_some_and(|going| going.progress.booked) {
+                if core.going[self.task as usize].as_ref().is_some_and(Going::is_booked) {
                     core.end_way_of(self.task, shared.now.get());
                 }
-                if let Some(Going { legs, progress }) = core.going[self.task as usize].take() {
+                if let Some(Going { legs, progress, .. }) = core.going[self.task as usize].take() {
                     shared.give_up(&mut core, self.task, &legs, progress);
                 }
             }

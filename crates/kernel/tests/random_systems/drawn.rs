@@ -51,6 +51,12 @@ pub enum Step {
     Way(Vec<Vec<DrawnLeg>>),
     Take,
     Put,
+    /// Something to carry, which has passed after so many legs, and may have begun.
+    Give { legs: Vec<DrawnLeg>, passed: Option<usize>, begun: Option<(usize, u64, bool)> },
+    /// How much has passed, and arrived.
+    Look,
+    /// Until something more has arrived.
+    Listen,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +81,8 @@ pub struct DrawnLeg {
 pub struct System {
     pub clocks: Vec<Option<u64>>,
     pub programs: Vec<Vec<Step>>,
+    /// Names of those who carry.
+    pub carriers: Vec<String>,
 }
 
 /// Short spans out of few values, so that much happens at the same instant.
@@ -88,7 +96,7 @@ pub fn draw_system(seed: u64) -> System {
     let clocks = (0..lanes).map(|_| [None, Some(10), Some(7)][draw.below(3) as usize]).collect::<Vec<_>>();
     let masters = draw.between(2, 6);
     let programs = (0..masters).map(|_| (0..draw.between(1, 7)).map(|_| draw_step(draw, &clocks)).collect()).collect();
-    System { clocks, programs }
+    System { clocks, programs, carriers: Vec::new() }
 }
 
 /// Systems in which most go ways over the same few lanes, of which most have no clock.
@@ -102,7 +110,48 @@ pub fn draw_system_of_ways(seed: u64) -> System {
         _ => Step::Way(vec![draw_way(draw, lanes as u64)]),
     };
     let programs = (0..draw.between(2, 6)).map(|_| (0..draw.between(2, 9)).map(|_| step(draw)).collect()).collect();
-    System { clocks, programs }
+    System { clocks, programs, carriers: Vec::new() }
+}
+
+/// Systems in which most put something before carriers, who go over the same few lanes as others.
+pub fn draw_system_of_carriers(seed: u64) -> System {
+    let draw = &mut Draw(seed);
+    let lanes = draw.between(1, 4) as usize;
+    let clocks = (0..lanes).map(|_| if draw.below(8) == 0 { Some(10) } else { None }).collect::<Vec<_>>();
+    // By name they come before the masters, among them, or behind them.
+    let carriers = (0..draw.between(1, 4)).map(|n| format!("{}{n}", ["carrier", "master1x", "zcarrier"][(seed % 3) as usize]));
+    let carriers = carriers.collect();
+    let strangers = draw.below(3);
+    let step = |draw: &mut Draw| match draw.below(12) {
+        0 if strangers == 0 => vec![draw_step(draw, &clocks)],
+        0 | 1 => vec![Step::Wait(span(draw) * draw.between(1, 12))],
+        2 if strangers == 1 => vec![Step::Way(vec![draw_way(draw, lanes as u64)])],
+        2 | 3 => vec![Step::Listen],
+        4 | 5 => vec![Step::Look],
+        _ => {
+            let mut legs = draw_way(draw, lanes as u64);
+            // What takes no time at all is nothing that somebody carries.
+            legs.iter_mut().filter(|leg| leg.lane.is_none()).for_each(|leg| leg.owed[0] += 7);
+            let passed = (draw.below(2) == 0).then(|| draw.between(1, legs.len() as u64) as usize);
+            let many = [1, 2, 5, 40][draw.below(4) as usize];
+            (0..many)
+                .map(|_| {
+                    let begun = (draw.below(9) == 0).then(|| {
+                        let leg = draw.between(0, legs.len() as u64) as usize;
+                        (leg, span(draw) * draw.between(1, 3), passed.is_none_or(|passed| passed < leg || (passed == leg && draw.below(2) == 0)))
+                    });
+                    Step::Give { legs: legs.clone(), passed, begun }
+                })
+                .collect()
+        }
+    };
+    let end = || [Step::Wait(20_000), Step::Look];
+    let program = |draw: &mut Draw| {
+        let steps: Vec<Step> = (0..draw.between(2, 9)).flat_map(|_| step(draw)).collect();
+        steps.into_iter().chain(end()).collect()
+    };
+    let programs = (0..draw.between(1, 4)).map(|_| program(draw)).collect();
+    System { clocks, programs, carriers }
 }
 
 fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {

@@ -3,17 +3,19 @@
 
 mod drawn;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Burst, Car, CarState, Counts, Ended, Kind, Label, Lane, Lead, Leg, Observer, Queue, Record, Sim, Time, Yielding,
-    expand, join, led,
+    Begun, Bell, Burst, Car, CarState, Carriers, Counts, Ended, Errand, Freight, Kind, Label, Lane, Lead, Leg, Load,
+    Observer, Queue, Record, Sim, Time, Told, Yielding, expand, join, led,
 };
 
-use drawn::{DrawnCar, DrawnLeg, Step, System, draw_system, draw_system_of_ways};
+use drawn::{DrawnCar, DrawnLeg, Step, System, draw_system, draw_system_of_carriers, draw_system_of_ways};
 
 static ARBITRATION: Label = Label::reason("arbitration");
+static NOTHING: Label = Label::reason("nothing to carry");
+static QUIET: Label = Label::reason("nothing has come");
 static TOKEN: Label = Label::reason("no token");
 static ADDRESS: Label = Label::protocol("address");
 static LEAD: Label = Label::protocol("lead");
@@ -35,7 +37,7 @@ async fn go_by_hand(sim: &Sim, lanes: &[Lane], legs: &[DrawnLeg]) {
     }
 }
 
-async fn go(sim: &Sim, lanes: &[Lane], drawn: &[DrawnLeg]) {
+fn legs(lanes: &[Lane], drawn: &[DrawnLeg]) -> Rc<[Leg]> {
     let leg = |leg: &DrawnLeg| {
         let owed = leg.owed.map(|ps| (&lanes[0], &LEAD, Time::ps(ps)));
         let plan = [(&ADDRESS, Time::ps(leg.address)), (&DATA, Time::ps(leg.data))];
@@ -44,7 +46,90 @@ async fn go(sim: &Sim, lanes: &[Lane], drawn: &[DrawnLeg]) {
             None => Leg::owing(&owed),
         }
     };
-    sim.go(drawn.iter().map(leg).collect()).await;
+    drawn.iter().map(leg).collect()
+}
+
+async fn go(sim: &Sim, lanes: &[Lane], drawn: &[DrawnLeg]) {
+    sim.go(legs(lanes, drawn)).await;
+}
+
+/// What has come, as those see it who asked.
+#[derive(Clone)]
+struct Come {
+    passed: Rc<Cell<u64>>,
+    arrived: Rc<Cell<u64>>,
+    bell: Bell,
+}
+
+impl Come {
+    fn told(&self, load: Load, told: Told) {
+        match told {
+            Told::Passed => self.passed.set(self.passed.get() + u64::from(load.bytes)),
+            Told::Arrived => {
+                self.arrived.set(self.arrived.get() + u64::from(load.bytes));
+                self.bell.ring();
+            }
+        }
+    }
+}
+
+/// Carriers, or processes that do what those do.
+#[derive(Clone)]
+enum Crew {
+    Carriers(Carriers),
+    Processes(Queue<Freight>),
+}
+
+impl Crew {
+    fn new(sim: &Sim, names: &[String], come: &Come, carriers: bool) -> Crew {
+        if carriers {
+            let come = come.clone();
+            return Crew::Carriers(sim.carriers(names.to_vec(), &NOTHING, move |load, told| come.told(load, told)));
+        }
+        let queue: Queue<Freight> = Queue::new(sim, 1_000);
+        for name in names {
+            let (s, q, come) = (sim.clone(), queue.clone(), come.clone());
+            sim.process(name, async move {
+                loop {
+                    let Freight { load, errand, legs, passed, begun } = q.take(&NOTHING).await;
+                    s.take_up(errand);
+                    let (mut from, mut to_pass) = (0, passed);
+                    if let Some(begun) = begun {
+                        s.wait_until(begun.at).await;
+                        (from, to_pass) = (begun.leg, passed.filter(|_| !begun.passed));
+                    }
+                    if let Some(passed) = to_pass {
+                        s.go(legs[from..passed].into()).await;
+                        come.told(load, Told::Passed);
+                        from = passed;
+                    }
+                    s.go(legs[from..].into()).await;
+                    come.told(load, Told::Arrived);
+                }
+            });
+        }
+        Crew::Processes(queue)
+    }
+
+    fn put(&self, freight: Freight) {
+        match self {
+            Crew::Carriers(carriers) => carriers.put(freight),
+            Crew::Processes(queue) => queue.put_now(freight),
+        }
+    }
+
+    fn settle(&self) {
+        if let Crew::Carriers(carriers) = self {
+            carriers.settle();
+        }
+    }
+
+    async fn heard(&self, bell: &Bell) {
+        match self {
+            Crew::Carriers(carriers) => carriers.heard(bell, &QUIET).await,
+            Crew::Processes(_) => bell.heard(&QUIET).await,
+        }
+    }
 }
 
 async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarState<'_>, stop: u64) {
@@ -115,6 +200,7 @@ async fn follow(
     sim: Sim,
     lanes: Vec<Lane>,
     tokens: Queue<()>,
+    (crew, come): (Crew, Come),
     program: Vec<Step>,
     (How { leaves, ways, .. }, log): (How, impl Fn(Time)),
 ) {
@@ -158,17 +244,43 @@ async fn follow(
             Step::Put => {
                 let _ = tokens.try_put(());
             }
+            Step::Give { legs: drawn, passed, begun } => {
+                let begun = begun.map(|(leg, ps, passed)| Begun { leg, at: sim.now() + Time::ps(ps), passed });
+                let (load, errand) = (Load { of: 0, bytes: 1 + drawn.len() as u32 }, sim.pass_on(Errand::NOBODY));
+                crew.put(Freight { load, errand, legs: legs(&lanes, &drawn), passed, begun });
+            }
+            Step::Look => {
+                crew.settle();
+                log(Time::ps(come.passed.get()));
+                log(Time::ps(come.arrived.get()));
+            }
+            Step::Listen => {
+                crew.settle();
+                let before = come.arrived.get();
+                for _ in 0..2 {
+                    crew.settle();
+                    if come.arrived.get() == before && sim.now() < Time::ps(100_000) {
+                        crew.heard(&come.bell).await;
+                    }
+                }
+                crew.settle();
+                log(Time::ps(come.arrived.get()));
+            }
         }
         log(sim.now());
     }
 }
 
 #[derive(Clone, Default)]
-struct Collect(Rc<RefCell<Vec<Record>>>);
+struct Collect(Rc<RefCell<Vec<Record>>>, Time);
 
 impl Observer for Collect {
     fn records(&mut self, batch: &[Record]) {
         self.0.borrow_mut().extend_from_slice(batch);
+    }
+
+    fn wants_phases_from(&self) -> Time {
+        self.1
     }
 }
 
@@ -194,7 +306,7 @@ struct Outcome {
     spans: Vec<Named>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct How {
     trains: bool,
     observed: bool,
@@ -202,6 +314,10 @@ struct How {
     leaves: bool,
     /// Ways are gone by the event loop.
     ways: bool,
+    /// Carriers carry, not processes.
+    carriers: bool,
+    /// Phases are recorded from then on.
+    from: u64,
     /// Parts are created in this order.
     reversed: bool,
     until: u64,
@@ -213,7 +329,7 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     if !how.trains {
         sim.without_trains();
     }
-    let collect = Collect::default();
+    let collect = Collect(Rc::default(), Time::ps(how.from));
     if how.observed {
         sim.observe(Box::new(collect.clone()));
     }
@@ -229,14 +345,16 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     }
     let lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
     let tokens = Queue::new(&sim, 8);
+    let come = Come { passed: Rc::default(), arrived: Rc::default(), bell: Bell::new(&sim) };
+    let crew = Crew::new(&sim, &system.carriers, &come, how.carriers);
     let steps = Rc::new(RefCell::new(vec![Vec::new(); system.programs.len()]));
     for m in masters {
         let (s, l, t, p) = (sim.clone(), lanes.clone(), tokens.clone(), system.programs[m].clone());
-        let (shift, steps) = (Time::ps(how.shift), steps.clone());
+        let (shift, steps, c) = (Time::ps(how.shift), steps.clone(), (crew.clone(), come.clone()));
         let log = move |at: Time| steps.borrow_mut()[m].push(at - shift);
         sim.process(&format!("master{m}"), async move {
             s.wait(shift).await;
-            follow(s, l, t, p, (how, log)).await;
+            follow(s, l, t, c, p, (how, log)).await;
         });
     }
     let ended = sim.run(Time::ps(how.until));
@@ -255,6 +373,10 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
                 Kind::QueueWait(by) => ("wait at a queue", &processes[usize::from(by)]),
             };
             let (at, who) = (span.at - Time::ps(how.shift), processes[usize::from(span.who)].clone());
+            // What had ended when somebody began to look is wanted by nobody.
+            if how.from > 0 && span.at + span.span <= Time::ps(how.from) {
+                return;
+            }
             spans.push(Named { kind, of: of.clone(), at, who, span: span.span, label: span.label.name });
         },
     );
@@ -263,7 +385,7 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
 }
 
 const PLAIN: How =
-    How { trains: true, observed: true, leaves: false, ways: true, reversed: false, until: 1_000_000_000, shift: 0 };
+    How { trains: true, observed: true, leaves: false, ways: true, carriers: true, from: 0, reversed: false, until: 1_000_000_000, shift: 0 };
 
 #[test]
 fn trains_change_nothing_on_ten_thousand_random_systems() {
@@ -362,6 +484,49 @@ fn ways_that_book_their_lanes_change_nothing_on_ten_thousand_random_systems() {
     }
     println!("{fewer} events instead of {of}");
     assert!(10 * fewer < 9 * of, "ways book their lanes: {fewer} events, {of} by hand");
+}
+
+/// What ended, but for carriers, who never do.
+fn of_masters(ended: Ended) -> Ended {
+    match ended {
+        Ended::Deadlock(mut lines) => {
+            lines.retain(|line| !line.contains(NOTHING.name));
+            if lines.is_empty() { Ended::Finished } else { Ended::Deadlock(lines) }
+        }
+        ended => ended,
+    }
+}
+
+#[test]
+fn carriers_are_processes_that_carry_on_ten_thousand_random_systems() {
+    let (mut fewer, mut of) = (0, 0);
+    for seed in 0..10_000 {
+        let system = draw_system_of_carriers(seed);
+        // Every fourth system is stopped in the middle; in another fourth somebody begins to look then.
+        let until = if seed % 4 == 0 { 100 + seed / 10 } else { PLAIN.until };
+        let from = if seed % 4 == 1 { 50 + seed / 10 } else { 0 };
+        for (observed, trains) in [(true, true), (false, true), (false, false)] {
+            let how = How { until, from, observed, trains, ..PLAIN };
+            let (ours, counts) = run(&system, how);
+            let (theirs, by_hand) = run(&system, How { carriers: false, ..how });
+            for (master, (ours, theirs)) in ours.steps.iter().zip(&theirs.steps).enumerate() {
+                let first = ours.iter().zip(theirs).position(|(a, b)| a != b);
+                let around = first.map(|i| (&ours[i.saturating_sub(1)..], &theirs[i.saturating_sub(1)..]));
+                assert_eq!(around, None, "seed {seed} {how:?} master {master} {system:?}");
+                assert_eq!(ours.len(), theirs.len(), "seed {seed} {how:?} master {master} {system:?}");
+            }
+            assert_eq!(of_masters(ours.ended), of_masters(theirs.ended), "seed {seed} {how:?} {system:?}");
+            let first = ours.spans.iter().zip(&theirs.spans).position(|(a, b)| a != b);
+            let around = first.map(|i| (&ours.spans[i], &theirs.spans[i]));
+            assert_eq!(around, None, "seed {seed} {how:?} {system:?}");
+            assert_eq!(ours.spans.len(), theirs.spans.len(), "seed {seed} {how:?}");
+            if !observed && trains && until == PLAIN.until {
+                (fewer, of) = (fewer + counts.events, of + by_hand.events);
+            }
+        }
+    }
+    println!("{fewer} events instead of {of}");
+    assert!(10 * fewer < 9 * of, "carriers book their lanes: {fewer} events, {of} by hand");
 }
 
 #[test]

@@ -116,25 +116,8 @@ impl Hop {
 /// Legs of a way.
 type Legs = Rc<[Leg]>;
 
-/// Where a write is on its way.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Station {
-    /// Through the bridge.
-    Through,
-    /// On the lane that takes it out of the bridge's buffer.
-    Leaving,
-    /// In flight to memory.
-    Flight,
-    /// In memory's hands, behind a link.
-    Arriving,
-}
-
-/// A write that is on its way: where, and until when.
-#[derive(Clone, Copy)]
-pub(super) struct Begun {
-    pub(super) at: Station,
-    pub(super) over: Time,
-}
+/// Of a write, through the bridge and onto the lane behind.
+const LEGS_IN_BRIDGE: usize = 2;
 
 /// Lanes of a link and of memory.
 pub(super) const BEHIND: usize = 2;
@@ -159,19 +142,19 @@ impl Stage<'_> {
     }
 }
 
-/// Ways by what they are for, as far as they have been gone: in so many parts.
+/// Ways by what they are for, as far as they have been gone.
 #[derive(Clone)]
-struct Ways<K, const PARTS: usize>(RefCell<BTreeMap<K, [Legs; PARTS]>>);
+struct Ways<K>(RefCell<BTreeMap<K, Legs>>);
 
-impl<K, const PARTS: usize> Default for Ways<K, PARTS> {
+impl<K> Default for Ways<K> {
     fn default() -> Self {
         Ways(RefCell::default())
     }
 }
 
-impl<K: Ord, const PARTS: usize> Ways<K, PARTS> {
+impl<K: Ord> Ways<K> {
     /// The one for `what`, which `make` makes the first time: during a run, when every lane has its pace.
-    fn of(&self, what: K, make: impl FnOnce() -> [Legs; PARTS]) -> [Legs; PARTS] {
+    fn of(&self, what: K, make: impl FnOnce() -> Legs) -> Legs {
         self.0.borrow_mut().entry(what).or_insert_with(make).clone()
     }
 }
@@ -190,9 +173,9 @@ pub struct Path {
     hops: Vec<Hop>,
     memory: Rc<Memory>,
     /// By length, and whether they are the user's data.
-    writes: Ways<(u32, bool), 4>,
-    reads: Ways<(u32, bool), 1>,
-    registers: Ways<Way, 1>,
+    writes: Ways<(u32, bool)>,
+    reads: Ways<(u32, bool)>,
+    registers: Ways<Way>,
 }
 
 impl Path {
@@ -223,32 +206,9 @@ impl Path {
         &self.memory
     }
 
-    /// Writes memory, `through` the bridge. `left` is told when the data have left it. What has `begun` goes on from where
-    /// it is.
-    pub(super) async fn write(
-        &self,
-        (bytes, user): (u32, bool),
-        through: Lead<'_>,
-        begun: Option<Begun>,
-        left: impl FnOnce(),
-    ) {
-        let [all, leaving, onwards, arriving] =
-            self.writes.of((bytes, user), || self.legs_of_write(bytes, user, through));
-        if let Some(Begun { over, .. }) = begun {
-            self.sim.wait_until(over).await;
-        }
-        let at = begun.map(|begun| begun.at);
-        match at {
-            None => self.sim.go(all).await,
-            Some(Station::Through) => self.sim.go(leaving).await,
-            Some(_) => {}
-        }
-        if at <= Some(Station::Leaving) {
-            left();
-            self.sim.go(onwards).await;
-        } else if at == Some(Station::Flight) {
-            self.sim.go(arriving).await;
-        }
+    /// The way of a write to memory, `through` the bridge; behind the first so many legs its data have left that.
+    pub(super) fn write(&self, bytes: u32, user: bool, through: Lead<'_>) -> (Legs, usize) {
+        (self.writes.of((bytes, user), || self.legs_of_write(bytes, user, through)), LEGS_IN_BRIDGE)
     }
 
     /// The lanes that a write occupies behind the bridge; nothing where they are more.
@@ -261,22 +221,18 @@ impl Path {
         }
     }
 
-    /// To where the bridge is rid of the data, the same without the way through the bridge, on from there, and memory alone.
-    fn legs_of_write(&self, bytes: u32, user: bool, through: Lead<'_>) -> [Legs; 4] {
+    fn legs_of_write(&self, bytes: u32, user: bool, through: Lead<'_>) -> Legs {
         let (through, memory) = (Leg::owing(&[through]), self.memory.leg(bytes, user));
-        let Some((first, others)) = self.hops.split_first() else {
-            return [Rc::new([through, memory.clone()]), Rc::new([memory]), Rc::new([]), Rc::new([])];
-        };
+        let Some((first, others)) = self.hops.split_first() else { return Rc::new([through, memory]) };
         let data = |hop: &Hop| hop.stage(bytes, user).leg();
+        let flight = Leg::owing(&[first.flight(&first.up)]);
         let onwards = others.iter().map(|hop| data(hop).then(&[hop.flight(&hop.up)]));
-        let behind = [Leg::owing(&[first.flight(&first.up)])].into_iter().chain(onwards).chain([memory.clone()]);
-        [Rc::new([through, data(first)]), Rc::new([data(first)]), behind.collect(), Rc::new([memory])]
+        [through, data(first), flight].into_iter().chain(onwards).chain([memory]).collect()
     }
 
-    /// Reads memory, `through` the bridge on the way there (whose request has just come) and back.
-    pub(super) async fn read(&self, bytes: u32, user: bool, through: Lead<'_>) {
-        let legs = self.reads.of((bytes, user), || [self.legs_of_read(bytes, user, through)]);
-        self.sim.go(legs[0].clone()).await;
+    /// The way of a read to memory and back, `through` the bridge on the way there (whose request has just come) and back.
+    pub(super) fn read(&self, bytes: u32, user: bool, through: Lead<'_>) -> Legs {
+        self.reads.of((bytes, user), || self.legs_of_read(bytes, user, through))
     }
 
     fn legs_of_read(&self, bytes: u32, user: bool, through: Lead<'_>) -> Legs {
@@ -302,15 +258,15 @@ impl Path {
     /// A register access of the processor, on its way to the bridge.
     pub async fn register_down(&self) {
         let across = |hop: &Hop| hop.register(&hop.down);
-        let legs = self.registers.of(Way::Down, || [self.hops.iter().rev().map(across).collect()]);
-        self.sim.go(legs[0].clone()).await;
+        let legs = self.registers.of(Way::Down, || self.hops.iter().rev().map(across).collect());
+        self.sim.go(legs).await;
     }
 
     /// The answer to a register read, on its way back.
     pub async fn register_up(&self) {
         let across = |hop: &Hop| hop.register(&hop.up);
-        let legs = self.registers.of(Way::Up, || [self.hops.iter().map(across).collect()]);
-        self.sim.go(legs[0].clone()).await;
+        let legs = self.registers.of(Way::Up, || self.hops.iter().map(across).collect());
+        self.sim.go(legs).await;
     }
 }
 

@@ -3,10 +3,12 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Carriers, Errand, Label, Lane, Queue, Sim, Time};
 
 use super::Spec;
-use super::path::{Begun, Path};
+use super::path::Path;
+use super::posted::{NOTHING_POSTED, Posted};
+use super::reads::{NOTHING_TO_FETCH, Piece};
 use crate::bridge::pci_x::initiator::{Initiator, Reader};
 use crate::bus::pci::PciBus;
 use crate::protocols::pci::{BURST_BYTES_MAX, Command, reach};
@@ -20,23 +22,12 @@ pub enum Beyond {
     Bus(Rc<Initiator>),
 }
 
-/// A piece of a write in the buffer.
-pub(super) struct Posted {
-    pub(super) address: u32,
-    pub(super) bytes: u32,
-    pub(super) carries: &'static Label,
-    pub(super) errand: Errand,
-    /// Where it is on its way to memory; nothing before that has begun.
-    pub(super) begun: Option<Begun>,
-}
-
-/// A piece of a read that is to be fetched.
-pub(super) struct Piece {
-    pub(super) latch: usize,
-    pub(super) address: u32,
-    pub(super) bytes: u32,
-    pub(super) carries: &'static Label,
-    pub(super) errand: Errand,
+/// The same, with who carries pieces there.
+pub(super) enum Across {
+    /// Over links into memory and back.
+    Host { path: Path, posted: Carriers, fetched: Carriers },
+    /// Over the other segment, a process each.
+    Bus { upper: Rc<Initiator>, posted: Queue<Posted>, pieces: Queue<Piece> },
 }
 
 /// A read that the bridge has latched.
@@ -44,9 +35,9 @@ pub(super) struct Latch {
     pub(super) address: Cell<u32>,
     pub(super) bytes: Cell<u32>,
     pub(super) carries: Cell<Option<&'static Label>>,
-    errand: Cell<Errand>,
+    pub(super) errand: Cell<Errand>,
     /// Bytes asked of memory, come from there, and gone to the initiator.
-    asked: Cell<u32>,
+    pub(super) asked: Cell<u32>,
     pub(super) arrived: Cell<u32>,
     pub(super) gone: Cell<u32>,
     /// Something has arrived.
@@ -55,20 +46,33 @@ pub(super) struct Latch {
     pub(super) begun: Queue<(Errand, Rc<Reader>)>,
 }
 
+/// What the bridge holds of its bus, and what has come and gone.
+pub(super) struct Buffers {
+    /// Of the buffer of posted writes: all, and what is free.
+    size: u32,
+    room: Cell<u32>,
+    /// Pieces that are posted, or on their way.
+    pub(super) sending: Cell<u64>,
+    pub(super) latches: Vec<Latch>,
+}
+
+impl Buffers {
+    /// Room is free again.
+    pub(super) fn release(&self, bytes: u32) {
+        self.room.set(self.room.get() + bytes);
+        assert!(self.room.get() <= self.size, "a buffer is never emptier than empty");
+    }
+}
+
 /// A bridge as one of its buses sees it.
 pub struct Port {
     pub(super) sim: Sim,
     pub(super) spec: Rc<Spec>,
     /// Nobody occupies it, but its delays are the bridge's.
     pub(super) lane: Lane,
-    pub(super) beyond: Beyond,
+    pub(super) across: Across,
     bus: OnceCell<Rc<PciBus>>,
-    room: Cell<u32>,
-    pub(super) posted: Queue<Posted>,
-    /// Pieces that are posted, or on their way.
-    pub(super) sending: Cell<u64>,
-    pub(super) pieces: Queue<Piece>,
-    pub(super) latches: Vec<Latch>,
+    pub(super) buffers: Rc<Buffers>,
     free: RefCell<Vec<usize>>,
     /// Most reads that were latched at a time.
     latched_most: Cell<usize>,
@@ -89,29 +93,48 @@ impl Port {
             begun: Queue::new(sim, 1),
         };
         let latched = spec.read.latched as usize;
-        // A read may begin and end in the middle of a piece.
-        let pieces = latched * (BURST_BYTES_MAX.div_ceil(spec.read.piece) as usize + 1);
+        let buffers = Rc::new(Buffers {
+            size: spec.write.buffer,
+            room: Cell::new(spec.write.buffer),
+            sending: Cell::new(0),
+            latches: (0..latched).map(latch).collect(),
+        });
+        let posters: Vec<String> = (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}")).collect();
+        let fetchers: Vec<String> = (0..spec.read.ahead).map(|number| format!("{name}.fetch{number:03}")).collect();
+        let across = match beyond {
+            Beyond::Host(path) => {
+                let (of_posted, of_fetched) = (buffers.clone(), buffers.clone());
+                let posted =
+                    sim.carriers(posters, &NOTHING_POSTED, move |load, told| of_posted.of_posted(load, told));
+                let fetched = sim.carriers(fetchers, &NOTHING_TO_FETCH, move |load, _| of_fetched.of_fetched(load));
+                Across::Host { path, posted, fetched }
+            }
+            Beyond::Bus(upper) => {
+                // A read may begin and end in the middle of a piece.
+                let pieces = latched * (BURST_BYTES_MAX.div_ceil(spec.read.piece) as usize + 1);
+                let posted = Queue::new(sim, spec.write.buffer as usize);
+                Across::Bus { upper, posted, pieces: Queue::new(sim, pieces) }
+            }
+        };
         let port = Rc::new(Port {
             sim: sim.clone(),
             spec: spec.clone(),
             lane: sim.lane(name, None),
-            beyond,
+            across,
             bus: OnceCell::new(),
-            room: Cell::new(spec.write.buffer),
-            posted: Queue::new(sim, spec.write.buffer as usize),
-            sending: Cell::new(0),
-            pieces: Queue::new(sim, pieces),
-            latches: (0..latched).map(latch).collect(),
+            buffers,
             free: RefCell::new((0..latched).rev().collect()),
             latched_most: Cell::new(0),
         });
-        for number in 0..spec.write.under_way {
-            let port = port.clone();
-            sim.process(&format!("{name}.posted{number:03}"), async move { port.send_posted().await });
-        }
-        for number in 0..spec.read.ahead {
-            let port = port.clone();
-            sim.process(&format!("{name}.fetch{number:03}"), async move { port.fetch().await });
+        if let Across::Bus { .. } = port.across {
+            for name in (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}")) {
+                let port = port.clone();
+                sim.process(&name, async move { port.send_posted().await });
+            }
+            for name in (0..spec.read.ahead).map(|number| format!("{name}.fetch{number:03}")) {
+                let port = port.clone();
+                sim.process(&name, async move { port.fetch().await });
+            }
         }
         for number in 0..latched {
             let port = port.clone();
@@ -154,10 +177,18 @@ impl Port {
         self.spec.boundary
     }
 
+    /// What has come by now is taken into account.
+    fn settle(&self) {
+        if let Across::Host { posted, .. } = &self.across {
+            posted.settle();
+        }
+    }
+
     /// How much of a burst from `address` on, of which `bytes` are left, the buffer takes now; nothing where it has to
     /// wait. A burst begins only where there is room for a part worth it.
     pub(crate) fn accepts(&self, address: u32, bytes: u32, begins: bool) -> u32 {
-        let room = self.room.get();
+        self.settle();
+        let room = self.buffers.room.get();
         if begins && room < self.spec.write.accept.min(bytes) {
             return 0;
         }
@@ -168,13 +199,14 @@ impl Port {
     /// Whether pieces of so many bytes, one behind the other, are all taken at once, if at most so many are in the buffer
     /// at a time, and so many on their way.
     pub(super) fn takes_all(&self, bytes: u32, in_buffer: u64, on_their_way: u64) -> bool {
+        self.settle();
         let whole = self.spec.write.gather.is_multiple_of(bytes);
-        let room = u64::from(self.room.get()) >= u64::from(bytes) * in_buffer;
-        whole && room && self.sending.get() + on_their_way <= self.spec.write.under_way
+        let room = u64::from(self.buffers.room.get()) >= u64::from(bytes) * in_buffer;
+        whole && room && self.buffers.sending.get() + on_their_way <= self.spec.write.under_way
     }
 
     /// Bytes from `address` until a limit ends a piece: there, or at the next multiple of `ends` where none ends there.
-    fn up_to(&self, address: u32, limit: u32, ends: u32) -> u32 {
+    pub(super) fn up_to(&self, address: u32, limit: u32, ends: u32) -> u32 {
         let reach = reach(address, limit);
         let beyond = (u64::from(address) + u64::from(reach)) % u64::from(ends);
         if limit.is_multiple_of(ends) || beyond == 0 { reach } else { reach + ends - beyond as u32 }
@@ -182,33 +214,14 @@ impl Port {
 
     /// Keeps room for bytes that are about to come.
     pub(crate) fn reserve(&self, bytes: u32) {
-        self.room.set(self.room.get().checked_sub(bytes).expect("a buffer is never overfull"));
+        self.settle();
+        let room = &self.buffers.room;
+        room.set(room.get().checked_sub(bytes).expect("a buffer is never overfull"));
     }
 
     /// Room is free again.
     pub(crate) fn release(&self, bytes: u32) {
-        self.room.set(self.room.get() + bytes);
-        assert!(self.room.get() <= self.spec.write.buffer, "a buffer is never emptier than empty");
-    }
-
-    /// Bytes for which room was kept have come.
-    pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
-        self.send(address, (bytes, carries), errand, None);
-    }
-
-    /// The same of what is on its way to memory already.
-    pub(super) fn send(
-        &self,
-        address: u32,
-        (bytes, carries): (u32, &'static Label),
-        errand: Errand,
-        begun: Option<Begun>,
-    ) {
-        let errand = self.sim.pass_on(errand);
-        if bytes > 0 {
-            self.sending.set(self.sending.get() + 1);
-            self.posted.put_now(Posted { address, bytes, carries, errand, begun });
-        }
+        self.buffers.release(bytes);
     }
 
     /// Latches a read, for which `prefetch` bytes are asked of memory at once; nothing where no latch is free.
@@ -220,7 +233,7 @@ impl Port {
         (prefetch, errand): (u32, Errand),
     ) -> Option<usize> {
         let number = self.free.borrow_mut().pop()?;
-        let latch = &self.latches[number];
+        let latch = &self.buffers.latches[number];
         latch.address.set(address);
         latch.bytes.set(bytes);
         latch.carries.set(Some(carries));
@@ -228,48 +241,20 @@ impl Port {
         for count in [&latch.asked, &latch.arrived, &latch.gone] {
             count.set(0);
         }
-        self.latched_most.set(self.latched_most.get().max(self.latches.len() - self.free.borrow().len()));
+        self.latched_most.set(self.latched_most.get().max(self.buffers.latches.len() - self.free.borrow().len()));
         self.ask(number, prefetch.min(bytes));
         Some(number)
     }
 
-    /// Asks memory for the pieces of a read up to `until` bytes of it.
-    fn ask(&self, number: usize, until: u32) {
-        let latch = &self.latches[number];
-        let carries = latch.carries.get().expect("a latched read says what it carries");
-        let errand = self.sim.pass_on(latch.errand.get());
-        while latch.asked.get() < until {
-            let asked = latch.asked.get();
-            let address = latch.address.get().wrapping_add(asked);
-            let piece = self.up_to(address, self.spec.read.piece, self.bus().width_bytes());
-            let bytes = piece.min(latch.bytes.get() - asked);
-            latch.asked.set(asked + bytes);
-            self.pieces.put_now(Piece { latch: number, address, bytes, carries, errand });
-        }
-    }
-
     /// Begins the completion of a split transaction.
     pub(crate) fn split(&self, number: usize, reader: &Rc<Reader>) {
-        let errand = self.sim.pass_on(self.latches[number].errand.get());
-        self.latches[number].begun.put_now((errand, reader.clone()));
-    }
-
-    /// Bytes of a latched read that are there.
-    pub(crate) fn available(&self, number: usize) -> u32 {
-        self.latches[number].arrived.get() - self.latches[number].gone.get()
-    }
-
-    /// Whether so much of a latched read is there that a burst is worth it, or all that has been asked of memory.
-    pub(crate) fn ready(&self, number: usize) -> bool {
-        let (latch, gone) = (&self.latches[number], self.latches[number].gone.get());
-        let there = self.available(number);
-        let burst = self.bus().whole(latch.address.get().wrapping_add(gone), there, latch.bytes.get() - gone);
-        burst > 0 && there >= self.spec.read.first.min(latch.asked.get() - gone)
+        let errand = self.sim.pass_on(self.buffers.latches[number].errand.get());
+        self.buffers.latches[number].begun.put_now((errand, reader.clone()));
     }
 
     /// Bytes of a latched read have gone to its initiator, and as many more are asked for behind them.
     pub(crate) fn gone(&self, number: usize, bytes: u32) {
-        let latch = &self.latches[number];
+        let latch = &self.buffers.latches[number];
         latch.gone.set(latch.gone.get() + bytes);
         self.ask(number, (latch.asked.get() + bytes).min(latch.bytes.get()));
     }

@@ -1,13 +1,13 @@
 //! Reads: pieces fetched ahead, and the completions of split transactions.
 
-use hopscope_kernel::{Class, Label};
+use hopscope_kernel::{Class, Errand, Freight, Label, Load};
 
-use super::port::{Beyond, Piece, Port};
+use super::port::{Across, Buffers, Port};
 use super::posted::THROUGH;
 use crate::bus::pci::tenure::Ending;
 use crate::protocols::pci::Command;
 
-static NOTHING_TO_FETCH: Label = Label::reason("nothing to fetch");
+pub(super) static NOTHING_TO_FETCH: Label = Label::reason("nothing to fetch");
 static NO_SPLIT: Label = Label::reason("no split transaction");
 static ON_THEIR_WAY: Label = Label::reason("read data on their way");
 
@@ -19,38 +19,96 @@ pub(super) fn user(carries: &'static Label) -> bool {
     carries.class == Class::Payload
 }
 
+/// A piece of a read that is to be fetched over another segment.
+pub(super) struct Piece {
+    latch: usize,
+    address: u32,
+    bytes: u32,
+    carries: &'static Label,
+    errand: Errand,
+}
+
+impl Buffers {
+    /// A piece of a read is there.
+    pub(super) fn of_fetched(&self, load: Load) {
+        let latch = &self.latches[load.of as usize];
+        latch.arrived.set(latch.arrived.get() + load.bytes);
+        latch.arrivals.ring();
+    }
+}
+
 impl Port {
-    /// One of the pieces that are asked for at a time.
-    pub(super) async fn fetch(&self) {
-        loop {
-            let Piece { latch, address, bytes, carries, errand } = self.pieces.take(&NOTHING_TO_FETCH).await;
-            self.sim.take_up(errand);
-            match &self.beyond {
-                Beyond::Host(path) => {
-                    path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency())).await;
+    /// Asks memory for the pieces of a read up to `until` bytes of it.
+    pub(super) fn ask(&self, number: usize, until: u32) {
+        let latch = &self.buffers.latches[number];
+        let carries = latch.carries.get().expect("a latched read says what it carries");
+        let errand = self.sim.pass_on(latch.errand.get());
+        while latch.asked.get() < until {
+            let asked = latch.asked.get();
+            let address = latch.address.get().wrapping_add(asked);
+            let piece = self.up_to(address, self.spec.read.piece, self.bus().width_bytes());
+            let bytes = piece.min(latch.bytes.get() - asked);
+            latch.asked.set(asked + bytes);
+            match &self.across {
+                Across::Host { path, fetched, .. } => {
+                    let legs = path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency()));
+                    let load = Load { of: number as u32, bytes };
+                    fetched.put(Freight { load, errand, legs, passed: None, begun: None });
                 }
-                Beyond::Bus(upper) => {
-                    self.lane.delay(&THROUGH, self.latency()).await;
-                    upper.read(address, bytes, carries, errand).await;
-                    self.lane.delay(&THROUGH, self.latency()).await;
-                }
+                Across::Bus { pieces, .. } => pieces.put_now(Piece { latch: number, address, bytes, carries, errand }),
             }
-            let latch = &self.latches[latch];
-            latch.arrived.set(latch.arrived.get() + bytes);
-            latch.arrivals.ring();
+        }
+    }
+
+    /// One of the pieces that are asked for over another segment at a time.
+    pub(super) async fn fetch(&self) {
+        let Across::Bus { upper, pieces, .. } = &self.across else { return };
+        loop {
+            let Piece { latch, address, bytes, carries, errand } = pieces.take(&NOTHING_TO_FETCH).await;
+            self.sim.take_up(errand);
+            self.lane.delay(&THROUGH, self.latency()).await;
+            upper.read(address, bytes, carries, errand).await;
+            self.lane.delay(&THROUGH, self.latency()).await;
+            self.buffers.of_fetched(Load { of: latch as u32, bytes });
+        }
+    }
+
+    /// Bytes of a latched read that are there.
+    pub(crate) fn available(&self, number: usize) -> u32 {
+        if let Across::Host { fetched, .. } = &self.across {
+            fetched.settle();
+        }
+        let latch = &self.buffers.latches[number];
+        latch.arrived.get() - latch.gone.get()
+    }
+
+    /// Whether so much of a latched read is there that a burst is worth it, or all that has been asked of memory.
+    pub(crate) fn ready(&self, number: usize) -> bool {
+        let there = self.available(number);
+        let (latch, gone) = (&self.buffers.latches[number], self.buffers.latches[number].gone.get());
+        let burst = self.bus().whole(latch.address.get().wrapping_add(gone), there, latch.bytes.get() - gone);
+        burst > 0 && there >= self.spec.read.first.min(latch.asked.get() - gone)
+    }
+
+    /// Waits until more of a latched read has come.
+    async fn more_of(&self, number: usize) {
+        let arrivals = &self.buffers.latches[number].arrivals;
+        match &self.across {
+            Across::Host { fetched, .. } => fetched.heard(arrivals, &ON_THEIR_WAY).await,
+            Across::Bus { .. } => arrivals.heard(&ON_THEIR_WAY).await,
         }
     }
 
     /// The completions of one split transaction after the other.
     pub(super) async fn complete(&self, number: usize) {
-        let latch = &self.latches[number];
+        let latch = &self.buffers.latches[number];
         loop {
             let (errand, reader) = latch.begun.take(&NO_SPLIT).await;
             self.sim.take_up(errand);
             let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));
             while latch.gone.get() < all {
                 while !self.ready(number) {
-                    latch.arrivals.heard(&ON_THEIR_WAY).await;
+                    self.more_of(number).await;
                 }
                 let bus = self.bus();
                 let tenure = bus.own(reader.width_bytes).await;

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::path::Path;
-use super::port::{Beyond, Port};
+use super::port::{Across, Port};
 use super::posted::THROUGH;
 use crate::bus::pci::tenure::Ending;
 use crate::protocols::pci::{Command, DELAYED, REGISTER_DATA};
@@ -29,9 +29,9 @@ impl Way {
         let mut ports = vec![port.clone()];
         loop {
             let first = ports[0].clone();
-            match &first.beyond {
-                Beyond::Host(path) => return Way { path: path.clone(), ports },
-                Beyond::Bus(upper) => ports.insert(0, upper.port().clone()),
+            match &first.across {
+                Across::Host { path, .. } => return Way { path: path.clone(), ports },
+                Across::Bus { upper, .. } => ports.insert(0, upper.port().clone()),
             }
         }
     }

@@ -16,7 +16,8 @@
 use hopscope_kernel::{Burst, Car, CarState, Errand, Grant, Label, Time};
 
 use super::Initiator;
-use crate::bridge::pci_x::path::{BEHIND, Begun, Stage, Station};
+use crate::bridge::pci_x::path::{BEHIND, Stage};
+use crate::bridge::pci_x::posted::{OnItsWay, Station};
 use crate::bus::pci::Phase;
 use crate::bus::pci::card::Mode;
 use crate::protocols::pci::{ARBITRATION, DISCONNECT};
@@ -75,7 +76,7 @@ impl Stops {
 
     /// Where a piece is at `now` that has come to so many lanes behind the bridge: on the last of them, or on its way to
     /// the next.
-    fn whereabouts(&self, piece: u64, come_to: usize, now: Time) -> Begun {
+    fn whereabouts(&self, piece: u64, come_to: usize, now: Time) -> OnItsWay {
         let asked = |lane: usize| {
             self.behind
                 .get(lane)
@@ -85,10 +86,10 @@ impl Stops {
         };
         let there = come_to.checked_sub(1).and_then(asked).map(|(asked, length)| asked + length);
         match there {
-            Some(over) if over > now && come_to == 1 => Begun { at: Station::Leaving, over },
-            Some(over) if over > now => Begun { at: Station::Arriving, over },
-            Some(_) => Begun { at: Station::Flight, over: asked(come_to).map_or(now, |(asked, _)| asked) },
-            None => Begun { at: Station::Through, over: asked(0).map_or(now, |(asked, _)| asked) },
+            Some(over) if over > now && come_to == 1 => OnItsWay { at: Station::Leaving, over },
+            Some(over) if over > now => OnItsWay { at: Station::Arriving, over },
+            Some(_) => OnItsWay { at: Station::Flight, over: asked(come_to).map_or(now, |(asked, _)| asked) },
+            None => OnItsWay { at: Station::Through, over: asked(0).map_or(now, |(asked, _)| asked) },
         }
     }
 }

@@ -1,0 +1,404 @@
+//! Carriers ahead of time: what waits is booked on its lanes, one thing behind the other, for whoever will be free first.
+//!
+//! ```text
+//!   carrier 0   ▐ first ──────────▌▐ fourth ────────▌
+//!   carrier 1     ▐ second ─────────▌ ▐ fifth …               told of each, when somebody asks: passed, arrived
+//!   carrier 2       ▐ third ──────────▌
+//! ```
+//!
+//! When each of them is free, and who takes what, is known as soon as the ways before are booked. So no event is needed
+//! for it, unless somebody listens. Whoever asks for one of the lanes by himself ends the bookings (`ahead`): what has
+//! begun is carried on by hand, and what has not waits again.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use crate::Time;
+use crate::ahead::Schedule;
+use crate::carriers::{Begun, Carrying, Freight, Load, Told};
+use crate::core::Core;
+use crate::errand::Errand;
+use crate::events::{Event, order_of_rank};
+use crate::record::{Label, Record};
+use crate::way::{Going, Leg, Progress};
+
+/// Bookings of a crew at a time, at most: they may all have to be taken back.
+const AHEAD: usize = 64;
+/// So much is carried by hand where something could not be booked, or was taken back.
+const BY_HAND: u32 = 16;
+/// What a crew has booked is told from tasks by this bit.
+const BOOKED: u32 = 1 << 31;
+
+/// Which of the things that are booked, where something stands for a task.
+pub(crate) fn booked_place(task: u32) -> Option<usize> {
+    (task & BOOKED != 0).then_some((task & !BOOKED) as usize)
+}
+
+/// Something that waits, or is under way.
+pub(crate) struct Item {
+    /// The how manyth it is.
+    number: u64,
+    pub(crate) load: Load,
+    pub(crate) legs: Rc<[Leg]>,
+    /// It is told that it has passed so many legs; of some the end only.
+    pub(crate) passed: Option<usize>,
+    pub(crate) begun: Option<Begun>,
+    errand: Errand,
+    put_by: u32,
+}
+
+impl Item {
+    /// After how many legs it will be told that it has passed; nothing where it is not, or has been.
+    fn is_to_pass(&self) -> Option<usize> {
+        self.passed.filter(|_| self.begun.is_none_or(|begun| !begun.passed))
+    }
+
+    fn first_leg(&self) -> usize {
+        self.begun.map_or(0, |begun| begun.leg)
+    }
+}
+
+/// A carrier who is free from then on.
+#[derive(Clone, Copy)]
+struct Free {
+    at: Time,
+    rank: u32,
+    task: u32,
+}
+
+/// What will be told then.
+#[derive(Clone, Copy)]
+struct Tiding {
+    at: Time,
+    rank: u32,
+    task: u32,
+    place: u32,
+    load: Load,
+    told: Told,
+}
+
+/// What is booked.
+pub(crate) struct Booked {
+    item: Option<Item>,
+    crew: u32,
+    task: u32,
+    /// When its carrier takes it, behind what that one has booked before; nothing where it has taken it at once.
+    behind: Option<Time>,
+    schedule: Schedule,
+}
+
+/// Carriers who take from one line.
+pub(crate) struct Crew {
+    pub(crate) reason: &'static Label,
+    waiting: VecDeque<Item>,
+    /// The first to be free first.
+    free: VecDeque<Free>,
+    /// In the order in which they come.
+    tidings: VecDeque<Tiding>,
+    /// Who listens.
+    pub(crate) listeners: i32,
+    /// A timer, of the next instant at which somebody must know.
+    armed: Option<Event>,
+    /// So many carry by hand.
+    by_hand: u32,
+    /// So much is not booked ahead.
+    patience: u32,
+    put: u64,
+    ending: bool,
+}
+
+impl Crew {
+    pub(crate) fn new(reason: &'static Label) -> Crew {
+        Crew {
+            reason,
+            waiting: VecDeque::new(),
+            free: VecDeque::new(),
+            tidings: VecDeque::new(),
+            listeners: 0,
+            armed: None,
+            by_hand: 0,
+            patience: 0,
+            put: 0,
+            ending: false,
+        }
+    }
+
+    /// Whether one of them has taken anything.
+    pub(crate) fn has_taken(&self) -> bool {
+        self.put > self.waiting.len() as u64
+    }
+
+    /// Those who wait at `now`.
+    pub(crate) fn idle(&self, now: Time) -> impl Iterator<Item = u32> {
+        self.free.iter().filter(move |free| free.at <= now).map(|free| free.task)
+    }
+
+    fn frees(&mut self, free: Free) {
+        let behind = self.free.iter().rposition(|known| (known.at, known.rank) < (free.at, free.rank));
+        self.free.insert(behind.map_or(0, |behind| behind + 1), free);
+    }
+
+    fn will_tell(&mut self, tiding: Tiding) {
+        let behind = self.tidings.iter().rposition(|known| (known.at, known.rank) <= (tiding.at, tiding.rank));
+        self.tidings.insert(behind.map_or(0, |behind| behind + 1), tiding);
+    }
+
+    /// Whether a carrier waits, and has no more of what is booked under way.
+    fn is_idle(&self, free: Free, reached: (Time, u32)) -> bool {
+        let (now, order) = reached;
+        let ends_now = || self.tidings.iter().take_while(|t| t.at <= now).any(|t| t.at == now && t.rank == free.rank);
+        free.at < now || (free.at == now && (order >= order_of_rank(free.rank) || !ends_now()))
+    }
+}
+
+/// Whether an event of a rank has been at `at`, as far as an instant has come.
+fn has_been(at: Time, rank: u32, (now, order): (Time, u32)) -> bool {
+    at < now || (at == now && order >= order_of_rank(rank))
+}
+
+impl Core {
+    /// A carrier has nothing to carry any more, or begins.
+    pub(crate) fn is_free_again(&mut self, crew: u32, task: u32, now: Time) {
+        let rank = self.rank(task);
+        self.crews[crew as usize].frees(Free { at: now, rank, task });
+    }
+
+    /// The same, and it did carry by hand.
+    pub(crate) fn has_carried(&mut self, crew: u32, task: u32, now: Time) {
+        self.crews[crew as usize].by_hand -= 1;
+        self.is_free_again(crew, task, now);
+    }
+
+    /// Something is put before a crew.
+    pub(crate) fn put_freight(&mut self, crew: u32, freight: Freight, put_by: u32, now: Time) {
+        let reached = (now, self.order_reached);
+        let line = &mut self.crews[crew as usize];
+        line.put += 1;
+        let Freight { load, errand, legs, passed, begun } = freight;
+        line.waiting.push_back(Item { number: line.put, load, legs, passed, begun, errand, put_by });
+        let Some(first) = line.free.front().copied() else { return };
+        if line.is_idle(first, reached) {
+            self.wake(first.task);
+            return;
+        }
+        self.book_ahead(crew, now);
+        self.arm(crew, now);
+    }
+
+    /// The next that is to be told by now.
+    #[inline]
+    pub(crate) fn next_tiding(&mut self, crew: u32, now: Time) -> Option<(Load, Told)> {
+        let reached = (now, self.order_reached);
+        let line = &mut self.crews[crew as usize];
+        let next = line.tidings.front().filter(|next| has_been(next.at, next.rank, reached))?;
+        let Tiding { place, load, told, .. } = *next;
+        line.tidings.pop_front();
+        if told == Told::Arrived {
+            self.booked[place as usize].item = None;
+            self.booked_free.push(place);
+        }
+        Some((load, told))
+    }
+
+    /// Books what waits, as far as it can be made out.
+    pub(crate) fn book_ahead(&mut self, crew: u32, now: Time) {
+        let reached = (now, self.order_reached);
+        while !self.observed && self.trains_allowed {
+            let line = &mut self.crews[crew as usize];
+            if line.waiting.is_empty() || line.patience > 0 {
+                return;
+            }
+            let Some(first) = line.free.front().copied() else { return };
+            let idle = line.is_idle(first, reached);
+            // Who carries by hand may be free before.
+            if !idle && (line.by_hand > 0 || line.tidings.len() >= AHEAD) {
+                return;
+            }
+            let Some(item) = line.waiting.pop_front() else { return };
+            if let Err(item) = self.book_item(crew, item, first, (idle, now)) {
+                let line = &mut self.crews[crew as usize];
+                line.waiting.push_front(item);
+                line.patience = BY_HAND;
+                return;
+            }
+        }
+    }
+
+    /// Books the whole way of something for the first who is free; gives it back where that cannot be made out.
+    fn book_item(&mut self, crew: u32, item: Item, first: Free, (idle, now): (bool, Time)) -> Result<(), Item> {
+        let Free { rank, task, at: free } = first;
+        let place = self.booked_free.pop().unwrap_or_else(|| {
+            self.booked.push(Booked { item: None, crew, task, behind: None, schedule: Schedule::default() });
+            self.booked.len() as u32 - 1
+        });
+        let start = if idle { now } else { free };
+        let (leg, at) = item.begun.map_or((0, start), |begun| (begun.leg, begun.at.max(start)));
+        let id = place | BOOKED;
+        let mut schedule = std::mem::take(&mut self.booked[place as usize].schedule);
+        let end = self.book_legs((id, rank), (&item.legs, leg), at, now, &mut schedule);
+        let passed = item.is_to_pass().map(|passed| schedule.begin_of(passed).unwrap_or(end));
+        // What comes to something at once is for the turn of its carrier.
+        if leg + schedule.len() < item.legs.len() || passed.unwrap_or(end) == now {
+            self.take_back(id, &item.legs, &mut schedule);
+            self.booked[place as usize].schedule = schedule;
+            self.booked_free.push(place);
+            return Err(item);
+        }
+        let (load, behind) = (item.load, (!idle).then_some(free));
+        self.booked[place as usize] = Booked { item: Some(item), crew, task, behind, schedule };
+        let line = &mut self.crews[crew as usize];
+        line.free.pop_front();
+        line.frees(Free { at: end, rank, task });
+        if let Some(at) = passed {
+            line.will_tell(Tiding { at, rank, task, place, load, told: Told::Passed });
+        }
+        line.will_tell(Tiding { at: end, rank, task, place, load, told: Told::Arrived });
+        Ok(())
+    }
+
+    /// A carrier whose turn it is takes what waits, if it is the first to be free; one that has just carried something
+    /// waits with the others who are idle, if there are any. Who is idle besides is woken, if more waits.
+    pub(crate) fn take_next(&mut self, crew: u32, task: u32, has_carried: bool, now: Time) -> bool {
+        let reached = (now, self.order_reached);
+        let line = &mut self.crews[crew as usize];
+        let may_take = !has_carried || !line.free.get(1).is_some_and(|second| line.is_idle(*second, reached));
+        let taken = match (line.waiting.front(), line.free.front().copied()) {
+            (Some(_), Some(first)) if may_take && first.task == task && line.is_idle(first, reached) => {
+                line.free.pop_front();
+                line.waiting.pop_front().map(|item| (item, first.at))
+            }
+            _ => None,
+        };
+        if !line.waiting.is_empty()
+            && let Some(next) = line.free.front().copied().filter(|next| line.is_idle(*next, reached))
+        {
+            self.wake(next.task);
+        }
+        let Some((item, since)) = taken else { return false };
+        let line = &mut self.crews[crew as usize];
+        line.by_hand += 1;
+        line.patience = line.patience.saturating_sub(1);
+        if self.observed {
+            let (who, by, label, span) = (task as u16, item.put_by as u16, line.reason, now - since);
+            if span > Time::ZERO {
+                self.record(Record::QueueWait { who, by, label, at: since, span });
+            }
+            self.record(Record::TakeUp { who, at: now, request: item.errand.request() });
+        }
+        let (passed, leg) = (item.is_to_pass().is_none(), item.first_leg());
+        self.carrying[task as usize] = Some(Carrying { item, passed, leg, comes: false });
+        true
+    }
+
+    /// Sets the timer of the next instant at which somebody must know: who listens, or what waits.
+    pub(crate) fn arm(&mut self, crew: u32, now: Time) {
+        let reached = (now, self.order_reached);
+        let line = &self.crews[crew as usize];
+        let told = line.tidings.front().filter(|_| line.listeners > 0);
+        let told = told.map(|told| Event::wake(told.at, told.rank, told.task));
+        let free = line.free.front().filter(|free| !line.waiting.is_empty() && !line.is_idle(**free, reached));
+        let free = free.map(|free| Event::wake(free.at, free.rank, free.task));
+        let next = told.into_iter().chain(free).min();
+        let armed = line.armed.filter(|armed| !has_been(armed.at(), armed.rank(), reached));
+        if armed != next {
+            if let Some(armed) = armed {
+                self.events.cancel(armed);
+            }
+            if let Some(next) = next {
+                self.schedule(next);
+            }
+        }
+        self.crews[crew as usize].armed = next;
+    }
+
+    /// Whether something is on its way that arrives behind an instant.
+    pub(crate) fn is_carried_beyond(&self, at: Time) -> bool {
+        self.crews.iter().any(|crew| crew.by_hand > 0 || crew.tidings.back().is_some_and(|last| last.at > at))
+    }
+
+    /// How much has been put before a crew that nobody has taken by now.
+    pub(crate) fn waiting_for_carriers(&self, crew: &Crew, now: Time) -> usize {
+        let reached = (now, self.order_reached);
+        let booked = crew.tidings.iter().filter(|tiding| tiding.told == Told::Arrived);
+        let begins = |tiding: &&Tiding| {
+            self.booked[tiding.place as usize].behind.is_some_and(|at| !has_been(at, tiding.rank, reached))
+        };
+        crew.waiting.len() + booked.filter(begins).count()
+    }
+
+    /// The way of what is booked.
+    pub(crate) fn booked_way(&mut self, place: usize) -> (Rc<[Leg]>, &mut Schedule) {
+        let Booked { item, schedule, .. } = &mut self.booked[place];
+        (item.as_ref().expect("what is booked is there until its end has been told").legs.clone(), schedule)
+    }
+
+    /// Something that a crew has booked is taken back, and with it all that the crew has booked and that is not over:
+    /// names that.
+    pub(crate) fn end_crew_of(&mut self, place: usize, now: Time, ended: &mut Vec<u32>) {
+        let reached = (now, self.order_reached);
+        let crew = self.booked[place].crew as usize;
+        let line = &mut self.crews[crew];
+        if std::mem::replace(&mut line.ending, true) {
+            return;
+        }
+        line.patience = BY_HAND;
+        if let Some(armed) = line.armed.take().filter(|armed| !has_been(armed.at(), armed.rank(), reached)) {
+            self.events.cancel(armed);
+        }
+        for tiding in line.tidings.iter().filter(|tiding| !has_been(tiding.at, tiding.rank, reached)) {
+            let task = tiding.place | BOOKED;
+            if tiding.told == Told::Arrived && !ended.contains(&task) {
+                ended.push(task);
+            }
+        }
+    }
+
+    /// Names all that crews have booked and that is not over.
+    pub(crate) fn name_booked(&mut self, now: Time, named: &mut Vec<u32>) {
+        for crew in 0..self.crews.len() {
+            if let Some(last) = self.crews[crew].tidings.back() {
+                self.end_crew_of(last.place as usize, now, named);
+            }
+        }
+    }
+
+    /// What is off its lanes goes on by hand from where it is, or waits again.
+    pub(crate) fn carry_by_hand(&mut self, place: usize, now: Time) {
+        let reached = (now, self.order_reached);
+        let booked = &mut self.booked[place];
+        let (crew, task, behind) = (booked.crew as usize, booked.task, booked.behind);
+        let schedule = std::mem::take(&mut booked.schedule);
+        let item = booked.item.take().expect("what is booked is there until its end has been told");
+        self.booked_free.push(place as u32);
+        let rank = self.rank(task);
+        let line = &mut self.crews[crew];
+        line.ending = false;
+        let tells = |tiding: &Tiding| tiding.place == place as u32 && !has_been(tiding.at, tiding.rank, reached);
+        let is_to_pass = line.tidings.iter().any(|tiding| tells(tiding) && tiding.told == Told::Passed);
+        // What has been is still to be told.
+        line.tidings.retain(|tiding| !tells(tiding));
+        if behind.is_some_and(|behind| !has_been(behind, rank, reached)) {
+            let before = line.waiting.iter().take_while(|known| known.number < item.number).count();
+            line.waiting.insert(before, item);
+            return;
+        }
+        line.free.retain(|free| free.task != task);
+        line.by_hand += 1;
+        let comes = item.begun.filter(|begun| !has_been(begun.at, rank, reached));
+        if let Some(begun) = comes {
+            self.schedule(Event::wake(begun.at, rank, task));
+            let leg = item.first_leg();
+            self.carrying[task as usize] = Some(Carrying { passed: !is_to_pass, leg, comes: true, item });
+            return;
+        }
+        let mut carrying = Carrying { passed: !is_to_pass, leg: 0, comes: false, item };
+        carrying.leg = carrying.until();
+        let legs = match (carrying.passed, carrying.item.passed) {
+            (true, Some(passed)) => passed..carrying.leg,
+            _ => 0..carrying.leg,
+        };
+        let going = Going::new(carrying.item.legs.clone(), carrying.leg, Progress::at(0));
+        self.carrying[task as usize] = Some(carrying);
+        self.put_on_leg(task, going, (&schedule, legs), now);
+    }
+}
