@@ -55,8 +55,12 @@ pub struct Car<'a> {
 
 impl Car<'_> {
     fn length(&self) -> Time {
-        self.plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
+        length(self.plan)
     }
+}
+
+fn length(plan: &[(&'static Label, Time)]) -> Time {
+    plan.iter().fold(Time::ZERO, |sum, phase| sum + phase.1)
 }
 
 /// What has become of a train.
@@ -87,19 +91,20 @@ pub enum Burst<'a> {
 pub struct UnderWay<'a> {
     /// Nothing once the burst has ended or was taken over.
     grant: Option<Grant<'a>>,
-    car: Car<'a>,
+    lane: &'a Lane,
+    plan: &'a [(&'static Label, Time)],
     start: Time,
 }
 
 impl<'a> UnderWay<'a> {
     /// When the burst ends.
     pub fn ends_at(&self) -> Time {
-        self.start + self.car.length()
+        self.start + length(self.plan)
     }
 
     /// Waits for the end of the burst and releases the lane.
     pub async fn finish(self) {
-        self.car.lane.sim.wait_until(self.ends_at()).await;
+        self.lane.sim.wait_until(self.ends_at()).await;
     }
 
     /// Takes the lane over in the middle of the burst: the grant, and when the burst began. What phases it has
@@ -112,9 +117,9 @@ impl<'a> UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if self.grant.is_some() {
-            let shared = &*self.car.lane.sim.shared;
+            let shared = &*self.lane.sim.shared;
             let (now, task) = (shared.now.get(), shared.current.get());
-            shared.core.borrow_mut().record_plan(self.car.lane.id, task, self.car.plan, self.start, now);
+            shared.core.borrow_mut().record_plan(self.lane.id, task, self.plan, self.start, now);
         }
     }
 }
@@ -268,11 +273,10 @@ impl Sim {
     ///
     /// Without trains the same bursts must be made by hand: for each car and each k, wait until
     /// `start + k·pitch + offset`, acquire, hold the plan, release.
-    pub fn train<'a>(&self, count: u64, start: Time, pitch: Time, cars: &[Car<'a>]) -> TrainRun<'a> {
+    pub fn train<'a, 'c>(&'c self, count: u64, start: Time, pitch: Time, cars: &'c [Car<'a>]) -> TrainRun<'a, 'c> {
         assert!(cars.len() <= CARS, "a train has at most {CARS} cars");
-        let cars = std::array::from_fn(|index| cars.get(index).copied());
         TrainRun {
-            sim: self.clone(),
+            sim: self,
             count: count.min(u64::from(u16::MAX)),
             start,
             pitch,
@@ -286,12 +290,12 @@ impl Sim {
 }
 
 /// A train on its way. Dropping it cuts it.
-pub struct TrainRun<'a> {
-    sim: Sim,
+pub struct TrainRun<'a, 'c> {
+    sim: &'c Sim,
     count: u64,
     start: Time,
     pitch: Time,
-    cars: [Option<Car<'a>>; CARS],
+    cars: &'c [Car<'a>],
     booked: Option<u32>,
     /// When its last burst ends, or its owner has something to do.
     end: Time,
@@ -299,10 +303,10 @@ pub struct TrainRun<'a> {
     armed: Option<u32>,
 }
 
-impl<'a> TrainRun<'a> {
+impl<'a, 'c> TrainRun<'a, 'c> {
     /// Its owner goes on at `until`: the train is over then, wherever it is.
     #[must_use]
-    pub fn until(mut self, until: Time) -> TrainRun<'a> {
+    pub fn until(mut self, until: Time) -> TrainRun<'a, 'c> {
         self.until = until;
         self
     }
@@ -317,13 +321,12 @@ impl<'a> TrainRun<'a> {
                 && (slack == Time::ZERO || car.length() < self.pitch)
                 && car.length() + slack <= self.pitch
         };
-        if !core.trains_allowed || self.count == 0 || !self.cars.iter().flatten().all(regular) {
+        if !core.trains_allowed || self.count == 0 || !self.cars.iter().all(regular) {
             return None;
         }
         debug_assert!(self.start >= shared.now.get(), "a train starts now or later");
         let mut cars = [None; CARS];
-        for (slot, car) in cars.iter_mut().zip(&self.cars) {
-            let Some(car) = car else { continue };
+        for (slot, car) in cars.iter_mut().zip(self.cars) {
             let first = self.start + car.offset;
             let length = car.length();
             let last = core.lanes[car.lane.id as usize].edge(first + self.pitch * (self.count - 1)) + length;
@@ -345,8 +348,7 @@ impl<'a> TrainRun<'a> {
         self.booked = None;
         let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
         let mut journey = Journey { cars: [const { None }; CARS] };
-        for (index, slot) in journey.cars.iter_mut().enumerate() {
-            let (Some(car), Some(booked)) = (self.cars[index], train.cars[index]) else { continue };
+        for (slot, (car, booked)) in journey.cars.iter_mut().zip(self.cars.iter().zip(train.cars.iter().flatten())) {
             let lane = car.lane;
             let (done, next) = match booked.cut {
                 Cut::Not => {
@@ -359,14 +361,14 @@ impl<'a> TrainRun<'a> {
                     let grant = Grant::held(lane, ticket);
                     let since = booked.first + train.pitch * done;
                     core.record_wait(lane.id, task, car.reason, since, start);
-                    (done, Burst::UnderWay(UnderWay { grant: Some(grant), car, start }))
+                    (done, Burst::UnderWay(UnderWay { grant: Some(grant), lane, plan: car.plan, start }))
                 }
             };
             core.counts.bursts_in_trains += done;
             if core.observed() {
                 // What has been requested has been led to its request, whether it has ended or not.
                 let led = done + u64::from(!matches!(next, Burst::Ahead));
-                Self::record_lead(&mut core, task, &car, &booked, train.pitch, led);
+                Self::record_lead(&mut core, task, car, booked, train.pitch, led);
                 core.record_train((booked.lane, task), car.reason, (booked.first, train.pitch, done), car.plan);
             }
             *slot = Some(CarState { done, next });
@@ -391,11 +393,12 @@ impl<'a> TrainRun<'a> {
     }
 
     fn nothing_done(&self) -> Journey<'a> {
-        Journey { cars: self.cars.map(|car| car.map(|_| CarState { done: 0, next: Burst::Ahead })) }
+        let state = |_| CarState { done: 0, next: Burst::Ahead };
+        Journey { cars: std::array::from_fn(|index| self.cars.get(index).map(state)) }
     }
 }
 
-impl<'a> Future for TrainRun<'a> {
+impl<'a> Future for TrainRun<'a, '_> {
     type Output = Journey<'a>;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Journey<'a>> {
@@ -415,7 +418,7 @@ impl<'a> Future for TrainRun<'a> {
     }
 }
 
-impl Drop for TrainRun<'_> {
+impl Drop for TrainRun<'_, '_> {
     fn drop(&mut self) {
         if let Some(id) = self.booked {
             let shared = &*self.sim.shared;

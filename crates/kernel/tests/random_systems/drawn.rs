@@ -52,7 +52,11 @@ pub enum Step {
     Take,
     Put,
     /// Something to carry, which has passed after so many legs, and may have begun.
-    Give { legs: Vec<DrawnLeg>, passed: Option<usize>, begun: Option<(usize, u64, bool)> },
+    Give {
+        legs: Vec<DrawnLeg>,
+        passed: Option<usize>,
+        begun: Option<(usize, u64, bool)>,
+    },
     /// How much has passed, and arrived.
     Look,
     /// Until something more has arrived.
@@ -119,7 +123,8 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
     let lanes = draw.between(1, 4) as usize;
     let clocks = (0..lanes).map(|_| if draw.below(8) == 0 { Some(10) } else { None }).collect::<Vec<_>>();
     // By name they come before the masters, among them, or behind them.
-    let carriers = (0..draw.between(1, 4)).map(|n| format!("{}{n}", ["carrier", "master1x", "zcarrier"][(seed % 3) as usize]));
+    let carriers =
+        (0..draw.between(1, 4)).map(|n| format!("{}{n}", ["carrier", "master1x", "zcarrier"][(seed % 3) as usize]));
     let carriers = carriers.collect();
     let strangers = draw.below(3);
     let step = |draw: &mut Draw| match draw.below(12) {
@@ -138,7 +143,11 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
                 .map(|_| {
                     let begun = (draw.below(9) == 0).then(|| {
                         let leg = draw.between(0, legs.len() as u64) as usize;
-                        (leg, span(draw) * draw.between(1, 3), passed.is_none_or(|passed| passed < leg || (passed == leg && draw.below(2) == 0)))
+                        (
+                            leg,
+                            span(draw) * draw.between(1, 3),
+                            passed.is_none_or(|passed| passed < leg || (passed == leg && draw.below(2) == 0)),
+                        )
                     });
                     Step::Give { legs: legs.clone(), passed, begun }
                 })

@@ -384,8 +384,17 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     (Outcome { ended, at, steps: steps.take(), spans }, sim.counts())
 }
 
-const PLAIN: How =
-    How { trains: true, observed: true, leaves: false, ways: true, carriers: true, from: 0, reversed: false, until: 1_000_000_000, shift: 0 };
+const PLAIN: How = How {
+    trains: true,
+    observed: true,
+    leaves: false,
+    ways: true,
+    carriers: true,
+    from: 0,
+    reversed: false,
+    until: 1_000_000_000,
+    shift: 0,
+};
 
 #[test]
 fn trains_change_nothing_on_ten_thousand_random_systems() {

@@ -26,6 +26,7 @@ mod to_drive_in_bursts;
 mod to_memory;
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::rc::Rc;
 
 use hopscope_kernel::{Bell, Errand, Label, Lane, Lead, Queue, Sim, Time, Tokens};
@@ -202,9 +203,9 @@ impl IdeBridge {
                 }
                 let bytes = offered.min(left);
                 match (direction, self.spec.refill) {
-                    (Direction::ToMemory, _) => self.to_memory(channel, &cable, address, bytes).await,
-                    (_, Refill::WhenEmpty) => self.to_drive(channel, &cable, address, bytes).await,
-                    (_, Refill::WhenHalfIsFree) => self.to_drive_ahead(channel, &cable, address, bytes).await,
+                    (Direction::ToMemory, _) => pin!(self.to_memory(channel, &cable, address, bytes)).await,
+                    (_, Refill::WhenEmpty) => pin!(self.to_drive(channel, &cable, address, bytes)).await,
+                    (_, Refill::WhenHalfIsFree) => pin!(self.to_drive_ahead(channel, &cable, address, bytes)).await,
                 }
                 cable.moved(bytes);
                 (address, left, offered) = (address + bytes, left - bytes, offered - bytes);

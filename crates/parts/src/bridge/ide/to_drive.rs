@@ -51,6 +51,13 @@ struct Group<'a> {
     second: Fetch<'a>,
 }
 
+/// The words of a group: first and last strobe of its first half, and how many its second half has.
+struct Words {
+    start: Time,
+    last_strobe: Time,
+    second: u64,
+}
+
 /// How a group goes when nobody disturbs it, from the instant at which the buffer begins to ask.
 struct Undisturbed {
     first: Course,
@@ -91,9 +98,10 @@ impl IdeBridge {
                 continue;
             }
             let whole_groups = if alike { (bytes - done) / group_bytes } else { 0 };
-            done += match self.send_regularly(channel, cable, address, whole_groups, &course).await {
+            // Where they are, and not by value: each await would move all that they are.
+            done += match pin!(self.send_regularly(channel, cable, address, whole_groups, &course)).await {
                 0 => {
-                    self.send_group(channel, cable, address, group, &course).await;
+                    pin!(self.send_group(channel, cable, address, group, &course)).await;
                     group
                 }
                 groups => groups * group_bytes,
@@ -166,7 +174,8 @@ impl IdeBridge {
         let clock = self.pci.clocks(1);
         let (request, in_phase) = (begin + course.first_request, course.end.edge(clock) == course.end);
         let in_time = course.second_arrival + course.second.rest() <= course.end;
-        if groups == 0 || !ours || !in_time || !in_phase || request != request.edge(clock) || course.words[1] == 0 {
+        let whole = groups > 0 && course.words[1] > 0;
+        if !whole || !ours || !in_time || !in_phase || request != request.edge(clock) || !port.is_free_at(begin) {
             return 0;
         }
         let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
@@ -203,7 +212,7 @@ impl IdeBridge {
         let (first, second) = (Fetch::of(firsts, sent), Fetch::of(seconds, sent));
         let group = Group { port, asked, base: asked, first, second };
         let bytes = self.spec.buffer_bytes;
-        self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group).await;
+        pin!(self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group)).await;
         sent + 1
     }
 
@@ -232,7 +241,7 @@ impl IdeBridge {
             unreachable!("two cars went in")
         };
         let group = Group { port, asked, base, first: Fetch::of(first, 0), second: Fetch::of(second, 0) };
-        self.finish_group(channel, cable, (address, bytes), course, group).await;
+        pin!(self.finish_group(channel, cable, (address, bytes), course, group)).await;
     }
 
     /// Goes on with a group from wherever it is.
@@ -251,49 +260,62 @@ impl IdeBridge {
             Fetch::Ended => None,
             Fetch::Next(burst) => {
                 let (lead, request) = (self.lead_when_empty(), asked + course.first_request);
-                Some(self.until_data(burst, &first_fetch, (&lead, request), course.first.rest()).await)
+                Some(pin!(self.until_data(burst, &first_fetch, (&lead, request), course.first.rest())).await)
             }
         };
         let arrived = first.as_ref().map_or(base + course.first_arrival, |(arrived, _)| *arrived);
         let start = arrived - course.early + self.own_clocks(self.spec.first_strobe);
         let last_strobe = start + course.word * (course.words[0] - 1);
         let rest = self.fetch(address + course.first.bytes, bytes - course.first.bytes);
-        let fetching = async {
-            if let Some((_, first)) = first {
-                first.end().await;
+        let words = Words { start, last_strobe, second: course.words[1] };
+        let sending = pin!(self.send_words(channel, cable, course.word, words));
+        match (first, second) {
+            // Nothing goes on beside it any more.
+            (None, Fetch::Ended) if rest.bytes > 0 => {
+                channel.arrivals.put_now(base + course.second_arrival);
+                sending.await;
             }
-            match second {
-                _ if rest.bytes == 0 => {}
-                Fetch::Ended => channel.arrivals.put_now(base + course.second_arrival),
-                Fetch::Next(burst) => {
-                    let freed = arrived + course.first.rest();
-                    let request = freed + self.own_clocks(self.spec.hold_again) + self.host.hold_acknowledge();
-                    let lead = self.lead_again();
-                    let (arrived, second) = self.until_data(burst, &rest, (&lead, request), course.second.rest()).await;
-                    channel.arrivals.put_now(arrived);
-                    second.end().await;
-                }
+            (first, second) => {
+                let fetching = pin!(async {
+                    if let Some((_, first)) = first {
+                        first.end().await;
+                    }
+                    match second {
+                        _ if rest.bytes == 0 => {}
+                        Fetch::Ended => channel.arrivals.put_now(base + course.second_arrival),
+                        Fetch::Next(burst) => {
+                            let freed = arrived + course.first.rest();
+                            let request = freed + self.own_clocks(self.spec.hold_again) + self.host.hold_acknowledge();
+                            let (lead, after) = (self.lead_again(), course.second.rest());
+                            let (arrived, second) = pin!(self.until_data(burst, &rest, (&lead, request), after)).await;
+                            channel.arrivals.put_now(arrived);
+                            second.end().await;
+                        }
+                    }
+                });
+                join(sim, sending, fetching).await;
             }
-        };
-        let sending = async {
-            sim.wait_until(last_strobe.max(sim.now())).await;
-            cable.words(start, last_strobe + course.word);
-            if rest.bytes > 0 {
-                let arrived = channel.arrivals.take(&SECOND_HALF).await;
-                let start = (last_strobe + course.word).max(arrived);
-                let last = start + course.word * (course.words[1] - 1);
-                sim.wait_until(last).await;
-                cable.words(start, last + course.word);
-            }
-        };
-        let (sending, fetching) = (pin!(sending), pin!(fetching));
-        join(sim, sending, fetching).await;
+        }
         let fetched = arrived - course.early;
         port.was_in_until(&FETCH, asked, fetched);
         port.was_in_until(&FIRST_STROBE, fetched, start);
         port.was_in(&EMPTY, start);
         for _ in 0..HALVES {
             self.free_half();
+        }
+    }
+
+    /// The words of a group go over the cable, those of its second half as soon as they have come.
+    async fn send_words(&self, channel: &Channel, cable: &IdeCable, word: Time, words: Words) {
+        let (sim, Words { start, last_strobe, second }) = (&self.sim, words);
+        sim.wait_until(last_strobe.max(sim.now())).await;
+        cable.words(start, last_strobe + word);
+        if second > 0 {
+            let arrived = channel.arrivals.take(&SECOND_HALF).await;
+            let start = (last_strobe + word).max(arrived);
+            let last = start + word * (second - 1);
+            sim.wait_until(last).await;
+            cable.words(start, last + word);
         }
     }
 

@@ -99,13 +99,13 @@ impl Port {
             sending: Cell::new(0),
             latches: (0..latched).map(latch).collect(),
         });
-        let posters: Vec<String> = (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}")).collect();
+        let posters: Vec<String> =
+            (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}")).collect();
         let fetchers: Vec<String> = (0..spec.read.ahead).map(|number| format!("{name}.fetch{number:03}")).collect();
         let across = match beyond {
             Beyond::Host(path) => {
                 let (of_posted, of_fetched) = (buffers.clone(), buffers.clone());
-                let posted =
-                    sim.carriers(posters, &NOTHING_POSTED, move |load, told| of_posted.of_posted(load, told));
+                let posted = sim.carriers(posters, &NOTHING_POSTED, move |load, told| of_posted.of_posted(load, told));
                 let fetched = sim.carriers(fetchers, &NOTHING_TO_FETCH, move |load, _| of_fetched.of_fetched(load));
                 Across::Host { path, posted, fetched }
             }
