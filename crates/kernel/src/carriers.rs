@@ -205,19 +205,7 @@ impl Shared {
     /// Goes on with what a carrier carries; whether it has carried that to its end.
     fn carry_on(&self, crew: u32, task: u32) -> bool {
         loop {
-            let (load, told) = {
-                let core = &mut *self.core.borrow_mut();
-                if core.going[task as usize].is_some() {
-                    return false;
-                }
-                let Some(mut carrying) = core.carrying[task as usize].take() else { return false };
-                let (load, told) = (carrying.item.load, self.carry(core, task, &mut carrying));
-                if told != Some(Told::Arrived) {
-                    core.carrying[task as usize] = Some(carrying);
-                }
-                let Some(told) = told else { return false };
-                (load, told)
-            };
+            let Some((load, told)) = self.carry(&mut self.core.borrow_mut(), task) else { return false };
             self.told.borrow()[crew as usize](load, told);
             if told == Told::Arrived {
                 return true;
@@ -226,27 +214,32 @@ impl Shared {
     }
 
     /// Goes on until something is to be told.
-    fn carry(&self, core: &mut Core, task: u32, carrying: &mut Carrying) -> Option<Told> {
+    fn carry(&self, core: &mut Core, task: u32) -> Option<(Load, Told)> {
+        if core.going[task as usize].is_some() {
+            return None;
+        }
+        let carrying = core.carrying[task as usize].as_ref()?;
         let not_before = carrying.item.begun.map_or(Time::ZERO, |begun| begun.at);
-        if self.now.get() < not_before {
-            let waits = carrying.comes || self.begin_wait(core, task, not_before) != Wait::Over;
-            carrying.comes = waits;
-            if waits {
-                return None;
-            }
+        if self.now.get() < not_before && (carrying.comes || self.begin_wait(core, task, not_before) != Wait::Over) {
+            core.carrying[task as usize].as_mut()?.comes = true;
+            return None;
         }
-        carrying.comes = false;
-        let (leg, until) = (carrying.leg, carrying.until());
-        carrying.leg = until;
+        let carrying = core.carrying[task as usize].as_mut()?;
+        let until = carrying.until();
+        let leg = std::mem::replace(&mut carrying.leg, until);
         if leg < until {
-            let (legs, mut progress) = (&carrying.item.legs, Progress::at(leg));
+            let (legs, mut progress) = (carrying.item.legs.clone(), Progress::at(leg));
             if !self.go(core, task, &legs[..until], &mut progress) {
-                core.going[task as usize] = Some(Going::new(legs.clone(), until, progress));
+                core.going[task as usize] = Some(Going::new(legs, until, progress));
                 return None;
             }
         }
-        let arrived = std::mem::replace(&mut carrying.passed, true);
-        Some(if arrived { Told::Arrived } else { Told::Passed })
+        let carrying = core.carrying[task as usize].as_mut()?;
+        let (load, passed) = (carrying.item.load, std::mem::replace(&mut carrying.passed, true));
+        if passed {
+            core.carrying[task as usize] = None;
+        }
+        Some((load, if passed { Told::Arrived } else { Told::Passed }))
     }
 }
 

@@ -24,8 +24,10 @@ use crate::way::{Going, Leg, Progress};
 
 /// Bookings of a crew at a time, at most: they may all have to be taken back.
 const AHEAD: usize = 64;
-/// So much is carried by hand where something could not be booked, or was taken back.
+/// So much is carried by hand where something could not be booked, or was taken back; twice as much where that happens
+/// again before as much has been booked, up to the most.
 const BY_HAND: u32 = 16;
+const BY_HAND_MOST: u32 = 4_096;
 /// What a crew has booked is told from tasks by this bit.
 const BOOKED: u32 = 1 << 31;
 
@@ -101,8 +103,10 @@ pub(crate) struct Crew {
     armed: Option<Event>,
     /// So many carry by hand.
     by_hand: u32,
-    /// So much is not booked ahead.
+    /// So much is not booked ahead, of so much; and how much has been booked since then.
     patience: u32,
+    patience_of: u32,
+    booked: u32,
     put: u64,
     ending: bool,
 }
@@ -118,6 +122,8 @@ impl Crew {
             armed: None,
             by_hand: 0,
             patience: 0,
+            patience_of: BY_HAND / 2,
+            booked: 0,
             put: 0,
             ending: false,
         }
@@ -141,6 +147,13 @@ impl Crew {
     fn will_tell(&mut self, tiding: Tiding) {
         let behind = self.tidings.iter().rposition(|known| (known.at, known.rank) <= (tiding.at, tiding.rank));
         self.tidings.insert(behind.map_or(0, |behind| behind + 1), tiding);
+    }
+
+    /// What comes now is carried by hand.
+    fn be_patient(&mut self) {
+        let again = self.booked < self.patience_of;
+        self.patience_of = if again { (2 * self.patience_of).min(BY_HAND_MOST) } else { BY_HAND };
+        (self.patience, self.booked) = (self.patience_of, 0);
     }
 
     /// Whether a carrier waits, and has no more of what is booked under way.
@@ -218,7 +231,7 @@ impl Core {
             if let Err(item) = self.book_item(crew, item, first, (idle, now)) {
                 let line = &mut self.crews[crew as usize];
                 line.waiting.push_front(item);
-                line.patience = BY_HAND;
+                line.be_patient();
                 return;
             }
         }
@@ -247,6 +260,7 @@ impl Core {
         let (load, behind) = (item.load, (!idle).then_some(free));
         self.booked[place as usize] = Booked { item: Some(item), crew, task, behind, schedule };
         let line = &mut self.crews[crew as usize];
+        line.booked = line.booked.saturating_add(1);
         line.free.pop_front();
         line.frees(Free { at: end, rank, task });
         if let Some(at) = passed {
@@ -294,6 +308,9 @@ impl Core {
     pub(crate) fn arm(&mut self, crew: u32, now: Time) {
         let reached = (now, self.order_reached);
         let line = &self.crews[crew as usize];
+        if line.armed.is_none() && line.waiting.is_empty() && (line.listeners == 0 || line.tidings.is_empty()) {
+            return;
+        }
         let told = line.tidings.front().filter(|_| line.listeners > 0);
         let told = told.map(|told| Event::wake(told.at, told.rank, told.task));
         let free = line.free.front().filter(|free| !line.waiting.is_empty() && !line.is_idle(**free, reached));
@@ -341,7 +358,7 @@ impl Core {
         if std::mem::replace(&mut line.ending, true) {
             return;
         }
-        line.patience = BY_HAND;
+        line.be_patient();
         if let Some(armed) = line.armed.take().filter(|armed| !has_been(armed.at(), armed.rank(), reached)) {
             self.events.cancel(armed);
         }

@@ -56,6 +56,11 @@ impl PciBus {
         within.then(|| phases.map(|(label, clocks)| (label, self.clocks(clocks))))
     }
 
+    /// From the last data until the bus is idle, where nobody stops the burst.
+    pub fn turnaround(&self) -> Time {
+        self.clocks(self.spec.turnaround)
+    }
+
     /// The multiple of bytes that a burst can end at.
     pub fn boundary_bytes(&self) -> u32 {
         match self.mode.get() {
@@ -177,6 +182,6 @@ impl Tenure<'_> {
     }
 
     fn turnaround(&self) -> super::Phase {
-        (&TURNAROUND, self.bus.clocks(self.bus.spec.turnaround))
+        (&TURNAROUND, self.bus.turnaround())
     }
 }

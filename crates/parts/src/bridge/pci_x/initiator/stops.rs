@@ -37,6 +37,8 @@ pub(super) struct Stops {
     stop: Time,
     idle: Time,
     count: u64,
+    /// The last one is not stopped, for it ends what the card wanted: until the bus is idle, and until the card asks again.
+    ending: Option<[Time; 2]>,
     /// Bytes of each.
     bytes: u32,
     /// Whose they are.
@@ -48,7 +50,23 @@ pub(super) struct Stops {
 impl Stops {
     /// When the card asks again after so many of them.
     fn next_request(&self, done: u64) -> Time {
-        self.start + self.pitch * (done - 1) + self.data + self.stop + self.idle
+        let [end, idle] = self.ending_of(done - 1);
+        self.data_end(done - 1) + end + idle
+    }
+
+    /// When one of them has moved its data.
+    fn data_end(&self, burst: u64) -> Time {
+        self.start + self.pitch * burst + self.data
+    }
+
+    /// How one of them ends after its data, and how long the card does not ask then.
+    fn ending_of(&self, burst: u64) -> [Time; 2] {
+        self.ending.filter(|_| burst + 1 == self.count).unwrap_or([self.stop, self.idle])
+    }
+
+    /// When the card has something to do: after the data of the last one, if that is all, or as it asks again.
+    fn until(&self) -> Time {
+        if self.ending.is_some() { self.data_end(self.count - 1) } else { self.next_request(self.count) }
     }
 
     /// When the card asks again, for somebody who wants to know at `now`; nothing before the first has moved its data.
@@ -99,7 +117,8 @@ impl Initiator {
     pub(super) async fn stopped(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) -> u32 {
         let each = self.port.boundary();
         let wanted = self.burst(address, bytes, self.spec.burst);
-        let count = u64::from(wanted.saturating_sub(1) / each);
+        // What is left of a burst of another length goes by hand.
+        let count = u64::from(wanted / each);
         let regular = self.bus.mode() == Mode::Pci && address.is_multiple_of(each) && count >= BURSTS_MIN;
         if !regular || self.sim.is_observed() || self.stops.get().is_some() {
             return 0;
@@ -107,7 +126,7 @@ impl Initiator {
         let stages = self.port.stages(each, carries);
         let plan = self.bus.stopped_burst(self.spec.width_bytes, self.port.write_response(), (carries, each));
         let (Some(stages), Some(plan)) = (stages, plan) else { return 0 };
-        let stops = self.stops_from(&plan, &stages, count, each);
+        let stops = self.stops_from(&plan, &stages, (count, wanted.is_multiple_of(each)), each);
         if !self.port.takes_all(
             each,
             stops.at_once(stops.until_left()),
@@ -126,7 +145,7 @@ impl Initiator {
         }
         self.stops.set(Some(stops));
         let run = self.sim.train(count, stops.start, stops.pitch, &cars[..lanes]);
-        let [bus, behind @ ..] = run.until(stops.next_request(count)).await.cars;
+        let [bus, behind @ ..] = run.until(stops.until()).await.cars;
         self.stops.set(None);
         let Some(bus) = bus else { return 0 };
         let (posted, under_way) = self.on_the_bus(&stops, bus);
@@ -137,12 +156,19 @@ impl Initiator {
         let Some((grant, begun)) = under_way else { return posted as u32 * each };
         self.sim.wait_until(begun + stops.data).await;
         self.port.post(address.wrapping_add(posted as u32 * each), each, carries, errand);
-        self.not_before.set(grant.leave([(&DISCONNECT, stops.stop)]) + stops.idle);
+        let [end, idle] = stops.ending_of(posted);
+        self.not_before.set(grant.leave([(&DISCONNECT, end)]) + idle);
         (posted as u32 + 1) * each
     }
 
     /// So many bursts of such phases, from the next clock on.
-    fn stops_from(&self, plan: &[Phase; 4], stages: &[Option<Stage<'_>>; BEHIND], count: u64, bytes: u32) -> Stops {
+    fn stops_from(
+        &self,
+        plan: &[Phase; 4],
+        stages: &[Option<Stage<'_>>; BEHIND],
+        (count, is_all): (u64, bool),
+        bytes: u32,
+    ) -> Stops {
         let [address, response, data, stop] = plan.map(|phase| phase.1);
         let (data, clock) = (address + response + data, self.bus.clocks(1));
         let idle = self.bus.clocks_at(&self.lane, self.spec.gap.max(self.spec.retry_idle));
@@ -155,19 +181,21 @@ impl Initiator {
             at += stage.length() + stage.flight;
             Some((asked, stage.length()))
         });
-        Stops { start, pitch, data, stop, idle, count, bytes, process: self.sim.process_at_work(), behind }
+        let ending = is_all.then(|| [self.bus.turnaround(), self.bus.clocks_at(&self.lane, self.spec.gap)]);
+        Stops { start, pitch, data, stop, idle, count, ending, bytes, process: self.sim.process_at_work(), behind }
     }
 
     /// How many bursts have moved their data, and the one whose data move now, with its beginning.
     fn on_the_bus<'a>(&self, stops: &Stops, bus: CarState<'a>) -> (u64, Option<(Grant<'a>, Time)>) {
         let Burst::UnderWay(burst) = bus.next else { return (bus.done, None) };
-        let (now, end) = (self.sim.now(), burst.ends_at());
+        let now = self.sim.now();
         let (Some(grant), begun) = burst.take_over() else { return (bus.done, None) };
         if begun + stops.data > now {
             self.port.reserve(stops.bytes);
             return (bus.done, Some((grant, begun)));
         }
-        grant.leave([(&DISCONNECT, end - now)]);
+        let [end, _] = stops.ending_of(bus.done);
+        grant.leave([(&DISCONNECT, begun + stops.data + end - now)]);
         (bus.done + 1, None)
     }
 
