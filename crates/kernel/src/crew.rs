@@ -188,14 +188,20 @@ impl Core {
         let line = &mut self.crews[crew as usize];
         line.put += 1;
         let Freight { load, errand, legs, passed, begun } = freight;
+        // Of requests of one instant those of its carrier come in the turn of that one.
+        let begins = begun.map_or((0, now), |begun| (begun.leg, begun.at));
+        let asks_at_once = begins.1 <= now && legs.get(begins.0).is_some_and(|leg| leg.lane().is_some());
         line.waiting.push_back(Item { number: line.put, load, legs, passed, begun, errand, put_by });
         let Some(first) = line.free.front().copied() else { return };
-        if line.is_idle(first, reached) {
-            self.wake(first.task);
-            return;
+        let takes_now = line.is_idle(first, reached) && (line.waiting.len() > 1 || asks_at_once);
+        if !takes_now {
+            self.book_ahead(crew, now);
         }
-        self.book_ahead(crew, now);
-        self.arm(crew, now);
+        let line = &self.crews[crew as usize];
+        match line.free.front().copied() {
+            Some(first) if !line.waiting.is_empty() && line.is_idle(first, reached) => self.wake(first.task),
+            _ => self.arm(crew, now),
+        }
     }
 
     /// The next that is to be told by now.
