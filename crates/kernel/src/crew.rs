@@ -188,20 +188,44 @@ impl Core {
         let line = &mut self.crews[crew as usize];
         line.put += 1;
         let Freight { load, errand, legs, passed, begun } = freight;
-        // Of requests of one instant those of its carrier come in the turn of that one.
-        let begins = begun.map_or((0, now), |begun| (begun.leg, begun.at));
-        let asks_at_once = begins.1 <= now && legs.get(begins.0).is_some_and(|leg| leg.lane().is_some());
-        line.waiting.push_back(Item { number: line.put, load, legs, passed, begun, errand, put_by });
-        let Some(first) = line.free.front().copied() else { return };
-        let takes_now = line.is_idle(first, reached) && (line.waiting.len() > 1 || asks_at_once);
-        if !takes_now {
-            self.book_ahead(crew, now);
+        let item = Item { number: line.put, load, legs, passed, begun, errand, put_by };
+        let first = line.free.front().copied();
+        if let Some(first) = first
+            && line.waiting.is_empty()
+            && line.patience == 0
+            && !self.observed
+            && self.trains_allowed
+        {
+            let idle = line.is_idle(first, reached);
+            // Of requests of one instant those of its carrier come in the turn of that one; who carries by hand may be free
+            // before.
+            let (leg, at) = begun.map_or((0, now), |begun| (begun.leg, begun.at));
+            let asks_at_once = at <= now && item.legs.get(leg).is_some_and(|leg| leg.lane().is_some());
+            if if idle { !asks_at_once } else { line.by_hand == 0 && line.tidings.len() < AHEAD } {
+                match self.book_item(crew, item, first, (idle, now)) {
+                    Ok(()) if self.crews[crew as usize].listeners == 0 => {}
+                    Ok(()) => self.arm(crew, now),
+                    Err(item) => {
+                        let line = &mut self.crews[crew as usize];
+                        line.waiting.push_back(item);
+                        line.be_patient();
+                        self.wake_or_arm(crew, first, (idle, now));
+                    }
+                }
+                return;
+            }
         }
-        let line = &self.crews[crew as usize];
-        match line.free.front().copied() {
-            Some(first) if !line.waiting.is_empty() && line.is_idle(first, reached) => self.wake(first.task),
-            _ => self.arm(crew, now),
+        let line = &mut self.crews[crew as usize];
+        line.waiting.push_back(item);
+        if let Some(first) = first {
+            let idle = line.is_idle(first, reached);
+            self.wake_or_arm(crew, first, (idle, now));
         }
+    }
+
+    /// The first who is free takes what waits: now, or then.
+    fn wake_or_arm(&mut self, crew: u32, first: Free, (idle, now): (bool, Time)) {
+        if idle { self.wake(first.task) } else { self.arm(crew, now) }
     }
 
     /// The next that is to be told by now.

@@ -1,6 +1,8 @@
 //! Reads: pieces fetched ahead, and the completions of split transactions.
 
-use hopscope_kernel::{Class, Errand, Freight, Label, Load};
+use std::rc::Rc;
+
+use hopscope_kernel::{Class, Errand, Freight, Label, Leg, Load};
 
 use super::port::{Across, Buffers, Port};
 use super::posted::THROUGH;
@@ -43,6 +45,8 @@ impl Port {
         let latch = &self.buffers.latches[number];
         let carries = latch.carries.get().expect("a latched read says what it carries");
         let errand = self.sim.pass_on(latch.errand.get());
+        // Most pieces are alike.
+        let mut way: Option<(u32, Rc<[Leg]>)> = None;
         while latch.asked.get() < until {
             let asked = latch.asked.get();
             let address = latch.address.get().wrapping_add(asked);
@@ -51,7 +55,11 @@ impl Port {
             latch.asked.set(asked + bytes);
             match &self.across {
                 Across::Host { path, fetched, .. } => {
-                    let legs = path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency()));
+                    let legs = match &way {
+                        Some((of, legs)) if *of == bytes => legs.clone(),
+                        _ => path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency())),
+                    };
+                    way = Some((bytes, legs.clone()));
                     let load = Load { of: number as u32, bytes };
                     fetched.put(Freight { load, errand, legs, passed: None, begun: None });
                 }
