@@ -43,6 +43,9 @@ fn kernel(c: &mut Criterion) {
     for (name, by_hand) in [("ways", false), ("ways by hand", true)] {
         bench(c, name, 300_000, plain(Model::Ways { by_hand }));
     }
+    for (name, observed) in [("carriers", false), ("carriers, observed", true)] {
+        bench(c, name, 300 * 64 * 3, plain(Model::Carriers { observed }));
+    }
     bench(c, "server", 200_000, plain(Model::Server));
     for pending in [4, 64, 1_024] {
         bench(c, &format!("{pending} sleepers"), 262_144, plain(Model::Sleepers { pending }));

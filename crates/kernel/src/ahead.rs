@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::Time;
+use crate::booked::booked_place;
 use crate::core::Core;
-use crate::crew::booked_place;
 use crate::events::Event;
 use crate::train::first_on;
 use crate::way::{Going, Leg};

@@ -1,45 +1,25 @@
-//! Carriers ahead of time: what waits is booked on its lanes, one thing behind the other, for whoever will be free first.
-//!
-//! ```text
-//!   carrier 0   ▐ first ──────────▌▐ fourth ────────▌
-//!   carrier 1     ▐ second ─────────▌ ▐ fifth …               told of each, when somebody asks: passed, arrived
-//!   carrier 2       ▐ third ──────────▌
-//! ```
-//!
-//! When each of them is free, and who takes what, is known as soon as the ways before are booked. So no event is needed
-//! for it, unless somebody listens. Whoever asks for one of the lanes by himself ends the bookings (`ahead`): what has
-//! begun is carried on by hand, and what has not waits again.
+//! A crew of carriers: what has been put before them, who is free to take it, and what is to be told of it.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::Time;
-use crate::ahead::Schedule;
 use crate::carriers::{Begun, Carrying, Freight, Load, Told};
 use crate::core::Core;
 use crate::errand::Errand;
 use crate::events::{Event, order_of_rank};
 use crate::record::{Label, Record};
-use crate::way::{Going, Leg, Progress};
+use crate::way::Leg;
 
-/// Bookings of a crew at a time, at most: they may all have to be taken back.
-const AHEAD: usize = 64;
 /// So much is carried by hand where something could not be booked, or was taken back; twice as much where that happens
 /// again before as much has been booked, up to the most.
 const BY_HAND: u32 = 16;
 const BY_HAND_MOST: u32 = 4_096;
-/// What a crew has booked is told from tasks by this bit.
-const BOOKED: u32 = 1 << 31;
-
-/// Which of the things that are booked, where something stands for a task.
-pub(crate) fn booked_place(task: u32) -> Option<usize> {
-    (task & BOOKED != 0).then_some((task & !BOOKED) as usize)
-}
 
 /// Something that waits, or is under way.
 pub(crate) struct Item {
     /// The how manyth it is.
-    number: u64,
+    pub(crate) number: u64,
     pub(crate) load: Load,
     pub(crate) legs: Rc<[Leg]>,
     /// It is told that it has passed so many legs; of some the end only.
@@ -51,64 +31,54 @@ pub(crate) struct Item {
 
 impl Item {
     /// After how many legs it will be told that it has passed; nothing where it is not, or has been.
-    fn is_to_pass(&self) -> Option<usize> {
+    pub(crate) fn is_to_pass(&self) -> Option<usize> {
         self.passed.filter(|_| self.begun.is_none_or(|begun| !begun.passed))
     }
 
-    fn first_leg(&self) -> usize {
+    pub(crate) fn first_leg(&self) -> usize {
         self.begun.map_or(0, |begun| begun.leg)
     }
 }
 
 /// A carrier who is free from then on.
 #[derive(Clone, Copy)]
-struct Free {
-    at: Time,
-    rank: u32,
-    task: u32,
+pub(crate) struct Free {
+    pub(crate) at: Time,
+    pub(crate) rank: u32,
+    pub(crate) task: u32,
 }
 
 /// What will be told then.
 #[derive(Clone, Copy)]
-struct Tiding {
-    at: Time,
-    rank: u32,
-    task: u32,
-    place: u32,
-    load: Load,
-    told: Told,
-}
-
-/// What is booked.
-pub(crate) struct Booked {
-    item: Option<Item>,
-    crew: u32,
-    task: u32,
-    /// When its carrier takes it, behind what that one has booked before; nothing where it has taken it at once.
-    behind: Option<Time>,
-    schedule: Schedule,
+pub(crate) struct Tiding {
+    pub(crate) at: Time,
+    pub(crate) rank: u32,
+    pub(crate) task: u32,
+    pub(crate) place: u32,
+    pub(crate) load: Load,
+    pub(crate) told: Told,
 }
 
 /// Carriers who take from one line.
 pub(crate) struct Crew {
     pub(crate) reason: &'static Label,
-    waiting: VecDeque<Item>,
+    pub(crate) waiting: VecDeque<Item>,
     /// The first to be free first.
-    free: VecDeque<Free>,
+    pub(crate) free: VecDeque<Free>,
     /// In the order in which they come.
-    tidings: VecDeque<Tiding>,
+    pub(crate) tidings: VecDeque<Tiding>,
     /// Who listens.
     pub(crate) listeners: i32,
     /// A timer, of the next instant at which somebody must know.
-    armed: Option<Event>,
+    pub(crate) armed: Option<Event>,
     /// So many carry by hand.
-    by_hand: u32,
+    pub(crate) by_hand: u32,
     /// So much is not booked ahead, of so much; and how much has been booked since then.
-    patience: u32,
+    pub(crate) patience: u32,
     patience_of: u32,
-    booked: u32,
+    pub(crate) booked: u32,
     put: u64,
-    ending: bool,
+    pub(crate) ending: bool,
 }
 
 impl Crew {
@@ -139,25 +109,25 @@ impl Crew {
         self.free.iter().filter(move |free| free.at <= now).map(|free| free.task)
     }
 
-    fn frees(&mut self, free: Free) {
+    pub(crate) fn frees(&mut self, free: Free) {
         let behind = self.free.iter().rposition(|known| (known.at, known.rank) < (free.at, free.rank));
         self.free.insert(behind.map_or(0, |behind| behind + 1), free);
     }
 
-    fn will_tell(&mut self, tiding: Tiding) {
+    pub(crate) fn will_tell(&mut self, tiding: Tiding) {
         let behind = self.tidings.iter().rposition(|known| (known.at, known.rank) <= (tiding.at, tiding.rank));
         self.tidings.insert(behind.map_or(0, |behind| behind + 1), tiding);
     }
 
     /// What comes now is carried by hand.
-    fn be_patient(&mut self) {
+    pub(crate) fn be_patient(&mut self) {
         let again = self.booked < self.patience_of;
         self.patience_of = if again { (2 * self.patience_of).min(BY_HAND_MOST) } else { BY_HAND };
         (self.patience, self.booked) = (self.patience_of, 0);
     }
 
     /// Whether a carrier waits, and has no more of what is booked under way.
-    fn is_idle(&self, free: Free, reached: (Time, u32)) -> bool {
+    pub(crate) fn is_idle(&self, free: Free, reached: (Time, u32)) -> bool {
         let (now, order) = reached;
         let ends_now = || self.tidings.iter().take_while(|t| t.at <= now).any(|t| t.at == now && t.rank == free.rank);
         free.at < now || (free.at == now && (order >= order_of_rank(free.rank) || !ends_now()))
@@ -165,7 +135,7 @@ impl Crew {
 }
 
 /// Whether an event of a rank has been at `at`, as far as an instant has come.
-fn has_been(at: Time, rank: u32, (now, order): (Time, u32)) -> bool {
+pub(crate) fn has_been(at: Time, rank: u32, (now, order): (Time, u32)) -> bool {
     at < now || (at == now && order >= order_of_rank(rank))
 }
 
@@ -190,18 +160,12 @@ impl Core {
         let Freight { load, errand, legs, passed, begun } = freight;
         let item = Item { number: line.put, load, legs, passed, begun, errand, put_by };
         let first = line.free.front().copied();
-        if let Some(first) = first
-            && line.waiting.is_empty()
-            && line.patience == 0
-            && !self.observed
-            && self.trains_allowed
-        {
+        if let Some(first) = first.filter(|_| line.waiting.is_empty()) {
             let idle = line.is_idle(first, reached);
-            // Of requests of one instant those of its carrier come in the turn of that one; who carries by hand may be free
-            // before.
+            // Of requests of one instant those of its carrier come in the turn of that one.
             let (leg, at) = begun.map_or((0, now), |begun| (begun.leg, begun.at));
             let asks_at_once = at <= now && item.legs.get(leg).is_some_and(|leg| leg.lane().is_some());
-            if if idle { !asks_at_once } else { line.by_hand == 0 && line.tidings.len() < AHEAD } {
+            if !(idle && asks_at_once) && self.may_book(crew, idle) {
                 match self.book_item(crew, item, first, (idle, now)) {
                     Ok(()) if self.crews[crew as usize].listeners == 0 => {}
                     Ok(()) => self.arm(crew, now),
@@ -241,63 +205,6 @@ impl Core {
             self.booked_free.push(place);
         }
         Some((load, told))
-    }
-
-    /// Books what waits, as far as it can be made out.
-    pub(crate) fn book_ahead(&mut self, crew: u32, now: Time) {
-        let reached = (now, self.order_reached);
-        while !self.observed && self.trains_allowed {
-            let line = &mut self.crews[crew as usize];
-            if line.waiting.is_empty() || line.patience > 0 {
-                return;
-            }
-            let Some(first) = line.free.front().copied() else { return };
-            let idle = line.is_idle(first, reached);
-            // Who carries by hand may be free before.
-            if !idle && (line.by_hand > 0 || line.tidings.len() >= AHEAD) {
-                return;
-            }
-            let Some(item) = line.waiting.pop_front() else { return };
-            if let Err(item) = self.book_item(crew, item, first, (idle, now)) {
-                let line = &mut self.crews[crew as usize];
-                line.waiting.push_front(item);
-                line.be_patient();
-                return;
-            }
-        }
-    }
-
-    /// Books the whole way of something for the first who is free; gives it back where that cannot be made out.
-    fn book_item(&mut self, crew: u32, item: Item, first: Free, (idle, now): (bool, Time)) -> Result<(), Item> {
-        let Free { rank, task, at: free } = first;
-        let place = self.booked_free.pop().unwrap_or_else(|| {
-            self.booked.push(Booked { item: None, crew, task, behind: None, schedule: Schedule::default() });
-            self.booked.len() as u32 - 1
-        });
-        let start = if idle { now } else { free };
-        let (leg, at) = item.begun.map_or((0, start), |begun| (begun.leg, begun.at.max(start)));
-        let id = place | BOOKED;
-        let mut schedule = std::mem::take(&mut self.booked[place as usize].schedule);
-        let end = self.book_legs((id, rank), (&item.legs, leg), at, now, &mut schedule);
-        let passed = item.is_to_pass().map(|passed| schedule.begin_of(passed).unwrap_or(end));
-        // What comes to something at once is for the turn of its carrier.
-        if leg + schedule.len() < item.legs.len() || passed.unwrap_or(end) == now {
-            self.take_back(id, &item.legs, &mut schedule);
-            self.booked[place as usize].schedule = schedule;
-            self.booked_free.push(place);
-            return Err(item);
-        }
-        let (load, behind) = (item.load, (!idle).then_some(free));
-        self.booked[place as usize] = Booked { item: Some(item), crew, task, behind, schedule };
-        let line = &mut self.crews[crew as usize];
-        line.booked = line.booked.saturating_add(1);
-        line.free.pop_front();
-        line.frees(Free { at: end, rank, task });
-        if let Some(at) = passed {
-            line.will_tell(Tiding { at, rank, task, place, load, told: Told::Passed });
-        }
-        line.will_tell(Tiding { at: end, rank, task, place, load, told: Told::Arrived });
-        Ok(())
     }
 
     /// A carrier whose turn it is takes what waits, if it is the first to be free; one that has just carried something
@@ -371,81 +278,5 @@ impl Core {
             self.booked[tiding.place as usize].behind.is_some_and(|at| !has_been(at, tiding.rank, reached))
         };
         crew.waiting.len() + booked.filter(begins).count()
-    }
-
-    /// The way of what is booked.
-    pub(crate) fn booked_way(&mut self, place: usize) -> (Rc<[Leg]>, &mut Schedule) {
-        let Booked { item, schedule, .. } = &mut self.booked[place];
-        (item.as_ref().expect("what is booked is there until its end has been told").legs.clone(), schedule)
-    }
-
-    /// Something that a crew has booked is taken back, and with it all that the crew has booked and that is not over:
-    /// names that.
-    pub(crate) fn end_crew_of(&mut self, place: usize, now: Time, ended: &mut Vec<u32>) {
-        let reached = (now, self.order_reached);
-        let crew = self.booked[place].crew as usize;
-        let line = &mut self.crews[crew];
-        if std::mem::replace(&mut line.ending, true) {
-            return;
-        }
-        line.be_patient();
-        if let Some(armed) = line.armed.take().filter(|armed| !has_been(armed.at(), armed.rank(), reached)) {
-            self.events.cancel(armed);
-        }
-        for tiding in line.tidings.iter().filter(|tiding| !has_been(tiding.at, tiding.rank, reached)) {
-            let task = tiding.place | BOOKED;
-            if tiding.told == Told::Arrived && !ended.contains(&task) {
-                ended.push(task);
-            }
-        }
-    }
-
-    /// Names all that crews have booked and that is not over.
-    pub(crate) fn name_booked(&mut self, now: Time, named: &mut Vec<u32>) {
-        for crew in 0..self.crews.len() {
-            if let Some(last) = self.crews[crew].tidings.back() {
-                self.end_crew_of(last.place as usize, now, named);
-            }
-        }
-    }
-
-    /// What is off its lanes goes on by hand from where it is, or waits again.
-    pub(crate) fn carry_by_hand(&mut self, place: usize, now: Time) {
-        let reached = (now, self.order_reached);
-        let booked = &mut self.booked[place];
-        let (crew, task, behind) = (booked.crew as usize, booked.task, booked.behind);
-        let schedule = std::mem::take(&mut booked.schedule);
-        let item = booked.item.take().expect("what is booked is there until its end has been told");
-        self.booked_free.push(place as u32);
-        let rank = self.rank(task);
-        let line = &mut self.crews[crew];
-        line.ending = false;
-        let tells = |tiding: &Tiding| tiding.place == place as u32 && !has_been(tiding.at, tiding.rank, reached);
-        let is_to_pass = line.tidings.iter().any(|tiding| tells(tiding) && tiding.told == Told::Passed);
-        // What has been is still to be told.
-        line.tidings.retain(|tiding| !tells(tiding));
-        if behind.is_some_and(|behind| !has_been(behind, rank, reached)) {
-            let before = line.waiting.iter().take_while(|known| known.number < item.number).count();
-            line.waiting.insert(before, item);
-            return;
-        }
-        line.free.retain(|free| free.task != task);
-        line.by_hand += 1;
-        let comes = item.begun.filter(|begun| !has_been(begun.at, rank, reached));
-        if let Some(begun) = comes {
-            self.schedule(Event::wake(begun.at, rank, task));
-            let leg = item.first_leg();
-            self.carrying[task as usize] = Some(Carrying { passed: !is_to_pass, leg, comes: true, item });
-            return;
-        }
-        let mut carrying = Carrying { passed: !is_to_pass, leg: 0, comes: false, item };
-        carrying.leg = carrying.until();
-        let legs = match (carrying.passed, carrying.item.passed) {
-            (true, Some(passed)) => passed..carrying.leg,
-            _ => 0..carrying.leg,
-        };
-        let going = Going::new(carrying.item.legs.clone(), carrying.leg, Progress::at(0));
-        self.carrying[task as usize] = Some(carrying);
-        self.put_on_leg(task, going, (&schedule, legs), now);
     }
 }

@@ -35,6 +35,7 @@ mod arbitration;
 mod bell;
 #[doc(hidden)]
 pub mod bench;
+mod booked;
 mod carriers;
 mod combine;
 mod core;

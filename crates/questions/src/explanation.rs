@@ -8,14 +8,14 @@ use hopscope_files::problem::{Problems, Sources};
 use hopscope_files::text_file;
 use hopscope_kernel::Observer;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{Failure, Options};
+use hopscope_machine::run::{Failure, Options, at_once, run};
 use serde_json::Value;
 
-use crate::diagnosis::{Diagnosis, diagnose};
-use crate::explain::{EXTENT, Explained, explain};
+use crate::diagnosis::{Diagnosis, diagnose_with};
+use crate::explain::{EXTENT, Explained, observe};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
-use crate::trials::Setting;
+use crate::trials::{Setting, Trials};
 
 /// What is going on, for whoever waits. It is said from several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +74,17 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Setting { blueprint, jobs } = setting;
         let Listening { watcher, news } = listening;
-        let explained = explain(blueprint, jobs, options, EXTENT, watcher)?;
+        at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
+        let outcome = run(blueprint, jobs, options, watcher)?;
+        // While it is accounted for, trials begin.
+        let (explained, foreseen) = rayon::join(
+            || observe(blueprint, jobs, options, EXTENT, outcome.clone()),
+            || Trials::foreseen(setting, options.seed, &outcome),
+        );
+        let explained = explained?;
         news(News::Explained);
-        let diagnosis = diagnose(setting, options.seed, &explained, &|done, of| news(News::Tried(done, of)))?;
+        let tried = |done, of| news(News::Tried(done, of));
+        let diagnosis = diagnose_with(setting, options.seed, &explained, foreseen?, &tried)?;
         let compare = |of: &Beside| measured::compare(&of.file, &of.result, &of.pairing, jobs, &explained);
         let measured = beside.map(compare);
         Ok(Explanation { explained, diagnosis, measured })

@@ -92,13 +92,14 @@ pub struct Effort {
     pub seeds: Vec<u64>,
 }
 
-/// Trials of changes of one setting.
+/// Trials of changes of one setting. Clones share what has been run of the setting as it is.
+#[derive(Clone)]
 pub struct Trials<'a> {
     setting: &'a Setting,
     effort: Effort,
     /// Nothing is simulated beyond this.
     end: Time,
-    before: Mutex<BTreeMap<Which, Known>>,
+    before: Arc<Mutex<BTreeMap<Which, Known>>>,
     /// Requests after which what is in flight has been replaced a few times.
     first_turns: u64,
     /// A ramp that is long enough where warm-up is over by then; nothing once that has been looked at.
@@ -122,7 +123,32 @@ impl<'a> Trials<'a> {
     /// Trials of a setting of which a run was explained: what they need follows from its rate, its warm-up and from how
     /// full its hops are. Nothing where too few transfers ended to say anything.
     pub fn new(setting: &'a Setting, seed: u64, explained: &Explained) -> Option<Trials<'a>> {
-        let outcome = &explained.outcome;
+        let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
+        Trials::of_run(setting, seed, &explained.outcome, fullest >= FULL)
+    }
+
+    /// The same before the run has been accounted for, with the setting as it is run already: what is likely to be asked
+    /// for.
+    pub fn foreseen(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Result<Option<Trials<'a>>, Failure> {
+        // Where several requests are in flight, they mostly wait for something.
+        let is_full = setting.jobs.iter().map(|job| job.iodepth).sum::<u64>() > 1;
+        let Some(foreseen) = Trials::of_run(setting, seed, outcome, is_full) else { return Ok(None) };
+        foreseen.before((0, seed))?;
+        Ok(Some(foreseen))
+    }
+
+    /// With what has been run already where that was foreseen.
+    #[must_use]
+    pub fn with(self, foreseen: Option<Trials<'a>>) -> Trials<'a> {
+        match foreseen {
+            Some(foreseen) if foreseen.effort == self.effort && foreseen.end == self.end => {
+                Trials { before: foreseen.before, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    fn of_run(setting: &'a Setting, seed: u64, outcome: &Outcome, is_full: bool) -> Option<Trials<'a>> {
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
         if transfers < REQUESTS_TO_SAY_ANYTHING || outcome.measured == Time::ZERO {
@@ -134,8 +160,7 @@ impl<'a> Trials<'a> {
         let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
-        let wanted = if fullest >= FULL { TURNS_WHERE_FULL } else { TURNS };
+        let wanted = if is_full { TURNS_WHERE_FULL } else { TURNS };
         let at_least = if most > REQUESTS_MIN { TURNS } else { TURNS_MIN };
         let turns = (most / depth.max(1)).max(at_least).min(wanted);
         let before = (turns * depth).max(RAMP_REQUESTS_MIN.min(most));
@@ -151,7 +176,7 @@ impl<'a> Trials<'a> {
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
         let (first_turns, turns) = ((TURNS * depth).max(RAMP_REQUESTS_MIN), Some(turns.max(asked)));
-        let before = Mutex::default();
+        let before = Arc::default();
         let parts_max = PARTS[usize::from(!draws)];
         Some(Trials { setting, effort, end, before, first_turns, turns, parts_max, draws })
     }
@@ -175,7 +200,7 @@ impl<'a> Trials<'a> {
             }
         }
         let known = Known::new(Mutex::new(Some(Arc::new(run))));
-        let (before, parts_max) = (Mutex::new(BTreeMap::from([((0, seed), known)])), PARTS_OF_ANOTHER);
+        let (before, parts_max) = (Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)]))), PARTS_OF_ANOTHER);
         Ok(Trials { setting, effort, end, before, first_turns, turns: None, parts_max, draws })
     }
 
@@ -251,7 +276,8 @@ impl<'a> Trials<'a> {
         if run.alike(counted(turns), counted(ramp)) {
             let kept = run.first(warm(&run.transfers, turns + runtime * parts));
             self.effort.ramp = turns;
-            self.before = Mutex::new(BTreeMap::from([(which, Known::new(Mutex::new(Some(Arc::new(kept)))))]));
+            let kept = Known::new(Mutex::new(Some(Arc::new(kept))));
+            self.before = Arc::new(Mutex::new(BTreeMap::from([(which, kept)])));
         }
         Ok(())
     }

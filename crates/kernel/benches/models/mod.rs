@@ -5,9 +5,12 @@
 
 pub mod by_hand;
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Burst, Car, Ended, Label, Lane, Leg, Observer, Queue, Record, Sim, Time};
+use hopscope_kernel::{
+    Bell, Burst, Car, Ended, Errand, Freight, Label, Lane, Leg, Load, Observer, Queue, Record, Sim, Time,
+};
 
 static BUSY: Label = Label::reason("bus busy");
 static NO_REQUEST: Label = Label::reason("no request");
@@ -17,6 +20,7 @@ static SERVICE: Label = Label::payload("service");
 
 const BURSTS_PER_TRANSFER: u64 = 2_048;
 const REGISTER_ACCESSES: u64 = 8;
+const PIECES: u64 = 64;
 
 /// Splitmix64, for think times and the like.
 struct Draw(u64);
@@ -42,6 +46,8 @@ pub enum Model {
     Transfers { trains: bool },
     /// Four processes go over three lanes, one after the other and with a flight behind each, by hand or as ways.
     Ways { by_hand: bool },
+    /// Somebody puts 64 pieces at a time before eight who carry them over these lanes and back, and waits for all of them.
+    Carriers { observed: bool },
     /// C: customers arrive at a queue; one server takes them.
     Server,
     /// Processes that sleep, `pending` at a time: the event queue and a poll.
@@ -49,7 +55,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model, making `count` grants (A, ways), bursts (B), customers (C) or sleeps.
+    /// The model, making `count` grants (A, ways, carriers), bursts (B), customers (C) or sleeps.
     pub fn build(self, count: u64) -> Sim {
         let sim = Sim::new();
         match self {
@@ -61,6 +67,12 @@ impl Model {
                 transfers(&sim, count);
             }
             Model::Ways { by_hand } => ways(&sim, count, by_hand),
+            Model::Carriers { observed } => {
+                carriers(&sim, count);
+                if observed {
+                    return self::observed(sim);
+                }
+            }
             Model::Server => server(&sim, count),
             Model::Sleepers { pending } => sleepers(&sim, count, pending),
         }
@@ -170,6 +182,39 @@ fn ways(sim: &Sim, count: u64, by_hand: bool) {
             }
         });
     }
+}
+
+fn carriers(sim: &Sim, count: u64) {
+    let lanes = ["request", "memory", "answer"].map(|name| sim.lane(name, None));
+    let (arrived, bell) = (Rc::new(Cell::new(0)), Bell::new(sim));
+    let (seen, rung) = (arrived.clone(), bell.clone());
+    let names = (0..8).map(|number| format!("carrier{number}"));
+    let carriers = sim.carriers(names, &NO_REQUEST, move |_, _| {
+        seen.set(seen.get() + 1);
+        rung.ring();
+    });
+    let s = sim.clone();
+    sim.process("reader", async move {
+        let leg =
+            |(number, lane): (usize, &Lane)| {
+                Leg::over(lane, &BUSY, [(&ADDRESS, Time::ns(10)), (&DATA, Time::ns(40 + 10 * number as u64))])
+                    .then(&[(lane, &SERVICE, Time::ns(30))])
+            };
+        let legs: Rc<[Leg]> = lanes.iter().enumerate().map(leg).collect();
+        for round in 1..=count / PIECES / lanes.len() as u64 {
+            let errand = s.pass_on(Errand::NOBODY);
+            for _ in 0..PIECES {
+                let load = Load { of: 0, bytes: 64 };
+                carriers.put(Freight { load, errand, legs: legs.clone(), passed: None, begun: None });
+            }
+            // About when they are there, as a bus that is busy with what came first does.
+            s.wait(Time::ns(60) * PIECES).await;
+            carriers.settle();
+            while arrived.get() < round * PIECES {
+                carriers.heard(&bell, &NO_REQUEST).await;
+            }
+        }
+    });
 }
 
 fn server(sim: &Sim, count: u64) {

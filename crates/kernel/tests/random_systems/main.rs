@@ -1,21 +1,21 @@
 //! Laws over random systems: trains change nothing, names and not positions order what is simultaneous,
 //! observing changes nothing, shifting by whole clock periods shifts everything.
 
+mod carriers;
 mod drawn;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Begun, Bell, Burst, Car, CarState, Carriers, Counts, Ended, Errand, Freight, Kind, Label, Lane, Lead, Leg, Load,
-    Observer, Queue, Record, Sim, Time, Told, Yielding, expand, join, led,
+    Begun, Burst, Car, CarState, Counts, Ended, Errand, Freight, Kind, Label, Lane, Lead, Leg, Load, Observer, Queue,
+    Record, Sim, Time, Yielding, expand, join, led,
 };
 
+use carriers::{Come, Crew, NOTHING};
 use drawn::{DrawnCar, DrawnLeg, Step, System, draw_system, draw_system_of_carriers, draw_system_of_ways};
 
 static ARBITRATION: Label = Label::reason("arbitration");
-static NOTHING: Label = Label::reason("nothing to carry");
-static QUIET: Label = Label::reason("nothing has come");
 static TOKEN: Label = Label::reason("no token");
 static ADDRESS: Label = Label::protocol("address");
 static LEAD: Label = Label::protocol("lead");
@@ -51,85 +51,6 @@ fn legs(lanes: &[Lane], drawn: &[DrawnLeg]) -> Rc<[Leg]> {
 
 async fn go(sim: &Sim, lanes: &[Lane], drawn: &[DrawnLeg]) {
     sim.go(legs(lanes, drawn)).await;
-}
-
-/// What has come, as those see it who asked.
-#[derive(Clone)]
-struct Come {
-    passed: Rc<Cell<u64>>,
-    arrived: Rc<Cell<u64>>,
-    bell: Bell,
-}
-
-impl Come {
-    fn told(&self, load: Load, told: Told) {
-        match told {
-            Told::Passed => self.passed.set(self.passed.get() + u64::from(load.bytes)),
-            Told::Arrived => {
-                self.arrived.set(self.arrived.get() + u64::from(load.bytes));
-                self.bell.ring();
-            }
-        }
-    }
-}
-
-/// Carriers, or processes that do what those do.
-#[derive(Clone)]
-enum Crew {
-    Carriers(Carriers),
-    Processes(Queue<Freight>),
-}
-
-impl Crew {
-    fn new(sim: &Sim, names: &[String], come: &Come, carriers: bool) -> Crew {
-        if carriers {
-            let come = come.clone();
-            return Crew::Carriers(sim.carriers(names.to_vec(), &NOTHING, move |load, told| come.told(load, told)));
-        }
-        let queue: Queue<Freight> = Queue::new(sim, 1_000);
-        for name in names {
-            let (s, q, come) = (sim.clone(), queue.clone(), come.clone());
-            sim.process(name, async move {
-                loop {
-                    let Freight { load, errand, legs, passed, begun } = q.take(&NOTHING).await;
-                    s.take_up(errand);
-                    let (mut from, mut to_pass) = (0, passed);
-                    if let Some(begun) = begun {
-                        s.wait_until(begun.at).await;
-                        (from, to_pass) = (begun.leg, passed.filter(|_| !begun.passed));
-                    }
-                    if let Some(passed) = to_pass {
-                        s.go(legs[from..passed].into()).await;
-                        come.told(load, Told::Passed);
-                        from = passed;
-                    }
-                    s.go(legs[from..].into()).await;
-                    come.told(load, Told::Arrived);
-                }
-            });
-        }
-        Crew::Processes(queue)
-    }
-
-    fn put(&self, freight: Freight) {
-        match self {
-            Crew::Carriers(carriers) => carriers.put(freight),
-            Crew::Processes(queue) => queue.put_now(freight),
-        }
-    }
-
-    fn settle(&self) {
-        if let Crew::Carriers(carriers) = self {
-            carriers.settle();
-        }
-    }
-
-    async fn heard(&self, bell: &Bell) {
-        match self {
-            Crew::Carriers(carriers) => carriers.heard(bell, &QUIET).await,
-            Crew::Processes(_) => bell.heard(&QUIET).await,
-        }
-    }
 }
 
 async fn by_hand(sim: &Sim, car: Car<'_>, start: Time, pitch: Time, state: CarState<'_>, stop: u64) {
@@ -345,7 +266,7 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     }
     let lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
     let tokens = Queue::new(&sim, 8);
-    let come = Come { passed: Rc::default(), arrived: Rc::default(), bell: Bell::new(&sim) };
+    let come = Come::new(&sim);
     let crew = Crew::new(&sim, &system.carriers, &come, how.carriers);
     let steps = Rc::new(RefCell::new(vec![Vec::new(); system.programs.len()]));
     for m in masters {

@@ -143,7 +143,19 @@ pub fn diagnose(
     explained: &Explained,
     progress: Progress<'_>,
 ) -> Result<Option<Diagnosis>, Failure> {
-    let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+    diagnose_with(setting, seed, explained, None, progress)
+}
+
+/// The same where something may have been run already.
+pub(crate) fn diagnose_with(
+    setting: &Setting,
+    seed: u64,
+    explained: &Explained,
+    foreseen: Option<Trials<'_>>,
+    progress: Progress<'_>,
+) -> Result<Option<Diagnosis>, Failure> {
+    let Some(trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+    let mut trials = trials.with(foreseen);
     let profile = profile::of(&mut trials, setting, explained, progress)?;
     let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
     let helps = profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= profile::HELPS);
@@ -153,11 +165,20 @@ pub fn diagnose(
         (_, [first, ..]) => vec![first.hop.clone()],
         _ => Vec::new(),
     };
-    let next = profile::next(&trials, setting, (&leading, &profile), progress)?;
     let headline = words::headline(&profile, &together, without_thinking.as_ref());
     let fullest = profile.iter().map(|hop| hop.busy).fold(0.0, f64::max);
-    let remedies = remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress)?;
-    let rests = remedies::rests(&mut trials, setting, &leading, progress)?;
+    // None of these needs what the others say. How far the longest is, is told.
+    let (of_next, mut of_rests) = (trials.clone(), trials.clone());
+    let (remedies, (next, rests)) = rayon::join(
+        || remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress),
+        || {
+            rayon::join(
+                || profile::next(&of_next, setting, (&leading, &profile), &|_, _| {}),
+                || remedies::rests(&mut of_rests, setting, &leading, &|_, _| {}),
+            )
+        },
+    );
+    let (remedies, next, rests) = (remedies?, next?, rests?);
     let longest = longest_stage(explained);
     let effort = trials.effort().clone();
     let (why, then) = (String::new(), String::new());

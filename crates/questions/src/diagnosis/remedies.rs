@@ -59,25 +59,36 @@ pub(super) fn find(
         );
     }
     let numbers = numbers(&setting.blueprint, &parts);
-    let mut remedies = if numbers.is_empty() { Vec::new() } else { of_numbers(trials, setting, &numbers, progress)? };
-    let depth = setting.jobs.iter().map(|job| job.iodepth).max().unwrap_or(1);
-    if headline != Headline::Capacity && setting.jobs.iter().all(|job| job.iodepth == depth) {
-        // As many as would fill the fullest hop, if nothing else changed.
-        let filling = (depth as f64 / fullest.clamp(0.01, 1.0)).ceil() as u64;
-        for deeper in [filling, depth * 2].into_iter().filter(|deeper| (depth + 1..=DEPTH_MAX).contains(deeper)).take(1)
-        {
-            let changed = with_jobs(setting, |job| job.iodepth = deeper);
-            let gain = trials.gains(&[changed], progress)?.into_iter().next().flatten();
-            let (change, instead_of) = (format!("--iodepth={deeper}"), format!("{depth}"));
-            remedies.extend(gain.map(|gain| Remedy { change, instead_of, gain }));
-        }
-    }
+    let mut of_depth = trials.clone();
+    let (remedies, deeper) = rayon::join(
+        || if numbers.is_empty() { Ok(Vec::new()) } else { of_numbers(trials, setting, &numbers, progress) },
+        || if headline == Headline::Capacity { Ok(None) } else { deeper(&mut of_depth, setting, fullest) },
+    );
+    let mut remedies = remedies?;
+    remedies.extend(deeper?);
     remedies.retain(helps);
     remedies.sort_by(|a, b| {
         b.gain.throughput.mean.total_cmp(&a.gain.throughput.mean).then_with(|| a.change.cmp(&b.change))
     });
     remedies.truncate(REMEDIES);
     Ok(remedies)
+}
+
+/// More requests in flight, of jobs that all have as many.
+fn deeper(trials: &mut Trials<'_>, setting: &Setting, fullest: f64) -> Result<Option<Remedy>, Failure> {
+    let depth = setting.jobs.iter().map(|job| job.iodepth).max().unwrap_or(1);
+    if !setting.jobs.iter().all(|job| job.iodepth == depth) {
+        return Ok(None);
+    }
+    // As many as would fill the fullest hop, if nothing else changed.
+    let filling = (depth as f64 / fullest.clamp(0.01, 1.0)).ceil() as u64;
+    let Some(deeper) = [filling, depth * 2].into_iter().find(|deeper| (depth + 1..=DEPTH_MAX).contains(deeper)) else {
+        return Ok(None);
+    };
+    let changed = with_jobs(setting, |job| job.iodepth = deeper);
+    let gain = trials.gains(&[changed], &|_, _| {})?.into_iter().next().flatten();
+    let (change, instead_of) = (format!("--iodepth={deeper}"), format!("{depth}"));
+    Ok(gain.map(|gain| Remedy { change, instead_of, gain }))
 }
 
 fn helps(remedy: &Remedy) -> bool {

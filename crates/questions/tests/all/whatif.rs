@@ -13,6 +13,7 @@ use hopscope_machine::run::{Options, run};
 use hopscope_questions::whatif::{
     Beyond, Changed, News, Sensitivities, Setting, Upgrades, apply, base, compare, sensitivities, upgrades,
 };
+use rayon::prelude::*;
 
 use crate::trials::Ends;
 
@@ -230,9 +231,9 @@ fn a_job_without_a_transfer_in_its_time_is_wrong_input() {
 
 #[test]
 fn every_shipped_upgrade_fits_a_shipped_system() {
-    let mut fitting: Vec<String> = Vec::new();
     let library = Library::new(None).expect("the shipped files can be read");
-    for system in library.systems() {
+    let systems: Vec<&str> = library.systems().collect();
+    let fitting = systems.into_par_iter().flat_map_iter(|system| {
         let (setting, library, mut sources) = setting(system, REWRITE);
         let found = upgraded(&setting, &library, &mut sources);
         assert!(found.upgrades.is_sorted_by(|a, b| a.gain >= b.gain));
@@ -241,8 +242,9 @@ fn every_shipped_upgrade_fits_a_shipped_system() {
             assert!(upgrade.next_limit.as_ref().is_some_and(|limit| limit.gain.mean > 0.0), "{upgrade:?}");
         }
         assert_eq!(found.upgrades.len() + found.do_not_fit.len(), library.upgrades().count());
-        fitting.extend(found.upgrades.into_iter().map(|upgrade| upgrade.name));
-    }
+        found.upgrades.into_iter().map(|upgrade| upgrade.name)
+    });
+    let fitting: Vec<String> = fitting.collect();
     for name in library.upgrades() {
         assert!(fitting.iter().any(|fits| fits == name), "{name} fits no shipped system");
     }

@@ -72,7 +72,13 @@ pub(super) fn carries(lane: &Lane, phase: &'static Label, rate: u64) {
 
 /// How long `bytes` take at `rate`.
 pub(super) fn span(bytes: u64, rate: u64) -> Time {
-    Time::ps((u128::from(bytes) * 1_000_000_000_000 / u128::from(rate)) as u64)
+    const SECOND_PS: u64 = Time::ms(1_000).as_ps();
+    // What one burst moves fits in 64 bits, and divides in a fraction of the time.
+    let ps = match bytes.checked_mul(SECOND_PS) {
+        Some(scaled) => scaled / rate,
+        None => (u128::from(bytes) * u128::from(SECOND_PS) / u128::from(rate)) as u64,
+    };
+    Time::ps(ps)
 }
 
 /// A link.
