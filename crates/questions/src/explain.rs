@@ -36,7 +36,7 @@ pub struct Explained {
     pub account: Account,
     /// Where the latencies went, of the requests that ended within the window; nothing where none did.
     pub latency: Option<Latency>,
-    /// Whom the lanes worked for, from the beginning of the run to the end of the window.
+    /// Whom the lanes worked for, from where the run was watched to the end of the window.
     pub shares: BTreeMap<String, Shares>,
     /// The hops that were at work.
     pub hops: Vec<Hop>,
@@ -77,13 +77,13 @@ pub fn observe(
     let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
     let skipped = if pauses { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
     let from = ramp.saturating_add(skipped).max(warm);
-    let window = window_end(&outcome, jobs, from);
-    let seen = watch(blueprint, jobs, options, (from, window), extent)?;
+    let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
+    let seen = watch(blueprint, jobs, options, (since, from, window), extent)?;
     if let Some(account) = seen.account.clone() {
         return Ok(seen.explained(blueprint, outcome, (account, window)));
     }
     // The window was too short for anything to end in it: by the end of the run it has.
-    let longer = watch(blueprint, jobs, options, (from, outcome.simulated), extent)?;
+    let longer = watch(blueprint, jobs, options, (since, from, outcome.simulated), extent)?;
     if let Some(account) = longer.account.clone() {
         let simulated = outcome.simulated;
         return Ok(longer.explained(blueprint, outcome, (account, simulated)));
@@ -142,11 +142,11 @@ fn watch(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
-    (from, until): (Time, Time),
+    (since, from, until): (Time, Time, Time),
     extent: Extent,
 ) -> Result<Watched, Failure> {
     let sim = Sim::new();
-    let (ledger, lives) = (Ledger::new(from, extent), Lives::new(&sim, from, Enough::FOR_AN_ACCOUNT));
+    let (ledger, lives) = (Ledger::new(from, extent), Lives::since(&sim, (since, from), Enough::FOR_AN_ACCOUNT));
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
     let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
     let account = account_of(&sim, &ledger, &observed)?;
@@ -166,6 +166,19 @@ impl Watched {
         let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
         Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
     }
+}
+
+/// From when on a run has to be watched for a window that begins at `from`: the longest latency before that and a quarter
+/// more, so that whatever ends in the window was made by then, which is a little before it is issued. What writes leave behind may be moved by hops that do nothing in the
+/// window, and is watched from the beginning.
+fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
+    let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
+    let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);
+    let thinks = jobs.iter().any(|job| job.think.time > Time::ZERO);
+    if thinks || jobs.iter().any(|job| job.rw.sides()[1]) {
+        return Time::ZERO;
+    }
+    from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)))
 }
 
 /// When enough requests will have ended.

@@ -18,6 +18,8 @@ const RANKS: f64 = 0.005;
 /// What is known so far.
 pub(super) struct Book {
     sim: Sim,
+    /// What is recorded before is nobody's to keep.
+    pub(super) since: Time,
     from: Time,
     enough: Enough,
     clocks: Vec<Option<Time>>,
@@ -57,9 +59,10 @@ pub(super) struct Ended {
 }
 
 impl Book {
-    pub(super) fn new(sim: &Sim, from: Time, enough: Enough) -> Book {
+    pub(super) fn new(sim: &Sim, (since, from): (Time, Time), enough: Enough) -> Book {
         Book {
             sim: sim.clone(),
+            since,
             from,
             enough,
             clocks: Vec::new(),

@@ -171,7 +171,13 @@ pub struct Lives(Rc<RefCell<Book>>);
 impl Lives {
     /// Keeps the lives of requests that end after `from` in a run in `sim`, until there are enough.
     pub fn new(sim: &Sim, from: Time, enough: Enough) -> Lives {
-        Lives(Rc::new(RefCell::new(Book::new(sim, from, enough))))
+        Lives::since(sim, (Time::ZERO, from), enough)
+    }
+
+    /// The same of requests that are issued after `since`: nothing before that is asked for. It has to be so long before
+    /// `from` that whatever ends after that was issued after it, or that is left out.
+    pub fn since(sim: &Sim, (since, from): (Time, Time), enough: Enough) -> Lives {
+        Lives(Rc::new(RefCell::new(Book::new(sim, (since, from), enough))))
     }
 
     /// Whether there are as many as asked for.
@@ -211,6 +217,10 @@ impl Lives {
 impl Observer for Lives {
     fn wants_phases(&self) -> bool {
         !self.0.borrow().are_enough()
+    }
+
+    fn wants_phases_from(&self) -> Time {
+        self.0.borrow().since
     }
 
     fn records(&mut self, batch: &[Record]) {

@@ -92,6 +92,52 @@ pub fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
     Lived { latency, shares, mean_ns: sum / count as f64 }
 }
 
+/// Of a run that is watched from `since` on, the lives of the requests that end after `from`; the longest latency, too.
+fn watched(drawn: &Drawn, since: Time, from: Time) -> (Option<Latency>, Time) {
+    let Drawn { blueprint, jobs, .. } = drawn;
+    let sim = Sim::new();
+    let lives = Lives::since(&sim, (since, from), Enough::ALL);
+    let options = Options { cut: true, ..Options::default() };
+    let outcome = run_in(sim, blueprint, jobs, options, Some(Box::new(lives.clone()))).expect("it runs");
+    let unsaid = lives.unsaid();
+    assert!(unsaid.is_empty(), "watched from {since} on: {unsaid:?}");
+    let longest = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.latency_ns.max()).max();
+    (lives.latency(), Time::ns(longest.unwrap_or(0)))
+}
+
+#[test]
+fn lives_are_the_same_where_the_run_is_watched_from_the_longest_latency_before_them_on() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut late = 0;
+    for (system, ms) in [
+        ("scsi-ultra160", 2_000),
+        ("win2000-3ware-jbod", 2_000),
+        ("win2000-cifs", 1_000),
+        ("raid-5-megaraid-64-66", 600),
+        ("raid-acceleraid-pci-x-100", 600),
+        ("myrinet-x5dl8-behind-bridge", 4),
+        ("myrinet-quartet", 4),
+        ("piix4e-two-disks-two-channels", 600),
+        ("nvme-server", 4),
+        ("sata-ssd", 20),
+        ("gpu-server", 2),
+    ] {
+        for job in ["--rw=randread --bs=4k --iodepth=32", "--rw=read --bs=64k --iodepth=4", "--rw=randread --bs=16k"] {
+            let words = format!("{job} --time_based --runtime={ms}ms");
+            let drawn = random_machines::of(&library, system, &words.split(' ').collect::<Vec<_>>());
+            let from = Time::ms(ms) - Time::us(ms * 200);
+            let (all, longest) = watched(&drawn, Time::ZERO, from);
+            // As `explain` does: requests are made a little before they are issued.
+            let since = from.saturating_sub(longest + Time::ps(longest.as_ps() / 4));
+            let (some, _) = watched(&drawn, since, from);
+            let told = |latency: &Option<Latency>| latency.as_ref().map(|of| (of.mean.clone(), of.median.clone()));
+            assert_eq!(told(&some), told(&all), "{system} {words}: watched from {since} on");
+            late += usize::from(since > Time::ZERO && all.is_some());
+        }
+    }
+    assert!(late > 20, "{late} runs were watched from later on");
+}
+
 pub fn table(latency: &Latency) -> String {
     let each = |stage: &hopscope_observe::lives::Stage| {
         let mean = stage.time.as_ps() as f64 / 1e3 / latency.mean.count as f64;
