@@ -200,6 +200,7 @@ impl Core {
         let next = line.tidings.front().filter(|next| has_been(next.at, next.rank, reached))?;
         let Tiding { place, load, told, .. } = *next;
         line.tidings.pop_front();
+        self.counts.told += 1;
         if told == Told::Arrived {
             self.booked[place as usize].item = None;
             self.booked_free.push(place);

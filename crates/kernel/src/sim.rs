@@ -46,6 +46,8 @@ pub struct Counts {
     pub trains_cut: u64,
     /// Bursts carried by trains.
     pub bursts_in_trains: u64,
+    /// What carriers have told that was booked ahead: each would have been an event.
+    pub told: u64,
 }
 
 /// A simulation: a handle that processes and parts clone.

@@ -155,8 +155,9 @@ impl<'a> Trials<'a> {
             return None;
         }
         let each = outcome.measured.as_ps() / transfers;
-        let cost =
-            (outcome.counts.events + outcome.counts.bursts_in_trains / 8) * each / outcome.simulated.as_ps().max(1);
+        let counts = outcome.counts;
+        let spent = counts.events + counts.told + counts.bursts_in_trains / 8;
+        let cost = spent * each / outcome.simulated.as_ps().max(1);
         let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
