@@ -123,14 +123,17 @@ impl Core {
         let reached = (now, self.order_reached);
         let crew = self.booked[place].crew as usize;
         let line = &mut self.crews[crew];
-        if std::mem::replace(&mut line.ending, true) {
+        let is_over = |tiding: &Tiding| has_been(tiding.at, tiding.rank, reached);
+        // The last one is told of last.
+        if line.ending || line.tidings.back().is_none_or(is_over) {
             return;
         }
+        line.ending = true;
         line.be_patient();
         if let Some(armed) = line.armed.take().filter(|armed| !has_been(armed.at(), armed.rank(), reached)) {
             self.events.cancel(armed);
         }
-        for tiding in line.tidings.iter().filter(|tiding| !has_been(tiding.at, tiding.rank, reached)) {
+        for tiding in line.tidings.iter().filter(|tiding| !is_over(tiding)) {
             let task = tiding.place | BOOKED;
             if tiding.told == Told::Arrived && !ended.contains(&task) {
                 ended.push(task);

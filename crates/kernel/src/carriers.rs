@@ -279,3 +279,73 @@ impl Waiting for Line {
         self.of(idle).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+    use crate::record::{Observer, Record};
+
+    static BUSY: Label = Label::reason("lane busy");
+    static NOTHING: Label = Label::reason("nothing to carry");
+    static DATA: Label = Label::payload("data");
+
+    /// Looks on from an instant on until it has seen something.
+    struct Glance(Time, Rc<Cell<bool>>);
+
+    impl Observer for Glance {
+        fn records(&mut self, _: &[Record]) {
+            self.1.set(true);
+        }
+
+        fn wants_phases(&self) -> bool {
+            !self.1.get()
+        }
+
+        fn wants_phases_from(&self) -> Time {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_was_over_when_somebody_looked_on_keeps_nothing_from_being_taken_back_later() {
+        let sim = Sim::new();
+        let (one, two) = (sim.lane("one", None), sim.lane("two", None));
+        let told: Rc<RefCell<Vec<(u32, Time)>>> = Rc::default();
+        let (seen, s) = (told.clone(), sim.clone());
+        let tell = move |load: Load, _| seen.borrow_mut().push((load.of, s.now()));
+        let carriers = sim.carriers(["carrier".to_string()], &NOTHING, tell);
+        sim.observe(Box::new(Glance(Time::ns(20), Rc::default())));
+        let leg = |lane| Leg::over(lane, &BUSY, [(&DATA, Time::ns(10)), (&DATA, Time::ZERO)]);
+        let ways: [Rc<[Leg]>; 3] = [[leg(&two)].into(), [leg(&two), leg(&one)].into(), [leg(&two)].into()];
+        let (s, crew, l) = (sim.clone(), carriers.clone(), two.clone());
+        sim.process("putter", async move {
+            let put = |of: usize| {
+                let (load, errand) = (Load { of: of as u32, bytes: 1 }, s.pass_on(Errand::NOBODY));
+                crew.put(Freight { load, errand, legs: ways[of].clone(), passed: None, begun: None });
+            };
+            put(0);
+            // What is seen, and nobody asks what has arrived.
+            s.wait(Time::ns(22)).await;
+            l.delay(&DATA, Time::ns(3)).await;
+            (0..40).for_each(|_| put(0));
+            s.wait_until(Time::ns(500)).await;
+            put(1);
+            put(2);
+            s.wait_until(Time::ns(800)).await;
+            crew.settle();
+        });
+        let (s, l) = (sim.clone(), one.clone());
+        sim.process("stranger", async move {
+            s.wait(Time::ns(505)).await;
+            l.acquire(&BUSY).await.hold(&DATA, Time::ns(100)).await;
+        });
+        sim.run(Time::ns(30));
+        sim.run(Time::us(1));
+        // What is put next to last waits for the stranger until 605, and the last for its only carrier.
+        assert_eq!(told.borrow().len(), 43);
+        assert_eq!(told.borrow()[41..], [(1, Time::ns(615)), (2, Time::ns(625))]);
+        sim.tear_down();
+    }
+}
