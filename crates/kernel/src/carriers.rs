@@ -90,7 +90,7 @@ impl Sim {
             core.crew_of[all.len() - 1] = Some(crew);
         }
         core.crews.push(Crew::new(reason));
-        self.shared.told.borrow_mut().push(Rc::new(told));
+        self.shared.told.borrow_mut().push(Box::new(told));
         self.shared.add_queue(Rc::new(Line { shared: Rc::downgrade(&self.shared), crew, first }));
         Carriers { sim: self.clone(), crew }
     }

@@ -103,7 +103,7 @@ pub(crate) struct Shared {
     pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
     pub(crate) held: RefCell<Vec<Held>>,
     /// Who is told what crews carry.
-    pub(crate) told: RefCell<Vec<Rc<WhoIsTold>>>,
+    pub(crate) told: RefCell<Vec<Box<WhoIsTold>>>,
 }
 
 /// Somebody who is told how far what is carried has come.

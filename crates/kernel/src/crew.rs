@@ -128,9 +128,9 @@ impl Crew {
 
     /// Whether a carrier waits, and has no more of what is booked under way.
     pub(crate) fn is_idle(&self, free: Free, reached: (Time, u32)) -> bool {
-        let (now, order) = reached;
+        let now = reached.0;
         let ends_now = || self.tidings.iter().take_while(|t| t.at <= now).any(|t| t.at == now && t.rank == free.rank);
-        free.at < now || (free.at == now && (order >= order_of_rank(free.rank) || !ends_now()))
+        has_been(free.at, free.rank, reached) || (free.at == now && !ends_now())
     }
 }
 

@@ -56,12 +56,22 @@ pub fn explain(
     extent: Extent,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
-    at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
-    let outcome = run(blueprint, jobs, options, watcher)?;
+    let outcome = ran(blueprint, jobs, options, watcher)?;
     observe(blueprint, jobs, options, extent, outcome)
 }
 
-/// The same of a run that has been made.
+/// The run that is to be explained.
+pub(crate) fn ran(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    watcher: Option<Box<dyn Observer>>,
+) -> Result<Outcome, Failure> {
+    at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
+    run(blueprint, jobs, options, watcher)
+}
+
+/// Accounts for a run that has been made.
 pub fn observe(
     blueprint: &Blueprint,
     jobs: &[Job],
@@ -169,8 +179,8 @@ impl Watched {
 }
 
 /// From when on a run has to be watched for a window that begins at `from`: the longest latency before that and a quarter
-/// more, so that whatever ends in the window was made by then, which is a little before it is issued. What writes leave behind may be moved by hops that do nothing in the
-/// window, and is watched from the beginning.
+/// more, so that whatever ends in the window was made by then, which is a little before it is issued. What writes leave
+/// behind may be moved by hops that do nothing in the window, and is watched from the beginning.
 fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);

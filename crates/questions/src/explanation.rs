@@ -8,11 +8,11 @@ use hopscope_files::problem::{Problems, Sources};
 use hopscope_files::text_file;
 use hopscope_kernel::Observer;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{Failure, Options, at_once, run};
+use hopscope_machine::run::{Failure, Options};
 use serde_json::Value;
 
 use crate::diagnosis::{Diagnosis, diagnose_with};
-use crate::explain::{EXTENT, Explained, observe};
+use crate::explain::{EXTENT, Explained, observe, ran};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
 use crate::trials::{Setting, Trials};
@@ -74,8 +74,7 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Setting { blueprint, jobs } = setting;
         let Listening { watcher, news } = listening;
-        at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
-        let outcome = run(blueprint, jobs, options, watcher)?;
+        let outcome = ran(blueprint, jobs, options, watcher)?;
         // While it is accounted for, trials begin.
         let (explained, foreseen) = rayon::join(
             || observe(blueprint, jobs, options, EXTENT, outcome.clone()),

@@ -99,14 +99,14 @@ impl Port {
             sending: Cell::new(0),
             latches: (0..latched).map(latch).collect(),
         });
-        let posters: Vec<String> =
-            (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}")).collect();
-        let fetchers: Vec<String> = (0..spec.read.ahead).map(|number| format!("{name}.fetch{number:03}")).collect();
+        let posters = || (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}"));
+        let fetchers = || (0..spec.read.ahead).map(|number| format!("{name}.fetch{number:03}"));
         let across = match beyond {
             Beyond::Host(path) => {
                 let (of_posted, of_fetched) = (buffers.clone(), buffers.clone());
-                let posted = sim.carriers(posters, &NOTHING_POSTED, move |load, told| of_posted.of_posted(load, told));
-                let fetched = sim.carriers(fetchers, &NOTHING_TO_FETCH, move |load, _| of_fetched.of_fetched(load));
+                let posted =
+                    sim.carriers(posters(), &NOTHING_POSTED, move |load, told| of_posted.of_posted(load, told));
+                let fetched = sim.carriers(fetchers(), &NOTHING_TO_FETCH, move |load, _| of_fetched.of_fetched(load));
                 Across::Host { path, posted, fetched }
             }
             Beyond::Bus(upper) => {
@@ -127,11 +127,11 @@ impl Port {
             latched_most: Cell::new(0),
         });
         if let Across::Bus { .. } = port.across {
-            for name in (0..spec.write.under_way).map(|number| format!("{name}.posted{number:03}")) {
+            for name in posters() {
                 let port = port.clone();
                 sim.process(&name, async move { port.send_posted().await });
             }
-            for name in (0..spec.read.ahead).map(|number| format!("{name}.fetch{number:03}")) {
+            for name in fetchers() {
                 let port = port.clone();
                 sim.process(&name, async move { port.fetch().await });
             }
