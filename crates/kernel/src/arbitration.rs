@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use crate::Time;
 use crate::ahead::Bookings;
+use crate::convoy::process_of;
 use crate::core::{Core, Shared, TICKET_MAX};
 use crate::events::{Event, order_of_class};
 use crate::hold::Interruptible;
@@ -129,7 +130,7 @@ impl LaneState {
     }
 
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, &'static Label)> + '_ {
-        self.waiters.iter().map(|w| (w.task, w.reason))
+        self.waiters.iter().map(|w| (process_of(w.task), w.reason))
     }
 }
 

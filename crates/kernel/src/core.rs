@@ -13,6 +13,7 @@ use crate::ahead::Schedule;
 use crate::arbitration::LaneState;
 use crate::booked::Booked;
 use crate::carriers::{Carrying, Load, Told};
+use crate::convoy::{Convoy, process_of};
 use crate::crew::Crew;
 use crate::errand::Errand;
 use crate::events::{Event, Events, class_of};
@@ -38,9 +39,6 @@ pub(crate) type Process = Option<Pin<Box<dyn Future<Output = ()>>>>;
 /// Everything that changes on the event path.
 pub(crate) struct Core {
     pub(crate) events: Events,
-    /// Until the event loop has its turn, nobody else does anything before this: time may be skipped up to it.
-    /// Whatever wakes someone, schedules something or calls the event loop lowers it.
-    pub(crate) skip_before: Time,
     /// The first instant beyond the run.
     pub(crate) horizon: Time,
     /// The event loop has something to do before the next event.
@@ -68,6 +66,8 @@ pub(crate) struct Core {
     /// What their ways have booked, by task, and room to name those that end.
     pub(crate) schedules: Vec<Schedule>,
     pub(crate) ended_ways: Vec<u32>,
+    /// Convoys, by task; each is kept for the next one.
+    pub(crate) convoys: Vec<Option<Box<Convoy>>>,
     /// Carriers: which crew a task belongs to, what each carries by hand, and what crews have booked, with places for more.
     pub(crate) crews: Vec<Crew>,
     pub(crate) crew_of: Vec<Option<u32>>,
@@ -134,7 +134,6 @@ pub(crate) trait Waiting {
 
 impl Core {
     pub(crate) fn wake(&mut self, task: u32) {
-        self.skip_before = Time::ZERO;
         if !std::mem::replace(&mut self.is_ready[task as usize], true) {
             self.ready.push_back(task);
         }
@@ -142,13 +141,11 @@ impl Core {
 
     #[inline]
     pub(crate) fn schedule(&mut self, event: Event) {
-        self.skip_before = self.skip_before.min(event.at());
         self.events.push(event);
     }
 
     /// Sends whoever runs back to the event loop at its next wait.
     pub(crate) fn interrupt(&mut self) {
-        self.skip_before = Time::ZERO;
         self.interrupted = true;
     }
 
@@ -158,15 +155,12 @@ impl Core {
         self.interrupt();
     }
 
-    /// Whether time may advance to `until` right here, because nobody else does anything before or at it.
+    /// Whether time may advance to `until` right here, because until the event loop has its turn nobody else does anything
+    /// before or at it.
+    #[inline]
     pub(crate) fn may_skip(&self, until: Time) -> bool {
-        until < self.skip_before
-    }
-
-    /// A process is about to run: how far may it skip?
-    pub(crate) fn begin_turn(&mut self) {
         let alone = self.ready.is_empty() && !self.interrupted && self.combined != Some(false);
-        self.skip_before = if alone { self.events.next_time().min(self.horizon) } else { Time::ZERO };
+        alone && until < self.horizon && until < self.events.next_time()
     }
 
     /// Something happened that takes no time and needs no event.
@@ -206,7 +200,7 @@ impl Core {
     }
 
     pub(crate) fn rank(&self, task: u32) -> u32 {
-        self.ranks[task as usize]
+        self.ranks[process_of(task) as usize]
     }
 
     pub(crate) fn observed(&self) -> bool {
@@ -241,7 +235,6 @@ impl Shared {
         Shared {
             core: RefCell::new(Core {
                 events: Events::default(),
-                skip_before: Time::ZERO,
                 horizon: Time::MAX,
                 interrupted: false,
                 stopped: false,
@@ -261,6 +254,7 @@ impl Shared {
                 going: Vec::new(),
                 schedules: Vec::new(),
                 ended_ways: Vec::new(),
+                convoys: Vec::new(),
                 crews: Vec::new(),
                 crew_of: Vec::new(),
                 carrying: Vec::new(),

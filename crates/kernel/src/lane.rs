@@ -168,6 +168,11 @@ pub struct Acquire<'a> {
 }
 
 impl<'a> Acquire<'a> {
+    /// What has been asked for is whose that has the ticket.
+    pub(crate) fn into_ticket(mut self) -> u64 {
+        std::mem::take(&mut self.ticket)
+    }
+
     pub(crate) fn queued(lane: &'a Lane, reason: &'static Label, ticket: u64) -> Acquire<'a> {
         Acquire { lane, priority: 0, reason, ticket }
     }
@@ -233,6 +238,11 @@ impl<'a> Grant<'a> {
         let handed = HandedOver { lane: self.lane.id, ticket: self.ticket };
         std::mem::forget(self);
         handed
+    }
+
+    /// Keeps the lane held by whoever has the ticket.
+    pub(crate) fn into_ticket(self) -> u64 {
+        self.hand_over().ticket
     }
 
     pub(crate) fn held(lane: &'a Lane, ticket: u64) -> Grant<'a> {

@@ -9,6 +9,7 @@ use std::task::{Context, Waker};
 use crate::Time;
 use crate::ahead::Schedule;
 use crate::arbitration::LaneState;
+use crate::convoy::convoy_of;
 use crate::core::Shared;
 use crate::events::Due;
 use crate::lane::{Lane, Rate};
@@ -221,13 +222,10 @@ impl Sim {
             let core = &mut *self.shared.core.borrow_mut();
             let before = core.combined;
             core.combined = Some(is_last && before != Some(false));
-            core.begin_turn();
             before
         };
         let polled = poll();
-        let core = &mut *self.shared.core.borrow_mut();
-        core.combined = before;
-        core.begin_turn();
+        self.shared.core.borrow_mut().combined = before;
         polled
     }
 
@@ -288,8 +286,13 @@ impl Sim {
                     Due::Arbitrate(lane) => core.arbitrate(lane, event.at()),
                 }
             };
-            let Some(task) = next else { continue };
-            core.begin_turn();
+            let Some(mut task) = next else { continue };
+            if let Some(process) = convoy_of(task) {
+                task = process;
+                if !shared.ride(&mut core, process) {
+                    continue;
+                }
+            }
             if core.livelock {
                 kept_going.push(task);
             }

@@ -47,6 +47,12 @@ pub enum Step {
         pitch: u64,
         delay: u64,
     },
+    /// Bursts that follow one another over lanes in a row, and maybe a way at the same time.
+    Convoy {
+        tracks: Vec<DrawnTrack>,
+        count: u64,
+        beside: Option<Vec<DrawnLeg>>,
+    },
     /// One way, or two at once.
     Way(Vec<Vec<DrawnLeg>>),
     Take,
@@ -68,6 +74,14 @@ pub struct DrawnCar {
     pub lane: usize,
     pub priority: u8,
     pub offset: u64,
+    pub address: u64,
+    pub data: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct DrawnTrack {
+    pub lane: usize,
+    pub lead: u64,
     pub address: u64,
     pub data: u64,
 }
@@ -114,6 +128,39 @@ pub fn draw_system_of_ways(seed: u64) -> System {
         _ => Step::Way(vec![draw_way(draw, lanes as u64)]),
     };
     let programs = (0..draw.between(2, 6)).map(|_| (0..draw.between(2, 9)).map(|_| step(draw)).collect()).collect();
+    System { clocks, programs, carriers: Vec::new() }
+}
+
+/// Systems in which most send bursts over the same few lanes in a row, of which most have no clock.
+pub fn draw_system_of_convoys(seed: u64) -> System {
+    let draw = &mut Draw(seed);
+    let lanes = draw.between(1, 5);
+    let clocks = (0..lanes).map(|_| if draw.below(8) == 0 { Some(10) } else { None }).collect::<Vec<_>>();
+    let step = |draw: &mut Draw| match draw.below(8) {
+        0 => draw_step(draw, &clocks),
+        1 => Step::Wait(span(draw) * draw.between(1, 12)),
+        _ => {
+            // Up or down the row, from any lane on.
+            let (from, length, step) =
+                (draw.below(lanes), draw.between(1, lanes.min(4)), if draw.below(2) == 0 { 1 } else { lanes - 1 });
+            let track = |draw: &mut Draw, number: u64| DrawnTrack {
+                lane: ((from + number * step) % lanes) as usize,
+                lead: span(draw) * draw.below(3),
+                address: span(draw) * draw.below(2),
+                data: span(draw),
+            };
+            let mut tracks: Vec<DrawnTrack> = Vec::new();
+            for number in 0..length {
+                let track = track(draw, number);
+                if tracks.iter().all(|known| known.lane != track.lane) {
+                    tracks.push(track);
+                }
+            }
+            let beside = (draw.below(4) == 0).then(|| draw_way(draw, lanes));
+            Step::Convoy { tracks, count: draw.between(1, 12), beside }
+        }
+    };
+    let programs = (0..draw.between(2, 6)).map(|_| (0..draw.between(1, 6)).map(|_| step(draw)).collect()).collect();
     System { clocks, programs, carriers: Vec::new() }
 }
 

@@ -2,6 +2,7 @@
 //! observing changes nothing, shifting by whole clock periods shifts everything.
 
 mod carriers;
+mod convoys;
 mod drawn;
 mod trains;
 
@@ -14,7 +15,10 @@ use hopscope_kernel::{
 };
 
 use carriers::{Come, Crew, NOTHING};
-use drawn::{DrawnLeg, Step, System, draw_system, draw_system_of_carriers, draw_system_of_ways};
+use convoys::send;
+use drawn::{
+    DrawnLeg, Step, System, draw_system, draw_system_of_carriers, draw_system_of_convoys, draw_system_of_ways,
+};
 use trains::ride;
 
 static ARBITRATION: Label = Label::reason("arbitration");
@@ -61,7 +65,7 @@ async fn follow(
     tokens: Queue<()>,
     (crew, come): (Crew, Come),
     program: Vec<Step>,
-    (How { leaves, ways, .. }, log): (How, impl Fn(Time)),
+    (How { leaves, ways, convoys, .. }, log): (How, impl Fn(Time)),
 ) {
     for step in program {
         match step {
@@ -99,6 +103,13 @@ async fn follow(
                 }
                 _ => unreachable!("one way or two"),
             },
+            Step::Convoy { tracks, count, beside } => {
+                let sent = send(&sim, &lanes, &tracks, count, convoys);
+                match beside {
+                    None => sent.await,
+                    Some(drawn) => drop(join(&sim, sent, go(&sim, &lanes, &drawn)).await),
+                }
+            }
             Step::Take => tokens.take(&TOKEN).await,
             Step::Put => {
                 let _ = tokens.try_put(());
@@ -178,6 +189,8 @@ struct How {
     leaves: bool,
     /// Ways are gone by the event loop.
     ways: bool,
+    /// Bursts that follow one another are taken along by the event loop.
+    convoys: bool,
     /// Carriers carry, not processes.
     carriers: bool,
     /// Phases are recorded from then on, and until the run has come to there and anything was recorded.
@@ -257,6 +270,7 @@ const PLAIN: How = How {
     observed: true,
     leaves: false,
     ways: true,
+    convoys: true,
     carriers: true,
     from: 0,
     enough_at: None,
@@ -362,6 +376,31 @@ fn ways_that_book_their_lanes_change_nothing_on_ten_thousand_random_systems() {
     }
     println!("{fewer} events instead of {of}");
     assert!(10 * fewer < 9 * of, "ways book their lanes: {fewer} events, {of} by hand");
+}
+
+#[test]
+fn a_convoy_is_its_bursts_by_hand_on_ten_thousand_random_systems() {
+    let mut convoys = 0;
+    for seed in 0..10_000 {
+        let system = draw_system_of_convoys(seed);
+        convoys += system.programs.iter().flatten().filter(|step| matches!(step, Step::Convoy { .. })).count();
+        // Every fourth system is stopped in the middle; in another fourth somebody begins to look then.
+        let until = if seed % 4 == 0 { 100 + seed / 10 } else { PLAIN.until };
+        let from = if seed % 4 == 1 { 50 + seed / 10 % 400 } else { 0 };
+        for observed in [true, false] {
+            let how = How { until, from, observed, ..PLAIN };
+            let (ours, theirs) = (run(&system, how).0, run(&system, How { convoys: false, ..how }).0);
+            let first = ours.spans.iter().zip(&theirs.spans).position(|(a, b)| a != b);
+            let around = first.map(|i| (&ours.spans[i], &theirs.spans[i]));
+            assert_eq!(around, None, "seed {seed} {how:?} {system:#?}");
+            assert_eq!(ours, theirs, "seed {seed} {how:?} {system:#?}");
+            if !observed {
+                let by_hand = run(&system, How { trains: false, ..how }).0;
+                assert_eq!(ours, by_hand, "seed {seed} {how:?} {system:#?}");
+            }
+        }
+    }
+    assert!(convoys > 50_000, "{convoys} convoys");
 }
 
 /// What ended, but for carriers, who never do.

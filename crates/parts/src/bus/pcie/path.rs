@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use hopscope_kernel::{Burst, Car, CarState, Grant, Lead, Sim, Time, join};
+use hopscope_kernel::{Burst, Car, CarState, Grant, Lead, Sim, Time, Track, join};
 
 use super::direction::{Direction, PacketPlan};
 use crate::protocols::pcie::{FLIGHT, LINK_BUSY, Packets, SWITCH};
@@ -195,21 +195,20 @@ impl Path {
     }
 
     async fn carry_over_several(&self, packets: &Packets) {
-        let gates: [Gates; LINKS_MAX] = Default::default();
-        let plans: [PacketPlan; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| match self.stages.get(stage) {
+        let plans: [PacketPlan; LINKS_MAX] = std::array::from_fn(|stage| match self.stages.get(stage) {
             Some(stage) => stage.direction.plan(packets, packets.payload(0)),
             None => [(&FLIGHT, Time::ZERO); 2],
         });
-        let leads: [[Lead<'_>; 1]; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| {
+        let leads: [[Lead<'_>; 1]; LINKS_MAX] = std::array::from_fn(|stage| {
             let (before, stage) = (stage.saturating_sub(1), stage.min(self.stages.len() - 1));
             let passage = if stage == 0 { Time::ZERO } else { self.passage(stage, packets, packets.payload(0)) };
             [(self.stages[before.min(self.stages.len() - 1)].direction.lane(), &SWITCH, passage)]
         });
         let mut from = [0; LINKS_MAX];
         let mut next = [const { Burst::Ahead }; LINKS_MAX];
+        let (start, length) = (self.sim.now(), self.stages[0].direction.length(packets, packets.payload(0)));
+        let offsets = self.offsets(packets);
         if self.regular(packets) {
-            let (start, length) = (self.sim.now(), self.stages[0].direction.length(packets, packets.payload(0)));
-            let offsets = self.offsets(packets);
             let cars: [Car<'_>; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| {
                 let stage = stage.min(self.stages.len() - 1);
                 car(&self.stages[stage].direction, offsets[stage], &leads[stage][..stage.min(1)], &plans[stage])
@@ -221,12 +220,40 @@ impl Path {
                 self.count_sent(stage, packets, begun);
                 let sent = start + offsets[stage] + plans[stage][0].1 + plans[stage][1].1;
                 self.credit(stage, packets, packets.payload(0), sent, length, begun.into());
-                if stage + 1 < self.stages.len() {
-                    let opens = start + offsets[stage + 1];
-                    (0..u64::from(begun)).for_each(|k| gates[stage + 1].open(opens + length * k));
-                }
                 (from[stage], next[stage]) = (state.done as u32, state.next);
             }
+        }
+        if self.goes_by_itself(packets) {
+            let states = from.into_iter().zip(next);
+            let tracks =
+                self.stages.iter().zip(states).enumerate().map(|(stage, (Stage { direction, .. }, (done, next)))| {
+                    Track {
+                        lane: direction.lane(),
+                        reason: &LINK_BUSY,
+                        lead: leads[stage][0],
+                        plan: plans[stage],
+                        first: start + offsets[stage],
+                        state: CarState { done: done.into(), next },
+                    }
+                });
+            return self.sim.convoy(packets.count(), length, tracks).await;
+        }
+        self.carry_by_hand(packets, from, next, (start, length)).await;
+    }
+
+    /// Takes what a train has left of a message, whose first packet began at an instant and the others one every so long,
+    /// across all links.
+    async fn carry_by_hand(
+        &self,
+        packets: &Packets,
+        from: [u32; LINKS_MAX],
+        next: [Burst<'_>; LINKS_MAX],
+        (start, pitch): (Time, Time),
+    ) {
+        let (gates, offsets): ([Gates; LINKS_MAX], _) = (Default::default(), self.offsets(packets));
+        for stage in 1..self.stages.len() {
+            let begun = from[stage - 1] + u32::from(matches!(next[stage - 1], Burst::UnderWay(_)));
+            (0..begun).for_each(|k| gates[stage].open(start + offsets[stage] + pitch * u64::from(k)));
         }
         let [a, b, c, d] = next;
         let cross = |stage, next| self.cross(stage, packets, from[stage], next, &gates);
@@ -246,7 +273,16 @@ impl Path {
             && packets.equal()
             && self.stages.len() <= TRAIN_LINKS_MAX
             && self.stages.iter().all(|stage| length(stage) <= length(&self.stages[0]))
+            // What a train is cut at has begun on the link before.
+            && (1..self.stages.len()).all(|stage| self.passage(stage, packets, packets.payload(0)) > Time::ZERO)
             && self.credits_suffice(packets, packets.count())
+    }
+
+    /// Whether packets need nothing but the links, and are alike.
+    fn goes_by_itself(&self, packets: &Packets) -> bool {
+        packets.equal()
+            && self.stages.iter().all(|stage| stage.direction.credits(packets.flow).is_none())
+            && self.sim.may_convoy()
     }
 
     fn credits_suffice(&self, packets: &Packets, count: u32) -> bool {

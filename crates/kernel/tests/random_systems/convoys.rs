@@ -1,0 +1,120 @@
+//! Bursts that follow one another over several lanes: as a convoy, or by a process that awaits a loop for each lane.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
+use hopscope_kernel::{Burst, Car, CarState, Label, Lane, Lead, Sim, Time, Track, join, led};
+
+use crate::drawn::DrawnTrack;
+use crate::{ADDRESS, ARBITRATION, DATA, LEAD};
+
+type Plan = [(&'static Label, Time); 2];
+
+/// When bursts begin on each lane, in order.
+type Begun = RefCell<Vec<Vec<Time>>>;
+
+struct Row<'a> {
+    sim: &'a Sim,
+    lanes: Vec<&'a Lane>,
+    leads: Vec<Lead<'a>>,
+    plans: Vec<Plan>,
+    count: u64,
+}
+
+impl Row<'_> {
+    /// What is left of the bursts on one lane.
+    async fn cross(&self, number: usize, state: CarState<'_>, begun: &Begun) {
+        let (lane, mut k) = (self.lanes[number], state.done);
+        let begins = || begun.borrow_mut()[number].push(self.sim.now());
+        match state.next {
+            Burst::Ahead => {}
+            Burst::Requested(request) => {
+                let grant = request.await;
+                begins();
+                grant.hold_plan(self.plans[number]).await;
+                k += 1;
+            }
+            Burst::UnderWay(burst) => {
+                burst.finish().await;
+                k += 1;
+            }
+        }
+        while k < self.count {
+            if number > 0 {
+                let opened = || begun.borrow()[number - 1].get(k as usize).copied();
+                poll_fn(|_| if opened().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
+                let open_at = opened().expect("it has begun") + self.leads[number].2;
+                self.sim.wait_until(open_at).await;
+                led(&[self.leads[number]], open_at);
+            }
+            let grant = lane.acquire(&ARBITRATION).await;
+            begins();
+            grant.hold_plan(self.plans[number]).await;
+            k += 1;
+        }
+    }
+}
+
+/// Sends the bursts: as a train as far as that comes, then as a convoy or by hand.
+pub async fn send(sim: &Sim, lanes: &[Lane], tracks: &[DrawnTrack], count: u64, is_convoy: bool) {
+    let row = Row {
+        sim,
+        lanes: tracks.iter().map(|track| &lanes[track.lane]).collect(),
+        leads: (0..tracks.len())
+            .map(|number| (&lanes[tracks[number.saturating_sub(1)].lane], &LEAD, Time::ps(tracks[number].lead)))
+            .collect(),
+        plans: tracks.iter().map(|t| [(&ADDRESS, Time::ps(t.address)), (&DATA, Time::ps(t.data))]).collect(),
+        count,
+    };
+    let pitch = row.plans[0][0].1 + row.plans[0][1].1;
+    let (start, mut offsets, mut offset) = (sim.now(), Vec::new(), Time::ZERO);
+    for (number, lead) in row.leads.iter().enumerate() {
+        offset += if number == 0 { Time::ZERO } else { lead.2 };
+        offsets.push(offset);
+    }
+    let leads: Vec<[Lead<'_>; 1]> = row.leads.iter().map(|lead| [*lead]).collect();
+    let car = |number: usize| Car {
+        lane: row.lanes[number],
+        priority: 0,
+        reason: &ARBITRATION,
+        offset: offsets[number],
+        lead: &leads[number][..number.min(1)],
+        plan: &row.plans[number],
+    };
+    let nothing = || CarState { done: 0, next: Burst::Ahead };
+    // No burst waits for the one before, none is asked for before it has begun on the lane before, and no lane has a clock.
+    let is_regular = tracks.len() <= 3
+        && row.leads.iter().skip(1).all(|lead| lead.2 > Time::ZERO)
+        && row.plans.iter().all(|plan| plan[0].1 + plan[1].1 <= pitch)
+        && row.lanes.iter().all(|lane| lane.clock().is_none());
+    let cars: Vec<Car<'_>> = (0..tracks.len()).map(car).collect();
+    let mut states: Vec<CarState<'_>> = if is_regular {
+        sim.train(count, start, pitch, &cars).await.cars.into_iter().flatten().collect()
+    } else {
+        (0..tracks.len()).map(|_| nothing()).collect()
+    };
+    if is_convoy && sim.may_convoy() {
+        let tracks = states.into_iter().enumerate().map(|(number, state)| Track {
+            lane: row.lanes[number],
+            reason: &ARBITRATION,
+            lead: row.leads[number],
+            plan: row.plans[number],
+            first: start + offsets[number],
+            state,
+        });
+        return sim.convoy(count as u32, pitch, tracks).await;
+    }
+    let begun = |(state, offset): (&CarState<'_>, &Time)| {
+        let begun = state.done + u64::from(matches!(state.next, Burst::UnderWay(_)));
+        (0..begun).map(|k| start + *offset + pitch * k).collect()
+    };
+    let begun: Begun = RefCell::new(states.iter().zip(&offsets).map(begun).collect());
+    let mut hands: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async {});
+    while let Some(state) = states.pop() {
+        let (first, others) = (row.cross(states.len(), state, &begun), hands);
+        hands = Box::pin(async move { drop(join(sim, first, others).await) });
+    }
+    hands.await;
+}
