@@ -95,14 +95,22 @@ pub(crate) struct Ends {
     pub(crate) until: Option<f64>,
     /// Whether nobody asked for that share, and a looser one does in the long run.
     pub(crate) loosens: bool,
+    /// Whether what is left of the runtime is left away where it says nothing new.
+    pub(crate) not_longer_than_needed: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
 }
 
 impl Ends {
-    /// What ends a stage that is to converge to `until`, if it is.
-    pub(crate) fn of(options: &Options, until: Option<f64>) -> Ends {
+    /// What ends a stage that is to converge to `until`, if it is; whether its jobs have a runtime and only read.
+    pub(crate) fn of(options: &Options, until: Option<f64>, only_reads: bool) -> Ends {
         let loosens = options.until.is_none() && until.is_some();
-        Ends { until, loosens, interrupted: options.interrupted }
+        let not_longer_than_needed = options.not_longer_than_needed && until.is_none() && only_reads;
+        Ends { until, loosens, not_longer_than_needed, interrupted: options.interrupted }
+    }
+
+    /// Whether a stage may end where its mean is known.
+    pub(crate) fn may_be_early(&self) -> bool {
+        self.until.is_some() || self.not_longer_than_needed
     }
 }
 
@@ -148,20 +156,31 @@ pub(crate) fn advance(
         }
         match watch.look() {
             Some(stop) if ends.until.is_some() => break stop,
-            Some(Stop::Converged) => settled = Some(sim.now()),
+            Some(Stop::Converged) => {
+                settled = Some(sim.now());
+                if ends.not_longer_than_needed && says_all(&transfers.batches(), span) {
+                    break Stop::Converged;
+                }
+            }
             _ => {}
         }
         if !span.has_runtime && of_the_limit(&transfers.batches()) >= 1.0 {
             break Stop::Limit;
         }
     };
-    if ends.until.is_none() || stop == Stop::Finished {
+    if stop == Stop::Finished || (ends.until.is_none() && stop != Stop::Converged) {
         return Ok(Ending { stop, unsettled: None, settled, window: false });
     }
     let (window, unsettled) = watch.verdict();
     transfers.begin_with(window.unwrap_or(0), window.is_some() && span.pause > Time::ZERO);
     let stop = if stop == Stop::Limit && unsettled.is_none() { Stop::Converged } else { stop };
     Ok(Ending { stop, unsettled, settled, window: window.is_some() })
+}
+
+/// Whether what has come to rest gives what the whole runtime does, within [`UNTIL`].
+fn says_all(batches: &Batches, span: &Span) -> bool {
+    let warm_up = batches.warmed_up().saturating_sub(span.from);
+    warm_up.as_seconds_f64() <= UNTIL * (span.end - span.from).as_seconds_f64()
 }
 
 /// How much of what jobs without an end may do is done.

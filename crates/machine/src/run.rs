@@ -33,6 +33,10 @@ pub struct Options {
     /// Stop when everything has come to rest and the 95 % interval of the throughput is narrower than this share either
     /// way. Jobs that have no end of their own stop at [`UNTIL`] where nothing is said.
     pub until: Option<f64>,
+    /// Jobs that only read stop within their runtime as soon as the rest of it says nothing new: when their mean is known
+    /// to [`UNTIL`], and no more of the runtime than that share was warm-up. Writes go on to fill what takes them, long
+    /// after that looks settled.
+    pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
     /// Stop as soon as the runtime is over, whatever is in flight: what is looked at is a window, and not what jobs get
@@ -42,7 +46,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, trains: true, until: None, interrupted: None, cut: false }
+        Options { seed: 1, trains: true, until: None, not_longer_than_needed: false, interrupted: None, cut: false }
     }
 }
 
@@ -209,8 +213,11 @@ pub fn run_in(
         let pauses = || jobs.iter().filter(|job| of_stage(job)).filter(|job| job.think.time > Time::ZERO);
         let pause = pauses().map(|job| job.think.time).max().unwrap_or(Time::ZERO);
         let every = pauses().map(|job| job.think.every).max().unwrap_or(1);
-        transfers.restart(from, until.map(|_| every));
-        sim.meter_from(from, until.map_or(1, |_| every));
+        let writes = jobs.iter().filter(|job| of_stage(job)).any(|job| job.rw.sides()[1]);
+        let ends = Ends::of(&options, until, runtime.is_some() && !writes);
+        let windows = ends.may_be_early().then_some(every);
+        transfers.restart(from, windows);
+        sim.meter_from(from, windows.unwrap_or(1));
         for running in &now {
             running.begin();
             if number < last {
@@ -225,9 +232,7 @@ pub fn run_in(
         let end = from.saturating_add(runtime.unwrap_or(limit));
         let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
-        let writes = jobs.iter().filter(|job| of_stage(job)).any(|job| job.rw.sides()[1]);
         let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause, writes };
-        let ends = Ends::of(&options, until);
         let all_ended = || now.iter().all(|running| running.ended().is_some());
         let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
         // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.

@@ -85,7 +85,8 @@ pub fn observe(
     let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
-    let skipped = if pauses { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
+    // What stopped because it had come to rest has warmed up.
+    let skipped = if pauses || has_converged(&outcome) { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
     let from = ramp.saturating_add(skipped).max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
     let seen = watch(blueprint, jobs, options, (since, from, window), extent)?;
@@ -136,7 +137,7 @@ pub(crate) fn run_until(
 ) -> Result<Outcome, Failure> {
     let shortened = |job: &Job| Job { runtime: Some(until), ramp_time: Time::ZERO, ..job.clone() };
     let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
-    let options = Options { until: None, cut: true, ..options };
+    let options = Options { until: None, not_longer_than_needed: false, cut: true, ..options };
     run_in(sim.clone(), blueprint, &shorter, options, Some(watcher))
 }
 
@@ -202,10 +203,16 @@ fn window_end(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
     from.saturating_add(Time::ps(each.saturating_mul(wanted))).min(time_of(outcome, jobs).max(Time::ps(1)))
 }
 
-/// How long a run of jobs was that start at the same time, without what came after their runtime.
+/// How long a run is of jobs that start at the same time, without what comes after their runtime.
 pub(crate) fn time_of(outcome: &Outcome, jobs: &[Job]) -> Time {
     let over = |job: &Job| job.runtime.map(|runtime| job.ramp_time.saturating_add(runtime));
-    jobs.iter().filter_map(over).max().map_or(outcome.simulated, |over| over.min(outcome.simulated))
+    let simulated = if has_converged(outcome) { Time::MAX } else { outcome.simulated };
+    jobs.iter().filter_map(over).max().map_or(outcome.simulated, |over| over.min(simulated))
+}
+
+/// Whether the jobs would have gone on as they did.
+fn has_converged(outcome: &Outcome) -> bool {
+    matches!(outcome.stop, Stop::Converged | Stop::Drifting)
 }
 
 /// The jobs were done before the account begins.

@@ -104,7 +104,8 @@ impl Args {
     /// Explains one machine with one job.
     fn explained(&self, work: &Work, (index, of): (usize, usize)) -> Result<(Column, Explained), Failure> {
         doing(format!("explaining {} with seed {}", work.system, self.seed));
-        let options = Options { seed: self.seed, until: self.until, ..Options::default() };
+        let options =
+            Options { seed: self.seed, until: self.until, not_longer_than_needed: true, ..Options::default() };
         let what = format!("{}: trials ({} of {of})", work.name(), index + 1);
         let explaining = Explaining::of(end_of(&work.setting.jobs), &work.system, what);
         let listening = Listening { watcher: explaining.watcher(), news: &|news| explaining.hear(news) };

@@ -46,7 +46,8 @@ pub struct Args {
     /// The account of every hop, and every stage of the latencies
     #[arg(long)]
     hops: bool,
-    /// Stop when the 95 % interval of the throughput is narrower than this either way, such as 0.5%
+    /// Stop when the 95 % interval of the throughput is narrower than this either way, such as 0.5%;
+    /// without it jobs that only read stop when the rest of their runtime says nothing new
     #[arg(long, value_name = "SHARE", value_parser = inputs::share)]
     until: Option<f64>,
     /// Decides every random choice
@@ -70,7 +71,9 @@ impl Args {
             Err(problems) => return Err(Refusal::Input(problems, sources)),
         };
         doing(format!("explaining {} with seed {}", self.work.system(), self.seed));
-        let options = Options { seed: self.seed, until: self.until, ..Options::default() };
+        // What was measured was measured over the whole runtime.
+        let not_longer_than_needed = beside.is_none();
+        let options = Options { seed: self.seed, until: self.until, not_longer_than_needed, ..Options::default() };
         let (system, job) = (self.work.system(), &self.work.job());
         let explaining = Explaining::of(end_of(&setting.jobs), system, "trials of hops and numbers".to_string());
         let listening = Listening { watcher: explaining.watcher(), news: &|news| explaining.hear(news) };
