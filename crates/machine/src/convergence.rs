@@ -158,7 +158,8 @@ pub(crate) fn advance(
             Some(stop) if ends.until.is_some() => break stop,
             Some(Stop::Converged) => {
                 settled = Some(sim.now());
-                if ends.not_longer_than_needed && says_all(&transfers.batches(), span) {
+                let window = watch.verdict().0.filter(|_| ends.not_longer_than_needed);
+                if window.is_some_and(|first| says_all(&transfers.batches(), first, span)) {
                     break Stop::Converged;
                 }
             }
@@ -177,10 +178,13 @@ pub(crate) fn advance(
     Ok(Ending { stop, unsettled, settled, window: window.is_some() })
 }
 
-/// Whether what has come to rest gives what the whole runtime does, within [`UNTIL`].
-fn says_all(batches: &Batches, span: &Span) -> bool {
-    let warm_up = batches.warmed_up().saturating_sub(span.from);
-    warm_up.as_seconds_f64() <= UNTIL * (span.end - span.from).as_seconds_f64()
+/// Whether the window that begins with a batch gives what the whole runtime would, within [`UNTIL`]: what it leaves away
+/// at the beginning weighs as little in the runtime.
+fn says_all(batches: &Batches, first: usize, span: &Span) -> bool {
+    let (all, rest) = (batches.rate_from(0), batches.rate_from(first));
+    let apart = (all.bytes_per_second / rest.bytes_per_second - 1.0).abs();
+    let so_far = all.end.saturating_sub(span.from).as_seconds_f64();
+    apart * so_far <= UNTIL * (span.end - span.from).as_seconds_f64()
 }
 
 /// How much of what jobs without an end may do is done.

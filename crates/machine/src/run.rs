@@ -34,8 +34,8 @@ pub struct Options {
     /// way. Jobs that have no end of their own stop at [`UNTIL`] where nothing is said.
     pub until: Option<f64>,
     /// Jobs that only read stop within their runtime as soon as the rest of it says nothing new: when their mean is known
-    /// to [`UNTIL`], and no more of the runtime than that share was warm-up. Writes go on to fill what takes them, long
-    /// after that looks settled.
+    /// to [`UNTIL`], and what was otherwise before weighs no more in the runtime than that. Writes go on to fill what
+    /// takes them, long after that looks settled.
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
