@@ -46,6 +46,9 @@ fn kernel(c: &mut Criterion) {
     for (name, observed) in [("carriers", false), ("carriers, observed", true)] {
         bench(c, name, 300 * 64 * 3, plain(Model::Carriers { observed }));
     }
+    for (name, observed) in [("convoys", false), ("convoys, observed", true)] {
+        bench(c, name, 3_000 * 128, plain(Model::Convoys { observed }));
+    }
     bench(c, "server", 200_000, plain(Model::Server));
     for pending in [4, 64, 1_024] {
         bench(c, &format!("{pending} sleepers"), 262_144, plain(Model::Sleepers { pending }));

@@ -93,7 +93,7 @@ impl Args {
             steps.at(news.done, news.of, news.what);
         };
         let system = self.work.system();
-        let options = Options { seed: self.seed, not_longer_than_needed: true, ..Options::default() };
+        let options = Options { seed: self.seed, ..Options::default() };
         let answer = if changes.is_empty() {
             whatif::outlook(&setting, &library, &mut sources, options, &progress).map(|found| {
                 let Outlook { upgrades, sensitivities } = &found;

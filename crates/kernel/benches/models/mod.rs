@@ -9,7 +9,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Bell, Burst, Car, Ended, Errand, Freight, Label, Lane, Leg, Load, Observer, Queue, Record, Sim, Time,
+    Bell, Burst, Car, CarState, Ended, Errand, Freight, Label, Lane, Leg, Load, Observer, Queue, Record, Sim, Time,
+    Track,
 };
 
 static BUSY: Label = Label::reason("bus busy");
@@ -48,6 +49,8 @@ pub enum Model {
     Ways { by_hand: bool },
     /// Somebody puts 64 pieces at a time before eight who carry them over these lanes and back, and waits for all of them.
     Carriers { observed: bool },
+    /// Four processes send messages of 16 bursts over two lanes in a row, all of them at once.
+    Convoys { observed: bool },
     /// C: customers arrive at a queue; one server takes them.
     Server,
     /// Processes that sleep, `pending` at a time: the event queue and a poll.
@@ -55,7 +58,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model, making `count` grants (A, ways, carriers), bursts (B), customers (C) or sleeps.
+    /// The model, making `count` grants (A, ways, carriers, convoys), bursts (B), customers (C) or sleeps.
     pub fn build(self, count: u64) -> Sim {
         let sim = Sim::new();
         match self {
@@ -69,6 +72,12 @@ impl Model {
             Model::Ways { by_hand } => ways(&sim, count, by_hand),
             Model::Carriers { observed } => {
                 carriers(&sim, count);
+                if observed {
+                    return self::observed(sim);
+                }
+            }
+            Model::Convoys { observed } => {
+                convoys(&sim, count);
                 if observed {
                     return self::observed(sim);
                 }
@@ -215,6 +224,28 @@ fn carriers(sim: &Sim, count: u64) {
             }
         }
     });
+}
+
+fn convoys(sim: &Sim, count: u64) {
+    const BURSTS: u64 = 16;
+    let lanes = ["near", "far"].map(|name| sim.lane(name, None));
+    for number in 0..4 {
+        let (s, lanes) = (sim.clone(), lanes.clone());
+        sim.process(&format!("sender{number}"), async move {
+            for _ in 0..count / (4 * BURSTS * 2) {
+                let tracks = lanes.iter().map(|lane| Track {
+                    lane,
+                    reason: &BUSY,
+                    lead: (&lanes[0], &ADDRESS, Time::ns(250)),
+                    plan: [(&ADDRESS, Time::ns(2)), (&DATA, Time::ns(16))],
+                    first: Time::ZERO,
+                    state: CarState { done: 0, next: Burst::Ahead },
+                });
+                s.convoy(BURSTS as u32, Time::ns(18), tracks).await;
+                s.wait(Time::ns(100 * (1 + number))).await;
+            }
+        });
+    }
 }
 
 fn server(sim: &Sim, count: u64) {

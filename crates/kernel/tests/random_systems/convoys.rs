@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use hopscope_kernel::{Burst, Car, CarState, Label, Lane, Lead, Sim, Time, Track, join, led};
 
-use crate::drawn::DrawnTrack;
-use crate::{ADDRESS, ARBITRATION, DATA, LEAD};
+use crate::drawn::{DrawnTrack, Step, draw_system_of_convoys};
+use crate::{ADDRESS, ARBITRATION, DATA, How, LEAD, PLAIN, run};
 
 type Plan = [(&'static Label, Time); 2];
 
@@ -114,7 +114,34 @@ pub async fn send(sim: &Sim, lanes: &[Lane], tracks: &[DrawnTrack], count: u64, 
     let mut hands: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async {});
     while let Some(state) = states.pop() {
         let (first, others) = (row.cross(states.len(), state, &begun), hands);
-        hands = Box::pin(async move { drop(join(sim, first, others).await) });
+        hands = Box::pin(async move {
+            join(sim, first, others).await;
+        });
     }
     hands.await;
+}
+
+#[test]
+fn a_convoy_is_its_bursts_by_hand_on_ten_thousand_random_systems() {
+    let mut convoys = 0;
+    for seed in 0..10_000 {
+        let system = draw_system_of_convoys(seed);
+        convoys += system.programs.iter().flatten().filter(|step| matches!(step, Step::Convoy { .. })).count();
+        // Every fourth system is stopped in the middle; in another fourth somebody begins to look then.
+        let until = if seed % 4 == 0 { 100 + seed / 10 } else { PLAIN.until };
+        let from = if seed % 4 == 1 { 50 + seed / 10 % 400 } else { 0 };
+        for observed in [true, false] {
+            let how = How { until, from, observed, ..PLAIN };
+            let (ours, theirs) = (run(&system, how).0, run(&system, How { convoys: false, ..how }).0);
+            let first = ours.spans.iter().zip(&theirs.spans).position(|(a, b)| a != b);
+            let around = first.map(|i| (&ours.spans[i], &theirs.spans[i]));
+            assert_eq!(around, None, "seed {seed} {how:?} {system:#?}");
+            assert_eq!(ours, theirs, "seed {seed} {how:?} {system:#?}");
+            if !observed {
+                let by_hand = run(&system, How { trains: false, ..how }).0;
+                assert_eq!(ours, by_hand, "seed {seed} {how:?} {system:#?}");
+            }
+        }
+    }
+    assert!(convoys > 50_000, "{convoys} convoys");
 }
