@@ -146,7 +146,7 @@ impl Core {
         let w = state.waiters.pop_front()?;
         state.holder = w.ticket();
         self.counts.grants += 1;
-        self.record_wait(lane, w.task, w.reason, w.since, now);
+        self.record_wait(lane, process_of(w.task), w.reason, w.since, now);
         Some(w.task)
     }
 

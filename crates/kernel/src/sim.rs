@@ -287,6 +287,7 @@ impl Sim {
                 }
             };
             let Some(mut task) = next else { continue };
+            // Its process has its turn when all of a convoy is through.
             if let Some(process) = convoy_of(task) {
                 task = process;
                 if !shared.ride(&mut core, process) {

@@ -220,9 +220,8 @@ pub fn run_in(
         sim.meter_from(from, windows.unwrap_or(1));
         for running in &now {
             running.begin();
-            if number < last {
-                running.stop_at_end();
-            }
+            // What writes leave behind for the devices to do is not the jobs' any more.
+            running.stop_at_end();
         }
         let all_pauses = jobs.iter().zip(&thinks).filter(|(job, _)| of_stage(job)).map(|(_, time)| *time).max();
         let limit = match until {

@@ -136,7 +136,7 @@ impl Shift {
     }
 }
 
-/// Finds out what limits a run that was explained; nothing where too few requests ended to say anything.
+/// Finds out what limits a run that was explained; nothing where too few requests ended, or trials say nothing of any hop.
 pub fn diagnose(
     setting: &Setting,
     seed: u64,
@@ -156,7 +156,7 @@ pub(crate) fn diagnose_with(
 ) -> Result<Option<Diagnosis>, Failure> {
     let Some(trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
     let mut trials = trials.with(foreseen);
-    let profile = profile::of(&mut trials, setting, explained, progress)?;
+    let Some(profile) = profile::of(&mut trials, setting, explained, progress)? else { return Ok(None) };
     let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
     let helps = profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= profile::HELPS);
     let together = if helps { Vec::new() } else { profile::together(&mut trials, setting, &profile, progress)? };
@@ -191,7 +191,7 @@ pub(crate) fn diagnose_with(
 /// The hop that leads the profile of a run that was explained.
 pub fn leading(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<HopGain>, Failure> {
     let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
-    Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.into_iter().next())
+    Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.and_then(|profile| profile.into_iter().next()))
 }
 
 /// Of the hops of a changed setting that were at work before it was changed, or were not there, the one that gains most.

@@ -37,18 +37,21 @@ fn paced(setting: &Setting, hops: &[&str], pace: Pace) -> Setting {
     changed
 }
 
-/// Every hop that is at work, the largest gain first.
+/// Every hop that is at work, the largest gain first; nothing where trials say nothing of any of them.
 pub(super) fn of(
     trials: &mut Trials<'_>,
     setting: &Setting,
     explained: &Explained,
     progress: Progress<'_>,
-) -> Result<Vec<HopGain>, Failure> {
+) -> Result<Option<Vec<HopGain>>, Failure> {
     let hops = &explained.hops;
     let settings =
         |hops: &[&str], pace: Pace| -> Vec<Setting> { hops.iter().map(|hop| paced(setting, &[hop], pace)).collect() };
     let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
     let twice = trials.gains(&settings(&names, TWICE), progress)?;
+    if !hops.is_empty() && twice.iter().all(Option::is_none) {
+        return Ok(None);
+    }
     // What twice the pace does not move, a little more does not move either.
     let moved = |gain: &Option<Gain>| {
         gain.is_some_and(|gain| gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN)
@@ -75,7 +78,7 @@ pub(super) fn of(
         let key = |hop: &HopGain| (hop.doubled.throughput.mean, hop.busy);
         key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)).then_with(|| a.hop.cmp(&b.hop))
     });
-    Ok(profile)
+    Ok(Some(profile))
 }
 
 /// Of some hops the one that gains most at twice its pace.

@@ -223,3 +223,17 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
         assert_eq!(not_shorter, (0.0, 1.0, Stop::Runtime));
     }
 }
+
+#[test]
+fn what_writes_leave_behind_is_not_the_time_of_the_jobs() {
+    // A drive takes 4,096 writes into its buffer, and writes them to its cells for a second.
+    let outcome =
+        outcome(&machine("nvme-desktop", &[], "--rw=randwrite --bs=4k --iodepth=32 --size=16m"), Options::default());
+    let got = outcome.jobs[0].got.as_ref().expect("requests ended");
+    assert_eq!((outcome.stop, got.count), (Stop::Finished, 4_096));
+    let of_the_rate = got.bytes as f64 / outcome.rate.bytes_per_second;
+    assert!((outcome.simulated.as_seconds_f64() / of_the_rate - 1.0).abs() < 0.01, "{}", outcome.simulated);
+    // The processor's own part of a request is most of what one takes.
+    let busy = outcome.processor.as_ref().expect("a processor").busy().as_seconds_f64();
+    assert!(busy / of_the_rate > 0.9, "{busy} of {of_the_rate}");
+}

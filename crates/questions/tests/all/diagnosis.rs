@@ -54,6 +54,13 @@ fn is_confirmed(system: &str, options: &str) -> Diagnosis {
 }
 
 #[test]
+fn what_is_named_is_what_gives_most_where_drives_go_on_after_the_jobs() {
+    // The cells of the drive are at work for long after the last request has ended.
+    let found = is_confirmed("nvme-chipset", "--rw=randwrite --bs=4k --iodepth=32 --size=16m");
+    assert_eq!(found.profile[0].hop, "drive.controller", "{}", found.why);
+}
+
+#[test]
 fn what_is_named_is_what_gives_most_at_every_depth() {
     for (depth, headline) in [(1, Headline::Latency), (32, Headline::Mixed), (256, Headline::Capacity)] {
         let found = is_confirmed("nvme-desktop", &format!("--rw=randread --bs=4k --iodepth={depth}"));
