@@ -161,10 +161,9 @@ impl Shared {
                 self.ride_asks(core, task, stage)
             }
             At::Asked(ticket) if core.holds(stage.lane, ticket) => {
-                let now = self.now.get();
-                (stage.at, stage.length) = (At::On(ticket, now), stage.plan[0].1 + stage.plan[1].1);
+                let (now, index) = (self.now.get(), stage.index);
+                stage.at = At::On(ticket, now);
                 let end = now + stage.length;
-                let index = stage.index;
                 if let Some(next) = convoy.stages.get(number + 1).filter(|next| index >= next.asked_before) {
                     convoy.open[number + 1].push_back(now + next.lead.2);
                 }
