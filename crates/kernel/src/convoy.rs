@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 
 use crate::Time;
 use crate::arbitration::Asked;
-use crate::core::{Core, Shared};
+use crate::core::{Core, Shared, Wait};
 use crate::events::Event;
 use crate::lane::Lane;
 use crate::record::{Label, Record};
@@ -102,11 +102,6 @@ pub(crate) struct Convoy {
 }
 
 impl Core {
-    /// A timer of the convoy of a process.
-    fn convoy_timer(&self, task: u32, at: Time) -> Event {
-        Event::wake(at, self.rank(task), task | CONVOY)
-    }
-
     fn has_convoy(&self, task: u32) -> bool {
         matches!(self.convoys.get(task as usize), Some(Some(convoy)) if !convoy.stages.is_empty())
     }
@@ -188,16 +183,7 @@ impl Shared {
 
     /// Comes to an instant in place, or sets a timer; whether it has come.
     fn ride_waits(&self, core: &mut Core, task: u32, until: Time) -> bool {
-        if self.now.get() >= until {
-            return true;
-        }
-        if core.may_skip(until) {
-            self.advance(core, until, core.rank(task));
-            return true;
-        }
-        let timer = core.convoy_timer(task, until);
-        core.schedule(timer);
-        false
+        self.now.get() >= until || self.begin_wait(core, task | CONVOY, until) == Wait::Over
     }
 }
 
@@ -235,12 +221,12 @@ impl Sim {
                 Burst::Requested(request) => (At::Asked(request.into_ticket()), 1),
                 Burst::UnderWay(burst) => {
                     let end = burst.ends_at();
-                    let (ticket, start) = burst.into_ticket();
+                    let (grant, start) = burst.take_over();
+                    let grant = grant.expect("a burst under way has its lane");
                     if end > now {
-                        let timer = core.convoy_timer(task, end);
-                        core.schedule(timer);
+                        core.schedule(Event::wake(end, core.rank(task), task | CONVOY));
                     }
-                    (At::On(ticket, start), 1)
+                    (At::On(grant.into_ticket(), start), 1)
                 }
             };
             let number = convoy.stages.len();
@@ -294,8 +280,7 @@ impl Drop for Convoying<'_> {
                 At::Before | At::Over => continue,
             };
             if until > now {
-                let timer = core.convoy_timer(self.task, until);
-                core.events.cancel(timer);
+                core.cancel_timer(self.task | CONVOY, until);
             }
         }
     }

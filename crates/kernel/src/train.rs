@@ -102,12 +102,6 @@ impl<'a> UnderWay<'a> {
         self.start + length(self.plan)
     }
 
-    /// The lane is held by whoever has the ticket; the burst began then.
-    pub(crate) fn into_ticket(mut self) -> (u64, Time) {
-        let grant = self.grant.take().expect("a burst under way has its lane");
-        (grant.into_ticket(), self.start)
-    }
-
     /// Waits for the end of the burst and releases the lane.
     pub async fn finish(self) {
         self.lane.sim.wait_until(self.ends_at()).await;

@@ -327,7 +327,6 @@ fn is_drawn(job: &Job) -> bool {
 /// Lets jobs end whose time is over: what is in flight ends, and so does a pause; nothing more is issued.
 fn end_all(sim: &Sim, running: &[&Running], pause: Time) -> Result<(), Failure> {
     for running in running {
-        running.stop_at_end();
         running.end();
     }
     let end = sim.now().saturating_add(pause + LIMIT * 60);
