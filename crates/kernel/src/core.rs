@@ -99,6 +99,8 @@ pub(crate) struct Shared {
     pub(crate) processes: RefCell<Vec<Process>>,
     /// Those that start with the next run.
     pub(crate) new_processes: RefCell<Vec<Process>>,
+    /// What the process that has just ended goes on as.
+    pub(crate) goes_on_as: RefCell<Process>,
     pub(crate) observer: RefCell<Option<Box<dyn Observer>>>,
     pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
     pub(crate) held: RefCell<Vec<Held>>,
@@ -274,6 +276,7 @@ impl Shared {
             names: RefCell::new(Vec::new()),
             processes: RefCell::new(Vec::new()),
             new_processes: RefCell::new(Vec::new()),
+            goes_on_as: RefCell::new(None),
             observer: RefCell::new(None),
             queues: RefCell::new(Vec::new()),
             held: RefCell::new(Vec::new()),

@@ -48,6 +48,7 @@ mod hold;
 mod lane;
 mod level;
 mod meter;
+mod on_call;
 mod pace;
 mod queue;
 mod record;

@@ -255,10 +255,11 @@ impl Sim {
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = |task: u32| {
             shared.current.set(task);
-            if let Some(process) = &mut processes[task as usize]
+            let place = &mut processes[task as usize];
+            while let Some(process) = place
                 && process.as_mut().poll(&mut context).is_ready()
             {
-                processes[task as usize] = None;
+                *place = shared.goes_on_as.take();
             }
         };
         let mut kept_going = Vec::new();

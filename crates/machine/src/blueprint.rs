@@ -3,18 +3,18 @@
 mod numbers;
 mod part_check;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use hopscope_files::library::Library;
-use hopscope_files::part_file;
+use hopscope_files::part_file::{self, PartFile};
 use hopscope_files::price::Price;
 use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_files::system_file::{self, PartDeclaration, Plug};
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
-use hopscope_parts::catalog::{self, Context, Kind, Socket};
+use hopscope_parts::catalog::{self, Context, Kind, Numbers, Socket};
 use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Parameters, Place, SpecError, Unknown};
 use hopscope_parts::protocols::storage::Storage;
@@ -53,8 +53,8 @@ pub struct Part {
     pub title: String,
     /// Its numbers; of machines that differ in a few, most are kept once.
     pub parameters: Arc<Parameters>,
-    /// The same when it was last found that the part, as it is plugged in, knows all of them.
-    pub(crate) known: Option<Arc<Parameters>>,
+    /// The same when it was last found that the part, as it is plugged in, knows all of them, and as it reads them.
+    pub(crate) known: Option<(Arc<Parameters>, Numbers)>,
     /// What it costs.
     pub price: Option<Price>,
     pub(crate) kind: &'static Kind,
@@ -85,6 +85,19 @@ impl Part {
         self.kind.model
     }
 
+    /// Whether another part has the same data, wherever they are written.
+    pub fn is_alike(&self, other: &Part) -> bool {
+        let (own, others) = (&self.parameters.entries, &other.parameters.entries);
+        let same = || own.iter().map(|(key, entry)| (key, &entry.value)).eq(others.iter().map(|(k, e)| (k, &e.value)));
+        self.uses == other.uses && (Arc::ptr_eq(own, others) || same())
+    }
+
+    /// As it reads its numbers, where it is known that it knows all of them.
+    fn numbers(&self) -> Option<&Numbers> {
+        let (known, numbers) = self.known.as_ref()?;
+        Arc::ptr_eq(known, &self.parameters).then_some(numbers)
+    }
+
     /// What it is plugged into: the plug, and the port as `part.port`.
     pub fn plugs(&self) -> impl Iterator<Item = (&'static str, String)> {
         let ports = self.plugs.iter().map(|(part, port)| format!("{part}.{port}"));
@@ -104,9 +117,9 @@ impl Blueprint {
     pub fn read(library: &Library, sources: &mut Sources, file: u32) -> Result<Blueprint, Problems> {
         let system = system_file::read(sources, file)?;
         let mut problems = Problems::default();
-        let mut parts = Vec::new();
+        let (mut files, mut parts) = (PartFiles::default(), Vec::new());
         for declaration in &system.parts {
-            match read_part(library, sources, declaration) {
+            match files.part(library, sources, declaration) {
                 Ok(part) => parts.push(part),
                 Err(found) => problems.0.extend(found.0),
             }
@@ -143,8 +156,14 @@ impl Blueprint {
 
     /// Its parts know all of their numbers: as long as none is changed, that is not looked at again.
     fn all_is_known(&mut self) {
-        for part in &mut self.parts {
-            part.known = Some(part.parameters.clone());
+        for index in 0..self.parts.len() {
+            let (before, part) = (&self.parts[..index], &self.parts[index]);
+            if part.numbers().is_none() {
+                let alike = before.iter().find(|other| part.is_alike(other));
+                let read = || part.kind.read(&mut part.parameters.all_known()).ok();
+                let numbers = alike.and_then(Part::numbers).cloned().or_else(read);
+                self.parts[index].known = numbers.map(|numbers| (part.parameters.clone(), numbers));
+            }
         }
     }
 
@@ -222,6 +241,7 @@ impl Blueprint {
         let mut volumes = BTreeMap::new();
         let mut at_last = Vec::new();
         let mut over = Vec::new();
+        let mut changed: Vec<(&Part, Numbers)> = Vec::new();
         for part in &self.parts {
             let wire = |plug: &(String, String)| Some((format!("{}.{}", plug.0, plug.1), sockets.get(plug)?.clone()));
             let wires: Vec<(String, Socket)> = part.plugs.iter().filter_map(wire).collect();
@@ -230,12 +250,24 @@ impl Blueprint {
                 problems.0.extend(without_port(part, &sockets));
                 continue;
             }
-            let is_known = part.known.as_ref().is_some_and(|known| Arc::ptr_eq(known, &part.parameters));
-            let parameters = &part.parameters;
-            let mut parameters = if is_known { parameters.all_known() } else { Parameters::clone(parameters) };
-            match part.kind.build(&Context { sim: &sim, name: &part.name, seed }, wires, &mut parameters) {
-                Ok(built) => {
-                    refuse_unknown(part, &parameters, problems);
+            // Of parts that are changed alike, one reads its numbers, unless somebody listens to each.
+            let of_changed = changed.iter().filter(|_| !part.parameters.is_listened_to());
+            let alike = || of_changed.clone().find(|(other, _)| part.is_alike(other)).map(|(_, numbers)| numbers);
+            let known = part.numbers().or_else(alike).cloned();
+            let is_known = known.is_some();
+            let mut parameters =
+                if is_known { part.parameters.all_known() } else { Parameters::clone(&part.parameters) };
+            let built = known.map_or_else(|| part.kind.read(&mut parameters), Ok).and_then(|numbers| {
+                let context = Context { sim: &sim, name: &part.name, seed };
+                let built = part.kind.build(&context, &numbers, wires, &mut parameters)?;
+                Ok((numbers, built))
+            });
+            match built {
+                Ok((numbers, built)) => {
+                    if !is_known {
+                        refuse_unknown(part, &parameters, problems);
+                        changed.push((part, numbers));
+                    }
                     if let Some(problem) = too_many(part, &sim) {
                         problems.0.push(problem);
                         break;
@@ -307,45 +339,68 @@ fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
     })
 }
 
-pub(crate) fn read_part(
-    library: &Library,
-    sources: &mut Sources,
-    declaration: &PartDeclaration,
-) -> Result<Part, Problems> {
-    let (uses, place) = &declaration.uses;
-    let Some(text) = library.part(uses) else {
-        let problem = Problem::at(*place, format!("there is no part `{uses}`"));
-        return Err(problem.help(format!("{} (`hopscope parts` lists all of them)", library.meant_part(uses))).into());
-    };
-    let file = sources.add(text.name.clone(), text.text.clone());
-    let read = part_file::read(sources, file)?;
-    let kind = kind_of(&read.model, file)?;
-    let mut parameters = read.parameters;
-    let mut problems = Problems::default();
-    for (key, entry) in declaration.overrides.entries.iter() {
-        if parameters.entries.contains_key(key) {
-            Arc::make_mut(&mut parameters.entries).insert(key.clone(), entry.clone());
-        } else {
-            let known: Vec<&str> = parameters.entries.keys().map(String::as_str).collect();
-            let problem = Problem::at(entry.place, format!("`{uses}` has no `{key}`"));
-            problems.0.push(problem.help(format!("{} (it has {})", did_you_mean(key, &known), known.join(", "))));
-        }
+/// Part files that have been read, by name: most machines have several parts of one file.
+#[derive(Default)]
+pub(crate) struct PartFiles(BTreeMap<String, OnFile>);
+
+/// What a part file says.
+struct OnFile {
+    kind: &'static Kind,
+    title: String,
+    parameters: Arc<Parameters>,
+    price: Option<Price>,
+}
+
+impl OnFile {
+    fn read(library: &Library, sources: &mut Sources, (uses, place): &(String, Place)) -> Result<OnFile, Problems> {
+        let Some(text) = library.part(uses) else {
+            let problem = Problem::at(*place, format!("there is no part `{uses}`"));
+            let help = format!("{} (`hopscope parts` lists all of them)", library.meant_part(uses));
+            return Err(problem.help(help).into());
+        };
+        let file = sources.add(text.name.clone(), text.text.clone());
+        let PartFile { model, title, parameters, price, .. } = part_file::read(sources, file)?;
+        Ok(OnFile { kind: kind_of(&model, file)?, title, parameters: Arc::new(parameters), price })
     }
-    let (name, uses, title, price) = (declaration.name.clone(), uses.clone(), read.title, read.price);
-    let parameters = Arc::new(parameters);
-    let (wires, place) = (declaration.plugs.clone(), declaration.place);
-    problems.unless_empty(Part {
-        name,
-        uses,
-        title,
-        parameters,
-        known: None,
-        price,
-        kind,
-        wires,
-        place,
-        plugs: Vec::new(),
-    })
+}
+
+impl PartFiles {
+    /// A part as it is declared.
+    pub(crate) fn part(
+        &mut self,
+        library: &Library,
+        sources: &mut Sources,
+        declaration: &PartDeclaration,
+    ) -> Result<Part, Problems> {
+        let (uses, _) = &declaration.uses;
+        let on_file = match self.0.entry(uses.clone()) {
+            btree_map::Entry::Occupied(known) => known.into_mut(),
+            btree_map::Entry::Vacant(new) => new.insert(OnFile::read(library, sources, &declaration.uses)?),
+        };
+        let mut parameters = on_file.parameters.clone();
+        let mut problems = Problems::default();
+        for (key, entry) in declaration.overrides.entries.iter() {
+            if parameters.entries.contains_key(key) {
+                Arc::make_mut(&mut Arc::make_mut(&mut parameters).entries).insert(key.clone(), entry.clone());
+            } else {
+                let known: Vec<&str> = parameters.entries.keys().map(String::as_str).collect();
+                let problem = Problem::at(entry.place, format!("`{uses}` has no `{key}`"));
+                problems.0.push(problem.help(format!("{} (it has {})", did_you_mean(key, &known), known.join(", "))));
+            }
+        }
+        problems.unless_empty(Part {
+            name: declaration.name.clone(),
+            uses: uses.clone(),
+            title: on_file.title.clone(),
+            parameters,
+            known: None,
+            price: on_file.price.clone(),
+            kind: on_file.kind,
+            wires: declaration.plugs.clone(),
+            place: declaration.place,
+            plugs: Vec::new(),
+        })
+    }
 }
 
 /// The machine has grown beyond what a run can tell apart, with this part.

@@ -14,7 +14,7 @@ use hopscope_parts::catalog::Protocol;
 use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::{Parameters, Place};
 
-use crate::blueprint::{Blueprint, Part, read_part};
+use crate::blueprint::{Blueprint, Part, PartFiles};
 use crate::wiring::{sockets_of, wire};
 
 /// The port that stands for the first free one that fits.
@@ -62,7 +62,7 @@ impl Blueprint {
             overrides: Parameters::new(at),
             place: old.place,
         };
-        let new = read_part(library, sources, &declaration)?;
+        let new = PartFiles::default().part(library, sources, &declaration)?;
         if new.model() != old.model() {
             let title = format!("`{uses}` is of the kind {}, `{name}` is of the kind {}", new.model(), old.model());
             let fitting = parts_of(library, old.model());
@@ -105,7 +105,7 @@ impl Blueprint {
             overrides: Parameters::new(at),
             place: old.place,
         };
-        let plain = read_part(library, sources, &declaration)?.parameters;
+        let plain = PartFiles::default().part(library, sources, &declaration)?.parameters;
         let is_said = |key: &str, written: &str| plain.entries.get(key).is_none_or(|entry| entry.written != written);
         self.replace(library, sources, (name, uses), at)?;
         let Some(new) = self.parts.iter_mut().find(|part| part.name == name) else { return Ok(()) };
@@ -129,7 +129,7 @@ impl Blueprint {
                 let (overrides, uses) = (Parameters::new(*place), (what.clone(), *place));
                 let declaration =
                     PartDeclaration { name: name.clone(), uses, plugs: Vec::new(), overrides, place: *place };
-                read_part(library, sources, &declaration)?
+                PartFiles::default().part(library, sources, &declaration)?
             }
             Some(_) => {
                 let like = self.named(what, *place)?;

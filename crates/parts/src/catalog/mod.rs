@@ -15,7 +15,9 @@ mod solid_state;
 mod system;
 mod volume;
 
+use std::any::Any;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hopscope_kernel::Sim;
 
@@ -104,21 +106,27 @@ impl Kind {
         self.plugs().iter().any(|(_, protocol)| *protocol == Protocol::Software)
     }
 
-    /// Builds a part that is plugged into `wires`, in the order of the plugs.
+    /// Builds a part of its `numbers`, plugged into `wires`, in the order of the plugs.
     ///
     /// # Errors
     ///
     /// A plug leads to something else, or a number is missing or wrong.
-    pub fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError> {
-        self.build.build(context, wires, p)
+    pub fn build(
+        &self,
+        context: &Context<'_>,
+        numbers: &Numbers,
+        wires: Wires,
+        p: &mut Parameters,
+    ) -> Result<Built, SpecError> {
+        self.build.build(context, numbers, wires, p)
     }
 
-    /// Reads the numbers of a part, and builds nothing.
+    /// Reads the numbers of a part.
     ///
     /// # Errors
     ///
     /// A number is missing or wrong.
-    pub fn read(&self, p: &mut Parameters) -> Result<(), SpecError> {
+    pub fn read(&self, p: &mut Parameters) -> Result<Numbers, SpecError> {
         self.build.read(p)
     }
 
@@ -128,6 +136,10 @@ impl Kind {
     }
 }
 
+/// The numbers of a part as its kind reads them: most machines that are built differ from another in those of few parts.
+#[derive(Clone)]
+pub struct Numbers(Arc<dyn Any + Send + Sync>);
+
 /// Builds a part of the numbers of its file and of its plugs; which ones, their types say.
 struct Builder<S, P>(fn(&Context<'_>, S, P, &mut Parameters) -> Result<Built, SpecError>);
 
@@ -135,11 +147,17 @@ struct Builder<S, P>(fn(&Context<'_>, S, P, &mut Parameters) -> Result<Built, Sp
 trait Build: Sync {
     fn plugs(&self) -> &'static [(&'static str, Protocol)];
     fn declarations(&self) -> Vec<Declaration>;
-    fn read(&self, p: &mut Parameters) -> Result<(), SpecError>;
-    fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError>;
+    fn read(&self, p: &mut Parameters) -> Result<Numbers, SpecError>;
+    fn build(
+        &self,
+        context: &Context<'_>,
+        numbers: &Numbers,
+        wires: Wires,
+        p: &mut Parameters,
+    ) -> Result<Built, SpecError>;
 }
 
-impl<S: Spec, P: Plugs> Build for Builder<S, P> {
+impl<S: Spec + Clone + Send + Sync + 'static, P: Plugs> Build for Builder<S, P> {
     fn plugs(&self) -> &'static [(&'static str, Protocol)] {
         P::KEYS
     }
@@ -148,13 +166,20 @@ impl<S: Spec, P: Plugs> Build for Builder<S, P> {
         Declarations::of::<S>()
     }
 
-    fn read(&self, p: &mut Parameters) -> Result<(), SpecError> {
-        S::read(p).map(drop)
+    fn read(&self, p: &mut Parameters) -> Result<Numbers, SpecError> {
+        Ok(Numbers(Arc::new(S::read(p)?)))
     }
 
-    fn build(&self, context: &Context<'_>, wires: Wires, p: &mut Parameters) -> Result<Built, SpecError> {
+    fn build(
+        &self,
+        context: &Context<'_>,
+        numbers: &Numbers,
+        wires: Wires,
+        p: &mut Parameters,
+    ) -> Result<Built, SpecError> {
+        let spec = numbers.0.downcast_ref::<S>().expect("the same kind has read them");
         let plugs = P::take(&mut wires.into_iter(), p)?;
-        (self.0)(context, S::read(p)?, plugs, p)
+        (self.0)(context, spec.clone(), plugs, p)
     }
 }
 

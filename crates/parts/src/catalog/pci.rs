@@ -77,7 +77,7 @@ pub static HOST_LINK: Kind = Kind {
 };
 
 /// The buses of a bridge.
-#[derive(Spec)]
+#[derive(Clone, Spec)]
 struct Buses {
     /// Buses behind the bridge.
     #[count("buses", 1..=8)]
@@ -126,7 +126,7 @@ pub static PCI_TO_PCI_BRIDGE: Kind = Kind {
 };
 
 /// What a card says of its bus.
-#[derive(Spec)]
+#[derive(Clone, Spec)]
 pub struct Card {
     #[nested("pci")]
     pub card: CardSpec,

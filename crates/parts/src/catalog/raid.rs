@@ -15,7 +15,7 @@ use crate::controller::scsi::channel::{self, Channel};
 use crate::driver;
 
 /// A controller with SCSI channels.
-#[derive(Spec)]
+#[derive(Clone, Spec)]
 struct WithScsi {
     #[by(raid::Spec::read(p, Interface::Scsi), declares = |d| raid::Spec::declare(d, Interface::Scsi))]
     raid: raid::Spec,
@@ -45,7 +45,7 @@ pub static RAID_CONTROLLER: Kind = Kind {
 };
 
 /// A controller with ATA channels.
-#[derive(Spec)]
+#[derive(Clone, Spec)]
 struct WithAta {
     #[by(raid::Spec::read(p, Interface::Ata), declares = |d| raid::Spec::declare(d, Interface::Ata))]
     raid: raid::Spec,

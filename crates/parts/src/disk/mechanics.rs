@@ -48,7 +48,7 @@ pub(super) struct Stream {
 impl Stream {
     /// The run on the next track.
     fn next_run(disk: &Disk, (first, start): (u64, Time)) -> (u64, Time) {
-        let geometry = &disk.spec.geometry;
+        let geometry = &disk.geometry;
         let here = geometry.place(first);
         let end = geometry.passed(here, start, here.left_on_track);
         let next = first + here.left_on_track;
@@ -58,7 +58,7 @@ impl Stream {
 
     /// All sectors before the returned one have come by `now`.
     pub(super) fn come_by(&self, disk: &Disk, now: Time) -> u64 {
-        let geometry = &disk.spec.geometry;
+        let geometry = &disk.geometry;
         loop {
             let (first, start) = self.run.get();
             if now <= start {
@@ -83,7 +83,7 @@ impl Stream {
 
     /// When sector `lba` has come; it must lie ahead of the run on the present track, and before the stop.
     pub(super) fn when(&self, disk: &Disk, lba: u64) -> Time {
-        let geometry = &disk.spec.geometry;
+        let geometry = &disk.geometry;
         let (mut first, mut start) = self.run.get();
         loop {
             let here = geometry.place(first);
@@ -107,7 +107,7 @@ impl Disk {
             }
         }
         let started = Queue::new(&self.sim, 1);
-        let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
+        let stop = (end + self.spec.read_ahead_sectors).min(self.geometry.sectors());
         let errand = self.sim.pass_on(errand);
         self.jobs.put_now(Job::Read { first, stop, started: started.clone(), errand });
         started.take(&POSITIONING).await
@@ -126,7 +126,7 @@ impl Disk {
     }
 
     fn extend(&self, stream: &Stream, end: u64) {
-        let stop = (end + self.spec.read_ahead_sectors).min(self.spec.geometry.sectors());
+        let stop = (end + self.spec.read_ahead_sectors).min(self.geometry.sectors());
         let come = stream.come_by(self, self.sim.now());
         if stop <= stream.stop.get() {
             return;
@@ -134,7 +134,7 @@ impl Disk {
         let had_stopped = come == stream.stop.replace(stop);
         if had_stopped {
             // The sector has gone by: the stream goes on when it passes again.
-            let geometry = &self.spec.geometry;
+            let geometry = &self.geometry;
             stream.run.set((come, geometry.next_pass(geometry.place(come), self.sim.now())));
             if !stream.followed.get() {
                 stream.said.set((stream.run.get(), self.sim.now()));
@@ -164,7 +164,7 @@ impl Disk {
     }
 
     pub(super) async fn run_mechanics(&self) {
-        let mut at = self.spec.geometry.place(0);
+        let mut at = self.geometry.place(0);
         let mut next = None;
         loop {
             let job = match next.take() {
@@ -174,7 +174,7 @@ impl Disk {
             match job {
                 Job::Read { first, stop, started, errand } => {
                     self.sim.take_up(errand);
-                    let there = self.spec.geometry.place(first);
+                    let there = self.geometry.place(first);
                     self.position(at, there, Time::ZERO).await;
                     let run = (first, self.sim.now());
                     let stream = Rc::new(Stream {
@@ -210,17 +210,17 @@ impl Disk {
 
     /// Moves the arm and waits for the sector.
     async fn position(&self, from: Place, to: Place, settle: Time) {
-        let moving = self.spec.geometry.move_time(from, to);
+        let moving = self.geometry.move_time(from, to);
         if moving > Time::ZERO {
             self.arm.spend(&SEEK, moving + settle).await;
         }
-        let pass = self.spec.geometry.next_pass(to, self.sim.now());
+        let pass = self.geometry.next_pass(to, self.sim.now());
         self.arm.spend(&ROTATION, pass - self.sim.now()).await;
     }
 
     /// Follows a stream until it has stopped or other work comes; returns where the arm is, and that work.
     async fn follow(&self, stream: &Rc<Stream>) -> (Place, Option<Job>) {
-        let geometry = &self.spec.geometry;
+        let geometry = &self.geometry;
         stream.followed.set(true);
         loop {
             let stop = stream.stop.get();
@@ -262,7 +262,7 @@ impl Disk {
 
     /// The same from `said` on, when the stream was on `run`; returns the run on the present track, and now.
     fn say_tracks_from(&self, mut run: (u64, Time), mut said: Time) -> ((u64, Time), Time) {
-        let (geometry, now) = (&self.spec.geometry, self.sim.now());
+        let (geometry, now) = (&self.geometry, self.sim.now());
         // The sector that a stream goes on with has to come round first.
         if said < run.1 {
             self.arm.was_in_until(&ROTATION, said, run.1.min(now));
@@ -290,7 +290,7 @@ impl Disk {
 
     /// Writes what waits in the buffer, in the drive's order.
     async fn write_dirty(&self, mut at: Place) -> Place {
-        let (geometry, mut reached) = (&self.spec.geometry, self.write_reached.get());
+        let (geometry, mut reached) = (&self.geometry, self.write_reached.get());
         loop {
             let next = self.buffer.borrow_mut().next_dirty(self.spec.write_order, reached);
             let Some(Dirty { lba, sectors }) = next else { return at };

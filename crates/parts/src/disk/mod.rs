@@ -20,6 +20,7 @@ pub mod scsi;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Lane, Queue, Sim, Time, Tokens};
@@ -31,15 +32,15 @@ use crate::chance;
 use crate::protocols::ide::{IdeDrive, Register, SECTOR_BYTES, TransferMode, WRITE_DMA, WRITE_MULTIPLE};
 use buffer::Buffer;
 pub use buffer::WriteOrder;
-use geometry::Geometry;
+use geometry::{Drawing, Geometry};
 use mechanics::{Job, Stream};
 
 /// The drive's data sheet.
 #[derive(Clone, Debug, PartialEq, Spec)]
 pub struct Spec {
     /// Where sectors are, and when they pass.
-    #[by(Geometry::read(p), declares = Geometry::declare)]
-    pub geometry: Geometry,
+    #[by(Drawing::read(p).map(Arc::new), declares = Drawing::declare)]
+    pub geometry: Arc<Drawing>,
     /// Segments of the buffer.
     #[count("buffer.segments", 1..=65_536)]
     pub segments: usize,
@@ -127,6 +128,7 @@ pub struct Disk {
     crossed: Queue<u32>,
     firmware: Lane,
     arm: Lane,
+    geometry: Geometry,
     buffer: RefCell<Buffer>,
     /// What the mechanics read, or read last.
     stream: RefCell<Option<Rc<Stream>>>,
@@ -141,11 +143,11 @@ pub struct Disk {
 
 impl Disk {
     /// A disk on a cable, as drive 0 or 1. `seed` decides its spindle's angle at the start and its draws.
-    pub fn new(sim: &Sim, name: &str, mut spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
+    pub fn new(sim: &Sim, name: &str, spec: Spec, cable: &Rc<IdeCable>, position: usize, seed: u64) -> Rc<Disk> {
         let mut random = chance::of(name, seed);
         let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
         let (firmware, arm) = (lane("firmware"), lane("arm"));
-        spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let geometry = spec.geometry.built(&arm, random.next_u64());
         let write_slots = Tokens::full(sim, spec.cached_writes);
         let buffer = Buffer::new(spec.segments, spec.segment_sectors);
         let disk = Rc::new(Disk {
@@ -157,6 +159,7 @@ impl Disk {
             crossed: Queue::new(sim, 4_096),
             firmware,
             arm,
+            geometry,
             buffer: RefCell::new(buffer),
             stream: RefCell::new(None),
             jobs: Queue::new(sim, spec.cached_writes + 8),
@@ -220,7 +223,7 @@ impl IdeDrive for Disk {
     }
 
     fn sectors(&self) -> u64 {
-        self.spec.geometry.sectors()
+        self.geometry.sectors()
     }
 }
 

@@ -121,7 +121,13 @@ impl Declarations {
 
 /// Numbers whose limits follow from what the part is plugged into. Whoever builds it reads them, and until then they are
 /// only what they are.
-pub struct Unlimited<S>(std::marker::PhantomData<S>);
+pub struct Unlimited<S>(std::marker::PhantomData<fn() -> S>);
+
+impl<S> Clone for Unlimited<S> {
+    fn clone(&self) -> Self {
+        Unlimited(std::marker::PhantomData)
+    }
+}
 
 impl<S: Declares> Declares for Unlimited<S> {
     fn declare(d: &mut Declarations) {

@@ -322,6 +322,11 @@ impl Parameters {
         self.asked.insert(Asked::default()).clone()
     }
 
+    /// Whether somebody wants to know what is pulled.
+    pub fn is_listened_to(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// These parameters where it is known that a `Spec` pulls all of them: nobody keeps a list of it.
     pub fn all_known(&self) -> Parameters {
         Parameters { pulled: Pulled(None), ..self.clone() }

@@ -103,8 +103,11 @@ impl Device {
             dirtied: Queue::new(sim, writers),
         });
         for number in 0..CARRIERS {
-            let own = device.clone();
-            sim.process(&format!("{name}.piece{number}"), async move { own.carry().await });
+            let (waiting, own) = (device.clone(), device.clone());
+            let first = async move { waiting.pieces.take(&NO_PIECE).await };
+            sim.process_on_call(format!("{name}.piece{number}"), first, move |piece| async move {
+                own.carry(piece).await;
+            });
         }
         for number in 0..writers {
             let own = device.clone();
@@ -172,10 +175,9 @@ impl Device {
         self.ready.put_now((number, self.sim.pass_on(errand)));
     }
 
-    async fn carry(&self) {
-        let (done, mut readers) = (Queue::new(&self.sim, 1), Vec::new());
+    async fn carry(&self, first: Piece) {
+        let (mut piece, done, mut readers) = (first, Queue::new(&self.sim, 1), Vec::new());
         loop {
-            let piece = self.pieces.take(&NO_PIECE).await;
             self.sim.take_up(piece.errand);
             if matches!(piece.of, Of::Pages(_)) {
                 self.page(piece.operation, piece.bytes).await;
@@ -195,6 +197,7 @@ impl Device {
                     }
                 }
             }
+            piece = self.pieces.take(&NO_PIECE).await;
         }
     }
 

@@ -119,16 +119,20 @@ impl Bench<'_> {
 
     /// The moves that no part refuses.
     fn allowed(&self, knobs: &[Knob], moves: &[(usize, String)]) -> Vec<usize> {
-        let key = |(index, text): &(usize, String)| (alike(self.setting, &knobs[*index].path), text.clone());
-        let keys: Vec<_> = moves.iter().map(key).collect();
-        let first_of: BTreeMap<_, usize> = keys.iter().enumerate().rev().map(|(number, key)| (key, number)).collect();
+        let firsts = firsts_alike(self.setting.blueprint.parts());
+        let key = |number: usize| {
+            let (index, text) = &moves[number];
+            let (part, key) = knobs[*index].path.split_once('.').unwrap_or((&knobs[*index].path, ""));
+            (firsts.get(part), key, text)
+        };
+        let first_of: BTreeMap<_, usize> = (0..moves.len()).rev().map(|number| (key(number), number)).collect();
         let is_right = |number: &usize| {
             let (index, text) = &moves[*number];
             turned(self.setting, [(&knobs[*index], text)]).is_some_and(|changed| changed.blueprint.check().is_ok())
         };
         let firsts: Vec<usize> = first_of.values().copied().collect();
         let right: BTreeSet<usize> = firsts.into_par_iter().filter(is_right).collect();
-        (0..moves.len()).filter(|number| right.contains(&first_of[&keys[*number]])).collect()
+        (0..moves.len()).filter(|number| right.contains(&first_of[&key(*number)])).collect()
     }
 
     /// Which moves make no difference at all. Those of a part that lie side by side are made together, in one direction
@@ -289,13 +293,10 @@ fn turned<'k>(setting: &Setting, moves: impl IntoIterator<Item = (&'k Knob, &'k 
     Some(changed)
 }
 
-/// A number as the first part has it that is alike: what one of those refuses, all of them do.
-fn alike(setting: &Setting, path: &str) -> (usize, String) {
-    let parts = setting.blueprint.parts();
-    let (name, key) = path.split_once('.').unwrap_or((path, ""));
-    let own = parts.iter().find(|part| part.name == name);
-    let is_alike = |part: &Part| own.is_some_and(|own| own.uses == part.uses && own.parameters == part.parameters);
-    (parts.iter().position(is_alike).unwrap_or(parts.len()), key.to_string())
+/// Of each part, by name, the first that is alike: what that refuses, all of them do.
+fn firsts_alike(parts: &[Part]) -> BTreeMap<&str, usize> {
+    let first = |part: &Part| parts.iter().position(|other| part.is_alike(other)).unwrap_or(parts.len());
+    parts.iter().map(|part| (&part.name[..], first(part))).collect()
 }
 
 fn effect(text: &str, gain: Gain) -> Effect {

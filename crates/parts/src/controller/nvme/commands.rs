@@ -15,12 +15,12 @@ static NO_DOORBELL: Label = Label::reason("no doorbell");
 static FETCH_BUSY: Label = Label::reason("commands are being fetched");
 static FETCH: Label = Label::reason("commands on their way");
 static COMMANDS_FULL: Label = Label::reason("as many commands as the controller carries");
-static NO_COMMAND: Label = Label::reason("no command");
+pub(super) static NO_COMMAND: Label = Label::reason("no command");
 static ENGINE_BUSY: Label = Label::reason("controller busy");
 static PROCESSING: Label = Label::protocol("command processing");
 static LATENCY: Label = Label::protocol("controller latency");
 static TRANSFERS_BUSY: Label = Label::reason("as many transfers as the controller carries");
-static NO_PIECE: Label = Label::reason("nothing to transfer");
+pub(super) static NO_PIECE: Label = Label::reason("nothing to transfer");
 static PIECES: Label = Label::reason("pieces of a long command");
 static DMA_BUSY: Label = Label::reason("as many pages as the controller sends");
 
@@ -71,9 +71,10 @@ impl Controller {
     }
 
     /// Carries out one command after the other.
-    pub(super) async fn run_commands(&self, number: usize) {
+    pub(super) async fn run_commands(&self, number: usize, first: Fetched) {
+        let mut fetched = first;
         loop {
-            let Fetched { queues, command } = self.commands.next(number, &NO_COMMAND).await;
+            let Fetched { queues, command } = fetched;
             self.sim.take_up(command.errand);
             let (work, latency) = match command.operation {
                 Operation::Read => (self.spec.read, self.spec.read_latency),
@@ -101,6 +102,7 @@ impl Controller {
             self.port.holds(entry, words);
             let visible = self.port.post(entry, COMPLETION_BYTES, &DESCRIPTOR, queues.home()).await;
             queues.complete(&command, visible);
+            fetched = self.commands.next(number, &NO_COMMAND).await;
         }
     }
 
@@ -161,12 +163,14 @@ impl Controller {
     }
 
     /// Carries one piece after the other.
-    pub(super) async fn run_pieces(&self, number: usize) {
+    pub(super) async fn run_pieces(&self, number: usize, first: Piece) {
+        let mut piece = first;
         loop {
-            let Piece { operation, offset, bytes, buffer, command, errand } = self.pieces.next(number, &NO_PIECE).await;
+            let Piece { operation, offset, bytes, buffer, command, errand } = piece;
             self.sim.take_up(errand);
             self.carry(operation, offset, bytes, buffer, self.several[command].home.get()).await;
             self.piece_ended(command);
+            piece = self.pieces.next(number, &NO_PIECE).await;
         }
     }
 

@@ -36,6 +36,7 @@ use crate::flash::read_ahead::ReadAhead;
 use crate::protocols::nvme::Command;
 use crate::protocols::pcie::Home;
 use crate::protocols::storage::Operation;
+use commands::{NO_COMMAND, NO_PIECE};
 use idle::Workers;
 pub use queues::{Doorbell, QueuePair};
 pub use spec::Spec;
@@ -131,12 +132,16 @@ impl Controller {
             spec,
         });
         for number in 0..controller.spec.commands {
-            let running = controller.clone();
-            sim.process(&format!("{name}.command{number}"), async move { running.run_commands(number).await });
+            let (waiting, running) = (controller.clone(), controller.clone());
+            let first = async move { waiting.commands.next(number, &NO_COMMAND).await };
+            let run = move |first| async move { running.run_commands(number, first).await };
+            sim.process_on_call(format!("{name}.command{number}"), first, run);
         }
         for number in 0..controller.spec.transfers {
-            let running = controller.clone();
-            sim.process(&format!("{name}.transfer{number}"), async move { running.run_pieces(number).await });
+            let (waiting, running) = (controller.clone(), controller.clone());
+            let first = async move { waiting.pieces.next(number, &NO_PIECE).await };
+            let run = move |first| async move { running.run_pieces(number, first).await };
+            sim.process_on_call(format!("{name}.transfer{number}"), first, run);
         }
         Ok(controller)
     }

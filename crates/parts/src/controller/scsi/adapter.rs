@@ -158,9 +158,10 @@ impl Adapter {
         sim.process(&format!("{name}.doorbell"), async move { running.run_doorbell().await });
         for channel in 0..adapter.spec.channels {
             for context in 0..adapter.spec.contexts {
-                let running = adapter.clone();
+                let (waiting, running) = (adapter.clone(), adapter.clone());
                 let name = format!("{name}.channel{channel}.context{context:03}");
-                sim.process(&name, async move { running.run_context(channel).await });
+                let first = async move { waiting.engines[channel].commands.take(&NO_COMMAND).await };
+                sim.process_on_call(name, first, move |block| async move { running.run_context(channel, block).await });
             }
         }
         Ok(adapter)
@@ -224,16 +225,16 @@ impl Adapter {
         }
     }
 
-    async fn run_context(&self, number: usize) {
-        let engine = &self.engines[number];
+    async fn run_context(&self, number: usize, first: ControlBlock) {
+        let (engine, mut block) = (&self.engines[number], first);
         loop {
-            let block = engine.commands.take(&NO_COMMAND).await;
             self.sim.take_up(block.errand);
             self.fetch(engine, &block).await;
             let channel = &engine.channel;
             let exchange = channel.begin(block.target, block.writes, block.lba, block.blocks, block.errand).await;
             self.transfer(engine, &block, exchange).await;
             self.end(engine, &block).await;
+            block = engine.commands.take(&NO_COMMAND).await;
         }
     }
 

@@ -27,7 +27,7 @@ static HOST_BUSY: Label = Label::reason("the host has another command");
 static HOST: Label = Label::protocol("driver and adapter of the host");
 
 /// What an initiator is like.
-#[derive(Spec)]
+#[derive(Clone, Spec)]
 pub struct Spec {
     /// Its end of the bus.
     #[nested]

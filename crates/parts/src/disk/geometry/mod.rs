@@ -10,7 +10,7 @@
 mod layout;
 mod seek_curve;
 
-use std::fmt;
+use std::sync::Arc;
 
 use hopscope_declare::Spec;
 use hopscope_kernel::{Lane, Time};
@@ -21,9 +21,9 @@ pub(super) use layout::Place;
 use layout::{Layout, Order, SlipRow, SparedZoneRow, ZoneRow};
 use seek_curve::{SeekCurve, SeekPoint};
 
-/// Layout and mechanics.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Geometry {
+/// Layout and mechanics of a disk, on paper.
+#[derive(Debug, PartialEq)]
+pub struct Drawing {
     revolution: Time,
     layout: Layout,
     sectors: u64,
@@ -34,31 +34,14 @@ pub struct Geometry {
     /// What a write, and a read, settles longer than seek and head switch say.
     write_settle: Time,
     read_settle: Time,
+}
+
+/// The same of a disk that has been built: it turns and moves at the pace of its arm.
+#[derive(Clone)]
+pub(super) struct Geometry {
+    drawing: Arc<Drawing>,
+    arm: Lane,
     phase: Time,
-    arm: Arm,
-}
-
-/// The lane at whose pace a disk turns and moves, once it has been built. Until then it is as its data say.
-#[derive(Clone, Default)]
-struct Arm(Option<Lane>);
-
-impl Arm {
-    fn paced(&self, span: Time) -> Time {
-        self.0.as_ref().map_or(span, |lane| lane.paced(span))
-    }
-}
-
-impl fmt::Debug for Arm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "built" } else { "on paper" })
-    }
-}
-
-/// Two disks of the same data are alike, whoever's they are.
-impl PartialEq for Arm {
-    fn eq(&self, _: &Arm) -> bool {
-        true
-    }
 }
 
 /// What every disk has.
@@ -125,13 +108,13 @@ struct Measured {
 
 impl Platters {
     /// A disk whose zones hold so many sectors.
-    fn disk(self, p: &Parameters, (layout, held): (Layout, u64), seek: SeekCurve) -> Result<Geometry, SpecError> {
+    fn disk(self, p: &Parameters, (layout, held): (Layout, u64), seek: SeekCurve) -> Result<Drawing, SpecError> {
         let Platters { revolution, sectors, head_switch, write_settle, .. } = self;
         if held < sectors {
             let problem = format!("the zones hold {held} sectors, the drive {sectors}");
             return Err(p.error("zones.rows", problem, "the zone table must add up to at least `sectors`"));
         }
-        Ok(Geometry {
+        Ok(Drawing {
             revolution,
             layout,
             sectors,
@@ -140,15 +123,13 @@ impl Platters {
             keeps_head: false,
             write_settle,
             read_settle: Time::ZERO,
-            phase: Time::ZERO,
-            arm: Arm::default(),
         })
     }
 }
 
-impl Geometry {
+impl Drawing {
     /// Pulls the numbers of a disk of which little is known: zones without spares, a few points of the seek curve.
-    pub(super) fn read(p: &mut Parameters) -> Result<Geometry, SpecError> {
+    pub(super) fn read(p: &mut Parameters) -> Result<Drawing, SpecError> {
         let Drawn { platters, zones, seek } = Drawn::read(p)?;
         let (layout, held) = Layout::plain(platters.heads, &zones);
         let seek = SeekCurve::drawn(seek, layout.cylinders(), p)?;
@@ -156,33 +137,28 @@ impl Geometry {
     }
 
     /// Pulls the numbers of a disk that was measured: spares, slipped sectors, order of heads, the whole seek curve.
-    pub(super) fn read_measured(p: &mut Parameters) -> Result<Geometry, SpecError> {
+    pub(super) fn read_measured(p: &mut Parameters) -> Result<Drawing, SpecError> {
         let Measured { platters, order, spare_group_tracks, zones, slips, straight, seek, read_settle } =
             Measured::read(p)?;
         let (layout, held) = Layout::spared(platters.heads, order, spare_group_tracks, (&zones, &slips), p)?;
         let seek = SeekCurve::measured(seek, straight, layout.cylinders(), p)?;
-        Ok(Geometry { keeps_head: true, read_settle, ..platters.disk(p, (layout, held), seek)? })
+        Ok(Drawing { keeps_head: true, read_settle, ..platters.disk(p, (layout, held), seek)? })
     }
 
-    /// Says what [`Geometry::read`] pulls.
+    /// Says what [`Drawing::read`] pulls.
     pub(super) fn declare(d: &mut Declarations) {
         Drawn::declare(d);
     }
 
-    /// Says what [`Geometry::read_measured`] pulls.
+    /// Says what [`Drawing::read_measured`] pulls.
     pub(super) fn declare_measured(d: &mut Declarations) {
         Measured::declare(d);
     }
 
-    /// Turns the spindle at the start of the run, and gives every span the pace of `arm` from now on.
-    pub(super) fn build(&mut self, arm: &Lane, phase: Time) {
-        self.arm = Arm(Some(arm.clone()));
-        self.phase = phase;
-    }
-
-    /// One revolution.
-    pub(super) fn revolution(&self) -> Time {
-        self.arm.paced(self.revolution)
+    /// A disk that was drawn so, whose spindle is at an angle that `turned` decides when the run begins.
+    pub(super) fn built(self: &Arc<Drawing>, arm: &Lane, turned: u64) -> Geometry {
+        let phase = Time::ps(turned % self.revolution.as_ps());
+        Geometry { drawing: self.clone(), arm: arm.clone(), phase }
     }
 
     /// Capacity.
@@ -190,24 +166,41 @@ impl Geometry {
         self.sectors
     }
 
-    /// Extra settling before a write.
-    pub(super) fn write_settle(&self) -> Time {
-        self.arm.paced(self.write_settle)
-    }
-
     /// Where sector `lba` is.
     pub(super) fn place(&self, lba: u64) -> Place {
         self.layout.place(lba)
     }
+}
+
+impl Geometry {
+    /// One revolution.
+    pub(super) fn revolution(&self) -> Time {
+        self.arm.paced(self.drawing.revolution)
+    }
+
+    /// Capacity.
+    pub(super) fn sectors(&self) -> u64 {
+        self.drawing.sectors()
+    }
+
+    /// Extra settling before a write.
+    pub(super) fn write_settle(&self) -> Time {
+        self.arm.paced(self.drawing.write_settle)
+    }
+
+    /// Where sector `lba` is.
+    pub(super) fn place(&self, lba: u64) -> Place {
+        self.drawing.place(lba)
+    }
 
     /// Time to move the arm and settle to read; nothing where cylinder and head stay.
     pub(super) fn move_time(&self, from: Place, to: Place) -> Time {
-        self.settled(self.moved(from, to), self.read_settle)
+        self.settled(self.moved(from, to), self.drawing.read_settle)
     }
 
     /// The same to write.
     pub(super) fn write_move_time(&self, from: Place, to: Place) -> Time {
-        self.settled(self.moved(from, to), self.write_settle)
+        self.settled(self.moved(from, to), self.drawing.write_settle)
     }
 
     fn settled(&self, moved: Time, settle: Time) -> Time {
@@ -217,22 +210,22 @@ impl Geometry {
     fn moved(&self, from: Place, to: Place) -> Time {
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Time::ZERO,
-            0 => self.arm.paced(self.head_switch),
-            distance if self.keeps_head && from.head == to.head => self.seek_time(distance),
-            distance => self.seek_time(distance).max(self.arm.paced(self.head_switch)),
+            0 => self.arm.paced(self.drawing.head_switch),
+            distance if self.drawing.keeps_head && from.head == to.head => self.seek_time(distance),
+            distance => self.seek_time(distance).max(self.arm.paced(self.drawing.head_switch)),
         }
     }
 
     /// The seek curve.
     pub(super) fn seek_time(&self, distance: u64) -> Time {
-        self.arm.paced(self.seek.time(distance))
+        self.arm.paced(self.drawing.seek.time(distance))
     }
 
     /// When `slot` of a track begins, counted from a beginning of slot 0. Whole revolutions are added at last: a slot
     /// begins at the same angle in each of them, whatever is rounded.
     fn angle(&self, slot: u64, slots: u64) -> u64 {
         // Below 2^64: less than 100,000 slots, and a revolution of less than 60 s.
-        let within = Time::ps(slot % slots * self.revolution.as_ps() / slots);
+        let within = Time::ps(slot % slots * self.drawing.revolution.as_ps() / slots);
         (self.revolution() * (slot / slots) + self.arm.paced(within)).as_ps()
     }
 
@@ -253,6 +246,8 @@ impl Geometry {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use hopscope_kernel::Sim;
+
     use super::layout::Zone;
     use super::*;
 
@@ -275,7 +270,7 @@ pub(super) mod tests {
             SeekPoint { distance: 4, time: Time::ms(2) },
             SeekPoint { distance: 19, time: Time::ms(5) },
         ];
-        Geometry {
+        let drawing = Drawing {
             revolution: Time::ps(11_111_111_111),
             layout: Layout::forward(2, vec![zone(0, 0, 100), zone(2_000, 10, 70)]),
             sectors: 3_400,
@@ -284,9 +279,8 @@ pub(super) mod tests {
             keeps_head: false,
             write_settle: Time::us(100),
             read_settle: Time::ZERO,
-            phase: Time::ZERO,
-            arm: Arm::default(),
-        }
+        };
+        Arc::new(drawing).built(&Sim::new().lane("arm", None), 0)
     }
 
     #[test]

@@ -42,8 +42,8 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn parked(geometry: &Geometry) -> Head {
-        Head { at: geometry.place(0), lba: 0, reading: None }
+    pub(super) fn parked(at: Place) -> Head {
+        Head { at, lba: 0, reading: None }
     }
 
     /// Puts into the buffer what has come by now.
@@ -96,7 +96,7 @@ impl ScsiDisk {
             let Some(job) = self.next_job() else {
                 self.arm_works.set(false);
                 self.say(&arm);
-                self.head.borrow_mut().begin_again(&self.spec.geometry, self.sim.now());
+                self.head.borrow_mut().begin_again(&self.geometry, self.sim.now());
                 self.work.heard(&NO_WORK).await;
                 continue;
             };
@@ -118,20 +118,20 @@ impl ScsiDisk {
 
     /// The head is where the stream has come to.
     pub(super) fn come_to_now(&self) {
-        self.head.borrow_mut().store(&self.spec.geometry, &mut self.buffer.borrow_mut(), self.sim.now());
+        self.head.borrow_mut().store(&self.geometry, &mut self.buffer.borrow_mut(), self.sim.now());
     }
 
     fn next_job(&self) -> Option<Job> {
         let (mut waiting, head) = (self.waiting.borrow_mut(), self.head.borrow());
         let coming = head.reading.as_ref().map(|_| head.lba);
         let (from, now) = ((head.at, head.lba), self.sim.now());
-        let index = choose(self.spec.policy, &waiting, &self.spec.geometry, from, coming, now)?;
+        let index = choose(self.spec.policy, &waiting, &self.geometry, from, coming, now)?;
         Some(waiting.remove(index))
     }
 
     /// Reads a range and hands it to the bus, burst by burst, each as soon as it does not have to wait any more.
     async fn read_media(&self, arm: &Grant<'_>, job: Job) {
-        let (geometry, end) = (&self.spec.geometry, job.end());
+        let (geometry, end) = (&self.geometry, job.end());
         let found = self.buffer.borrow().find(job.lba, end);
         let missing = match found {
             Found::Whole(_) => end,
@@ -174,7 +174,7 @@ impl ScsiDisk {
 
     /// The stream that brings the sectors from `missing` on: the present one, or one after a move of the arm.
     fn stream_to(&self, found: Found, missing: u64, stop: u64, now: Time) -> (Stream, Time) {
-        let geometry = &self.spec.geometry;
+        let geometry = &self.geometry;
         let (mut head, mut buffer) = (self.head.borrow_mut(), self.buffer.borrow_mut());
         if let Found::Until(segment, _) = found
             && head.continues(segment, missing)
@@ -204,7 +204,7 @@ impl ScsiDisk {
         if first >= end || burst <= missing.max(stream.first) {
             return (Time::ZERO, burst);
         }
-        let (geometry, segment) = (&self.spec.geometry, self.spec.segment_sectors);
+        let (geometry, segment) = (&self.geometry, self.spec.segment_sectors);
         // What lies before the present run has come.
         let missing = missing.max(stream.first);
         let there = missing.saturating_sub(first);
@@ -252,7 +252,7 @@ impl ScsiDisk {
 
     /// Says what the arm did by itself until now.
     fn say(&self, arm: &Grant<'_>) {
-        let (geometry, now) = (&self.spec.geometry, self.sim.now());
+        let (geometry, now) = (&self.geometry, self.sim.now());
         let mut head = self.head.borrow_mut();
         let Some(Reading { stream, said, told, .. }) = &mut head.reading else { return };
         while *said < now && told.first < stream.stop {
@@ -275,7 +275,7 @@ impl ScsiDisk {
 
     /// Writes a range; its data are in the buffer, or come while the arm moves.
     async fn write_media(&self, arm: &Grant<'_>, job: Job) {
-        let geometry = &self.spec.geometry;
+        let geometry = &self.geometry;
         self.head.borrow_mut().reading = None;
         let (mut first, mut here) = (job.lba, job.end());
         if !job.here {

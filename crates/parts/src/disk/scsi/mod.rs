@@ -42,6 +42,7 @@ use rand_core::RngCore;
 
 use crate::bus::scsi::ScsiBus;
 use crate::chance;
+use crate::disk::geometry::Geometry;
 use crate::protocols::scsi::{BLOCK_BYTES, Command, Target};
 use buffer::{Buffer, Found};
 use mechanics::Head;
@@ -62,6 +63,7 @@ pub struct ScsiDisk {
     under_way: Cell<u32>,
     firmware: Lane,
     arm: Lane,
+    geometry: Geometry,
     buffer: RefCell<Buffer>,
     head: RefCell<Head>,
     /// What waits for the arm, in order of arrival.
@@ -92,7 +94,7 @@ impl ScsiDisk {
     pub fn new(
         sim: &Sim,
         name: &str,
-        mut spec: Spec,
+        spec: Spec,
         bus: &Rc<ScsiBus>,
         id: usize,
         seed: u64,
@@ -100,7 +102,7 @@ impl ScsiDisk {
         let mut random = chance::of(name, seed);
         let lane = |of: &str| sim.lane(&format!("{name}.{of}"), None);
         let (firmware, arm) = (lane("firmware"), lane("arm"));
-        spec.geometry.build(&arm, Time::ps(random.next_u64() % spec.geometry.revolution().as_ps()));
+        let geometry = spec.geometry.built(&arm, random.next_u64());
         let depth = spec.queue_depth as usize;
         let disk = Rc::new(ScsiDisk {
             sim: sim.clone(),
@@ -111,8 +113,9 @@ impl ScsiDisk {
             under_way: Cell::new(0),
             firmware,
             arm,
+            geometry,
             buffer: RefCell::new(Buffer::new(spec.segments, spec.segment_sectors, spec.write_segments)),
-            head: RefCell::new(Head::parked(&spec.geometry)),
+            head: RefCell::new(Head::parked(spec.geometry.place(0))),
             waiting: RefCell::new(Vec::with_capacity(depth + spec.write_segments * 8)),
             jobs: Cell::new(0),
             work: Bell::new(sim),
@@ -143,7 +146,7 @@ impl ScsiDisk {
     /// What is in the buffer of a read, with all that has come from the media by now.
     fn look_up(&self, first: u64, end: u64) -> Found {
         let mut buffer = self.buffer.borrow_mut();
-        self.head.borrow_mut().store(&self.spec.geometry, &mut buffer, self.sim.now());
+        self.head.borrow_mut().store(&self.geometry, &mut buffer, self.sim.now());
         buffer.find(first, end)
     }
 
@@ -159,7 +162,7 @@ impl Target for ScsiDisk {
     }
 
     fn blocks(&self) -> u64 {
-        self.spec.geometry.sectors()
+        self.geometry.sectors()
     }
 
     fn queue_depth(&self) -> u32 {

@@ -1,11 +1,13 @@
 //! The drive's data sheet.
 
+use std::sync::Arc;
+
 use hopscope_declare::Spec;
 use hopscope_kernel::Time;
 
 use super::schedule::Policy;
 use crate::bus::scsi;
-use crate::disk::geometry::{Geometry, Place};
+use crate::disk::geometry::{Drawing, Place};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::scsi::TAGS_MAX;
 
@@ -59,8 +61,8 @@ impl Marks {
 #[spec(holds = Spec::fits)]
 pub struct Spec {
     /// Where sectors are, and when they pass.
-    #[by(Geometry::read_measured(p), declares = Geometry::declare_measured)]
-    pub geometry: Geometry,
+    #[by(Drawing::read_measured(p).map(Arc::new), declares = Drawing::declare_measured)]
+    pub geometry: Arc<Drawing>,
     /// Bytes a second on the bus, at most.
     #[rate("interface.rate", scsi::RATE_MIN..=scsi::RATE_MAX)]
     pub rate: u64,

@@ -147,7 +147,7 @@ fn run_with(spec: &Spec, asked: &[Asked], together: bool) -> (Vec<(Time, Time)>,
     }
     assert!(matches!(sim.run(Time::ms(10_000)), Ended::Deadlock(_)), "the drive waits for ever, not the host");
     let times = times.borrow().clone();
-    let geometry = disk.spec.geometry.clone();
+    let geometry = disk.geometry.clone();
     sim.tear_down();
     (times, seen, geometry)
 }
