@@ -131,12 +131,13 @@ impl Trials<'_> {
         Ok(tried)
     }
 
-    /// Events of going on to so many parts, about.
+    /// Events of going on to so many parts, about: each seed has its ramp.
     fn cost(&self, tried: &Tried, wanted: usize) -> Result<u64, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
         let one = self.counted(&before, 0, 1);
-        let ramp = if tried.parts == 0 { one.start as u64 * LONGER.pow(tried.longer) } else { 0 };
-        Ok((ramp + (one.len() * (wanted - tried.parts)) as u64) * before.events_each())
+        let seeds = |parts: usize| parts.div_ceil(self.parts_of_one_seed()) as u64;
+        let ramps = (seeds(wanted) - seeds(tried.parts)) * one.start as u64 * LONGER.pow(tried.longer);
+        Ok((ramps + (one.len() * (wanted - tried.parts)) as u64) * before.events_each())
     }
 
     /// Goes on to so many parts, seed by seed: how many there are, and what they gave.
