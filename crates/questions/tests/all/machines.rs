@@ -177,3 +177,40 @@ fn nothing_of_a_machine_is_left_when_its_run_has_ended() {
         assert_eq!(Rc::strong_count(&alive), 1, "{system}");
     }
 }
+
+/// Parts keep their numbers as they have read them, and parts of the same data share that. What is changed is read again:
+/// of the part that it is of, whether it is set or assigned, and as often as it is changed.
+#[test]
+fn numbers_that_are_read_once_are_those_of_their_part() {
+    const SYSTEM: &str = "win2000-3ware-jbod";
+    const JOB: &str = "--rw=randread --bs=4k --runtime=300ms --time_based --filename=";
+    let (alike, one) = (read(SYSTEM, "--rw=read").0, "disk1");
+    let disks: Vec<&str> =
+        alike.parts().iter().map(|part| &part.name[..]).filter(|name| name.starts_with("disk")).collect();
+    assert!(disks.len() > 2 && disks.contains(&one), "{disks:?}");
+    let of = |blueprint: &Blueprint, disk: &str| {
+        let words = format!("{JOB}{disk}");
+        let jobs = read(SYSTEM, &words).1;
+        run(blueprint, &jobs, Options::default(), None).expect("the job runs").rate.bytes_per_second
+    };
+    let mut slower = alike.clone();
+    slower.assign("disk1.rotation", "3_600 rpm", None).expect("a right number");
+    let mut set = alike.clone();
+    set.set("disk1.rotation=3_600 rpm").expect("a right number");
+    for disk in &disks {
+        let (before, after) = (of(&alike, disk), of(&slower, disk));
+        assert!(if *disk == one { after < 0.95 * before } else { after == before }, "{disk}: {before}, {after}");
+        assert_eq!(of(&set, disk), after, "{disk}");
+    }
+    let was =
+        alike.numbers().into_iter().find(|(path, _)| path == "disk1.rotation").expect("it turns").1.written.clone();
+    for mut changed in [slower, set] {
+        changed.assign("disk1.rotation", &was, None).expect("a right number");
+        assert_eq!(of(&changed, one), of(&alike, one));
+    }
+    // Whoever wants to know what parts ask for hears of each, though they are alike.
+    let declared = alike.declared();
+    for disk in disks {
+        assert!(declared.contains_key(&format!("{disk}.rotation")), "{disk}");
+    }
+}

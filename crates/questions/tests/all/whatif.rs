@@ -11,7 +11,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::going::Going;
 use hopscope_machine::run::{Options, run};
 use hopscope_questions::whatif::{
-    Beyond, Changed, News, Sensitivities, Setting, Upgrades, apply, base, compare, sensitivities, upgrades,
+    Beyond, Changed, News, Sensitivities, Setting, Upgrades, apply, base, compare, outlook, sensitivities, upgrades,
 };
 use rayon::prelude::*;
 
@@ -187,6 +187,51 @@ fn the_same_question_has_the_same_answer_and_every_move_is_reported() {
     let base = base(&setting, Options::default()).expect("the job runs");
     let found = sensitivities(&setting, 1, &base, &count).expect("the job runs");
     assert!(seen.into_inner() >= found.refused + found.numbers.iter().map(|n| n.effects.len()).sum::<usize>());
+}
+
+/// Of parts with the same data, wherever that is written, one is asked what it refuses. What is moved for the others is
+/// what they take by themselves, and what is not is what they refuse.
+#[test]
+fn parts_that_are_alike_refuse_alike() {
+    let (system, words) = ("raid-megaraid-64-66", "--rw=randread --bs=4k --filename=raid --runtime=300ms --time_based");
+    let (setting, ..) = setting(system, words);
+    let found = sensitive(system, words);
+    let of = |disk: &str| {
+        let own = found.numbers.iter().filter_map(|number| Some((number.parameter.strip_prefix(disk)?, number)));
+        let mut own: Vec<(&str, Vec<&str>)> = own
+            .map(|(key, number)| (key, number.effects.iter().map(|effect| &effect.changed_to[..]).collect()))
+            .collect();
+        own.sort();
+        own
+    };
+    let (first, last) = (of("disk0"), of("disk3"));
+    assert!(first.len() > 50 && first.iter().any(|(_, taken)| taken.len() < 2), "{first:?}");
+    assert_eq!(first, last);
+    for (key, taken) in last.iter().step_by(9) {
+        for text in taken {
+            let mut alone = setting.blueprint.clone();
+            alone.assign(&format!("disk3{key}"), text, None).expect("a right change");
+            assert!(alone.check().is_ok(), "disk3{key} is {text}");
+        }
+    }
+}
+
+/// The machine as it is runs no longer than it says something new. That changes what numbers do as little as another
+/// moment of the same run does.
+#[test]
+fn numbers_do_what_they_do_after_the_whole_runtime() {
+    let (setting, library, mut sources) =
+        setting("nvme-desktop", "--rw=randread --bs=4k --iodepth=16 --runtime=300ms --time_based");
+    let whole = base(&setting, Options::default()).expect("the job runs");
+    let after_all = sensitivities(&setting, 1, &whole, &|_| {}).expect("the job runs");
+    let soon = outlook(&setting, &library, &mut sources, Options::default(), &|_| {}).expect("the job runs");
+    let soon = soon.sensitivities;
+    assert!((soon.before.throughput_bytes_per_s / after_all.before.throughput_bytes_per_s - 1.0).abs() < 0.01);
+    let largest = &after_all.numbers[..5];
+    for number in largest {
+        let same = soon.numbers.iter().find(|other| other.parameter == number.parameter).expect("each has all of them");
+        assert!((same.size() - number.size()).abs() < 0.01 + 0.1 * number.size(), "{number:?}, {same:?}");
+    }
 }
 
 /// Numbers are moved together to find those that do nothing. Each of some of them, moved alone in a run of its own, leaves
