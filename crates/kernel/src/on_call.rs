@@ -12,19 +12,17 @@ impl Sim {
     /// A new process that begins when `first` has come, and goes on with `then`.
     pub fn process_on_call<T: 'static, F: Future<Output = ()> + 'static>(
         &self,
-        name: String,
+        name: &str,
         first: impl Future<Output = T> + 'static,
         then: impl FnOnce(T) -> F + 'static,
     ) {
         let shared = Rc::downgrade(&self.shared);
-        let begins = async move {
+        self.process(name, async move {
             let then = then(first.await);
             if let Some(shared) = shared.upgrade() {
                 shared.goes_on_as.replace(Some(Box::pin(then)));
             }
-        };
-        self.shared.names.borrow_mut().push(name);
-        self.shared.new_processes.borrow_mut().push(Some(Box::pin(begins)));
+        });
     }
 }
 
@@ -57,7 +55,7 @@ mod tests {
             let (name, q) = (format!("worker{number}"), queue.clone());
             let first = async move { q.take(&NOTHING).await };
             if on_call {
-                sim.process_on_call(name, first, work);
+                sim.process_on_call(&name, first, work);
             } else {
                 sim.process(&name, async move { work(first.await).await });
             }

@@ -251,9 +251,9 @@ impl Blueprint {
                 continue;
             }
             // Of parts that are changed alike, one reads its numbers, unless somebody listens to each.
-            let of_changed = changed.iter().filter(|_| !part.parameters.is_listened_to());
-            let alike = || of_changed.clone().find(|(other, _)| part.is_alike(other)).map(|(_, numbers)| numbers);
-            let known = part.numbers().or_else(alike).cloned();
+            let is_same = |other: &Part| !part.parameters.is_listened_to() && part.is_alike(other);
+            let of_changed = || changed.iter().find(|(other, _)| is_same(other)).map(|(_, numbers)| numbers);
+            let known = part.numbers().or_else(of_changed).cloned();
             let is_known = known.is_some();
             let mut parameters =
                 if is_known { part.parameters.all_known() } else { Parameters::clone(&part.parameters) };
@@ -339,30 +339,9 @@ fn kind_of(model: &str, file: u32) -> Result<&'static Kind, Problem> {
     })
 }
 
-/// Part files that have been read, by name: most machines have several parts of one file.
+/// Part files that have been read, by name, with the kinds of their parts: most machines have several parts of one file.
 #[derive(Default)]
-pub(crate) struct PartFiles(BTreeMap<String, OnFile>);
-
-/// What a part file says.
-struct OnFile {
-    kind: &'static Kind,
-    title: String,
-    parameters: Arc<Parameters>,
-    price: Option<Price>,
-}
-
-impl OnFile {
-    fn read(library: &Library, sources: &mut Sources, (uses, place): &(String, Place)) -> Result<OnFile, Problems> {
-        let Some(text) = library.part(uses) else {
-            let problem = Problem::at(*place, format!("there is no part `{uses}`"));
-            let help = format!("{} (`hopscope parts` lists all of them)", library.meant_part(uses));
-            return Err(problem.help(help).into());
-        };
-        let file = sources.add(text.name.clone(), text.text.clone());
-        let PartFile { model, title, parameters, price, .. } = part_file::read(sources, file)?;
-        Ok(OnFile { kind: kind_of(&model, file)?, title, parameters: Arc::new(parameters), price })
-    }
-}
+pub(crate) struct PartFiles(BTreeMap<String, (&'static Kind, PartFile)>);
 
 impl PartFiles {
     /// A part as it is declared.
@@ -372,16 +351,16 @@ impl PartFiles {
         sources: &mut Sources,
         declaration: &PartDeclaration,
     ) -> Result<Part, Problems> {
-        let (uses, _) = &declaration.uses;
-        let on_file = match self.0.entry(uses.clone()) {
-            btree_map::Entry::Occupied(known) => known.into_mut(),
-            btree_map::Entry::Vacant(new) => new.insert(OnFile::read(library, sources, &declaration.uses)?),
+        let (uses, place) = &declaration.uses;
+        let (kind, file) = match self.0.entry(uses.clone()) {
+            btree_map::Entry::Occupied(read) => read.into_mut(),
+            btree_map::Entry::Vacant(new) => new.insert(read_file(library, sources, uses, *place)?),
         };
-        let mut parameters = on_file.parameters.clone();
+        let mut parameters = file.parameters.clone();
         let mut problems = Problems::default();
         for (key, entry) in declaration.overrides.entries.iter() {
             if parameters.entries.contains_key(key) {
-                Arc::make_mut(&mut Arc::make_mut(&mut parameters).entries).insert(key.clone(), entry.clone());
+                Arc::make_mut(&mut parameters.entries).insert(key.clone(), entry.clone());
             } else {
                 let known: Vec<&str> = parameters.entries.keys().map(String::as_str).collect();
                 let problem = Problem::at(entry.place, format!("`{uses}` has no `{key}`"));
@@ -391,16 +370,31 @@ impl PartFiles {
         problems.unless_empty(Part {
             name: declaration.name.clone(),
             uses: uses.clone(),
-            title: on_file.title.clone(),
-            parameters,
+            title: file.title.clone(),
+            parameters: Arc::new(parameters),
             known: None,
-            price: on_file.price.clone(),
-            kind: on_file.kind,
+            price: file.price.clone(),
+            kind,
             wires: declaration.plugs.clone(),
             place: declaration.place,
             plugs: Vec::new(),
         })
     }
+}
+
+fn read_file(
+    library: &Library,
+    sources: &mut Sources,
+    uses: &str,
+    place: Place,
+) -> Result<(&'static Kind, PartFile), Problems> {
+    let Some(text) = library.part(uses) else {
+        let problem = Problem::at(place, format!("there is no part `{uses}`"));
+        return Err(problem.help(format!("{} (`hopscope parts` lists all of them)", library.meant_part(uses))).into());
+    };
+    let number = sources.add(text.name.clone(), text.text.clone());
+    let file = part_file::read(sources, number)?;
+    Ok((kind_of(&file.model, number)?, file))
 }
 
 /// The machine has grown beyond what a run can tell apart, with this part.

@@ -105,7 +105,7 @@ impl Device {
         for number in 0..CARRIERS {
             let (waiting, own) = (device.clone(), device.clone());
             let first = async move { waiting.pieces.take(&NO_PIECE).await };
-            sim.process_on_call(format!("{name}.piece{number}"), first, move |piece| async move {
+            sim.process_on_call(&format!("{name}.piece{number}"), first, move |piece| async move {
                 own.carry(piece).await;
             });
         }

@@ -135,13 +135,13 @@ impl Controller {
             let (waiting, running) = (controller.clone(), controller.clone());
             let first = async move { waiting.commands.next(number, &NO_COMMAND).await };
             let run = move |first| async move { running.run_commands(number, first).await };
-            sim.process_on_call(format!("{name}.command{number}"), first, run);
+            sim.process_on_call(&format!("{name}.command{number}"), first, run);
         }
         for number in 0..controller.spec.transfers {
             let (waiting, running) = (controller.clone(), controller.clone());
             let first = async move { waiting.pieces.next(number, &NO_PIECE).await };
             let run = move |first| async move { running.run_pieces(number, first).await };
-            sim.process_on_call(format!("{name}.transfer{number}"), first, run);
+            sim.process_on_call(&format!("{name}.transfer{number}"), first, run);
         }
         Ok(controller)
     }

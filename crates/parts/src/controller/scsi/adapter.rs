@@ -161,7 +161,11 @@ impl Adapter {
                 let (waiting, running) = (adapter.clone(), adapter.clone());
                 let name = format!("{name}.channel{channel}.context{context:03}");
                 let first = async move { waiting.engines[channel].commands.take(&NO_COMMAND).await };
-                sim.process_on_call(name, first, move |block| async move { running.run_context(channel, block).await });
+                sim.process_on_call(
+                    &name,
+                    first,
+                    move |block| async move { running.run_context(channel, block).await },
+                );
             }
         }
         Ok(adapter)
