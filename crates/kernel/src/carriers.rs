@@ -16,6 +16,7 @@ use crate::bell::Bell;
 use crate::core::{Core, Shared, Wait, Waiting};
 use crate::crew::{Crew, Item};
 use crate::errand::Errand;
+use crate::on_call::Process;
 use crate::record::Label;
 use crate::sim::Sim;
 use crate::way::{Going, Leg, Progress};
@@ -85,7 +86,7 @@ impl Sim {
         let first = all.len() as u32;
         for name in names {
             all.push(name);
-            self.shared.new_processes.borrow_mut().push(None);
+            self.shared.new_processes.borrow_mut().push(Process::Over);
             core.crew_of.resize(all.len(), None);
             core.crew_of[all.len() - 1] = Some(crew);
         }

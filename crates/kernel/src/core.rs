@@ -2,9 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::Future;
 use std::num::NonZeroU32;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -19,6 +17,8 @@ use crate::errand::Errand;
 use crate::events::{Event, Events, class_of};
 use crate::level::Held;
 use crate::meter::Meter;
+use crate::names::Names;
+use crate::on_call::Process;
 use crate::record::{Label, Observer, Record};
 use crate::sim::Counts;
 use crate::train::TrainState;
@@ -32,9 +32,6 @@ const EVENTS_AT_ONE_INSTANT_MAX: u32 = 10_000;
 const STEPS_AT_ONE_INSTANT_MAX: u32 = 1_000_000;
 /// Tickets are never reused within a run: they tell requests apart.
 pub(crate) const TICKET_MAX: u64 = (1 << 40) - 1;
-
-/// A process, until it returns.
-pub(crate) type Process = Option<Pin<Box<dyn Future<Output = ()>>>>;
 
 /// Everything that changes on the event path.
 pub(crate) struct Core {
@@ -94,13 +91,11 @@ pub(crate) struct Shared {
     pub(crate) current: Cell<u32>,
     /// Someone wants to see what the wires of a lane carry.
     pub(crate) drawn: Cell<bool>,
-    pub(crate) names: RefCell<Vec<String>>,
+    pub(crate) names: RefCell<Names>,
     /// Those that have been started; borrowed while they run.
     pub(crate) processes: RefCell<Vec<Process>>,
     /// Those that start with the next run.
     pub(crate) new_processes: RefCell<Vec<Process>>,
-    /// What the process that has just ended goes on as.
-    pub(crate) goes_on_as: RefCell<Process>,
     pub(crate) observer: RefCell<Option<Box<dyn Observer>>>,
     pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
     pub(crate) held: RefCell<Vec<Held>>,
@@ -273,10 +268,9 @@ impl Shared {
             now: Cell::new(Time::ZERO),
             current: Cell::new(0),
             drawn: Cell::new(false),
-            names: RefCell::new(Vec::new()),
+            names: RefCell::default(),
             processes: RefCell::new(Vec::new()),
             new_processes: RefCell::new(Vec::new()),
-            goes_on_as: RefCell::new(None),
             observer: RefCell::new(None),
             queues: RefCell::new(Vec::new()),
             held: RefCell::new(Vec::new()),

@@ -1,39 +1,116 @@
-//! Processes on call: of many that wait for work, most machines need few.
+//! Processes, and those on call: of many that wait for work, most machines need few.
 //!
-//! Such a process has its name, its turns and its place in a queue like any other. What it will do with the first thing
+//! A process on call has its name, its turns and its place in a queue like any other. What it will do with the first thing
 //! that comes to it, with all the room that this takes, is made when that has come.
 
+use std::cell::RefCell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
+use crate::queue::{Queue, Ticket};
+use crate::record::Label;
 use crate::sim::Sim;
 
-impl Sim {
-    /// A new process that begins when `first` has come, and goes on with `then`.
-    pub fn process_on_call<T: 'static, F: Future<Output = ()> + 'static>(
-        &self,
-        name: &str,
-        first: impl Future<Output = T> + 'static,
-        then: impl FnOnce(T) -> F + 'static,
-    ) {
-        let shared = Rc::downgrade(&self.shared);
-        self.process(name, async move {
-            let then = then(first.await);
-            if let Some(shared) = shared.upgrade() {
-                shared.goes_on_as.replace(Some(Box::pin(then)));
-            }
-        });
+/// What a process does at its turns.
+type Work = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A process.
+pub(crate) enum Process {
+    /// It has returned, or others do its work.
+    Over,
+    /// The first thing has not come.
+    OnCall(Rc<dyn OnCall>),
+    AtWork(Work),
+}
+
+impl Process {
+    pub(crate) fn is_running(&self) -> bool {
+        !matches!(self, Process::Over)
     }
+
+    /// Its turn.
+    #[inline]
+    pub(crate) fn turn(&mut self, task: u32, context: &mut Context<'_>) {
+        if let Process::OnCall(all) = self {
+            let Some(work) = all.begin(task) else { return };
+            *self = Process::AtWork(work);
+        }
+        if let Process::AtWork(work) = self
+            && work.as_mut().poll(context).is_ready()
+        {
+            *self = Process::Over;
+        }
+    }
+}
+
+/// Processes on call of one kind.
+pub(crate) trait OnCall {
+    /// The turn of one that waits: what it goes on as, if the first thing has come.
+    fn begin(&self, task: u32) -> Option<Work>;
+}
+
+struct Alike<T, Q, W> {
+    first_task: u32,
+    reason: &'static Label,
+    queue: Q,
+    work: W,
+    /// Where each waits, from its first turn on.
+    waiting: RefCell<Vec<Option<(Queue<T>, Ticket)>>>,
+}
+
+impl<T, Q, W, F> OnCall for Alike<T, Q, W>
+where
+    T: 'static,
+    Q: Fn(usize) -> Queue<T>,
+    W: Fn(usize, T) -> F,
+    F: Future<Output = ()> + 'static,
+{
+    fn begin(&self, task: u32) -> Option<Work> {
+        let number = (task - self.first_task) as usize;
+        let waiting = &mut self.waiting.borrow_mut()[number];
+        let (queue, ticket) = waiting.get_or_insert_with(|| ((self.queue)(number), Ticket::default()));
+        let Poll::Ready(first) = queue.poll_take(ticket, self.reason) else { return None };
+        *waiting = None;
+        Some(Box::pin((self.work)(number, first)))
+    }
+}
+
+impl Sim {
+    /// `count` new processes, which are named as `names` says and wait for `reason`: each for the first thing in the queue
+    /// that `queue` gives it at its first turn. It goes on with `work`.
+    pub fn processes_on_call<T: 'static, F: Future<Output = ()> + 'static>(
+        &self,
+        names: Numbered<'_>,
+        count: usize,
+        reason: &'static Label,
+        queue: impl Fn(usize) -> Queue<T> + 'static,
+        work: impl Fn(usize, T) -> F + 'static,
+    ) {
+        let (mut all, mut new) = (self.shared.names.borrow_mut(), self.shared.new_processes.borrow_mut());
+        let first_task = all.len() as u32;
+        let waiting = RefCell::new((0..count).map(|_| None).collect());
+        let alike: Rc<dyn OnCall> = Rc::new(Alike { first_task, reason, queue, work, waiting });
+        for number in 0..count {
+            all.push(format_args!("{}{number:0digits$}", names.name, digits = names.digits));
+            new.push(Process::OnCall(alike.clone()));
+        }
+    }
+}
+
+/// Names that end with a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered<'a> {
+    /// What comes before.
+    pub name: &'a str,
+    /// Digits of the number, at least: zeros before it.
+    pub digits: usize,
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
-    use crate::queue::Queue;
-    use crate::record::Label;
-    use crate::sim::Sim;
+    use super::*;
     use crate::time::Time;
 
     static NOTHING: Label = Label::reason("nothing to do");
@@ -42,22 +119,26 @@ mod tests {
     fn done(on_call: bool) -> Vec<(u16, u32, Time)> {
         let (sim, done): (_, Rc<RefCell<Vec<_>>>) = (Sim::new(), Rc::default());
         let queue: Queue<u32> = Queue::new(&sim, 8);
-        for number in 0..3 {
-            let (s, q, d) = (sim.clone(), queue.clone(), done.clone());
-            let work = move |first: u32| async move {
+        let (s, q, d) = (sim.clone(), queue.clone(), done.clone());
+        let work = move |_, first: u32| {
+            let (s, q, d) = (s.clone(), q.clone(), d.clone());
+            async move {
                 let mut what = first;
                 loop {
                     s.wait(Time::ns(u64::from(what))).await;
                     d.borrow_mut().push((s.process_at_work(), what, s.now()));
                     what = q.take(&NOTHING).await;
                 }
-            };
-            let (name, q) = (format!("worker{number}"), queue.clone());
-            let first = async move { q.take(&NOTHING).await };
-            if on_call {
-                sim.process_on_call(&name, first, work);
-            } else {
-                sim.process(&name, async move { work(first.await).await });
+            }
+        };
+        let q = queue.clone();
+        if on_call {
+            let names = Numbered { name: "worker", digits: 2 };
+            sim.processes_on_call(names, 3, &NOTHING, move |_| q.clone(), work);
+        } else {
+            for number in 0..3 {
+                let (q, work) = (q.clone(), work.clone());
+                sim.process(format!("worker0{number}"), async move { work(number, q.take(&NOTHING).await).await });
             }
         }
         let s = sim.clone();

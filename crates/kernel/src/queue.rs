@@ -87,27 +87,27 @@ impl<T> Waiting for RefCell<State<T>> {
     }
 }
 
-/// Leaves the line when the wait is cancelled.
-struct Ticket<'a, T> {
-    queue: &'a Queue<T>,
+/// Somebody's place in a line.
+#[derive(Default)]
+pub(crate) struct Ticket {
+    /// Zero before it is entered.
     number: u64,
     since_ps: u64,
     polled: bool,
 }
 
-impl<T> Ticket<'_, T> {
-    /// Whether the event loop must have its turn first, because time stands still.
-    fn livelock(&mut self) -> bool {
-        !std::mem::replace(&mut self.polled, true) && self.queue.sim.shared.stands_still()
-    }
+/// Leaves the line when the wait is cancelled.
+struct Waits<'a, T> {
+    queue: &'a Queue<T>,
+    ticket: Ticket,
 }
 
-impl<T> Drop for Ticket<'_, T> {
+impl<T> Drop for Waits<'_, T> {
     fn drop(&mut self) {
-        if self.number != 0 {
+        if self.ticket.number != 0 {
             let mut state = self.queue.state.borrow_mut();
-            state.takers.leave(self.number);
-            state.putters.leave(self.number);
+            state.takers.leave(self.ticket.number);
+            state.putters.leave(self.ticket.number);
             self.queue.wake_fronts(&state);
         }
     }
@@ -182,15 +182,16 @@ impl<T> Queue<T> {
     /// Puts an item, waiting for `reason` while the queue is full.
     pub async fn put(&self, item: T, reason: &'static Label) {
         let mut item = Some(item);
-        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0, polled: false };
+        let mut waits = Waits { queue: self, ticket: Ticket::default() };
         poll_fn(|_| {
-            if ticket.livelock() {
+            let ticket = &mut waits.ticket;
+            if self.livelock(ticket) {
                 return Poll::Pending;
             }
             let mut state = self.state.borrow_mut();
             let turn = state.putters.front().is_none_or(|(number, _)| number == ticket.number);
             if !turn || state.items.len() >= state.capacity {
-                self.enter(&mut state.putters, &mut ticket, reason);
+                self.enter(&mut state.putters, ticket, reason);
                 // Who comes first by name may have come to an item that others were woken for.
                 self.wake_fronts(&state);
                 return Poll::Pending;
@@ -199,7 +200,7 @@ impl<T> Queue<T> {
             state.items.extend(item.take());
             state.put_by = Some(self.sim.shared.current.get());
             self.wake_fronts(&state);
-            self.record_wait(&mut ticket, reason, state.taken_by);
+            self.record_wait(ticket, reason, state.taken_by);
             Poll::Ready(())
         })
         .await;
@@ -213,30 +214,37 @@ impl<T> Queue<T> {
         {
             return item;
         }
-        let mut ticket = Ticket { queue: self, number: 0, since_ps: 0, polled: false };
-        poll_fn(|_| {
-            if ticket.livelock() {
-                return Poll::Pending;
-            }
-            let mut state = self.state.borrow_mut();
-            let turn = state.takers.front().is_none_or(|(number, _)| number == ticket.number);
-            if !turn || state.items.is_empty() {
-                self.enter(&mut state.takers, &mut ticket, reason);
-                // Who comes first by name may have come to an item that others were woken for.
-                self.wake_fronts(&state);
-                return Poll::Pending;
-            }
-            state.takers.leave(ticket.number);
-            let item = state.items.pop_front().expect("an item was seen above");
-            state.taken_by = Some(self.sim.shared.current.get());
-            self.wake_fronts(&state);
-            self.record_wait(&mut ticket, reason, state.put_by);
-            Poll::Ready(item)
-        })
-        .await
+        let mut waits = Waits { queue: self, ticket: Ticket::default() };
+        poll_fn(|_| self.poll_take(&mut waits.ticket, reason)).await
     }
 
-    fn enter(&self, line: &mut Line, ticket: &mut Ticket<'_, T>, reason: &'static Label) {
+    /// Takes the first item for whoever has the ticket, or has it wait for `reason`.
+    pub(crate) fn poll_take(&self, ticket: &mut Ticket, reason: &'static Label) -> Poll<T> {
+        if self.livelock(ticket) {
+            return Poll::Pending;
+        }
+        let mut state = self.state.borrow_mut();
+        let turn = state.takers.front().is_none_or(|(number, _)| number == ticket.number);
+        if !turn || state.items.is_empty() {
+            self.enter(&mut state.takers, ticket, reason);
+            // Who comes first by name may have come to an item that others were woken for.
+            self.wake_fronts(&state);
+            return Poll::Pending;
+        }
+        state.takers.leave(ticket.number);
+        let item = state.items.pop_front().expect("an item was seen above");
+        state.taken_by = Some(self.sim.shared.current.get());
+        self.wake_fronts(&state);
+        self.record_wait(ticket, reason, state.put_by);
+        Poll::Ready(item)
+    }
+
+    /// Whether the event loop must have its turn first, because time stands still.
+    fn livelock(&self, ticket: &mut Ticket) -> bool {
+        !std::mem::replace(&mut ticket.polled, true) && self.sim.shared.stands_still()
+    }
+
+    fn enter(&self, line: &mut Line, ticket: &mut Ticket, reason: &'static Label) {
         if ticket.number == 0 {
             let mut core = self.sim.shared.core.borrow_mut();
             let task = self.sim.shared.current.get();
@@ -265,7 +273,7 @@ impl<T> Queue<T> {
         }
     }
 
-    fn record_wait(&self, ticket: &mut Ticket<'_, T>, label: &'static Label, ended_by: Option<u32>) {
+    fn record_wait(&self, ticket: &mut Ticket, label: &'static Label, ended_by: Option<u32>) {
         let now = self.sim.now();
         let waited = ticket.number != 0 && now.as_ps() > ticket.since_ps;
         ticket.number = 0;

@@ -1,6 +1,7 @@
 //! The executor: processes, the event loop, and how a run ends.
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::future::Future;
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -13,6 +14,7 @@ use crate::convoy::convoy_of;
 use crate::core::Shared;
 use crate::events::Due;
 use crate::lane::{Lane, Rate};
+use crate::on_call::Process;
 use crate::pace::Pace;
 use crate::record::{Label, MOST, Observer, Record};
 
@@ -146,9 +148,9 @@ impl Sim {
     }
 
     /// A new process: it starts when the run starts, in order of the names.
-    pub fn process(&self, name: &str, future: impl Future<Output = ()> + 'static) {
-        self.shared.names.borrow_mut().push(name.to_string());
-        self.shared.new_processes.borrow_mut().push(Some(Box::pin(future)));
+    pub fn process(&self, name: impl Display, future: impl Future<Output = ()> + 'static) {
+        self.shared.names.borrow_mut().push(name);
+        self.shared.new_processes.borrow_mut().push(Process::AtWork(Box::pin(future)));
     }
 
     /// Name and clock of every lane, by number.
@@ -163,7 +165,7 @@ impl Sim {
 
     /// Name of every process, by number.
     pub fn processes(&self) -> Vec<String> {
-        self.shared.names.borrow().clone()
+        self.shared.names.borrow().iter().map(str::to_string).collect()
     }
 
     /// What the run has cost so far.
@@ -255,12 +257,7 @@ impl Sim {
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = |task: u32| {
             shared.current.set(task);
-            let place = &mut processes[task as usize];
-            while let Some(process) = place
-                && process.as_mut().poll(&mut context).is_ready()
-            {
-                *place = shared.goes_on_as.take();
-            }
+            processes[task as usize].turn(task, &mut context);
         };
         let mut kept_going = Vec::new();
         let ended = loop {
@@ -313,7 +310,7 @@ impl Sim {
             }
         };
         self.flush();
-        let running = processes.iter().any(Option::is_some);
+        let running = processes.iter().any(Process::is_running);
         let next = shared.core.borrow().events.next_time();
         let carried = shared.core.borrow().is_carried_beyond(until);
         match ended {
@@ -369,9 +366,9 @@ impl Sim {
             return;
         }
         processes.append(&mut self.shared.new_processes.borrow_mut());
-        processes.resize_with(names.len(), || None);
+        processes.resize_with(names.len(), || Process::Over);
         let mut order: Vec<usize> = (0..names.len()).collect();
-        order.sort_by(|&a, &b| names[a].cmp(&names[b]));
+        order.sort_by(|&a, &b| names.get(a).cmp(names.get(b)));
         core.ranks.resize(names.len(), 0);
         core.is_ready.resize(names.len(), false);
         core.going.resize_with(names.len(), || None);
@@ -413,7 +410,7 @@ impl Sim {
         let names = self.shared.names.borrow();
         turns.sort_unstable();
         let several = turns.chunk_by(|a, b| a == b).filter(|turns| turns.len() > 1);
-        let mut kept_going: Vec<String> = several.map(|turns| names[turns[0] as usize].clone()).collect();
+        let mut kept_going: Vec<String> = several.map(|turns| names.get(turns[0] as usize).to_string()).collect();
         kept_going.sort();
         kept_going
     }

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Numbered, Queue, Sim, Time};
 
 use super::cache::{Cache, Run};
 use super::{COPIED, PAGE_BYTES, Spec, for_each_kib};
@@ -102,13 +102,17 @@ impl Device {
             left: Bell::new(sim),
             dirtied: Queue::new(sim, writers),
         });
-        for number in 0..CARRIERS {
-            let (waiting, own) = (device.clone(), device.clone());
-            let first = async move { waiting.pieces.take(&NO_PIECE).await };
-            sim.process_on_call(&format!("{name}.piece{number}"), first, move |piece| async move {
-                own.carry(piece).await;
-            });
-        }
+        let (waiting, carrying) = (device.clone(), device.clone());
+        sim.processes_on_call(
+            Numbered { name: &format!("{name}.piece"), digits: 1 },
+            CARRIERS,
+            &NO_PIECE,
+            move |_| waiting.pieces.clone(),
+            move |_, piece| {
+                let own = carrying.clone();
+                async move { own.carry(piece).await }
+            },
+        );
         for number in 0..writers {
             let own = device.clone();
             sim.process(&format!("{name}.behind{number}"), async move { own.write_behind().await });

@@ -39,10 +39,13 @@ impl<T: 'static> Workers<T> {
     pub(super) async fn next(&self, number: usize, reason: &'static Label) -> T {
         match self.backlog.try_take() {
             Some(work) => work,
-            None => {
-                self.idle.borrow_mut().push(number);
-                self.given[number].take(reason).await
-            }
+            None => self.idle(number).take(reason).await,
         }
+    }
+
+    /// A process has nothing to do, and there is no work: where it is given some.
+    pub(super) fn idle(&self, number: usize) -> &Queue<T> {
+        self.idle.borrow_mut().push(number);
+        &self.given[number]
     }
 }

@@ -28,7 +28,7 @@ mod spec;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Lane, Sim, Time, Tokens};
+use hopscope_kernel::{Bell, Errand, Lane, Numbered, Sim, Time, Tokens};
 
 use crate::bus::pcie::{Link, Port};
 use crate::flash::Flash;
@@ -131,18 +131,28 @@ impl Controller {
             dma,
             spec,
         });
-        for number in 0..controller.spec.commands {
-            let (waiting, running) = (controller.clone(), controller.clone());
-            let first = async move { waiting.commands.next(number, &NO_COMMAND).await };
-            let run = move |first| async move { running.run_commands(number, first).await };
-            sim.process_on_call(&format!("{name}.command{number}"), first, run);
-        }
-        for number in 0..controller.spec.transfers {
-            let (waiting, running) = (controller.clone(), controller.clone());
-            let first = async move { waiting.pieces.next(number, &NO_PIECE).await };
-            let run = move |first| async move { running.run_pieces(number, first).await };
-            sim.process_on_call(&format!("{name}.transfer{number}"), first, run);
-        }
+        let (waiting, running) = (controller.clone(), controller.clone());
+        sim.processes_on_call(
+            Numbered { name: &format!("{name}.command"), digits: 1 },
+            controller.spec.commands,
+            &NO_COMMAND,
+            move |number| waiting.commands.idle(number).clone(),
+            move |number, first| {
+                let running = running.clone();
+                async move { running.run_commands(number, first).await }
+            },
+        );
+        let (waiting, running) = (controller.clone(), controller.clone());
+        sim.processes_on_call(
+            Numbered { name: &format!("{name}.transfer"), digits: 1 },
+            controller.spec.transfers,
+            &NO_PIECE,
+            move |number| waiting.pieces.idle(number).clone(),
+            move |number, first| {
+                let running = running.clone();
+                async move { running.run_pieces(number, first).await }
+            },
+        );
         Ok(controller)
     }
 

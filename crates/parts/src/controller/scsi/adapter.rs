@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Errand, Label, Lane, Numbered, Queue, Sim, Time};
 
 use super::channel::{self, Channel, Exchange};
 use crate::bridge::pci_x::initiator::Initiator;
@@ -157,16 +157,18 @@ impl Adapter {
         let running = adapter.clone();
         sim.process(&format!("{name}.doorbell"), async move { running.run_doorbell().await });
         for channel in 0..adapter.spec.channels {
-            for context in 0..adapter.spec.contexts {
-                let (waiting, running) = (adapter.clone(), adapter.clone());
-                let name = format!("{name}.channel{channel}.context{context:03}");
-                let first = async move { waiting.engines[channel].commands.take(&NO_COMMAND).await };
-                sim.process_on_call(
-                    &name,
-                    first,
-                    move |block| async move { running.run_context(channel, block).await },
-                );
-            }
+            let contexts = Numbered { name: &format!("{name}.channel{channel}.context"), digits: 3 };
+            let (waiting, running) = (adapter.clone(), adapter.clone());
+            sim.processes_on_call(
+                contexts,
+                adapter.spec.contexts as usize,
+                &NO_COMMAND,
+                move |_| waiting.engines[channel].commands.clone(),
+                move |_, block| {
+                    let running = running.clone();
+                    async move { running.run_context(channel, block).await }
+                },
+            );
         }
         Ok(adapter)
     }
