@@ -3,6 +3,7 @@
 //! | form | meaning |
 //! |---|---|
 //! | `part.key=value` | another value for a number or a choice; `x2` and `x0.5` are so many times the present one |
+//! | `part.table.rows[].key=value` | the same for every row of a table |
 //! | `job.option=value` | another value for an option of every job, in fio's words |
 //! | `part=role/model` | another device of the same kind in the place of a part |
 //! | `name=role/model@part.port` | a further part; `,plug=part.port` for each further plug of its kind |

@@ -57,7 +57,12 @@ struct Alike<T, Q, W> {
     queue: Q,
     work: W,
     /// Where each waits, from its first turn on.
-    waiting: RefCell<Vec<Option<(Queue<T>, Ticket)>>>,
+    waiting: RefCell<Vec<Option<Waiting<T>>>>,
+}
+
+struct Waiting<T> {
+    queue: Queue<T>,
+    ticket: Ticket,
 }
 
 impl<T, Q, W, F> OnCall for Alike<T, Q, W>
@@ -70,7 +75,8 @@ where
     fn begin(&self, task: u32) -> Option<Work> {
         let number = (task - self.first_task) as usize;
         let waiting = &mut self.waiting.borrow_mut()[number];
-        let (queue, ticket) = waiting.get_or_insert_with(|| ((self.queue)(number), Ticket::default()));
+        let begin = || Waiting { queue: (self.queue)(number), ticket: Ticket::default() };
+        let Waiting { queue, ticket } = waiting.get_or_insert_with(begin);
         let Poll::Ready(first) = queue.poll_take(ticket, self.reason) else { return None };
         *waiting = None;
         Some(Box::pin((self.work)(number, first)))
@@ -138,7 +144,7 @@ mod tests {
         } else {
             for number in 0..3 {
                 let (q, work) = (q.clone(), work.clone());
-                sim.process(format!("worker0{number}"), async move { work(number, q.take(&NOTHING).await).await });
+                sim.process(&format!("worker0{number}"), async move { work(number, q.take(&NOTHING).await).await });
             }
         }
         let s = sim.clone();

@@ -1,7 +1,6 @@
 //! The executor: processes, the event loop, and how a run ends.
 
 use std::cell::Cell;
-use std::fmt::Display;
 use std::future::Future;
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -148,7 +147,7 @@ impl Sim {
     }
 
     /// A new process: it starts when the run starts, in order of the names.
-    pub fn process(&self, name: impl Display, future: impl Future<Output = ()> + 'static) {
+    pub fn process(&self, name: &str, future: impl Future<Output = ()> + 'static) {
         self.shared.names.borrow_mut().push(name);
         self.shared.new_processes.borrow_mut().push(Process::AtWork(Box::pin(future)));
     }

@@ -22,7 +22,7 @@ use hopscope_parts::protocols::storage::Storage;
 use crate::hops;
 use crate::wiring::wire;
 
-pub use numbers::{choices_of, numbers_of};
+pub use numbers::{choices_of, column_of, numbers_of};
 pub use part_check::check_part;
 
 /// A machine that can be built.

@@ -24,11 +24,13 @@ const EXAMPLES: &str = "\
 Examples:
   hopscope whatif piix4e-one-disk --rw=randread --bs=64k --iodepth=2 --runtime=5 --time_based
   hopscope whatif piix4e-one-disk --rw=write --bs=64k --runtime=2 --change pci.clock=66MHz --change pci.latency_timer=x2
+  hopscope whatif win2000-atlas-10k --rw=randread --bs=4k --iodepth=32 --runtime=5 --change 'disk0.seek.rows[].time=x0.9'
   hopscope whatif piix4e-one-disk --rw=read --bs=64k --runtime=2 \\
       --add disk2=disk/quantum-fireball-el10.2a@cable.drive1 --change job.iodepth=4
 
 All changes that are given are made together: replaced parts first, then added ones, then numbers, then the jobs.
 A part that is replaced leaves its numbers: what the system file or --set says of it does not hold for the new one.
+rows[] stands for all rows of a table, and x0.9 for so many times what is there.
 [model] stands for a part, as in '[pci-bus].clock=x2'; the port `free` is the first that fits.
 A device that is added, and that no job addresses, does what the first job does.";
 
@@ -224,7 +226,7 @@ fn number_table(numbers: &Sensitivities, all: bool) -> String {
         let lines = |of: fn(&whatif::Effect) -> String| number.effects.iter().map(of).collect::<Vec<_>>().join("\n");
         vec![
             broken(&number.parameter),
-            format!("{}\n{}", number.value, number.basis),
+            format!("{}\n{}", number.value.replace(" to ", " to\n").replace(", ", "\n"), number.basis),
             lines(|effect| effect.changed_to.clone()),
             lines(|effect| shift(effect.throughput)),
             lines(|effect| shift(effect.latency)),

@@ -13,16 +13,18 @@ use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
 use super::{Blueprint, Part};
 
 impl Blueprint {
-    /// Changes one number, `part.key=value`; rows of a table are `key[0].column`.
+    /// Changes one number, `part.key=value`; rows of a table are `key[0].column`, and `key[].column` is all of them.
     pub fn set(&mut self, assignment: &str) -> Result<(), Problems> {
         let example = "write part.key=value, such as pci.clock=66MHz";
         let Some((path, text)) = assignment.split_once('=') else {
             return Err(Problem::nowhere(format!("`{assignment}` is no change")).help(example).into());
         };
         let (path, text) = (path.trim(), text.trim());
-        let place = self.assign(path, text, None)?;
+        let paths = self.numbers_at(path);
+        let places = paths.iter().map(|path| self.assign(path, text, None)).collect::<Result<Vec<Place>, Problem>>()?;
         let checked = self.check().map_err(|mut problems| {
-            for problem in problems.0.iter_mut().filter(|problem| problem.place == Some(place)) {
+            let is_there = |place: &Option<Place>| place.is_some_and(|place| places.contains(&place));
+            for problem in problems.0.iter_mut().filter(|problem| is_there(&problem.place)) {
                 // What is written there is not what is wrong.
                 (problem.place, problem.title) = (None, format!("`{path}={text}`: {}", problem.title));
             }
@@ -55,6 +57,17 @@ impl Blueprint {
             collect(&part.name, &part.parameters, &mut numbers);
         }
         numbers
+    }
+
+    /// The numbers that a path stands for: with `[]` in the place of a row those of all rows, as [`column_of`] says.
+    pub fn numbers_at(&self, path: &str) -> Vec<String> {
+        if !path.contains("[]") {
+            return vec![path.to_string()];
+        }
+        let rows = self.numbers().into_iter().map(|(own, _)| own).filter(|own| column_of(own).as_deref() == Some(path));
+        let rows: Vec<String> = rows.collect();
+        // What is no column has no first row either, which whoever asks for it is told.
+        if rows.is_empty() { vec![path.replace("[]", "[0]")] } else { rows }
     }
 
     /// Every choice of every part that is no number, such as `disk.transfer_mode`, by path.
@@ -99,6 +112,13 @@ impl Blueprint {
             _ => None,
         }
     }
+}
+
+/// The column of a table that a number is in: `disk.seek.rows[].time` of `disk.seek.rows[3].time`.
+pub fn column_of(path: &str) -> Option<String> {
+    let (table, row) = path.split_once('[')?;
+    let (_, column) = row.split_once(']')?;
+    Some(format!("{table}[]{column}"))
 }
 
 /// Every number of one part, by path: `key`, or `key[row].column`.

@@ -5,7 +5,7 @@ use hopscope_files::job_file::Job;
 use hopscope_files::library::Library;
 use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_parts::parameters::Value;
+use hopscope_parts::parameters::{Place, Value};
 
 use super::Setting;
 use super::amount::times;
@@ -77,17 +77,16 @@ impl Changed {
             Change::Set { of, key, value, place } => {
                 for name in blueprint.named(of, *place)? {
                     let path = format!("{name}.{key}");
-                    let (before, now) = {
-                        let entry = blueprint.entry_mut(&path)?;
-                        let relative = factor(value).filter(|_| !matches!(entry.value, Value::Text(_)));
-                        let times = relative.map(|factor| times(&entry.written, factor));
-                        (entry.written.clone(), times.unwrap_or(Some(value.clone())))
-                    };
-                    let Some(now) = now else {
-                        return Err(Problem::at(*place, format!("`{path}` cannot be {value} of {before}")).into());
-                    };
-                    blueprint.assign(&path, &now, Some(*place))?;
-                    self.words.push(format!("{path} is {now} instead of {before}"));
+                    let paths = blueprint.numbers_at(&path);
+                    for path in &paths {
+                        let (now, before) = set(blueprint, path, value, *place)?;
+                        if paths.len() == 1 {
+                            self.words.push(format!("{path} is {now} instead of {before}"));
+                        }
+                    }
+                    if paths.len() > 1 {
+                        self.words.push(format!("{path} is {value} in {} rows", paths.len()));
+                    }
                 }
             }
         }
@@ -116,12 +115,26 @@ impl Changed {
     }
 }
 
+/// Sets one number or choice; returns what it is now, and what it was.
+fn set(blueprint: &mut Blueprint, path: &str, value: &str, place: Place) -> Result<(String, String), Problem> {
+    let (before, now) = {
+        let entry = blueprint.entry_mut(path)?;
+        let relative = factor(value).filter(|_| !matches!(entry.value, Value::Text(_)));
+        let times = relative.map(|factor| times(&entry.written, factor));
+        (entry.written.clone(), times.unwrap_or(Some(value.to_string())))
+    };
+    let refused = || Problem::at(place, format!("`{path}` cannot be {value} of {before}"));
+    let now = now.ok_or_else(refused)?;
+    blueprint.assign(path, &now, Some(place))?;
+    Ok((now, before))
+}
+
 fn uses_of(blueprint: &Blueprint, name: &str) -> String {
     blueprint.parts().iter().find(|part| part.name == name).map(|part| part.uses.clone()).unwrap_or_default()
 }
 
 /// The factor in `x2` and `x0.5`.
-fn factor(value: &str) -> Option<f64> {
+pub(super) fn factor(value: &str) -> Option<f64> {
     let digits = value.strip_prefix('x')?;
     let plain = digits.starts_with(|c: char| c.is_ascii_digit());
     digits.parse().ok().filter(|factor: &f64| plain && factor.is_finite())

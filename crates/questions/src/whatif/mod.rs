@@ -1,6 +1,7 @@
 //! What would it buy? A machine and its work, changed, before and after.
 //!
 //! - `change`: what changes make of a machine and its work.
+//! - `knob`: the numbers that can be moved.
 //! - `sensitivity`: every number moved a little.
 //! - `upgrades`: the changes of `data/upgrades/` that fit a machine.
 //! - `comparison`: given changes, before and after, with both accounts.
@@ -10,6 +11,7 @@ pub(crate) mod amount;
 mod change;
 mod comparison;
 pub mod json;
+mod knob;
 mod sensitivity;
 pub mod upgrades;
 
@@ -32,7 +34,7 @@ pub use upgrades::upgrades;
 /// How one change of a number acts, against the machine as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
-    /// The number, as changed.
+    /// The number, as changed; of a column so many times each row, `x0.9`.
     pub changed_to: String,
     /// Of the throughput.
     pub throughput: Shift,
@@ -76,11 +78,12 @@ impl Beyond {
 /// What one number does to the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// Its path, `part.key`, or of the jobs `job.iodepth`, `job.bs`, `job.rwmixread` and `job.thinktime`.
+    /// Its path, `part.key`, of a table's column `part.table.rows[].key`, or of the jobs `job.iodepth`, `job.bs`, `job.rwmixread` and `job.thinktime`.
     pub parameter: String,
     /// The number as it is.
     pub value: String,
-    /// `source`, `measured`, `fitted`, `assumed`; `job` for what the workload says.
+    /// `source`, `measured`, `fitted`, `assumed`; `several` for a column with more than one of these, `job` for what the
+    /// workload says.
     pub basis: &'static str,
     /// What less and more of it does; fewer than two where the part refuses.
     pub effects: Vec<Effect>,

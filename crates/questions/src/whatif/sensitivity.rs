@@ -1,21 +1,16 @@
 //! Every number of a machine and of its work moved a little, one at a time: what that does to the result.
 //!
 //! Most numbers do nothing to a job. Those of a part, or of a piece of a table, are moved together; where no request ends
-//! a picosecond earlier or later for it, none of them does anything, and where one does, they are halved. What is left is
-//! looked at one by one, and what does most is tried out.
+//! a picosecond earlier or later for it, none of them does anything, and where one does, they are halved. Of what is left
+//! many rows of a column are one number (`knob`); each is looked at, and what does most is tried out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopscope_files::change::JOB;
-use hopscope_files::job_file::Job;
-use hopscope_files::quantity;
-use hopscope_kernel::Time;
-use hopscope_machine::blueprint::Part;
+use hopscope_machine::blueprint::{Part, column_of};
 use hopscope_machine::run::Failure;
-use hopscope_parts::parameters::{Place, Value};
 use rayon::prelude::*;
 
-use super::amount::{a_little, amount, further};
+use super::knob::{Knob, columns, knobs, turned};
 use super::{Beyond, Effect, News, Progress, Range, Sensitivities, Sensitivity, Setting, too_few};
 use crate::explain::Explained;
 use crate::trials::{Gain, Trials};
@@ -24,6 +19,10 @@ use crate::trials::{Gain, Trials};
 const RANGES: usize = 6;
 /// Numbers that are tried out, at least: those that do most as far as a look shows.
 const TRIED_OUT: usize = 16;
+/// A table of more rows is a drawing: one or none of its rows is moved by itself.
+const DRAWING: usize = 8;
+/// Of others so many rows that do something are moved one by one, at most.
+const ROWS_ONE_BY_ONE: usize = 4;
 /// So many changed machines are kept at once.
 const AT_ONCE: usize = 64;
 /// An effect below this has none.
@@ -31,14 +30,43 @@ const RANGE_MIN: f64 = 0.002;
 /// A further step that brings less than this share of the first one ends the range.
 const CLEARLY_LESS: f64 = 0.5;
 
-/// A number that can be moved.
-#[derive(Clone)]
-struct Knob {
-    /// Its path; `job.…` is an option of all jobs.
-    path: String,
-    written: String,
-    value: Value,
-    basis: &'static str,
+/// A number, by its place among all, at another value.
+type Move = (usize, String);
+
+/// What is known of a move before it is looked at by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// A part refuses it.
+    Refused,
+    /// It makes no difference to any request.
+    Still,
+    Open,
+}
+
+/// Numbers, their moves, and what is known of each of these.
+#[derive(Default)]
+struct Board {
+    knobs: Vec<Knob>,
+    moves: Vec<Move>,
+    fates: Vec<Fate>,
+}
+
+/// What makes no difference.
+#[derive(Default)]
+struct Still {
+    moves: BTreeSet<usize>,
+    /// Columns of which many rows do make one.
+    columns: BTreeSet<String>,
+}
+
+impl Board {
+    fn add(&mut self, knob: Knob, moves: impl IntoIterator<Item = (String, Fate)>) {
+        for (text, fate) in moves {
+            self.moves.push((self.knobs.len(), text));
+            self.fates.push(fate);
+        }
+        self.knobs.push(knob);
+    }
 }
 
 /// The machine as it is, to which every other one is compared.
@@ -58,23 +86,17 @@ pub fn sensitivities(
 ) -> Result<Sensitivities, Failure> {
     let trials = Trials::new(setting, seed, base).ok_or_else(|| too_few(setting, base))?;
     let mut bench = Bench { setting, trials };
-    let knobs = knobs(setting);
-    let moves: Vec<(usize, String)> = knobs
-        .iter()
-        .enumerate()
-        .flat_map(|(index, knob)| {
-            a_little(&knob.written, &knob.value).into_iter().flatten().map(move |text| (index, text))
-        })
-        .collect();
-    let looks = bench.looks_at(&knobs, &moves, progress)?;
+    let board = bench.board()?;
+    let looks = bench.looks_at(&board, progress)?;
     let refused = looks.iter().filter(|effect| effect.is_none()).count();
+    let Board { knobs, moves, .. } = board;
     let mut numbers: Vec<Sensitivity> = knobs.iter().map(Knob::untouched).collect();
     for ((index, _), effect) in moves.iter().zip(looks) {
         numbers[*index].effects.extend(effect);
     }
     bench.try_out_largest(&knobs, &mut numbers, progress)?;
     for (number, knob) in numbers.iter_mut().zip(&knobs) {
-        number.elasticity = elasticity(&knob.value, &number.effects);
+        number.elasticity = elasticity(knob, &number.effects);
     }
     let mut ranked: Vec<(Sensitivity, Knob)> = numbers.into_iter().zip(knobs).collect();
     ranked.sort_by(|(a, _), (b, _)| {
@@ -88,23 +110,56 @@ pub fn sensitivities(
 }
 
 impl Bench<'_> {
-    /// What each move does as far as a look shows; nothing for those that are refused.
-    fn looks_at(
-        &mut self,
-        knobs: &[Knob],
-        moves: &[(usize, String)],
-        progress: Progress<'_>,
-    ) -> Result<Vec<Option<Effect>>, Failure> {
-        let mut effects: Vec<Option<Effect>> = vec![None; moves.len()];
-        let allowed = self.allowed(knobs, moves);
-        let still = self.without_effect(knobs, moves, &allowed)?;
-        for number in &still {
-            effects[*number] = Some(effect(&moves[*number].1, Gain::NONE));
+    /// The numbers that are moved, and how: columns instead of rows of which many do something.
+    fn board(&mut self) -> Result<Board, Failure> {
+        let knobs = knobs(self.setting);
+        let both_ways = |(index, knob): (usize, &Knob)| knob.a_little().into_iter().map(move |text| (index, text));
+        let moves: Vec<Move> = knobs.iter().enumerate().flat_map(both_ways).collect();
+        let allowed = self.allowed(&knobs, &moves);
+        let still = self.without_effect(&knobs, &moves, &allowed)?;
+        let open = |number: &usize| !still.moves.contains(number);
+        let open = allowed.iter().copied().filter(open).map(|number| knobs[moves[number].0].path());
+        let mut columns = columns(&knobs, &self.as_alike_parts(still.columns.clone(), open));
+        // Where all rows together cannot be moved at all, they are moved one by one.
+        columns.retain(|_, column| column.a_little().iter().any(|text| self.allows(column, text)));
+        let first_of = |index: usize| moves.partition_point(|(of, _)| *of < index);
+        let of_column = |knob: &Knob| column_of(knob.path()).filter(|column| columns.contains_key(column));
+        let mut board = Board::default();
+        for (index, knob) in knobs.iter().enumerate() {
+            if of_column(knob).is_none() {
+                let own = first_of(index)..first_of(index + 1);
+                let fate = |number: usize| match (allowed.binary_search(&number).is_ok(), still.moves.contains(&number))
+                {
+                    (false, _) => Fate::Refused,
+                    (true, still) => {
+                        if still {
+                            Fate::Still
+                        } else {
+                            Fate::Open
+                        }
+                    }
+                };
+                board.add(knob.clone(), own.map(|number| (moves[number].1.clone(), fate(number))));
+            }
         }
+        for column in columns.into_values() {
+            let fate = |text: &String| if self.allows(&column, text) { Fate::Open } else { Fate::Refused };
+            let texts: Vec<(String, Fate)> =
+                column.a_little().into_iter().map(|text| (text.clone(), fate(&text))).collect();
+            board.add(column, texts);
+        }
+        Ok(board)
+    }
+
+    /// What each move does as far as a look shows; nothing for those that are refused.
+    fn looks_at(&mut self, board: &Board, progress: Progress<'_>) -> Result<Vec<Option<Effect>>, Failure> {
+        let Board { knobs, moves, fates } = board;
+        let still = |(fate, (_, text)): (&Fate, &Move)| (*fate == Fate::Still).then(|| effect(text, Gain::NONE));
+        let mut effects: Vec<Option<Effect>> = fates.iter().zip(moves).map(still).collect();
         let news = |done| progress(News { done, of: moves.len(), what: "numbers moved", throughput: None });
-        let mut done = moves.len() - allowed.len() + still.len();
+        let open: Vec<usize> = (0..moves.len()).filter(|number| fates[*number] == Fate::Open).collect();
+        let mut done = moves.len() - open.len();
         (1..=done).for_each(news);
-        let open: Vec<usize> = allowed.into_iter().filter(|number| !still.contains(number)).collect();
         for some in open.chunks(AT_ONCE) {
             let one = |number: &usize| turned(self.setting, [(&knobs[moves[*number].0], &moves[*number].1)]);
             let settings = some.iter().map(one).collect();
@@ -118,43 +173,63 @@ impl Bench<'_> {
     }
 
     /// The moves that no part refuses.
-    fn allowed(&self, knobs: &[Knob], moves: &[(usize, String)]) -> Vec<usize> {
+    fn allowed(&self, knobs: &[Knob], moves: &[Move]) -> Vec<usize> {
         let firsts = firsts_alike(self.setting.blueprint.parts());
         let key = |number: usize| {
             let (index, text) = &moves[number];
-            let (part, key) = knobs[*index].path.split_once('.').unwrap_or((&knobs[*index].path, ""));
+            let (part, key) = knobs[*index].path().split_once('.').unwrap_or((knobs[*index].path(), ""));
             (firsts.get(part), key, text)
         };
         let first_of: BTreeMap<_, usize> = (0..moves.len()).rev().map(|number| (key(number), number)).collect();
-        let is_right = |number: &usize| {
-            let (index, text) = &moves[*number];
-            turned(self.setting, [(&knobs[*index], text)]).is_some_and(|changed| changed.blueprint.check().is_ok())
-        };
+        let is_right = |number: &usize| self.allows(&knobs[moves[*number].0], &moves[*number].1);
         let firsts: Vec<usize> = first_of.values().copied().collect();
         let right: BTreeSet<usize> = firsts.into_par_iter().filter(is_right).collect();
         (0..moves.len()).filter(|number| right.contains(&first_of[&key(*number)])).collect()
     }
 
-    /// Which moves make no difference at all. Those of a part that lie side by side are made together, in one direction
-    /// at a time, and halved where they do make one.
-    fn without_effect(
-        &mut self,
-        knobs: &[Knob],
-        moves: &[(usize, String)],
-        allowed: &[usize],
-    ) -> Result<BTreeSet<usize>, Failure> {
+    /// Columns, and the same ones of parts that are alike if these numbers are rows of them: alike is told alike.
+    fn as_alike_parts<'k>(
+        &self,
+        mut columns: BTreeSet<String>,
+        rows: impl Iterator<Item = &'k str>,
+    ) -> BTreeSet<String> {
+        let firsts = firsts_alike(self.setting.blueprint.parts());
+        let alike = |column: &str| {
+            let (part, key) = column.split_once('.')?;
+            Some((*firsts.get(part)?, key.to_string()))
+        };
+        let known: BTreeSet<_> = columns.iter().filter_map(|column| alike(column)).collect();
+        columns.extend(rows.filter_map(column_of).filter(|column| alike(column).is_some_and(|of| known.contains(&of))));
+        columns
+    }
+
+    /// Whether no part refuses a move.
+    fn allows(&self, knob: &Knob, text: &String) -> bool {
+        turned(self.setting, [(knob, text)]).is_some_and(|changed| changed.blueprint.check().is_ok())
+    }
+
+    /// Which moves make no difference at all, and the columns of which many rows make one. Moves of a part that lie side by
+    /// side are made together, in one direction at a time, and halved where they do make one: between numbers and columns,
+    /// then within a column until it is known to be such a one.
+    fn without_effect(&mut self, knobs: &[Knob], moves: &[Move], allowed: &[usize]) -> Result<Still, Failure> {
         // Of two moves of a number the second is the other way.
         let is_second = |number: usize| number > 0 && moves[number - 1].0 == moves[number].0;
-        let part = |number: usize| knobs[moves[number].0].path.split('.').next();
-        let (mut still, mut open) = (BTreeSet::new(), Vec::new());
+        let part = |number: usize| knobs[moves[number].0].path().split('.').next();
+        let columns: Vec<Option<String>> = knobs.iter().map(|knob| column_of(knob.path())).collect();
+        let column = |number: usize| columns[moves[number].0].as_ref();
+        let mut in_all: BTreeMap<&String, usize> = BTreeMap::new();
+        columns.iter().flatten().for_each(|column| *in_all.entry(column).or_default() += 1);
+        let mut open: Vec<Vec<usize>> = Vec::new();
         for second in [false, true] {
             let side: Vec<usize> = allowed.iter().copied().filter(|number| is_second(*number) == second).collect();
             open.extend(side.chunk_by(|a, b| part(*a) == part(*b)).map(<[usize]>::to_vec));
         }
+        open.iter_mut().for_each(|group| group.sort_by_key(|number| column(*number)));
+        let mut found = Still::default();
+        // Rows of a column that make a difference by themselves, in one direction.
+        let mut alone: BTreeMap<(bool, &String), usize> = BTreeMap::new();
         while !open.is_empty() {
-            // What is alone is looked at by itself anyway.
-            open.retain(|group: &Vec<usize>| group.len() > 1);
-            let mut halves = Vec::new();
+            let mut differ: Vec<Vec<usize>> = Vec::new();
             for some in open.chunks(AT_ONCE) {
                 let together = |group: &Vec<usize>| {
                     turned(self.setting, group.iter().map(|number| (&knobs[moves[*number].0], &moves[*number].1)))
@@ -163,16 +238,39 @@ impl Bench<'_> {
                 let same = self.ask(settings, |trials, of| trials.without_difference(of, &|_, _| {}))?;
                 for (group, same) in some.iter().zip(same) {
                     if same == Some(true) {
-                        still.extend(group);
+                        found.moves.extend(group);
                     } else {
-                        let (one, other) = group.split_at(group.len() / 2);
-                        halves.extend([one.to_vec(), other.to_vec()]);
+                        differ.push(group.clone());
                     }
                 }
             }
-            open = halves;
+            let within = |group: &[usize]| {
+                let (first, last) = (column(*group.first()?)?, column(*group.last()?)?);
+                (first == last).then_some((is_second(group[0]), first))
+            };
+            let mut rows = alone.clone();
+            for group in &differ {
+                let Some(of) = within(group) else { continue };
+                *rows.entry(of).or_default() += 1;
+                if group.len() == 1 {
+                    *alone.entry(of).or_default() += 1;
+                }
+            }
+            let one_by_one = |column| if in_all[column] > DRAWING { 1 } else { ROWS_ONE_BY_ONE };
+            let many = rows.into_iter().filter(|((_, column), rows)| *rows > one_by_one(*column));
+            found.columns.extend(many.map(|((_, column), _)| column.clone()));
+            open.clear();
+            for group in differ {
+                let is_known = within(&group).is_some_and(|(_, column)| found.columns.contains(column));
+                if group.len() > 1 && !is_known {
+                    let (one, other) = group.split_at(middle(&group, column));
+                    open.extend([one.to_vec(), other.to_vec()]);
+                }
+            }
+            // A number that is alone is looked at by itself anyway.
+            open.retain(|group| group.len() > 1 || column(group[0]).is_some());
         }
-        Ok(still)
+        Ok(found)
     }
 
     /// Tries out the moves of the numbers that do most, as far as a look shows.
@@ -192,7 +290,7 @@ impl Bench<'_> {
             b_sure.total_cmp(&a_sure).then(b_most.total_cmp(&a_most)).then(a.cmp(b))
         });
         let affordable = self.trials.affordable()?;
-        let mut moves: Vec<(usize, String)> = Vec::new();
+        let mut moves: Vec<Move> = Vec::new();
         for (rank, index) in largest.into_iter().enumerate() {
             let own = numbers[index].effects.iter().map(|effect| (index, effect.changed_to.clone()));
             if rank >= TRIED_OUT && moves.len() + own.len() > affordable {
@@ -212,7 +310,7 @@ impl Bench<'_> {
     fn effects_of(
         &mut self,
         knobs: &[Knob],
-        moves: &[(usize, String)],
+        moves: &[Move],
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Effect>>, Failure> {
         let settings = moves.iter().map(|(index, text)| turned(self.setting, [(&knobs[*index], text)])).collect();
@@ -236,61 +334,30 @@ impl Bench<'_> {
     /// Moves the first few that help further in the direction that helps.
     fn find_ranges(&mut self, ranked: &mut [(Sensitivity, Knob)], progress: Progress<'_>) -> Result<(), Failure> {
         let helps = |(number, knob): &&mut (Sensitivity, Knob)| {
-            number.size() >= RANGE_MIN && helping(&knob.value, &number.effects).is_some()
+            number.size() >= RANGE_MIN && helping(knob, &number.effects).is_some()
         };
         let mut chosen: Vec<&mut (Sensitivity, Knob)> = ranked.iter_mut().filter(helps).take(RANGES).collect();
         let knobs: Vec<Knob> = chosen.iter().map(|(_, knob)| knob.clone()).collect();
         let mut moves = Vec::new();
         for (index, (number, knob)) in chosen.iter().enumerate() {
-            let more = helping(&knob.value, &number.effects).is_some_and(|(_, more)| more);
-            moves.extend(further(&knob.written, &knob.value, more).into_iter().map(|text| (index, text)));
+            let more = helping(knob, &number.effects).is_some_and(|(_, more)| more);
+            moves.extend(knob.further(more).into_iter().map(|text| (index, text)));
         }
         let effects = self.effects_of(&knobs, &moves, progress)?;
         for (index, (number, knob)) in chosen.iter_mut().enumerate() {
             let steps = moves.iter().zip(&effects).filter(|((of, _), _)| *of == index).map(|(_, effect)| effect);
-            let first = helping(&knob.value, &number.effects);
-            number.holds_until = first.map(|(first, _)| range(&knob.value, first, steps));
+            let first = helping(knob, &number.effects);
+            number.holds_until = first.map(|(first, _)| range(knob, first, steps));
         }
         Ok(())
     }
 }
 
-impl Knob {
-    fn untouched(&self) -> Sensitivity {
-        Sensitivity {
-            parameter: self.path.clone(),
-            value: self.written.clone(),
-            basis: self.basis,
-            effects: Vec::new(),
-            elasticity: None,
-            holds_until: None,
-        }
-    }
-
-    /// Sets this number to `text`; nothing where that cannot be.
-    fn turn(&self, changed: &mut Setting, text: &str) -> Option<()> {
-        match self.path.split_once('.') {
-            Some((JOB, option)) => {
-                // fio's sizes and counts come without the unit that they have here.
-                let value = quantity::parse(text).ok()?;
-                let number = match (option, amount(&value)) {
-                    ("thinktime", ps) => (ps / 1e6).round() as u64,
-                    ("rwmixread", millionths) => (millionths / 1e4).round() as u64,
-                    (_, amount) => amount as u64,
-                };
-                let set = |job: &mut Job| job.set(option, &number.to_string(), Place::default()).ok();
-                changed.jobs.iter_mut().try_for_each(set)
-            }
-            _ => changed.blueprint.assign(&self.path, text, None).ok().map(drop),
-        }
-    }
-}
-
-/// A setting with these numbers at these values; nothing where one of them cannot be.
-fn turned<'k>(setting: &Setting, moves: impl IntoIterator<Item = (&'k Knob, &'k String)>) -> Option<Setting> {
-    let mut changed = setting.clone();
-    moves.into_iter().try_for_each(|(knob, text)| knob.turn(&mut changed, text))?;
-    Some(changed)
+/// Where a group is halved: at the end of a column, if it has more than one or other numbers.
+fn middle<'k>(group: &[usize], column: impl Fn(usize) -> Option<&'k String>) -> usize {
+    let half = group.len() / 2;
+    let is_end = |at: usize| column(group[at]).is_none() || column(group[at - 1]) != column(group[at]);
+    (1..group.len()).filter(|at| is_end(*at)).min_by_key(|at| at.abs_diff(half)).unwrap_or(half)
 }
 
 /// Of each part, by name, the first that is alike: what that refuses, all of them do.
@@ -303,68 +370,27 @@ fn effect(text: &str, gain: Gain) -> Effect {
     Effect { changed_to: text.to_string(), throughput: gain.throughput, latency: gain.latency.inverse() }
 }
 
-/// Every number of the machine; of the jobs, what all of them have in common.
-fn knobs(setting: &Setting) -> Vec<Knob> {
-    let numbers = setting.blueprint.numbers().into_iter();
-    let mut knobs: Vec<Knob> = numbers
-        .map(|(path, entry)| {
-            let (written, value, basis) = (entry.written.clone(), entry.value.clone(), entry.basis.word());
-            Knob { path, written, value, basis }
-        })
-        .collect();
-    let Some(first) = setting.jobs.first() else { return knobs };
-    let same = |of: fn(&Job) -> u64| setting.jobs.iter().all(|job| of(job) == of(first));
-    let mut of_jobs = |option: &str, written: String, value: Value| {
-        knobs.push(Knob { path: format!("{JOB}.{option}"), written, value, basis: JOB });
-    };
-    if same(|job| job.iodepth) {
-        let noun = if first.iodepth == 1 { "request" } else { "requests" };
-        of_jobs("iodepth", format!("{} {noun}", first.iodepth), Value::Count(first.iodepth));
-    }
-    let of_one_size = |job: &Job| job.block_bytes_min == job.block_bytes_max && job.write_blocks.is_none();
-    if same(|job| job.block_bytes_min) && setting.jobs.iter().all(of_one_size) {
-        let bytes = first.block_bytes_min;
-        let written = if bytes.is_multiple_of(1_024) { format!("{} KiB", bytes / 1_024) } else { format!("{bytes} B") };
-        of_jobs("bs", written, Value::Bytes(bytes));
-    }
-    let percent = u64::from(first.reads_percent);
-    if same(|job| job.reads_percent.into()) && setting.jobs.iter().all(|job| job.rw.sides() == [true, true]) {
-        of_jobs("rwmixread", format!("{percent} %"), Value::Share(10_000 * percent));
-    }
-    if same(|job| job.think.time.as_ps()) && first.think.time > Time::ZERO {
-        let us = first.think.time.as_ps() / 1_000_000;
-        of_jobs("thinktime", format!("{us} us"), Value::Time(Time::ps(us * 1_000_000)));
-    }
-    knobs
-}
-
-/// The amount of a number as changed.
-fn amount_of(effect: &Effect) -> f64 {
-    quantity::parse(&effect.changed_to).as_ref().map_or(0.0, amount)
-}
-
 /// From the least to the most of it.
-fn elasticity(value: &Value, effects: &[Effect]) -> Option<f64> {
-    let unmoved = amount(value);
-    let sides = effects.iter().map(|effect| (amount_of(effect) / unmoved, effect.throughput.mean));
+fn elasticity(knob: &Knob, effects: &[Effect]) -> Option<f64> {
+    let sides = effects.iter().map(|effect| (knob.factor(effect), effect.throughput.mean));
     let (low, high) =
         sides.chain([(1.0, 0.0)]).fold(((1.0, 0.0), (1.0, 0.0)), |(low, high): ((f64, f64), (f64, f64)), side| {
             (if side.0 < low.0 { side } else { low }, if side.0 > high.0 { side } else { high })
         });
-    (unmoved > 0.0 && high.0 > low.0).then(|| (high.1 - low.1) / (high.0 - low.0))
+    (high.0.is_finite() && high.0 > low.0).then(|| (high.1 - low.1) / (high.0 - low.0))
 }
 
 /// The change that helps most, and whether it is more of the number; nothing where none helps.
-fn helping<'a>(value: &Value, effects: &'a [Effect]) -> Option<(&'a Effect, bool)> {
+fn helping<'a>(knob: &Knob, effects: &'a [Effect]) -> Option<(&'a Effect, bool)> {
     let best = effects.iter().max_by(|a, b| a.throughput.mean.total_cmp(&b.throughput.mean))?;
-    (best.throughput.mean > best.throughput.half_width).then(|| (best, amount_of(best) > amount(value)))
+    (best.throughput.mean > best.throughput.half_width).then(|| (best, knob.factor(best) > 1.0))
 }
 
 /// The last step before one that brings clearly less, for its size, than the first one did.
-fn range<'a>(value: &Value, first: &'a Effect, steps: impl Iterator<Item = &'a Option<Effect>>) -> Range {
+fn range<'a>(knob: &Knob, first: &'a Effect, steps: impl Iterator<Item = &'a Option<Effect>>) -> Range {
     // Of the part of the time that the number alone decides, a share is left; a step takes some of it away.
     let share = |effect: &Effect| {
-        let moved = amount_of(effect) / amount(value);
+        let moved = knob.factor(effect);
         if moved > 1.0 { moved.recip() } else { moved }
     };
     let time = |effect: &Effect| 1.0 / (1.0 + effect.throughput.mean);
