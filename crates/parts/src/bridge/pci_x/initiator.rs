@@ -166,8 +166,14 @@ impl Initiator {
     }
 
     async fn retried(&self, tenure: Tenure<'_>) {
-        tenure.retried().await;
-        self.lane.delay(&RETRY_IDLE, self.bus.clocks_at(&self.lane, self.spec.retry_idle)).await;
+        self.idle_from(tenure.retried()).await;
+    }
+
+    /// Until the card asks again, when the bus is idle from `idle` on. One wait for both.
+    async fn idle_from(&self, idle: Time) {
+        let again = idle + self.bus.clocks_at(&self.lane, self.spec.retry_idle);
+        self.sim.wait_until(again).await;
+        self.lane.delayed(&RETRY_IDLE, idle, again);
     }
 
     /// Bytes from `address` on that one transaction may move.
@@ -250,8 +256,9 @@ impl Initiator {
                 continue;
             };
             self.port.split(latch, reader);
-            tenure.noted(&SPLIT_RESPONSE).await;
-            self.not_before.set(self.sim.now() + self.bus.clocks_at(&self.lane, self.spec.gap));
+            let idle = tenure.noted(&SPLIT_RESPONSE);
+            self.sim.wait_until(idle).await;
+            self.not_before.set(idle + self.bus.clocks_at(&self.lane, self.spec.gap));
             return;
         }
     }
@@ -276,8 +283,7 @@ impl Initiator {
             match port.latch(address, bytes, carries, (prefetch, errand)) {
                 None => self.retried(tenure).await,
                 Some(latch) => {
-                    tenure.noted(&DELAYED).await;
-                    self.lane.delay(&RETRY_IDLE, self.bus.clocks_at(&self.lane, self.spec.retry_idle)).await;
+                    self.idle_from(tenure.noted(&DELAYED)).await;
                     break latch;
                 }
             }

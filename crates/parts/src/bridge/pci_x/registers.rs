@@ -67,7 +67,8 @@ impl Way {
                 // The bridge below takes note, and is asked again when it has the answer.
                 let tenure = port.bus().own(REGISTER_BYTES).await;
                 tenure.open(Command::MemoryRead, REGISTER, port.spec.read.response).await;
-                tenure.noted(&DELAYED).await;
+                let idle = tenure.noted(&DELAYED);
+                port.sim.wait_until(idle).await;
             }
         }
         for (index, port) in self.ports.iter().enumerate().rev() {

@@ -161,14 +161,21 @@ impl Tenure<'_> {
         bytes
     }
 
-    /// The target asks to come again: STOP# instead of data. Ends when the bus is idle.
-    pub async fn retried(self) {
-        self.grant.hold_plan([(&RETRY, self.bus.clocks(1)), self.turnaround()]).await;
+    /// The target asks to come again: STOP# instead of data. Returns when the bus is idle.
+    pub fn retried(self) -> Time {
+        self.stopped(&RETRY)
     }
 
-    /// The target has taken note of a read, and will come with the data or have them when asked again.
-    pub async fn noted(self, how: &'static Label) {
-        self.grant.hold_plan([(how, self.bus.clocks(1)), self.turnaround()]).await;
+    /// The target has taken note of a read, and will come with the data or have them when asked again. Returns when the
+    /// bus is idle.
+    pub fn noted(self, how: &'static Label) -> Time {
+        self.stopped(how)
+    }
+
+    /// Nobody need wait for what ends a transaction without data.
+    fn stopped(self, how: &'static Label) -> Time {
+        let turnaround = self.turnaround();
+        self.grant.leave([(how, self.bus.clocks(1)), turnaround])
     }
 
     /// After the last data; the bus is free once it has turned around, and whoever had it need not wait for that.
