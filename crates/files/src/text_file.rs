@@ -65,21 +65,28 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
     let shown = path.display();
     match error.kind() {
         ErrorKind::NotFound => {
-            let problem = Problem::nowhere(format!("`{shown}` is not there"));
-            match nearest_file(path) {
-                Some(name) => problem.help(format!("did you mean `{name}`?")),
-                None => problem,
-            }
+            let folder = folder_of(path);
+            let help = match nearest_file(path) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None if !folder.is_dir() => format!("there is no folder `{}`", folder.display()),
+                None if folder == Path::new(".") => "nothing in the present folder has a name like that".to_string(),
+                None => format!("nothing in `{}` has a name like that", folder.display()),
+            };
+            Problem::nowhere(format!("`{shown}` is not there")).help(help)
         }
         ErrorKind::PermissionDenied => Problem::nowhere(format!("no permission to read `{shown}`")),
         _ => Problem::nowhere(format!("cannot read `{shown}`: {error}")),
     }
 }
 
+/// Where a file is to be.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn nearest_file(path: &Path) -> Option<String> {
     const MOST_NAMES: usize = 1_000;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names = fs::read_dir(directory).ok()?.take(MOST_NAMES);
+    let names = fs::read_dir(folder_of(path)).ok()?.take(MOST_NAMES);
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let name = nearest(path.file_name()?.to_str()?, names)?;
     Some(path.with_file_name(name).display().to_string())
@@ -104,6 +111,9 @@ mod tests {
 
         assert_eq!(read(&folder.join("bench.toml")).unwrap(), "title = \"Bench\"");
         assert!(refusal(&folder.join("bnech.toml")).contains("bench.toml`?"));
+        let away = refusal(&folder.join("nothing-like-it.fio"));
+        assert!(away.ends_with(&format!("nothing in `{}` has a name like that", folder.display())), "{away}");
+        assert!(refusal(&folder.join("sub/bench.toml")).contains("there is no folder `"));
         assert!(refusal(&folder).contains("is a directory"));
         assert!(refusal(&folder.join("photo.toml")).contains("byte 2 is not part of a character"));
         assert!(refusal(&folder.join("huge.toml")).contains("larger than 1 MiB"));

@@ -170,8 +170,10 @@ pub(super) fn columns(knobs: &[Knob], paths: &BTreeSet<String>) -> BTreeMap<Stri
 fn column(path: String, rows: Vec<Knob>) -> Knob {
     let by_amount = |a: &&Knob, b: &&Knob| amount(&a.value).total_cmp(&amount(&b.value));
     let (least, most) = (rows.iter().min_by(by_amount), rows.iter().max_by(by_amount));
-    let ends = [least, most].map(|row| row.map_or("", |row| &row.written));
-    let range = if ends[0] == ends[1] { ends[0].to_string() } else { ends.join(" to ") };
+    // To as many digits as are worth showing.
+    let shown = |row: &Knob| times(&row.written, 1.0).unwrap_or_else(|| row.written.clone());
+    let ends = [least, most].map(|row| row.map_or_else(String::new, shown));
+    let range = if ends[0] == ends[1] { ends[0].clone() } else { ends.join(" to ") };
     let value = most.map_or(Value::Count(0), |row| row.value.clone());
     let basis = rows.first().map_or(SEVERAL, |first| first.basis);
     let basis = if rows.iter().all(|row| row.basis == basis) { basis } else { SEVERAL };

@@ -309,7 +309,7 @@ fn every_shipped_upgrade_fits_a_shipped_system() {
         for (name, fits) in &mut fits {
             let text = library.upgrade(name).expect("a shipped upgrade").clone();
             let file = sources.add(text.name, text.text);
-            let file = upgrade_file::read(&mut sources, file).expect("a right upgrade");
+            let file = upgrade_file::read(&sources, file).expect("a right upgrade");
             if with_upgrade(&file, &setting, &library, &mut sources).is_ok() {
                 fits.push(system);
             }
