@@ -292,14 +292,22 @@ impl Initiator {
         while done < bytes {
             let tenure = self.own().await;
             let at = address.wrapping_add(done);
-            tenure.open(self.spec.read, (at, bytes - done), port.read_response()).await;
-            if !port.ready(latch) {
-                self.retried(tenure).await;
-                continue;
-            }
+            let (left, waits) = ((at, bytes - done), port.read_response());
             let wanted = self.burst(at, bytes - done, self.spec.burst);
             let all = self.burst(at, wanted, port.boundary());
-            let moved = self.flow(&tenure, latch, at, all, carries).await;
+            let moved = if port.ready(latch) && port.available(latch) >= all {
+                // All is there: what else comes meanwhile changes nothing.
+                let moved = tenure.open_with_data(self.spec.read, left, waits, (carries, all)).await;
+                port.gone(latch, moved);
+                moved
+            } else {
+                tenure.open(self.spec.read, left, waits).await;
+                if !port.ready(latch) {
+                    self.retried(tenure).await;
+                    continue;
+                }
+                self.flow(&tenure, latch, at, all, carries).await
+            };
             done += moved;
             let stopped = done < bytes && moved < wanted;
             self.ended(tenure, if stopped { Ending::Disconnect } else { Ending::Done });
