@@ -24,6 +24,7 @@ const SEVERAL: &str = "several";
 #[derive(Clone)]
 pub(super) struct Knob {
     path: String,
+    /// As it is written; of a column, from where to where.
     written: String,
     value: Value,
     basis: &'static str,
@@ -51,9 +52,10 @@ impl Knob {
     }
 
     fn texts(&self, factors: &[f64]) -> Vec<String> {
+        let written = self.rows.first().map_or(&self.written, |row| &row.written);
         let text = |factor: &f64| match self.has_different_rows() {
             true => Some(so_many_times(*factor)),
-            false => times(&self.written, *factor),
+            false => times(written, *factor),
         };
         factors.iter().filter_map(text).collect()
     }

@@ -128,16 +128,10 @@ impl Bench<'_> {
         for (index, knob) in knobs.iter().enumerate() {
             if of_column(knob).is_none() {
                 let own = first_of(index)..first_of(index + 1);
-                let fate = |number: usize| match (allowed.binary_search(&number).is_ok(), still.moves.contains(&number))
-                {
-                    (false, _) => Fate::Refused,
-                    (true, still) => {
-                        if still {
-                            Fate::Still
-                        } else {
-                            Fate::Open
-                        }
-                    }
+                let fate = |number: usize| match allowed.binary_search(&number) {
+                    Err(_) => Fate::Refused,
+                    Ok(_) if still.moves.contains(&number) => Fate::Still,
+                    Ok(_) => Fate::Open,
                 };
                 board.add(knob.clone(), own.map(|number| (moves[number].1.clone(), fate(number))));
             }
