@@ -51,7 +51,8 @@ pub(crate) trait OnCall {
     fn begin(&self, task: u32) -> Option<Work>;
 }
 
-struct Alike<T, Q, W> {
+struct Alike<P, T, Q, W> {
+    part: Rc<P>,
     first_task: u32,
     reason: &'static Label,
     queue: Q,
@@ -65,39 +66,40 @@ struct Waiting<T> {
     ticket: Ticket,
 }
 
-impl<T, Q, W, F> OnCall for Alike<T, Q, W>
+impl<P, T, Q, W, F> OnCall for Alike<P, T, Q, W>
 where
     T: 'static,
-    Q: Fn(usize) -> Queue<T>,
-    W: Fn(usize, T) -> F,
+    Q: Fn(&P, usize) -> Queue<T>,
+    W: Fn(Rc<P>, usize, T) -> F,
     F: Future<Output = ()> + 'static,
 {
     fn begin(&self, task: u32) -> Option<Work> {
         let number = (task - self.first_task) as usize;
         let waiting = &mut self.waiting.borrow_mut()[number];
-        let begin = || Waiting { queue: (self.queue)(number), ticket: Ticket::default() };
+        let begin = || Waiting { queue: (self.queue)(&self.part, number), ticket: Ticket::default() };
         let Waiting { queue, ticket } = waiting.get_or_insert_with(begin);
         let Poll::Ready(first) = queue.poll_take(ticket, self.reason) else { return None };
         *waiting = None;
-        Some(Box::pin((self.work)(number, first)))
+        Some(Box::pin((self.work)(self.part.clone(), number, first)))
     }
 }
 
 impl Sim {
-    /// `count` new processes, which are named as `names` says and wait for `reason`: each for the first thing in the queue
-    /// that `queue` gives it at its first turn. It goes on with `work`.
-    pub fn processes_on_call<T: 'static, F: Future<Output = ()> + 'static>(
+    /// `count` new processes of a part, which are named as `names` says and wait for `reason`: each for the first thing in
+    /// the queue that `queue` gives it at its first turn. It goes on with `work`.
+    pub fn processes_on_call<P: 'static, T: 'static, F: Future<Output = ()> + 'static>(
         &self,
+        part: &Rc<P>,
         names: Numbered<'_>,
         count: usize,
         reason: &'static Label,
-        queue: impl Fn(usize) -> Queue<T> + 'static,
-        work: impl Fn(usize, T) -> F + 'static,
+        queue: impl Fn(&P, usize) -> Queue<T> + 'static,
+        work: impl Fn(Rc<P>, usize, T) -> F + 'static,
     ) {
         let (mut all, mut new) = (self.shared.names.borrow_mut(), self.shared.new_processes.borrow_mut());
         let first_task = all.len() as u32;
         let waiting = RefCell::new((0..count).map(|_| None).collect());
-        let alike: Rc<dyn OnCall> = Rc::new(Alike { first_task, reason, queue, work, waiting });
+        let alike: Rc<dyn OnCall> = Rc::new(Alike { part: part.clone(), first_task, reason, queue, work, waiting });
         for number in 0..count {
             all.push(format_args!("{}{number:0digits$}", names.name, digits = names.digits));
             new.push(Process::OnCall(alike.clone()));
@@ -125,26 +127,28 @@ mod tests {
     fn done(on_call: bool) -> Vec<(u16, u32, Time)> {
         let (sim, done): (_, Rc<RefCell<Vec<_>>>) = (Sim::new(), Rc::default());
         let queue: Queue<u32> = Queue::new(&sim, 8);
-        let (s, q, d) = (sim.clone(), queue.clone(), done.clone());
-        let work = move |_, first: u32| {
-            let (s, q, d) = (s.clone(), q.clone(), d.clone());
-            async move {
-                let mut what = first;
-                loop {
-                    s.wait(Time::ns(u64::from(what))).await;
-                    d.borrow_mut().push((s.process_at_work(), what, s.now()));
-                    what = q.take(&NOTHING).await;
-                }
+        type Part = (Sim, Queue<u32>, Rc<RefCell<Vec<(u16, u32, Time)>>>);
+        let part: Rc<Part> = Rc::new((sim.clone(), queue.clone(), done.clone()));
+        let work = |part: Rc<Part>, _, first: u32| async move {
+            let (s, q, d) = &*part;
+            let mut what = first;
+            loop {
+                s.wait(Time::ns(u64::from(what))).await;
+                d.borrow_mut().push((s.process_at_work(), what, s.now()));
+                what = q.take(&NOTHING).await;
             }
         };
-        let q = queue.clone();
         if on_call {
             let names = Numbered { name: "worker", digits: 2 };
-            sim.processes_on_call(names, 3, &NOTHING, move |_| q.clone(), work);
+            sim.processes_on_call(&part, names, 3, &NOTHING, |part, _| part.1.clone(), work);
         } else {
             for number in 0..3 {
-                let (q, work) = (q.clone(), work.clone());
-                sim.process(&format!("worker0{number}"), async move { work(number, q.take(&NOTHING).await).await });
+                let own = part.clone();
+                let run = async move {
+                    let first = own.1.take(&NOTHING).await;
+                    work(own, number, first).await;
+                };
+                sim.process(&format!("worker0{number}"), run);
             }
         }
         let s = sim.clone();

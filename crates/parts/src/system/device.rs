@@ -102,16 +102,13 @@ impl Device {
             left: Bell::new(sim),
             dirtied: Queue::new(sim, writers),
         });
-        let (waiting, carrying) = (device.clone(), device.clone());
         sim.processes_on_call(
+            &device,
             Numbered { name: &format!("{name}.piece"), digits: 1 },
             CARRIERS,
             &NO_PIECE,
-            move |_| waiting.pieces.clone(),
-            move |_, piece| {
-                let own = carrying.clone();
-                async move { own.carry(piece).await }
-            },
+            |device, _| device.pieces.clone(),
+            |device, _, piece| async move { device.carry(piece).await },
         );
         for number in 0..writers {
             let own = device.clone();

@@ -115,11 +115,12 @@ impl Bench<'_> {
         let knobs = knobs(self.setting);
         let both_ways = |(index, knob): (usize, &Knob)| knob.a_little().into_iter().map(move |text| (index, text));
         let moves: Vec<Move> = knobs.iter().enumerate().flat_map(both_ways).collect();
-        let allowed = self.allowed(&knobs, &moves);
+        let firsts = firsts_alike(self.setting.blueprint.parts());
+        let allowed = self.allowed(&knobs, &moves, &firsts);
         let still = self.without_effect(&knobs, &moves, &allowed)?;
         let open = |number: &usize| !still.moves.contains(number);
         let open = allowed.iter().copied().filter(open).map(|number| knobs[moves[number].0].path());
-        let mut columns = columns(&knobs, &self.as_alike_parts(still.columns.clone(), open));
+        let mut columns = columns(&knobs, &as_alike_parts(still.columns.clone(), open, &firsts));
         // Where all rows together cannot be moved at all, they are moved one by one.
         columns.retain(|_, column| column.a_little().iter().any(|text| self.allows(column, text)));
         let first_of = |index: usize| moves.partition_point(|(of, _)| *of < index);
@@ -167,8 +168,7 @@ impl Bench<'_> {
     }
 
     /// The moves that no part refuses.
-    fn allowed(&self, knobs: &[Knob], moves: &[Move]) -> Vec<usize> {
-        let firsts = firsts_alike(self.setting.blueprint.parts());
+    fn allowed(&self, knobs: &[Knob], moves: &[Move], firsts: &BTreeMap<&str, usize>) -> Vec<usize> {
         let key = |number: usize| {
             let (index, text) = &moves[number];
             let (part, key) = knobs[*index].path().split_once('.').unwrap_or((knobs[*index].path(), ""));
@@ -179,22 +179,6 @@ impl Bench<'_> {
         let firsts: Vec<usize> = first_of.values().copied().collect();
         let right: BTreeSet<usize> = firsts.into_par_iter().filter(is_right).collect();
         (0..moves.len()).filter(|number| right.contains(&first_of[&key(*number)])).collect()
-    }
-
-    /// Columns, and the same ones of parts that are alike if these numbers are rows of them: alike is told alike.
-    fn as_alike_parts<'k>(
-        &self,
-        mut columns: BTreeSet<String>,
-        rows: impl Iterator<Item = &'k str>,
-    ) -> BTreeSet<String> {
-        let firsts = firsts_alike(self.setting.blueprint.parts());
-        let alike = |column: &str| {
-            let (part, key) = column.split_once('.')?;
-            Some((*firsts.get(part)?, key.to_string()))
-        };
-        let known: BTreeSet<_> = columns.iter().filter_map(|column| alike(column)).collect();
-        columns.extend(rows.filter_map(column_of).filter(|column| alike(column).is_some_and(|of| known.contains(&of))));
-        columns
     }
 
     /// Whether no part refuses a move.
@@ -352,6 +336,21 @@ fn middle<'k>(group: &[usize], column: impl Fn(usize) -> Option<&'k String>) -> 
     let half = group.len() / 2;
     let is_end = |at: usize| column(group[at]).is_none() || column(group[at - 1]) != column(group[at]);
     (1..group.len()).filter(|at| is_end(*at)).min_by_key(|at| at.abs_diff(half)).unwrap_or(half)
+}
+
+/// Columns, and the same ones of parts that are alike if these numbers are rows of them: alike is told alike.
+fn as_alike_parts<'k>(
+    mut columns: BTreeSet<String>,
+    rows: impl Iterator<Item = &'k str>,
+    firsts: &BTreeMap<&str, usize>,
+) -> BTreeSet<String> {
+    let alike = |column: &str| {
+        let (part, key) = column.split_once('.')?;
+        Some((*firsts.get(part)?, key.to_string()))
+    };
+    let known: BTreeSet<_> = columns.iter().filter_map(|column| alike(column)).collect();
+    columns.extend(rows.filter_map(column_of).filter(|column| alike(column).is_some_and(|of| known.contains(&of))));
+    columns
 }
 
 /// Of each part, by name, the first that is alike: what that refuses, all of them do.

@@ -131,27 +131,21 @@ impl Controller {
             dma,
             spec,
         });
-        let (waiting, running) = (controller.clone(), controller.clone());
         sim.processes_on_call(
+            &controller,
             Numbered { name: &format!("{name}.command"), digits: 1 },
             controller.spec.commands,
             &NO_COMMAND,
-            move |number| waiting.commands.idle(number).clone(),
-            move |number, first| {
-                let running = running.clone();
-                async move { running.run_commands(number, first).await }
-            },
+            |drive, number| drive.commands.idle(number).clone(),
+            |drive, number, first| async move { drive.run_commands(number, first).await },
         );
-        let (waiting, running) = (controller.clone(), controller.clone());
         sim.processes_on_call(
+            &controller,
             Numbered { name: &format!("{name}.transfer"), digits: 1 },
             controller.spec.transfers,
             &NO_PIECE,
-            move |number| waiting.pieces.idle(number).clone(),
-            move |number, first| {
-                let running = running.clone();
-                async move { running.run_pieces(number, first).await }
-            },
+            |drive, number| drive.pieces.idle(number).clone(),
+            |drive, number, first| async move { drive.run_pieces(number, first).await },
         );
         Ok(controller)
     }

@@ -158,16 +158,13 @@ impl Adapter {
         sim.process(&format!("{name}.doorbell"), async move { running.run_doorbell().await });
         for channel in 0..adapter.spec.channels {
             let contexts = Numbered { name: &format!("{name}.channel{channel}.context"), digits: 3 };
-            let (waiting, running) = (adapter.clone(), adapter.clone());
             sim.processes_on_call(
+                &adapter,
                 contexts,
                 adapter.spec.contexts as usize,
                 &NO_COMMAND,
-                move |_| waiting.engines[channel].commands.clone(),
-                move |_, block| {
-                    let running = running.clone();
-                    async move { running.run_context(channel, block).await }
-                },
+                move |adapter, _| adapter.engines[channel].commands.clone(),
+                move |adapter, _, block| async move { adapter.run_context(channel, block).await },
             );
         }
         Ok(adapter)
