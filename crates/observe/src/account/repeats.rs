@@ -5,6 +5,7 @@
 //! timelines, and one of those that stay stands for them too. What follows comes earlier by what was cut: timelines
 //! are in *squeezed* time. A stretch of it is measured in real time, in which it counts as often as it was there.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use hopscope_kernel::{Record, Time, whole};
@@ -14,16 +15,21 @@ use super::ledger::burst;
 /// Periods that stay before and after those that are cut: they meet what is different.
 const KEPT: u64 = 2;
 
-/// Records that belong together: one, or a train on all its lanes.
+/// Records that belong together: one, or a train on all its lanes. There may be a million of them.
 pub(super) struct Item {
     /// The records, by position; those of a train may have others in between.
-    pub(super) first: usize,
-    pub(super) last: usize,
-    also: Option<(usize, usize)>,
+    first: u32,
+    last: u32,
     /// When it began and ended.
     pub(super) start: Time,
     pub(super) end: Time,
-    /// Whose train, and its period; zero for anything else.
+    /// What a train has besides.
+    train: Option<Box<Train>>,
+}
+
+/// A train, and its period.
+struct Train {
+    also: Option<(u32, u32)>,
     who: u16,
     pitch: Time,
     /// Whether the period is a whole number of clocks on each of the lanes.
@@ -71,7 +77,8 @@ struct Cut {
 pub(super) struct Repeats {
     /// In order of time.
     cuts: Vec<Cut>,
-    of_item: Vec<Option<usize>>,
+    /// Which one each item has that has one.
+    of_item: HashMap<usize, usize>,
 }
 
 /// Records between those of one train, at most.
@@ -89,26 +96,28 @@ pub(super) fn items(records: &[Record], clocks: &[Option<Time>]) -> Vec<Item> {
             continue;
         };
         let item = Item::train(records, at, &head, clocks);
-        at = item.last + 1;
-        match train.map(|known| &mut items[known]).filter(|known| known.is_joined_by(&item)) {
-            Some(known) => known.join(&item),
-            None => {
-                train = Some(items.len());
-                items.push(item);
-            }
+        at = item.last as usize + 1;
+        let joined = train.is_some_and(|known| items[known].takes(&item));
+        if !joined {
+            train = Some(items.len());
+            items.push(item);
         }
     }
     items
 }
 
+/// Where a record is.
+fn position(at: usize) -> u32 {
+    u32::try_from(at).expect("an account keeps fewer than 2^32 records")
+}
+
 impl Item {
     fn plain(at: usize, record: &Record) -> Item {
-        let (who, start, end) = match *record {
-            Record::Transfer { who, at, span, .. } => (who, at, at + span),
-            _ => record.span().map(|span| (span.who, span.at, span.end())).expect("a ledger keeps what takes time"),
+        let (start, end) = match *record {
+            Record::Transfer { at, span, .. } => (at, at + span),
+            _ => record.span().map(|span| (span.at, span.end())).expect("a ledger keeps what takes time"),
         };
-        let (first, last, also, pitch, whole, spans) = (at, at, None, Time::ZERO, false, 1);
-        Item { first, last, also, start, end, who, pitch, whole, all_begun: start, last_begins: start, spans }
+        Item { first: position(at), last: position(at), start, end, train: None }
     }
 
     /// The train whose first record is at a position: what one process did with one pitch, recorded in a row.
@@ -118,63 +127,69 @@ impl Item {
         &Head { who, pitch, at: start, .. }: &Head,
         clocks: &[Option<Time>],
     ) -> Item {
-        let mut item = Item {
-            first,
-            last: first,
-            also: None,
-            start,
-            end: start,
-            who,
-            pitch,
-            whole: true,
-            all_begun: Time::ZERO,
-            last_begins: Time::MAX,
-            spans: 0,
-        };
-        let mut at = first;
+        let (all_begun, last_begins) = (Time::ZERO, Time::MAX);
+        let mut train = Train { also: None, who, pitch, whole: true, all_begun, last_begins, spans: 0 };
+        let (mut begin, mut end, mut at) = (start, start, first);
         for records in whole(&records[first..]) {
             let Some(head) = Head::of(&records[0]).filter(|head| (head.who, head.pitch) == (who, pitch)) else { break };
             let count = u64::from(head.count);
             let last = head.at + pitch * (count - 1);
             let clock = head.lane.and_then(|lane| clocks[usize::from(lane)]);
-            item.whole &= clock.is_none_or(|clock| pitch.as_ps().is_multiple_of(clock.as_ps()));
+            train.whole &= clock.is_none_or(|clock| pitch.as_ps().is_multiple_of(clock.as_ps()));
             let begins = clock.map_or(last, |clock| last.edge(clock));
-            item.end = (begins + burst(&records[1..])).max(item.end);
-            item.begins(head.at, last);
-            item.spans += count * records.len() as u64;
+            (begin, end) = (begin.min(head.at), end.max(begins + burst(&records[1..])));
+            train.begins(head.at, last);
+            train.spans += count * records.len() as u64;
             at += records.len();
         }
-        item.last = at - 1;
-        item
+        Item { first: position(first), last: position(at - 1), start: begin, end, train: Some(Box::new(train)) }
     }
 
-    /// One of the lanes begins its first period, and its last.
-    fn begins(&mut self, first: Time, last: Time) {
-        self.start = self.start.min(first);
-        (self.all_begun, self.last_begins) = (self.all_begun.max(first), self.last_begins.min(last));
-    }
-
-    fn is_joined_by(&self, other: &Item) -> bool {
-        let same = (self.who, self.pitch) == (other.who, other.pitch) && self.also.is_none();
-        same && other.start < self.end && other.first - self.last <= BETWEEN
-    }
-
-    fn join(&mut self, other: &Item) {
-        self.also = Some((other.first, other.last));
-        self.whole &= other.whole;
-        self.spans += other.spans;
-        self.begins(other.all_begun, other.last_begins);
+    /// Takes a train in that is of the same one, recorded a little later; whether it is.
+    fn takes(&mut self, other: &Item) -> bool {
+        let (Some(train), Some(more)) = (&mut self.train, &other.train) else { return false };
+        let same = (train.who, train.pitch) == (more.who, more.pitch) && train.also.is_none();
+        if !same || other.start >= self.end || (other.first - self.last) as usize > BETWEEN {
+            return false;
+        }
+        train.also = Some((other.first, other.last));
+        train.whole &= more.whole;
+        train.spans += more.spans;
+        train.begins(more.all_begun, more.last_begins);
         (self.start, self.end) = (self.start.min(other.start), self.end.max(other.end));
+        true
     }
 
     pub(super) fn is_train(&self) -> bool {
-        self.pitch > Time::ZERO
+        self.train.is_some()
+    }
+
+    /// The first of its records.
+    pub(super) fn head(&self, records: &[Record]) -> Record {
+        records[self.first as usize]
     }
 
     /// Where its records are.
     pub(super) fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let also = self.also.map(|(first, last)| first..last + 1);
-        std::iter::once(self.first..self.last + 1).chain(also)
+        let stretch = |(first, last): (u32, u32)| first as usize..last as usize + 1;
+        let also = self.train.as_ref().and_then(|train| train.also);
+        std::iter::once(stretch((self.first, self.last))).chain(also.map(stretch))
+    }
+
+    /// Spans that it stands for, once its periods are cut.
+    pub(super) fn effort(&self) -> u64 {
+        let Some(train) = &self.train else { return 1 };
+        match train.cut() {
+            Some((_, periods)) => train.spans - train.spans * periods / ((self.end - self.start) / train.pitch).max(1),
+            None => train.spans,
+        }
+    }
+}
+
+impl Train {
+    /// One of the lanes begins its first period, and its last.
+    fn begins(&mut self, first: Time, last: Time) {
+        (self.all_begun, self.last_begins) = (self.all_begun.max(first), self.last_begins.min(last));
     }
 
     /// Whether its periods could be cut: how many, and the first instant.
@@ -185,14 +200,6 @@ impl Item {
         let at = self.all_begun + self.pitch * KEPT;
         let periods = self.last_begins.saturating_sub(at + self.pitch * KEPT) / self.pitch;
         (periods > KEPT).then_some((at, periods))
-    }
-
-    /// Spans that it stands for, once its periods are cut.
-    pub(super) fn effort(&self) -> u64 {
-        match self.cut() {
-            Some((_, periods)) => self.spans - self.spans * periods / ((self.end - self.start) / self.pitch).max(1),
-            None => self.spans,
-        }
     }
 }
 
@@ -209,26 +216,30 @@ impl Repeats {
     /// What can be cut: trains with nothing else in their time that begins or ends. Nothing is cut around the
     /// `edges` of what will be asked for.
     pub(super) fn find(items: &[Item], edges: &[Time]) -> Repeats {
+        let mut trains: Vec<(usize, &Item, &Train)> = Vec::new();
+        for (number, item) in items.iter().enumerate() {
+            trains.extend(item.train.as_ref().map(|train| (number, item, &**train)));
+        }
+        trains.sort_by_key(|(_, item, _)| item.start);
         let mut boundaries: Vec<Time> = edges.to_vec();
-        boundaries.extend(items.iter().flat_map(|item| [item.start, item.end]));
-        boundaries.sort_unstable();
-        let mut trains: Vec<usize> = (0..items.len()).filter(|&i| items[i].is_train()).collect();
-        trains.sort_by_key(|&i| items[i].start);
-        let (mut cuts, mut of_item) = (Vec::new(), vec![None; items.len()]);
+        if !trains.is_empty() {
+            boundaries.extend(items.iter().flat_map(|item| [item.start, item.end]));
+            boundaries.sort_unstable();
+        }
+        let (mut cuts, mut of_item) = (Vec::new(), HashMap::new());
         let (mut removed, mut latest) = (Time::ZERO, Time::ZERO);
-        for (position, &number) in trains.iter().enumerate() {
-            let item = &items[number];
+        for (position, &(number, item, train)) in trains.iter().enumerate() {
             let alone =
-                latest <= item.start && trains.get(position + 1).is_none_or(|&next| items[next].start >= item.end);
+                latest <= item.start && trains.get(position + 1).is_none_or(|(_, next, _)| next.start >= item.end);
             latest = latest.max(item.end);
-            let Some((at, periods)) = item.cut().filter(|_| alone) else { continue };
-            let pitch = item.pitch;
+            let Some((at, periods)) = train.cut().filter(|_| alone) else { continue };
+            let pitch = train.pitch;
             let (from, until) = (at - pitch, at + pitch * periods);
             let next = boundaries.partition_point(|boundary| *boundary <= from);
             if boundaries.get(next).is_some_and(|boundary| *boundary < until) {
                 continue;
             }
-            of_item[number] = Some(cuts.len());
+            of_item.insert(number, cuts.len());
             cuts.push(Cut { at, pitch, periods, stands_at: from - removed, before: removed });
             removed += pitch * periods;
         }
@@ -239,7 +250,7 @@ impl Repeats {
     /// by in squeezed time.
     pub(super) fn pieces(&self, number: usize, item: &Item, records: &[Record]) -> Vec<(Vec<Record>, Time)> {
         let kept: Vec<Record> = item.stretches().flat_map(|stretch| &records[stretch]).copied().collect();
-        let Some(cut) = self.of_item[number].map(|cut| &self.cuts[cut]) else {
+        let Some(cut) = self.of_item.get(&number).map(|cut| &self.cuts[*cut]) else {
             return vec![(kept, item.start - self.squeeze(item.start))];
         };
         let (mut earlier, mut later) = (Vec::new(), Vec::new());

@@ -137,7 +137,7 @@ impl Timelines {
         let affordable = items.iter().take_while(|item| {
             let reached = extent.is_reached(effort as usize, requests);
             effort += item.effort();
-            requests += usize::from(matches!(records[item.first], Record::Transfer { .. }));
+            requests += usize::from(matches!(item.head(records), Record::Transfer { .. }));
             !reached
         });
         let within = affordable.count();
@@ -162,12 +162,13 @@ impl Timelines {
                 }
             } else {
                 let (at, end) = (lines.repeats.squeeze(item.start), lines.repeats.squeeze(item.end));
-                match records[item.first] {
+                match item.head(records) {
                     Record::Transfer { who, .. } => lines.transfers.push(Transfer { who, ended: end }),
                     one => one.span().into_iter().for_each(|whole| lines.enter(at, Span { span: end - at, ..whole })),
                 }
             }
         }
+        drop(items);
         lines.sort()?;
         Ok(lines)
     }
