@@ -141,11 +141,14 @@ impl<'a> Trials<'a> {
     #[must_use]
     pub fn with(self, foreseen: Option<Trials<'a>>) -> Trials<'a> {
         match foreseen {
-            Some(foreseen) if foreseen.effort == self.effort && foreseen.end == self.end => {
-                Trials { before: foreseen.before, ..self }
-            }
+            Some(foreseen) if self.are_as_long_as(&foreseen) => Trials { before: foreseen.before, ..self },
             _ => self,
         }
+    }
+
+    /// Whether they are to be as long as others of the same setting are.
+    pub fn are_as_long_as(&self, others: &Trials<'_>) -> bool {
+        (&self.effort, self.end) == (&others.effort, others.end)
     }
 
     fn of_run(setting: &'a Setting, seed: u64, outcome: &Outcome, is_full: bool) -> Option<Trials<'a>> {

@@ -178,24 +178,52 @@ impl Process {
         self.turn(number).is_some_and(|turn| turn.member(request).is_some())
     }
 
+    /// The place of the first act that ends at `at` or later; from one that ends not much later, where that is known.
+    pub(super) fn first_ending(&self, at: Time, near: Option<usize>) -> usize {
+        let ended = |act: &Act| act.end < at;
+        let Some(near) = near.filter(|near| self.acts.get(*near).is_none_or(|act| !ended(act))) else {
+            return self.acts.partition_point(ended);
+        };
+        let from = near.saturating_sub(STEPS_BACK);
+        match self.acts.range(from..near).rposition(ended) {
+            Some(last) => from + last + 1,
+            None if from == 0 => 0,
+            None => self.acts.partition_point(ended),
+        }
+    }
+
     /// What the process was at just before `at`, or ended then: what ended last; of those the wait, then the work.
     /// In that turn only, where one is given.
     pub(super) fn act_before(&self, at: Time, turn: Option<u64>) -> Option<Act> {
+        self.act_from(self.first_ending(at, None), at, turn)
+    }
+
+    /// The same, `after` being the place of the first act that ends at `at` or later.
+    pub(super) fn act_from(&self, after: usize, at: Time, turn: Option<u64>) -> Option<Act> {
         let begun = turn.and_then(|turn| self.turn(turn)).map(|turn| turn.at);
         let of_turn = |act: &&Act| act.start < at && turn.is_none_or(|turn| act.turn == turn);
-        let after = self.acts.partition_point(|act| act.end < at);
         // What ends at that instant or is still under way then.
         let begun_by_then = |act: &&Act| act.begins < at;
-        let under_way = self.acts.range(after..).take(LOOKED_AT).take_while(begun_by_then).filter(of_turn);
         let rank = |act: &Act| match (act.what, act.end == at) {
             (What::LaneWait(_) | What::QueueWait(_), true) => 5,
             (What::Work(_), true) => 4,
-            (What::Work(_), false) => 3,
+            (What::Work(_), false) => UNDER_WAY,
             (What::Through(_), true) => 2,
             (What::LaneWait(_) | What::QueueWait(_), false) => 1,
             (What::Through(_), false) => 0,
         };
-        if let Some(act) = under_way.max_by_key(|act| (rank(act), act.start)) {
+        let mut last: Option<(u8, &Act)> = None;
+        for act in self.acts.range(after..).take(LOOKED_AT).take_while(begun_by_then).filter(of_turn) {
+            let rank = rank(act);
+            if last.is_none_or(|(most, last)| (rank, act.start) >= (most, last.start)) {
+                last = Some((rank, act));
+            }
+            // What ends later says less.
+            if act.end > at && last.is_some_and(|(most, _)| most > UNDER_WAY) {
+                break;
+            }
+        }
+        if let Some((_, act)) = last {
             return Some(Act { end: at, ..*act });
         }
         let before = self.acts.range(..after).rev();
@@ -218,6 +246,10 @@ fn place_of<T>(line: &VecDeque<T>, is_before: impl Fn(&T) -> bool) -> usize {
 
 /// Acts that are under way at an instant, at most, of one process.
 const LOOKED_AT: usize = 64;
+/// How much an act says that is under way, at most.
+const UNDER_WAY: u8 = 3;
+/// Acts looked at for the place of one that ends a little earlier.
+const STEPS_BACK: usize = 16;
 /// Acts of a chapter, at least.
 const CHAPTER: usize = 96;
 

@@ -275,9 +275,11 @@ impl Back<'_> {
     }
 
     fn act_by_act(&mut self, who: u16, from: Time, until: Time, depth: usize) {
-        let mut at = until;
+        let (process, mut at, mut near) = (self.traces.process(who), until, None);
         while at > from {
-            let Some(act) = self.traces.process(who).act_before(at, None).filter(|act| act.end > from) else { break };
+            let place = process.first_ending(at, near);
+            near = Some(place);
+            let Some(act) = process.act_from(place, at, None).filter(|act| act.end > from) else { break };
             self.unsaid(who, at - act.end);
             let (start, end) = (act.start.max(from), act.end);
             match act.what {

@@ -22,13 +22,14 @@ use hopscope_machine::run::{Failure, Options};
 use hopscope_parts::parameters::Basis;
 
 use crate::diagnosis;
-use crate::explain::{EXTENT, Explained, explain};
+use crate::explain::{EXTENT, Explained, explain, observe, ran};
 
 use crate::trials::Trials;
 pub use crate::trials::{Effort, Performance, Setting, Shift};
 pub use change::{Changed, apply};
 pub use comparison::compare;
 pub use sensitivity::sensitivities;
+use sensitivity::{Foreseen, sensitivities_with};
 pub use upgrades::upgrades;
 
 /// How one change of a number acts, against the machine as it is.
@@ -260,9 +261,16 @@ pub fn outlook(
     progress: Progress<'_>,
 ) -> Result<Outlook, Failure> {
     // Trials compare what is run here with itself: no longer than it says something new.
-    let base = base(setting, Options { not_longer_than_needed: true, ..options })?;
+    let shorter = Options { not_longer_than_needed: true, ..options };
+    let (seed, outcome) = (options.seed, ran(&setting.blueprint, &setting.jobs, shorter, None)?);
+    // While that is accounted for, numbers that do nothing are found.
+    let (base, foreseen) = rayon::join(
+        || observe(&setting.blueprint, &setting.jobs, shorter, EXTENT, outcome.clone()),
+        || Foreseen::of(setting, seed, &outcome),
+    );
+    let (base, foreseen) = (base?, foreseen?);
     let upgrades = upgrades(setting, library, sources, options, &base, progress)?;
-    let sensitivities = sensitivities(setting, options.seed, &base, progress)?;
+    let sensitivities = sensitivities_with(setting, seed, &base, foreseen, progress)?;
     Ok(Outlook { upgrades, sensitivities })
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_machine::blueprint::{Part, column_of};
-use hopscope_machine::run::Failure;
+use hopscope_machine::run::{Failure, Outcome};
 use rayon::prelude::*;
 
 use super::knob::{Knob, columns, knobs, turned};
@@ -75,6 +75,24 @@ struct Bench<'a> {
     trials: Trials<'a>,
 }
 
+/// Which numbers do anything, found out with trials as long as they are likely to be.
+pub(super) struct Foreseen<'a> {
+    /// Before anything was tried.
+    trials: Trials<'a>,
+    bench: Bench<'a>,
+    board: Board,
+}
+
+impl<'a> Foreseen<'a> {
+    /// After a run that has not been accounted for; nothing where too little ended in it.
+    pub(super) fn of(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Result<Option<Foreseen<'a>>, Failure> {
+        let Some(trials) = Trials::foreseen(setting, seed, outcome)? else { return Ok(None) };
+        let mut bench = Bench { setting, trials: trials.clone() };
+        let board = bench.board()?;
+        Ok(Some(Foreseen { trials, bench, board }))
+    }
+}
+
 /// Moves every number a tenth either way (what is counted by one at least; a size that is a power of two to its
 /// half and its double), tries each against the machine as it is, of which `base` is a run, and ranks them by their
 /// effects.
@@ -84,9 +102,26 @@ pub fn sensitivities(
     base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Sensitivities, Failure> {
+    sensitivities_with(setting, seed, base, None, progress)
+}
+
+/// The same, with what was foreseen while the run was accounted for.
+pub(super) fn sensitivities_with<'a>(
+    setting: &'a Setting,
+    seed: u64,
+    base: &Explained,
+    foreseen: Option<Foreseen<'a>>,
+    progress: Progress<'_>,
+) -> Result<Sensitivities, Failure> {
     let trials = Trials::new(setting, seed, base).ok_or_else(|| too_few(setting, base))?;
-    let mut bench = Bench { setting, trials };
-    let board = bench.board()?;
+    let (mut bench, board) = match foreseen.filter(|foreseen| foreseen.trials.are_as_long_as(&trials)) {
+        Some(Foreseen { bench, board, .. }) => (bench, board),
+        None => {
+            let mut bench = Bench { setting, trials };
+            let board = bench.board()?;
+            (bench, board)
+        }
+    };
     let looks = bench.looks_at(&board, progress)?;
     let refused = looks.iter().filter(|effect| effect.is_none()).count();
     let Board { knobs, moves, .. } = board;
