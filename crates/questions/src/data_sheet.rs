@@ -57,7 +57,7 @@ pub fn hold(
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, settings.len());
         held
     };
-    settings.par_iter().zip(&sheet.rows).map(one).collect()
+    settings.par_iter().with_max_len(1).zip(&sheet.rows).map(one).collect()
 }
 
 /// Whether the data sheet of the part file that `sources` keeps under the number `file` can be held against it.

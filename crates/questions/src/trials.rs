@@ -251,7 +251,7 @@ impl<'a> Trials<'a> {
                 tried => tried,
             }
         };
-        changes.par_iter().map(one).collect()
+        changes.par_iter().with_max_len(1).map(one).collect()
     }
 
     /// What the setting gets as it is.

@@ -188,9 +188,8 @@ pub(crate) fn diagnose_with(
     Ok(Some(diagnosis))
 }
 
-/// The hop that leads the profile of a run that was explained.
-pub fn leading(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<HopGain>, Failure> {
-    let Some(mut trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+/// The hop that leads the profile of a run that was explained, by trials of its setting.
+pub fn leading(mut trials: Trials<'_>, setting: &Setting, explained: &Explained) -> Result<Option<HopGain>, Failure> {
     Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.and_then(|profile| profile.into_iter().next()))
 }
 

@@ -31,6 +31,7 @@ pub use comparison::compare;
 pub use sensitivity::sensitivities;
 use sensitivity::{Foreseen, sensitivities_with};
 pub use upgrades::upgrades;
+use upgrades::upgrades_with;
 
 /// How one change of a number acts, against the machine as it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +143,13 @@ pub struct Limit {
 impl Limit {
     /// What limits a setting of which that run was explained; nothing where too few requests ended.
     pub fn of(setting: &Setting, seed: u64, explained: &Explained) -> Result<Option<Limit>, Failure> {
-        let leading = diagnosis::leading(setting, seed, explained)?;
+        let Some(trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+        Limit::by(trials, setting, explained)
+    }
+
+    /// The same, by trials of the setting.
+    fn by(trials: Trials<'_>, setting: &Setting, explained: &Explained) -> Result<Option<Limit>, Failure> {
+        let leading = diagnosis::leading(trials, setting, explained)?;
         Ok(leading.map(|hop| Limit {
             busy: Some(hop.busy),
             part: hop.part,
@@ -269,7 +276,9 @@ pub fn outlook(
         || Foreseen::of(setting, seed, &outcome),
     );
     let (base, foreseen) = (base?, foreseen?);
-    let upgrades = upgrades(setting, library, sources, options, &base, progress)?;
+    let trials = Trials::new(setting, seed, &base).ok_or_else(|| too_few(setting, &base))?;
+    let trials = trials.with(foreseen.as_ref().map(|foreseen| foreseen.trials.clone()));
+    let upgrades = upgrades_with(trials, setting, library, sources, &base, progress)?;
     let sensitivities = sensitivities_with(setting, seed, &base, foreseen, progress)?;
     Ok(Outlook { upgrades, sensitivities })
 }

@@ -78,7 +78,7 @@ struct Bench<'a> {
 /// Which numbers do anything, found out with trials as long as they are likely to be.
 pub(super) struct Foreseen<'a> {
     /// Before anything was tried.
-    trials: Trials<'a>,
+    pub(super) trials: Trials<'a>,
     bench: Bench<'a>,
     board: Board,
 }

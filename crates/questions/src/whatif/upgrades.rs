@@ -93,7 +93,20 @@ pub fn upgrades(
     base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Upgrades, Failure> {
-    let effort = Trials::new(setting, options.seed, base).ok_or_else(|| too_few(setting, base))?.effort().clone();
+    let trials = Trials::new(setting, options.seed, base).ok_or_else(|| too_few(setting, base))?;
+    upgrades_with(trials, setting, library, sources, base, progress)
+}
+
+/// The same, by trials of the setting.
+pub(super) fn upgrades_with(
+    mut trials: Trials<'_>,
+    setting: &Setting,
+    library: &Library,
+    sources: &mut Sources,
+    base: &Explained,
+    progress: Progress<'_>,
+) -> Result<Upgrades, Failure> {
+    let effort = trials.effort().clone();
     let (mut candidates, mut do_not_fit) = (Vec::new(), Vec::new());
     for name in library.upgrades().map(String::from).collect::<Vec<_>>() {
         let Some(text) = library.upgrade(&name).cloned() else { continue };
@@ -105,8 +118,7 @@ pub fn upgrades(
         }
     }
     let before = performance(&base.outcome).ok_or_else(|| too_few(setting, base))?;
-    let limit = Limit::of(setting, options.seed, base)?;
-    let mut trials = Trials::new(setting, options.seed, base).ok_or_else(|| too_few(setting, base))?;
+    let limit = Limit::by(trials.clone(), setting, base)?;
     let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.changed.setting.clone()).collect();
     let count = settings.len();
     let said = |done, of| progress(News { done, of, what: "upgrades tried", throughput: None });

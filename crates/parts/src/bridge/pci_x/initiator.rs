@@ -295,14 +295,14 @@ impl Initiator {
             let (left, waits) = ((at, bytes - done), port.read_response());
             let wanted = self.burst(at, bytes - done, self.spec.burst);
             let all = self.burst(at, wanted, port.boundary());
-            let moved = if port.ready(latch) && port.available(latch) >= all {
+            let moved = if port.ready(latch).is_some_and(|there| there >= all) {
                 // All is there: what else comes meanwhile changes nothing.
                 let moved = tenure.open_with_data(self.spec.read, left, waits, (carries, all)).await;
                 port.gone(latch, moved);
                 moved
             } else {
                 tenure.open(self.spec.read, left, waits).await;
-                if !port.ready(latch) {
+                if port.ready(latch).is_none() {
                     self.retried(tenure).await;
                     continue;
                 }

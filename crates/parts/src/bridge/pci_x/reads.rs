@@ -90,12 +90,13 @@ impl Port {
         latch.arrived.get() - latch.gone.get()
     }
 
-    /// Whether so much of a latched read is there that a burst is worth it, or all that has been asked of memory.
-    pub(crate) fn ready(&self, number: usize) -> bool {
+    /// Bytes of a latched read that are there, if a burst is worth it for them: so much, or all that has been asked of
+    /// memory.
+    pub(crate) fn ready(&self, number: usize) -> Option<u32> {
         let there = self.available(number);
         let (latch, gone) = (&self.buffers.latches[number], self.buffers.latches[number].gone.get());
         let burst = self.bus().whole(latch.address.get().wrapping_add(gone), there, latch.bytes.get() - gone);
-        burst > 0 && there >= self.spec.read.first.min(latch.asked.get() - gone)
+        (burst > 0 && there >= self.spec.read.first.min(latch.asked.get() - gone)).then_some(there)
     }
 
     /// Waits until more of a latched read has come.
@@ -115,7 +116,7 @@ impl Port {
             self.sim.take_up(errand);
             let (all, carries) = (latch.bytes.get(), latch.carries.get().expect("a latched read says what it carries"));
             while latch.gone.get() < all {
-                while !self.ready(number) {
+                while self.ready(number).is_none() {
                     self.more_of(number).await;
                 }
                 let bus = self.bus();
