@@ -13,6 +13,7 @@
 mod stops;
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::rc::Rc;
 
 use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time, Tokens};
@@ -122,7 +123,9 @@ impl Initiator {
         while done < bytes {
             let (at, left) = (address.wrapping_add(done), bytes - done);
             self.gap().await;
-            done += match self.stopped(at, left, carries, errand).await {
+            // Where it is, and not by value: it is large.
+            let stopped = pin!(self.stopped(at, left, carries, errand));
+            done += match stopped.await {
                 0 => self.write_burst(at, left, carries, errand).await,
                 moved => moved,
             };
