@@ -57,7 +57,7 @@ const PARTS_OF_ANOTHER: usize = 2;
 /// A longer ramp is so many times as long.
 const LONGER: u64 = 4;
 /// Events of as many first parts as can be afforded.
-const EVENTS_OF_ALL: u64 = 40_000_000;
+const EVENTS_OF_ALL: u64 = 28_000_000;
 /// A machine that does hardly anything is run up to this time: pauses cost no events.
 const LONGEST: Time = Time::ms(30 * 86_400_000);
 
