@@ -342,3 +342,65 @@ impl Traces {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static WORK: Label = Label::protocol("address");
+
+    /// What an act says just before `at`: the rule, without any order of acts.
+    fn says(act: &Act, at: Time) -> (bool, Time, u8, Time) {
+        let waits = matches!(act.what, What::LaneWait(_) | What::QueueWait(_));
+        let works = matches!(act.what, What::Work(_));
+        let rank = match act.end >= at {
+            // What ended earlier, by its end; then the wait, then the work.
+            false if waits => 2,
+            false => u8::from(works),
+            true if act.end > at => [0, 1, 3][if works { 2 } else { usize::from(waits) }],
+            true => [2, 5, 4][if works { 2 } else { usize::from(waits) }],
+        };
+        (act.end >= at, act.end.min(at), rank, act.start)
+    }
+
+    #[test]
+    fn an_act_before_an_instant_is_found_from_anywhere_as_by_looking_at_all() {
+        let mut state = 7_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut far, mut under_way_behind_an_end) = (0, 0);
+        for system in 0..60 {
+            let mut process = Process::default();
+            let mut now = 100;
+            for _ in 0..150 {
+                now += draw(6);
+                let length = 1 + draw(if system % 3 == 0 { 90 } else { 6 });
+                let what = [What::Work(0), What::Through(1), What::LaneWait(2), What::QueueWait(3)][draw(4) as usize];
+                let (start, end) = (Time::ps(now.saturating_sub(length)), Time::ps(now));
+                process.enter(Act { start, end, label: &WORK, what, turn: 0, begins: start });
+            }
+            let mut near = None;
+            for at in (0..now + 9).rev().map(Time::ps) {
+                let place = process.first_ending(at, near);
+                assert_eq!(place, process.acts.partition_point(|act| act.end < at), "system {system}, {at}");
+                if draw(if system % 2 == 0 { 3 } else { 90 }) == 0 {
+                    near = Some(place);
+                }
+                far += u32::from(near.is_some_and(|near| near > place + STEPS_BACK));
+                let begun = || process.acts.iter().filter(|act| act.start < at);
+                let expected = begun().map(|act| says(act, at)).max();
+                let ends = begun().any(|act| act.end == at && !matches!(act.what, What::Through(_)));
+                under_way_behind_an_end += u32::from(ends && begun().any(|act| act.end > at));
+                let found = process.act_from(place, at, None).map(|found| {
+                    let same =
+                        |act: &&Act| act.start == found.start && act.what == found.what && act.end.min(at) == found.end;
+                    begun().filter(same).map(|act| says(act, at)).max().expect("it was entered")
+                });
+                assert_eq!(found, expected, "system {system}, {at}");
+            }
+        }
+        assert!(far > 100 && under_way_behind_an_end > 1_000, "{far}, {under_way_behind_an_end}");
+    }
+}
