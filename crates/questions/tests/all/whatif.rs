@@ -238,6 +238,25 @@ fn numbers_do_what_they_do_after_the_whole_runtime() {
     }
 }
 
+/// What is found while the run is accounted for, and what is run once for several answers, is what each answer finds by
+/// itself: where many requests wait for one hop, and where one does, but is at work all the time.
+#[test]
+fn all_answers_together_are_each_by_itself() {
+    let many = ("nvme-desktop", "--rw=randread --bs=4k --iodepth=16 --runtime=20ms --time_based");
+    let one = ("atlas-15k", "--rw=randread --bs=4k --runtime=5 --time_based");
+    for (system, words) in [many, one] {
+        let (setting, library, mut sources) = setting(system, words);
+        let options = Options { not_longer_than_needed: true, ..Options::default() };
+        let base = base(&setting, options).expect("the job runs");
+        let bought = upgrades(&setting, &library, &mut sources, options, &base, &|_| {}).expect("the job runs");
+        let numbers = sensitivities(&setting, 1, &base, &|_| {}).expect("the job runs");
+        let all = outlook(&setting, &library, &mut sources, Options::default(), &|_| {}).expect("the job runs");
+        assert_eq!(all.upgrades, bought, "{system}");
+        assert_eq!(all.sensitivities, numbers, "{system}");
+        assert!(numbers.numbers.iter().any(|number| !number.is_nothing()), "{system}");
+    }
+}
+
 /// Numbers are moved together to find those that do nothing. Each of some of them, moved alone in a run of its own, leaves
 /// the requests about as long as they are that are looked at: from the hundredth to the five hundredth.
 #[test]
