@@ -7,6 +7,7 @@ pub mod batches;
 pub mod levels;
 pub mod lives;
 pub mod phases;
+mod search;
 pub mod transfers;
 
 pub use account::{Account, LaneAccount, Use};

@@ -6,6 +6,7 @@ use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand,
 
 use super::ledger::{Extent, Ledger, burst};
 use super::repeats::{self, Item, Repeats};
+use crate::search::first_from;
 
 /// A lane was in a phase.
 #[derive(Clone, Copy)]
@@ -86,24 +87,11 @@ pub(super) struct Track {
 impl Track {
     /// The first act that ends at `at` or later.
     pub(super) fn first_ending(&self, at: Time) -> usize {
-        let (acts, mut near) = (&self.acts, self.near.get());
-        let mut steps = 0;
-        while steps < SEARCH_STEPS && near > 0 && acts[near - 1].end >= at {
-            (near, steps) = (near - 1, steps + 1);
-        }
-        while steps < SEARCH_STEPS && near < acts.len() && acts[near].end < at {
-            (near, steps) = (near + 1, steps + 1);
-        }
-        if steps == SEARCH_STEPS {
-            near = acts.partition_point(|act| act.end < at);
-        }
-        self.near.set(near);
-        near
+        let first = first_from(self.near.get(), self.acts.len(), |place| self.acts[place].end < at);
+        self.near.set(first);
+        first
     }
 }
-
-/// After so many steps a search starts afresh, by halves.
-const SEARCH_STEPS: usize = 16;
 
 /// A request of a job.
 pub(super) struct Transfer {

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use hopscope_kernel::{Class, Errand, Kind, Label, PassedOn, Span, Time};
 
 use crate::account::{Hop, What};
+use crate::search::first_from;
 
 /// A process was at something.
 #[derive(Clone, Copy, Debug)]
@@ -178,24 +179,15 @@ impl Process {
         self.turn(number).is_some_and(|turn| turn.member(request).is_some())
     }
 
-    /// The place of the first act that ends at `at` or later; from one that ends not much later, where that is known.
-    pub(super) fn first_ending(&self, at: Time, near: Option<usize>) -> usize {
-        let ended = |act: &Act| act.end < at;
-        let Some(near) = near.filter(|near| self.acts.get(*near).is_none_or(|act| !ended(act))) else {
-            return self.acts.partition_point(ended);
-        };
-        let from = near.saturating_sub(STEPS_BACK);
-        match self.acts.range(from..near).rposition(ended) {
-            Some(last) => from + last + 1,
-            None if from == 0 => 0,
-            None => self.acts.partition_point(ended),
-        }
+    /// The place of the first act that ends at `at` or later, looked for from some place on.
+    pub(super) fn first_ending(&self, at: Time, near: usize) -> usize {
+        first_from(near, self.acts.len(), |place| self.acts[place].end < at)
     }
 
     /// What the process was at just before `at`, or ended then: what ended last; of those the wait, then the work.
     /// In that turn only, where one is given.
     pub(super) fn act_before(&self, at: Time, turn: Option<u64>) -> Option<Act> {
-        self.act_from(self.first_ending(at, None), at, turn)
+        self.act_from(self.acts.partition_point(|act| act.end < at), at, turn)
     }
 
     /// The same, `after` being the place of the first act that ends at `at` or later.
@@ -241,15 +233,13 @@ impl Process {
 
 /// The place behind all of which something is true: mostly at the end.
 fn place_of<T>(line: &VecDeque<T>, is_before: impl Fn(&T) -> bool) -> usize {
-    if line.back().is_none_or(&is_before) { line.len() } else { line.partition_point(is_before) }
+    first_from(line.len(), line.len(), |place| is_before(&line[place]))
 }
 
 /// Acts that are under way at an instant, at most, of one process.
 const LOOKED_AT: usize = 64;
 /// How much an act says that is under way, at most.
 const UNDER_WAY: u8 = 3;
-/// Acts looked at for the place of one that ends a little earlier.
-const STEPS_BACK: usize = 16;
 /// Acts of a chapter, at least.
 const CHAPTER: usize = 96;
 
@@ -345,31 +335,33 @@ impl Traces {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
+    use super::super::draw;
     use super::*;
 
     static WORK: Label = Label::protocol("address");
 
     /// What an act says just before `at`: the rule, without any order of acts.
     fn says(act: &Act, at: Time) -> (bool, Time, u8, Time) {
-        let waits = matches!(act.what, What::LaneWait(_) | What::QueueWait(_));
-        let works = matches!(act.what, What::Work(_));
-        let rank = match act.end >= at {
-            // What ended earlier, by its end; then the wait, then the work.
-            false if waits => 2,
-            false => u8::from(works),
-            true if act.end > at => [0, 1, 3][if works { 2 } else { usize::from(waits) }],
-            true => [2, 5, 4][if works { 2 } else { usize::from(waits) }],
+        let [through, wait, work] = match act.end.cmp(&at) {
+            // What ended earlier, by its end.
+            Ordering::Less => [0, 2, 1],
+            Ordering::Equal => [2, 5, 4],
+            Ordering::Greater => [0, 1, 3],
+        };
+        let rank = match act.what {
+            What::Through(_) => through,
+            What::LaneWait(_) | What::QueueWait(_) => wait,
+            What::Work(_) => work,
         };
         (act.end >= at, act.end.min(at), rank, act.start)
     }
 
     #[test]
     fn an_act_before_an_instant_is_found_from_anywhere_as_by_looking_at_all() {
-        let mut state = 7_u64;
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut state = 7;
+        let mut draw = |below| draw(&mut state, below);
         let (mut far, mut under_way_behind_an_end) = (0, 0);
         for system in 0..60 {
             let mut process = Process::default();
@@ -381,14 +373,14 @@ mod tests {
                 let (start, end) = (Time::ps(now.saturating_sub(length)), Time::ps(now));
                 process.enter(Act { start, end, label: &WORK, what, turn: 0, begins: start });
             }
-            let mut near = None;
+            let mut near = usize::MAX;
             for at in (0..now + 9).rev().map(Time::ps) {
                 let place = process.first_ending(at, near);
                 assert_eq!(place, process.acts.partition_point(|act| act.end < at), "system {system}, {at}");
                 if draw(if system % 2 == 0 { 3 } else { 90 }) == 0 {
-                    near = Some(place);
+                    near = place;
                 }
-                far += u32::from(near.is_some_and(|near| near > place + STEPS_BACK));
+                far += u32::from(near != usize::MAX && near > place + 16);
                 let begun = || process.acts.iter().filter(|act| act.start < at);
                 let expected = begun().map(|act| says(act, at)).max();
                 let ends = begun().any(|act| act.end == at && !matches!(act.what, What::Through(_)));

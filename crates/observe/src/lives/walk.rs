@@ -275,10 +275,9 @@ impl Back<'_> {
     }
 
     fn act_by_act(&mut self, who: u16, from: Time, until: Time, depth: usize) {
-        let (process, mut at, mut near) = (self.traces.process(who), until, None);
+        let (process, mut at, mut place) = (self.traces.process(who), until, usize::MAX);
         while at > from {
-            let place = process.first_ending(at, near);
-            near = Some(place);
+            place = process.first_ending(at, place);
             let Some(act) = process.act_from(place, at, None).filter(|act| act.end > from) else { break };
             self.unsaid(who, at - act.end);
             let (start, end) = (act.start.max(from), act.end);
@@ -334,18 +333,13 @@ mod tests {
 
     use hopscope_kernel::{Kind, PassedOn, Span};
 
+    use super::super::draw;
     use super::*;
 
     static WORK: [Label; 3] = [Label::payload("data"), Label::protocol("address"), Label::protocol("firmware")];
     static EMPTY: Label = Label::reason("nothing to do");
     static BUSY: Label = Label::reason("busy");
     const ACTS: u64 = 2_000;
-
-    /// The same numbers every time.
-    fn draw(state: &mut u64, below: u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 33) % below
-    }
 
     /// A process takes up a request that it made itself.
     struct Taken {
