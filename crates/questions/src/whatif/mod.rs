@@ -278,8 +278,8 @@ pub fn outlook(
     let (base, foreseen) = (base?, foreseen?);
     let trials = Trials::new(setting, seed, &base).ok_or_else(|| too_few(setting, &base))?;
     let trials = trials.with(foreseen.as_ref().map(|foreseen| foreseen.trials.clone()));
-    let upgrades = upgrades_with(trials, setting, library, sources, &base, progress)?;
-    let sensitivities = sensitivities_with(setting, seed, &base, foreseen, progress)?;
+    let upgrades = upgrades_with(trials.clone(), setting, library, sources, &base, progress)?;
+    let sensitivities = sensitivities_with(trials, setting, foreseen, progress)?;
     Ok(Outlook { upgrades, sensitivities })
 }
 

@@ -102,18 +102,17 @@ pub fn sensitivities(
     base: &Explained,
     progress: Progress<'_>,
 ) -> Result<Sensitivities, Failure> {
-    sensitivities_with(setting, seed, base, None, progress)
+    let trials = Trials::new(setting, seed, base).ok_or_else(|| too_few(setting, base))?;
+    sensitivities_with(trials, setting, None, progress)
 }
 
-/// The same, with what was foreseen while the run was accounted for.
+/// The same by trials of the setting, with what was foreseen while its run was accounted for.
 pub(super) fn sensitivities_with<'a>(
+    trials: Trials<'a>,
     setting: &'a Setting,
-    seed: u64,
-    base: &Explained,
     foreseen: Option<Foreseen<'a>>,
     progress: Progress<'_>,
 ) -> Result<Sensitivities, Failure> {
-    let trials = Trials::new(setting, seed, base).ok_or_else(|| too_few(setting, base))?;
     let (mut bench, board) = match foreseen.filter(|foreseen| foreseen.trials.are_as_long_as(&trials)) {
         Some(Foreseen { bench, board, .. }) => (bench, board),
         None => {
