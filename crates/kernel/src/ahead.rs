@@ -17,10 +17,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::Time;
+use crate::arbitration::LaneState;
 use crate::booked::booked_place;
 use crate::core::Core;
 use crate::events::Event;
-use crate::train::first_on;
+use crate::train::{TrainState, first_on};
 use crate::way::{Going, Leg};
 
 /// A lane's part of a way. Of requests of one instant that of the first name is granted first.
@@ -115,7 +116,7 @@ impl Bookings {
     ) -> Option<Time> {
         // Whoever comes later is hardly ever before.
         let before = match self.0.back() {
-            Some(last) if last.order() >= (request, rank) => {
+            Some(last) if last.request > request || (last.request == request && last.rank >= rank) => {
                 return self.add_before((task, rank), request, occupied, free);
             }
             Some(last) => last.end,
@@ -143,6 +144,46 @@ impl Bookings {
     }
 }
 
+/// Books lanes for legs from `at` on, as far as they can be made out now, and keeps when that is; returns when the last of
+/// them is over.
+#[inline]
+pub(crate) fn book_legs(
+    (lanes, trains): (&mut [LaneState], &[Option<TrainState>]),
+    who: (u32, u32),
+    (legs, first): (&[Leg], usize),
+    mut at: Time,
+    booked: (Time, u32, u64),
+    schedule: &mut Schedule,
+) -> Time {
+    schedule.slots.clear();
+    (schedule.first, schedule.booked) = (first, booked);
+    for leg in &legs[first..] {
+        let start = match leg.lane() {
+            None => at,
+            Some(number) => {
+                let lane = &mut lanes[number as usize];
+                lane.booked.forget(booked.0);
+                let limit = first_on(trains, lane.train, number);
+                let Some(free) = lane.free_for_ways() else { break };
+                let Some(start) = lane.booked.add(who, at, leg.occupied(), (free, limit)) else { break };
+                start
+            }
+        };
+        schedule.slots.push((at, start));
+        at = start + leg.occupied() + leg.delayed();
+    }
+    at
+}
+
+/// Takes back what has just been booked.
+pub(crate) fn take_back(lanes: &mut [LaneState], task: u32, legs: &[Leg], schedule: &mut Schedule) {
+    for ((request, _), leg) in schedule.slots.drain(..).zip(&legs[schedule.first..]) {
+        if let Some(lane) = leg.lane() {
+            lanes[lane as usize].booked.remove(task, request);
+        }
+    }
+}
+
 impl Core {
     /// Books lanes for the legs of a task's way from `first` on, as far as they can be made out; returns how many legs
     /// that are, and when the last of them is over.
@@ -152,49 +193,11 @@ impl Core {
         }
         let rank = self.rank(task);
         let mut schedule = std::mem::take(&mut self.schedules[task as usize]);
-        let over = self.book_legs((task, rank), (legs, first), now, now, &mut schedule);
+        let booked = (now, self.class_reached(), self.counts.events);
+        let over = book_legs((&mut self.lanes, &self.trains), (task, rank), (legs, first), now, booked, &mut schedule);
         let count = schedule.len();
         self.schedules[task as usize] = schedule;
         (count > 0).then_some((count, over))
-    }
-
-    /// Books lanes for legs from `at` on, as far as they can be made out at `now`; returns when the last of them is over.
-    #[inline]
-    pub(crate) fn book_legs(
-        &mut self,
-        who: (u32, u32),
-        (legs, first): (&[Leg], usize),
-        mut at: Time,
-        now: Time,
-        schedule: &mut Schedule,
-    ) -> Time {
-        schedule.slots.clear();
-        (schedule.first, schedule.booked) = (first, (now, self.class_reached(), self.counts.events));
-        for leg in &legs[first..] {
-            let start = match leg.lane() {
-                None => at,
-                Some(lane) => {
-                    let limit = first_on(&self.trains, self.lanes[lane as usize].train, lane);
-                    let lane = &mut self.lanes[lane as usize];
-                    lane.booked.forget(now);
-                    let Some(free) = lane.free_for_ways() else { break };
-                    let Some(start) = lane.booked.add(who, at, leg.occupied(), (free, limit)) else { break };
-                    start
-                }
-            };
-            schedule.slots.push((at, start));
-            at = start + leg.occupied() + leg.delayed();
-        }
-        at
-    }
-
-    /// Takes back what has just been booked.
-    pub(crate) fn take_back(&mut self, task: u32, legs: &[Leg], schedule: &mut Schedule) {
-        for ((request, _), leg) in schedule.slots.drain(..).zip(&legs[schedule.first..]) {
-            if let Some(lane) = leg.lane() {
-                self.lanes[lane as usize].booked.remove(task, request);
-            }
-        }
     }
 
     /// Whether a lane has been granted to a way, whose start there is known.

@@ -15,7 +15,7 @@
 use std::rc::Rc;
 
 use crate::Time;
-use crate::ahead::Schedule;
+use crate::ahead::{Schedule, book_legs, take_back};
 use crate::carriers::{Carrying, Told};
 use crate::core::Core;
 use crate::crew::{Free, Item, Tiding, has_been};
@@ -87,19 +87,20 @@ impl Core {
         });
         let start = if idle { now } else { free };
         let (leg, at) = item.begun.map_or((0, start), |begun| (begun.leg, begun.at.max(start)));
-        let id = place | BOOKED;
-        let mut schedule = std::mem::take(&mut self.booked[place as usize].schedule);
-        let end = self.book_legs((id, rank), (&item.legs, leg), at, now, &mut schedule);
-        let passed = item.is_to_pass().map(|passed| schedule.begin_of(passed).unwrap_or(end));
+        let (id, when) = (place | BOOKED, (now, self.class_reached(), self.counts.events));
+        let booked = &mut self.booked[place as usize];
+        let lanes = (&mut self.lanes[..], &self.trains[..]);
+        let end = book_legs(lanes, (id, rank), (&item.legs, leg), at, when, &mut booked.schedule);
+        let passed = item.is_to_pass().map(|passed| booked.schedule.begin_of(passed).unwrap_or(end));
         // What comes to something at once is for the turn of its carrier.
-        if leg + schedule.len() < item.legs.len() || passed.unwrap_or(end) == now {
-            self.take_back(id, &item.legs, &mut schedule);
-            self.booked[place as usize].schedule = schedule;
+        if leg + booked.schedule.len() < item.legs.len() || passed.unwrap_or(end) == now {
+            take_back(&mut self.lanes, id, &item.legs, &mut booked.schedule);
             self.booked_free.push(place);
             return Err(item);
         }
         let (load, behind) = (item.load, (!idle).then_some(free));
-        self.booked[place as usize] = Booked { item: Some(item), crew, task, behind, schedule };
+        (booked.crew, booked.task, booked.behind) = (crew, task, behind);
+        booked.item = Some(item);
         let line = &mut self.crews[crew as usize];
         line.booked = line.booked.saturating_add(1);
         line.free.pop_front();

@@ -109,14 +109,16 @@ impl Crew {
         self.free.iter().filter(move |free| free.at <= now).map(|free| free.task)
     }
 
+    #[inline]
     pub(crate) fn frees(&mut self, free: Free) {
-        let behind = self.free.iter().rposition(|known| (known.at, known.rank) < (free.at, free.rank));
-        self.free.insert(behind.map_or(0, |behind| behind + 1), free);
+        let before = |known: &Free| known.at < free.at || (known.at == free.at && known.rank < free.rank);
+        insert_behind(&mut self.free, free, before);
     }
 
+    #[inline]
     pub(crate) fn will_tell(&mut self, tiding: Tiding) {
-        let behind = self.tidings.iter().rposition(|known| (known.at, known.rank) <= (tiding.at, tiding.rank));
-        self.tidings.insert(behind.map_or(0, |behind| behind + 1), tiding);
+        let before = |known: &Tiding| known.at < tiding.at || (known.at == tiding.at && known.rank <= tiding.rank);
+        insert_behind(&mut self.tidings, tiding, before);
     }
 
     /// What comes now is carried by hand.
@@ -132,6 +134,17 @@ impl Crew {
         let ends_now = || self.tidings.iter().take_while(|t| t.at <= now).any(|t| t.at == now && t.rank == free.rank);
         has_been(free.at, free.rank, reached) || (free.at == now && !ends_now())
     }
+}
+
+/// Puts something behind those that come before it, which hardly ever are not all of them.
+#[inline]
+fn insert_behind<T>(all: &mut VecDeque<T>, one: T, comes_before: impl Fn(&T) -> bool) {
+    if all.back().is_none_or(&comes_before) {
+        all.push_back(one);
+        return;
+    }
+    let behind = all.iter().rposition(comes_before);
+    all.insert(behind.map_or(0, |behind| behind + 1), one);
 }
 
 /// Whether an event of a rank has been at `at`, as far as an instant has come.
