@@ -12,7 +12,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::both::Both;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::hops::{Hop, hops, names};
-use hopscope_machine::run::{Failure, JOB, LIMIT, Options, Outcome, Stop, at_once, process_name, run, run_in};
+use hopscope_machine::run::{Failure, JOB, Options, Outcome, Stop, at_once, process_name, run, run_in};
 use hopscope_observe::account::{Extent, Ledger, Names};
 use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
@@ -110,14 +110,20 @@ pub fn observe(
     }
 }
 
-/// The account alone of jobs that have a runtime, from the end of their ramp on.
-pub fn account(blueprint: &Blueprint, jobs: &[Job], options: Options, extent: Extent) -> Result<Account, Failure> {
+/// Runs `jobs`, and accounts for every lane from the end of their ramp on.
+pub fn run_and_account(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    extent: Extent,
+) -> Result<(Outcome, Account), Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
     let from = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-    let until = from.saturating_add(jobs.iter().filter_map(|job| job.runtime).max().unwrap_or(LIMIT));
     let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
-    let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(ledger.clone()))?;
-    account_of(&sim, &ledger, &observed)?.ok_or_else(|| over_too_early(&jobs[0], from, observed.simulated))
+    let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(ledger.clone())))?;
+    let account = account_of(&sim, &ledger, &outcome)?;
+    let account = account.ok_or_else(|| over_too_early(&jobs[0], from, outcome.simulated))?;
+    Ok((outcome, account))
 }
 
 /// The account of a run that has been observed; nothing where no lane was used.

@@ -28,6 +28,8 @@ pub(crate) struct Effort {
     pub(crate) seeds_max: u64,
     /// Book trains.
     pub(crate) trains: bool,
+    /// Account for the first run of each cell of which it is said what it goes through.
+    pub(crate) accounts: bool,
 }
 
 /// How much wider than the mean over seeds a single run's interval may be: eight runs are narrower by √8 together.

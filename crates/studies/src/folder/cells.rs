@@ -1,6 +1,6 @@
 //! Runs that answer cells, in parallel.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use hopscope_files::problem::{Problem, Problems, Sources, place};
 use hopscope_files::quantity;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{self, Failure, Options};
+use hopscope_machine::run::{Failure, Options};
 use hopscope_parts::nearest::did_you_mean;
 use hopscope_parts::parameters::Value;
 use hopscope_questions::probes::{self, Probe};
@@ -21,16 +21,17 @@ use super::declared::{MOST_SEEDS, Seeds};
 use super::figures::Given;
 use super::formula::Formula;
 use super::numbers::{Numbers, plain};
+use super::readings::{ByLane, ran};
 use super::rows::{PROBE, Row, Table};
 use crate::measure::{Effort, Mean, over_seeds, until_known};
-use crate::report::Cell;
+use crate::report;
 
 /// What a published table deserves: half a percent, eight seeds.
-pub(super) const FULL: Effort = Effort { share: 0.005, seeds_max: MOST_SEEDS, trains: true };
+pub(super) const FULL: Effort = Effort { share: 0.005, seeds_max: MOST_SEEDS, trains: true, accounts: true };
 /// One run a cell, for what needs hundreds of whole studies.
-pub(super) const COARSE: Effort = Effort { share: 0.01, seeds_max: 1, trains: true };
+pub(super) const COARSE: Effort = Effort { share: 0.01, seeds_max: 1, trains: true, accounts: false };
 /// Hundreds of cells are run in a search, and a single run would be followed where chance leads.
-pub(super) const FIT: Effort = Effort { share: 0.01, seeds_max: 2, trains: true };
+pub(super) const FIT: Effort = Effort { share: 0.01, seeds_max: 2, trains: true, accounts: false };
 
 /// The devices of each machine, as the study calls it.
 pub(super) type Devices = BTreeMap<String, Vec<String>>;
@@ -191,16 +192,17 @@ impl Setup<'_> {
     }
 
     /// Runs a row until its figure is known well enough, or as often as its table says.
-    fn answer(&self, table: &Table, row: &Row, effort: Effort, now: &Now) -> Result<Mean, Failure> {
+    fn answer(&self, table: &Table, row: &Row, effort: Effort, now: &Now) -> Result<Answer, Failure> {
         let rows = each(table, row);
-        let means: Result<Vec<Mean>, Failure> =
+        let answers: Result<Vec<Answer>, Failure> =
             rows.iter().map(|row| self.answer_one(table, row, effort, now)).collect();
-        let (means, count) = (means?, rows.len() as f64);
-        let mean = |of: fn(&Mean) -> f64| means.iter().map(of).sum::<f64>() / count;
-        Ok(Mean { value: mean(|mean| mean.value), half_width: mean(|mean| mean.half_width) })
+        let (answers, count) = (answers?, rows.len() as f64);
+        let mean = |of: fn(&Mean) -> f64| answers.iter().map(|(mean, _)| of(mean)).sum::<f64>() / count;
+        let mean = Mean { value: mean(|mean| mean.value), half_width: mean(|mean| mean.half_width) };
+        Ok((mean, answers.into_iter().find_map(|(_, went)| went)))
     }
 
-    fn answer_one(&self, table: &Table, row: &Row, effort: Effort, now: &Now) -> Result<Mean, Failure> {
+    fn answer_one(&self, table: &Table, row: &Row, effort: Effort, now: &Now) -> Result<Answer, Failure> {
         let devices = self.devices_of(table, row, now)?;
         let Some(ladder) = &table.declared.ladder else {
             let asked = self.asked_on(table, row, &devices, now)?;
@@ -209,16 +211,17 @@ impl Setup<'_> {
         let (share, mut before) = (self.share(ladder).map_err(Problems::from)?, 0.0);
         for count in 1..=devices.len() {
             let asked = self.asked_on(table, row, &devices[..count], now)?;
-            let now = self.mean(table, row, &asked, effort, now.numbers)?.value;
+            let now = self.mean(table, row, &asked, effort, now.numbers)?.0.value;
             if now < before * (1.0 + share) {
-                return Ok(Mean { value: (count - 1) as f64, half_width: 0.0 });
+                return Ok((Mean { value: (count - 1) as f64, half_width: 0.0 }, None));
             }
             before = now;
         }
-        Ok(Mean { value: devices.len() as f64, half_width: 0.0 })
+        Ok((Mean { value: devices.len() as f64, half_width: 0.0 }, None))
     }
 
-    /// The formula of the mean figures of some runs; the interval is that of the formula of each run.
+    /// The formula of the mean figures of some runs; the interval is that of the formula of each run. Where the time went
+    /// is that of the first.
     fn mean(
         &self,
         table: &Table,
@@ -226,11 +229,13 @@ impl Setup<'_> {
         asked: &Asked,
         effort: Effort,
         numbers: &Numbers,
-    ) -> Result<Mean, Failure> {
+    ) -> Result<Answer, Failure> {
         let formula = table.value(row);
-        let runs: RefCell<Vec<Vec<f64>>> = RefCell::default();
+        let accounts = effort.accounts && self.read.paths.iter().any(|path| path.is_of(table));
+        let (runs, went): (RefCell<Vec<Vec<f64>>>, Cell<Option<ByLane>>) = Default::default();
         let figure = |options: Options| {
-            let figures = self.figures(row, asked, formula, options)?;
+            let went = (accounts && options.seed == 1).then_some(&went);
+            let figures = self.figures(row, asked, formula, options, went)?;
             let value = value(table, row, formula, &figures, numbers)?;
             runs.borrow_mut().push(figures);
             Ok(value)
@@ -246,14 +251,22 @@ impl Setup<'_> {
         let runs = runs.into_inner();
         let mean_of = |number: usize| runs.iter().map(|run| run[number]).sum::<f64>() / runs.len() as f64;
         let means: Vec<f64> = (0..formula.names().len()).map(mean_of).collect();
-        Ok(Mean { value: value(table, row, formula, &means, numbers)?, ..each }.as_said())
+        let mean = Mean { value: value(table, row, formula, &means, numbers)?, ..each };
+        Ok((mean.as_said(), went.into_inner()))
     }
 
-    /// The figures of one run that a formula names; no number where it names something else.
-    fn figures(&self, row: &Row, asked: &Asked, formula: &Formula, options: Options) -> Result<Vec<f64>, Failure> {
-        let wrong = |problems: Problems| Failure::Input(in_row(problems, row, &asked.words));
-        let given = match run::run(&asked.machine, &asked.jobs, options, None) {
-            Ok(outcome) => Given::by(&outcome, asked.of.as_deref()),
+    /// The figures of one run that a formula names; no number where it names something else. Besides, where its time `went`.
+    fn figures(
+        &self,
+        row: &Row,
+        Asked { machine, jobs, words, of, .. }: &Asked,
+        formula: &Formula,
+        options: Options,
+        went: Option<&Cell<Option<ByLane>>>,
+    ) -> Result<Vec<f64>, Failure> {
+        let wrong = |problems: Problems| Failure::Input(in_row(problems, row, words));
+        let given = match ran(machine, jobs, options, went) {
+            Ok(outcome) => Given::by(&outcome, of.as_deref()),
             Err(Failure::Input(problems)) => return Err(wrong(problems)),
             Err(defect) => return Err(defect),
         };
@@ -295,7 +308,7 @@ impl Setup<'_> {
         effort: Effort,
         wanted: Wanted,
         progress: &(dyn Fn(usize, usize, &str) + Sync),
-    ) -> Result<Vec<Vec<Option<Cell>>>, Failure> {
+    ) -> Result<Measured, Failure> {
         let tables = &self.read.tables;
         let numbers = self.all_numbers()?;
         let now = Now { numbers: &numbers, devices: &self.read.devices };
@@ -313,7 +326,8 @@ impl Setup<'_> {
                 Task::ReadOff(rows) => {
                     let (indices, rows): (Vec<usize>, Vec<(&Row, Asked)>) =
                         rows.into_iter().map(|(row, asked)| (row, (&table.rows[row], asked))).unzip();
-                    indices.into_iter().zip(self.read_off(table, &rows, effort.trains, &numbers)?).collect()
+                    let means = self.read_off(table, &rows, effort.trains, &numbers)?;
+                    indices.into_iter().zip(means.into_iter().map(|mean| (mean, None))).collect()
                 }
             };
             let row = &table.rows[means[0].0];
@@ -324,13 +338,16 @@ impl Setup<'_> {
         });
         // Of several failures the first row's is told, whichever ended first.
         let means: Vec<Result<Answered, Failure>> = means.collect();
-        let mut cells: Vec<Vec<Option<Cell>>> = tables.iter().map(|table| vec![None; table.rows.len()]).collect();
+        let mut cells: Vec<Vec<Option<report::Cell>>> =
+            tables.iter().map(|table| vec![None; table.rows.len()]).collect();
+        let mut went: Vec<Vec<Option<ByLane>>> = tables.iter().map(|table| vec![None; table.rows.len()]).collect();
         for found in means {
             let (number, means) = found?;
-            for (index, mean) in means {
+            for (index, (mean, by_lane)) in means {
                 let row = &tables[number].rows[index];
-                let cell = Cell::new(row.key.clone(), row.published, mean.value, row.basis, mean.half_width);
+                let cell = report::Cell::new(row.key.clone(), row.published, mean.value, row.basis, mean.half_width);
                 cells[number][index] = Some(cell);
+                went[number][index] = by_lane;
             }
         }
         for (number, index) in all {
@@ -341,9 +358,9 @@ impl Setup<'_> {
                 None => numbers.get(name).map(plain),
             };
             let value = derived.value.value(|name| of(name).unwrap_or(f64::NAN));
-            cells[number][index] = Some(Cell::new(row.key.clone(), row.published, value, row.basis, 0.0));
+            cells[number][index] = Some(report::Cell::new(row.key.clone(), row.published, value, row.basis, 0.0));
         }
-        Ok(cells)
+        Ok(Measured { cells, went })
     }
 
     /// What can be run by itself: rows, or rows that are read off one run, by table. Those come first, as they take
@@ -376,8 +393,18 @@ pub(super) struct Now<'a> {
     pub(super) devices: &'a Devices,
 }
 
-/// Of a table, rows with what runs gave.
-type Answered = (usize, Vec<(usize, Mean)>);
+/// What runs gave of a row, and where the time of the first went, if somebody asks.
+type Answer = (Mean, Option<ByLane>);
+
+/// Of a table, rows with that.
+type Answered = (usize, Vec<(usize, Answer)>);
+
+/// What was simulated, table by table and row by row.
+pub(super) struct Measured {
+    pub(super) cells: Vec<Vec<Option<report::Cell>>>,
+    /// Where the time of a row's first run went.
+    pub(super) went: Vec<Vec<Option<ByLane>>>,
+}
 
 /// What can be run by itself.
 enum Task {
@@ -386,7 +413,7 @@ enum Task {
 }
 
 /// The mean of what is simulated of some rows; nothing where one of them was not asked for.
-pub(super) fn simulated(cells: &[Option<Cell>], rows: &[usize]) -> Option<f64> {
+pub(super) fn simulated(cells: &[Option<report::Cell>], rows: &[usize]) -> Option<f64> {
     let each: Option<Vec<f64>> = rows.iter().map(|row| cells[*row].as_ref()?.simulated).collect();
     Some(each?.iter().sum::<f64>() / rows.len() as f64)
 }

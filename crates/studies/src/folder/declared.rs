@@ -263,7 +263,8 @@ pub(crate) struct Reading {
     pub(crate) value: Option<Spanned<String>>,
 }
 
-/// Which hop most of the time of each cell goes through: a reading for each machine of a table.
+/// Which hop most of the time of each cell goes through, from the end of its ramp on: a reading for each machine of a
+/// table.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Path {
@@ -277,9 +278,6 @@ pub(crate) struct Path {
     /// The column that a row is called by.
     #[schemars(with = "String")]
     pub(crate) called: Spanned<String>,
-    /// The job of a row here, as that of a table.
-    #[schemars(with = "Vec<String>")]
-    pub(crate) job: Vec<Spanned<String>>,
     /// Parts whose names begin so are one hop, and what that is called.
     pub(crate) together: (String, String),
     /// A part whose share is said besides, and what it is called.

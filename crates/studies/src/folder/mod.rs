@@ -38,7 +38,7 @@ use crate::study_file::{Fit, StudyFile};
 use crate::{Wish, forecasts, robustness};
 
 use beside::{Answered, NullModel};
-use cells::Devices;
+use cells::{Devices, Measured};
 use numbers::Numbers;
 use pictures::WriteCycle;
 use readings::{Path, Reading};
@@ -113,7 +113,7 @@ impl<'a> Setup<'a> {
     /// Runs the whole study.
     pub(crate) fn reproduce(&self, wish: &Wish) -> Result<Report, Failure> {
         let (effort, numbers) = (Effort { trains: wish.trains, ..cells::FULL }, self.all_numbers()?);
-        let measured = self.measure(effort, &|_, _| true, wish.progress)?;
+        let Measured { cells: measured, went } = self.measure(effort, &|_, _| true, wish.progress)?;
         let claims = self.read.claims.iter().map(|claim| claim.check(&measured, &numbers));
         let mut claims = claims.collect::<Result<Vec<_>, Failure>>()?;
         let mut tables = self.tables(measured, &numbers)?;
@@ -129,7 +129,7 @@ impl<'a> Setup<'a> {
             alternatives.push(reading.beside(self, &tables, &numbers, wish.trains)?);
         }
         for path in &self.read.paths {
-            alternatives.extend(path.beside(self, &tables, &numbers, wish.trains)?);
+            alternatives.extend(path.beside(self, &tables, &went));
         }
         let reported = self.read.tables.iter().map(|table| table.is_reported);
         let tables: Vec<report::Table> =
@@ -148,7 +148,7 @@ impl<'a> Setup<'a> {
             table_of.declared.id == table
                 && rows.iter().all(|(column, value)| words.get(*column).is_some_and(|w| w == value))
         };
-        Ok(self.measure(cells::FIT, &wanted, &|_, _, _| {})?.into_iter().flatten().flatten().collect())
+        Ok(self.measure(cells::FIT, &wanted, &|_, _, _| {})?.cells.into_iter().flatten().flatten().collect())
     }
 
     /// Tables of a report, of everything that was simulated.
@@ -172,8 +172,8 @@ impl<'a> Setup<'a> {
             .map(|row| forecasts::repeated(&self.file, &table.declared.id, &row.key).is_some())
             .collect();
         robustness::shake(&self.file, self, wish, |setup| {
-            let cells = setup.measure(cells::COARSE, &|number, row| number == 0 && !repeats[row], &|_, _, _| {})?;
-            Ok(cells.into_iter().next().unwrap_or_default().into_iter().flatten().collect())
+            let measured = setup.measure(cells::COARSE, &|number, row| number == 0 && !repeats[row], &|_, _, _| {})?;
+            Ok(measured.cells.into_iter().next().unwrap_or_default().into_iter().flatten().collect())
         })
     }
 
@@ -237,13 +237,13 @@ impl Bench for Setup<'_> {
                 rows.extend(derived.flat_map(|from| from.cells.values().flatten()).map(|from| (table, *from)));
             }
             let wanted = |table: usize, row: usize| rows.contains(&(table, row));
-            let cells = self.measure(cells::FIT, &wanted, &|_, _, _| {})?;
+            let cells = self.measure(cells::FIT, &wanted, &|_, _, _| {})?.cells;
             let published = claim.claim.value.parse().unwrap_or_else(|_| claim.claim.middle());
             return Ok((claim.value(&cells, &self.all_numbers()?) / published - 1.0).abs());
         }
         let rows = self.rows_of(fit);
         let measured = self.measure(cells::FIT, &|table, row| rows.contains(&(table, row)), &|_, _, _| {})?;
-        let errors = measured.iter().flatten().flatten().filter_map(|cell| cell.error).map(f64::abs);
+        let errors = measured.cells.iter().flatten().flatten().filter_map(|cell| cell.error).map(f64::abs);
         Ok(mean(&errors.collect::<Vec<_>>()).unwrap_or(0.0))
     }
 }

@@ -1,12 +1,15 @@
 //! Other readings: cells of a table read or simulated otherwise, and which hop most of their time goes through.
 
+use std::cell::Cell;
+
+use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_kernel::Time;
-use hopscope_machine::run::{Failure, Options};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::run::{Failure, Options, Outcome, run};
 use hopscope_observe::account::{Account, Extent};
 use hopscope_parts::parameters::Place;
-use hopscope_questions::explain::account;
-use rayon::prelude::*;
+use hopscope_questions::explain::run_and_account;
 
 use super::beside::{runs, table_named};
 use super::declared;
@@ -14,7 +17,7 @@ use super::formula::Formula;
 use super::numbers::{Numbers, plain};
 use super::rows::{Around, Row, Table};
 use super::{Setup, cells, templates};
-use crate::report::{self, Alternative, Cell};
+use crate::report::{self, Alternative};
 
 /// What a formula calls the simulated figure of a cell.
 pub(super) const SIMULATED: &str = "simulated";
@@ -70,14 +73,14 @@ impl Reading {
         let what = templates::text(self.declared.what.get_ref(), Place::default(), &of);
         let what = what.map_err(|problem| Failure::Input(problem.into()))?;
         let Some(number) = self.table else { return Ok(Alternative::of(&self.declared.id, what, Vec::new())) };
-        let simulated: Vec<Cell> = if self.declared.set.is_empty() {
+        let simulated: Vec<report::Cell> = if self.declared.set.is_empty() {
             self.rows.iter().map(|row| tables[number].cells[*row].clone()).collect()
         } else {
             let mut changed = setup.clone();
             changed.set_all(&self.declared.set)?;
             let effort = crate::measure::Effort { trains, ..cells::COARSE };
             let wanted = |table: usize, row: usize| table == number && self.rows.contains(&row);
-            changed.measure(effort, &wanted, &|_, _, _| {})?.swap_remove(number).into_iter().flatten().collect()
+            changed.measure(effort, &wanted, &|_, _, _| {})?.cells.swap_remove(number).into_iter().flatten().collect()
         };
         let Some(formula) = &self.value else { return Ok(Alternative::of(&self.declared.id, what, simulated)) };
         let read = |simulated: f64| {
@@ -86,7 +89,7 @@ impl Reading {
         };
         let cells = simulated.into_iter().map(|cell| {
             let simulated = read(cell.simulated.unwrap_or(f64::NAN));
-            Cell::new(cell.key, cell.published, simulated, cell.basis, (read(cell.interval) - read(0.0)).abs())
+            report::Cell::new(cell.key, cell.published, simulated, cell.basis, (read(cell.interval) - read(0.0)).abs())
         });
         Ok(Alternative::of(&self.declared.id, what, cells.collect()))
     }
@@ -99,8 +102,24 @@ pub(super) struct Path {
 }
 
 /// Time along the critical path, by part and lane: the largest first.
-fn path_by_lane(account: &Account) -> Vec<(String, String, Time)> {
-    let mut lanes: Vec<(String, String, Time)> = Vec::new();
+pub(super) type ByLane = Vec<(String, String, Time)>;
+
+/// Runs jobs; where somebody asks where their time `went`, says so.
+pub(super) fn ran(
+    machine: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    went: Option<&Cell<Option<ByLane>>>,
+) -> Result<Outcome, Failure> {
+    let Some(went) = went else { return run(machine, jobs, options, None) };
+    let (outcome, account) = run_and_account(machine, jobs, options, EXTENT)?;
+    went.set(Some(path_by_lane(&account)));
+    Ok(outcome)
+}
+
+/// The path of an account.
+fn path_by_lane(account: &Account) -> ByLane {
+    let mut lanes = ByLane::new();
     for entry in &account.path {
         match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.lane) {
             Some((_, _, time)) => *time += entry.time,
@@ -121,16 +140,17 @@ impl Path {
         Ok(Path { declared: declared.clone(), table })
     }
 
-    /// What a row's requests go through: the hop that has most of their time, its share, and that of the part that is
-    /// said besides.
-    fn of_row(&self, setup: &Setup, row: &Row, numbers: &Numbers, trains: bool) -> Result<(String, f64, f64), Failure> {
-        let words = setup.words(&self.declared.job, row, numbers).map_err(|problem| Failure::Input(problem.into()))?;
-        let (machine, jobs) = setup.settled(row, &words, &setup.read.devices[&row.machine])?;
-        let options = Options { seed: 1, trains, cut: true, ..Options::default() };
-        let lanes = path_by_lane(&account(&machine, &jobs, options, EXTENT)?);
+    /// Whether it speaks of a table.
+    pub(super) fn is_of(&self, table: &Table) -> bool {
+        self.declared.table.get_ref() == &table.declared.id
+    }
+
+    /// What requests go through: the hop that has most of their time, its share, and that of the part that is said
+    /// besides.
+    fn said_of(&self, lanes: &ByLane) -> (String, f64, f64) {
         let whole = lanes.iter().fold(Time::ZERO, |sum, lane| sum + lane.2).as_ps().max(1) as f64;
         let share = |of: &dyn Fn(&str) -> bool| {
-            lanes.iter().filter(|lane| of(&lane.0)).map(|lane| lane.2.as_ps() as f64).sum::<f64>() / whole
+            lanes.iter().filter(|lane| of(&lane.0)).map(|lane| lane.2.as_ps()).sum::<u64>() as f64 / whole
         };
         let (begin, called) = &self.declared.together;
         let together = share(&|part| part.starts_with(begin));
@@ -141,21 +161,22 @@ impl Path {
             }
             _ => (called.clone(), together),
         };
-        Ok((hop, most, share(&|part| part == self.declared.share.0)))
+        (hop, most, share(&|part| part == self.declared.share.0))
     }
 
-    /// For each machine its cells again, with what limits them.
+    /// For each machine its cells again, with what limits them: by where the time of each went, table by table.
     pub(super) fn beside(
         &self,
         setup: &Setup,
         tables: &[report::Table],
-        numbers: &Numbers,
-        trains: bool,
-    ) -> Result<Vec<Alternative>, Failure> {
+        went: &[Vec<Option<ByLane>>],
+    ) -> Vec<Alternative> {
         let rows = &setup.read.tables[self.table].rows;
-        let single: Vec<&Row> = rows.iter().filter(|row| row.derived.is_none()).collect();
-        let paths = single.par_iter().with_max_len(1).map(|row| self.of_row(setup, row, numbers, trains));
-        let paths: Vec<(String, f64, f64)> = paths.collect::<Result<_, Failure>>()?;
+        let paths: Vec<(&Row, (String, f64, f64))> = rows
+            .iter()
+            .zip(&went[self.table])
+            .filter_map(|(row, went)| Some((row, self.said_of(went.as_ref()?))))
+            .collect();
         let mut machines: Vec<&String> = Vec::new();
         for row in rows {
             if !machines.contains(&&row.machine) {
@@ -163,7 +184,7 @@ impl Path {
             }
         }
         let of_machine = |(number, machine): (usize, &String)| {
-            let said = single.iter().zip(&paths).filter(|(row, _)| row.machine == *machine);
+            let said = paths.iter().filter(|(row, _)| row.machine == *machine);
             let said = said.map(|(row, (hop, most, share))| {
                 let (called, besides) = (&row.words[self.declared.called.get_ref()], &self.declared.share.1);
                 format!("{called}: {hop} {:.0} %, {besides} {:.0} %", 100.0 * most, 100.0 * share)
@@ -174,6 +195,6 @@ impl Path {
             let ours = ours.map(|(_, cell)| cell.clone()).collect();
             Alternative::of(&format!("{}-{number}", self.declared.id), what, ours)
         };
-        Ok(machines.into_iter().enumerate().map(of_machine).collect())
+        machines.into_iter().enumerate().map(of_machine).collect()
     }
 }

@@ -268,6 +268,31 @@ fn rows_follow_from_rows_and_runs_stand_beside_them() {
 }
 
 #[test]
+fn where_the_time_of_cells_goes_is_said_of_the_runs_that_they_are_of() {
+    let path = r#"
+[[path]]
+id       = "hops"
+what     = "what most of the time goes through"
+table    = "reads"
+called   = "kib"
+together = ["disk", "the disk"]
+share    = ["pci", "bus"]
+"#;
+    let (with, without) = (Folder::new("path", &format!("{STUDY}{path}")), Folder::new("no-path", STUDY));
+    let (with, without) = (reproduced(&with), reproduced(&without));
+    // To look changes nothing.
+    let cells = |report: &Report| -> Vec<_> {
+        report.tables[0].cells.iter().map(|cell| (cell.simulated, cell.interval)).collect()
+    };
+    assert_eq!(cells(&with), cells(&without));
+    let said: Vec<&str> =
+        with.alternatives.iter().filter(|known| known.id.starts_with("hops")).map(|known| &*known.what).collect();
+    let [flash, turns] = said[..] else { panic!("one for each machine: {said:?}") };
+    assert!(turns.starts_with("what most of the time goes through, turns: 4: the disk 9"), "{turns}");
+    assert!(!flash.contains("disk") && flash.matches(", bus 0 %").count() == 3, "{flash}");
+}
+
+#[test]
 fn without_a_number_of_runs_there_are_as_many_as_it_takes() {
     let folder = Folder::new("seeds", &STUDY.replace("seeds   = 3\n", ""));
     let (report, whole) = (reproduced(&folder), alone("nvme-desktop", 16, 4, 20, 3));
