@@ -37,13 +37,12 @@ Examples:
 Exit codes: 0 done, 1 what was asked to hold does not, 2 wrong input, 70 a defect of hopscope itself, 130 interrupted.";
 
 fn main() -> ExitCode {
-    let code = panics::guarded(|| {
-        let words = words::arrange(&Cli::command(), std::env::args_os().collect());
-        let parsed = Cli::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
-        match parsed {
-            Ok(cli) => answer::print(cli.command.run()),
-            Err(error) => answer::usage(&error),
-        }
-    });
+    panics::end_the_program();
+    let words = words::arrange(&Cli::command(), std::env::args_os().collect());
+    let parsed = Cli::command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let code = match parsed {
+        Ok(cli) => answer::print(cli.command.run()),
+        Err(error) => answer::usage(&error),
+    };
     ExitCode::from(code)
 }
