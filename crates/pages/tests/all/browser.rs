@@ -160,7 +160,7 @@ const FRAMES: &str = "<!doctype html><html><body><script>
 #[test]
 fn no_text_is_cut_lies_on_other_text_or_is_wider_than_its_box() {
     let pages: Vec<(String, String)> =
-        pages().into_iter().map(|(name, page)| (name.replace(' ', "-"), probed(&page.html()))).collect();
+        pages().iter().map(|(name, page)| (name.replace(' ', "-"), probed(&page.html()))).collect();
     let Some(found) = frames(&pages) else { return };
     let mut unreadable = Vec::new();
     for (name, seen) in found.as_object().unwrap() {
@@ -249,7 +249,7 @@ fn a_capture_zooms_from_steps_of_all_of_it_to_what_happened_one_by_one() {
 
 #[test]
 fn every_figure_of_an_explained_run_can_be_read_by_keyboard_and_pointer() {
-    let run = Run::new();
+    let run = Run::once();
     let Some(dom) = in_browser(&run.page().html()) else { return };
     let outcome = outcome(&dom);
     let marks = outcome["marks"].as_object().unwrap();
@@ -266,7 +266,7 @@ fn every_figure_of_an_explained_run_can_be_read_by_keyboard_and_pointer() {
 
 #[test]
 fn every_figure_can_be_taken_along_with_its_colours_and_its_table() {
-    for (name, page) in [("explain", Run::new().page()), ("study", study_page(&report()))] {
+    for (name, page) in [("explain", Run::once().page()), ("study", study_page(&report()))] {
         let html = page.html();
         let Some(dom) = in_browser(&html) else { return };
         let taken = outcome(&dom)["taken"].clone();

@@ -1,6 +1,7 @@
 //! What must hold of every page: it is whole, it is readable, it says what the report says, and nothing gets out of it.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crate::fixture::{
     HOSTILE, Run, comparison_page, machines_page, outlook_page, packets_page, replay_page, report, side_by_side_page,
@@ -16,7 +17,13 @@ use hopscope_studies::report::{CellBasis, Forecast, Summary};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-pub fn pages() -> Vec<(&'static str, Page)> {
+/// All kinds of pages. They are made once.
+pub fn pages() -> &'static [(&'static str, Page)] {
+    static PAGES: LazyLock<Vec<(&str, Page)>> = LazyLock::new(made);
+    &PAGES
+}
+
+fn made() -> Vec<(&'static str, Page)> {
     vec![
         ("study", study_page(&report())),
         ("explain", Run::new().page()),
@@ -220,7 +227,7 @@ fn published_points_lie_where_their_values_are() {
 
 #[test]
 fn a_waterfall_ends_at_what_arrived_and_its_bars_add_up() {
-    let run = Run::new();
+    let run = Run::once();
     let account = &run.explained.account;
     let data = data(&run.page().html());
     for lane in &account.lanes {
@@ -247,7 +254,7 @@ fn a_waterfall_ends_at_what_arrived_and_its_bars_add_up() {
 
 #[test]
 fn the_map_has_every_hop_once_with_the_figures_of_the_account() {
-    let run = Run::new();
+    let run = Run::once();
     let (account, latency) = (run.explained.alike(), run.explained.latency_alike().unwrap());
     let mut awaited = 0.0;
     let page = run.page();
@@ -406,7 +413,7 @@ fn several_studies_make_one_page() {
 
 #[test]
 fn the_same_data_give_the_same_bytes() {
-    for ((_, one), (_, two)) in pages().into_iter().zip(pages()) {
+    for ((_, one), (_, two)) in made().iter().zip(pages()) {
         assert!(one.html() == two.html() && one.svgs() == two.svgs() && one.csvs() == two.csvs());
     }
 }

@@ -1,6 +1,7 @@
 //! What came by, one by one: it agrees with the account and with the lives of the same run, to the picosecond.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use hopscope_kernel::Time;
 use hopscope_machine::run::Options;
@@ -32,9 +33,16 @@ fn came_by(explained: &Explained, system: &str, options: &str, apart: &[String],
     found.ok().flatten().unwrap_or_else(|| panic!("{system}: nothing came by"))
 }
 
-fn explained(system: &str, options: &str) -> Explained {
-    let found = explain(&machine(system, &[]), &jobs(options), Options::default(), EXTENT, None);
-    found.unwrap_or_else(|failure| panic!("{system}: {failure:?}"))
+/// Those runs, explained; once.
+fn explained() -> &'static [(&'static str, &'static str, Explained)] {
+    static EXPLAINED: LazyLock<Vec<(&str, &str, Explained)>> = LazyLock::new(|| {
+        let one = |(system, options): (&'static str, &'static str)| {
+            let found = explain(&machine(system, &[]), &jobs(options), Options::default(), EXTENT, None);
+            (system, options, found.unwrap_or_else(|failure| panic!("{system}: {failure:?}")))
+        };
+        RUNS.into_iter().map(one).collect()
+    });
+    &EXPLAINED
 }
 
 fn worked(hop: &HopOverTime) -> u64 {
@@ -44,9 +52,8 @@ fn worked(hop: &HopOverTime) -> u64 {
 #[test]
 fn hops_worked_over_time_as_long_as_their_account_says() {
     let (mut hops, mut exactly) = (0, 0);
-    for (system, options) in RUNS {
-        let of = explained(system, options);
-        let passage = came_by(&of, system, options, &[], ALL);
+    for (system, options, of) in explained() {
+        let passage = came_by(of, system, options, &[], ALL);
         let mut by_hop: BTreeMap<&str, u64> = BTreeMap::new();
         for lane in &of.account.lanes {
             let busy = [Use::Payload, Use::WidthUnused, Use::Protocol].map(|class| lane.time_in(class).as_ps());
@@ -70,8 +77,8 @@ fn hops_worked_over_time_as_long_as_their_account_says() {
 
 #[test]
 fn requests_one_by_one_add_up_to_the_latencies_and_none_lies_on_another() {
-    for (system, options) in RUNS {
-        let mut of = explained(system, options);
+    for (system, options, of) in explained() {
+        let mut of = of.clone();
         let latency = of.latency_alike().unwrap_or_else(|| panic!("{system}: no request ended"));
         // From the beginning to the end of what was watched.
         (of.account.from, of.account.until) = (Time::ZERO, of.watched.saturating_add(Time::ms(10_000)));
@@ -110,10 +117,9 @@ fn requests_one_by_one_add_up_to_the_latencies_and_none_lies_on_another() {
 
 #[test]
 fn what_is_listed_of_a_hop_does_not_overlap_and_ends_where_it_says() {
-    for (system, options) in RUNS {
-        let of = explained(system, options);
+    for (system, options, of) in explained() {
         let few = Enough { requests: 20, phases: 500 };
-        let (all, some) = (came_by(&of, system, options, &[], ALL), came_by(&of, system, options, &[], few));
+        let (all, some) = (came_by(of, system, options, &[], ALL), came_by(of, system, options, &[], few));
         assert!(some.phases.len() <= 1_000 && some.requests.len() <= 40, "{system}");
         assert!(some.phases_until <= all.phases_until && all.phases_until == of.account.until, "{system}");
         let until = |passage: &Passage, end: Time| -> Vec<(usize, &str, Time, Time, Option<u32>)> {
