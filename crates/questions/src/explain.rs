@@ -159,11 +159,12 @@ fn watch(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
-    (since, from, until): (Time, Time, Time),
+    (since, from, until): ((Time, Time), Time, Time),
     extent: Extent,
 ) -> Result<Watched, Failure> {
     let sim = Sim::new();
-    let (ledger, lives) = (Ledger::new(from, extent), Lives::since(&sim, (since, from), Enough::FOR_AN_ACCOUNT));
+    let ((since, traced), ledger) = (since, Ledger::new(from, extent));
+    let lives = Lives::since(&sim, (since, from), Enough::FOR_AN_ACCOUNT).traced_since(traced);
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
     let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
     let account = account_of(&sim, &ledger, &observed)?;
@@ -185,17 +186,19 @@ impl Watched {
     }
 }
 
-/// From when on a run has to be watched for a window that begins at `from`: the longest latency before that and a quarter
-/// more, so that whatever ends in the window was made by then, which is a little before it is issued. What writes leave
-/// behind may be moved by hops that do nothing in the window, and is watched from the beginning.
-fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
+/// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest
+/// latency before the window and a quarter more, so that whatever ends in the window was made by then, which is a little
+/// before it is issued. What writes leave behind may be moved by hops that do nothing in the window: whom lanes work for is
+/// watched from the beginning.
+fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
+    if jobs.iter().any(|job| job.think.time > Time::ZERO) {
+        return (Time::ZERO, Time::ZERO);
+    }
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);
-    let thinks = jobs.iter().any(|job| job.think.time > Time::ZERO);
-    if thinks || jobs.iter().any(|job| job.rw.sides()[1]) {
-        return Time::ZERO;
-    }
-    from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)))
+    let traced = from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)));
+    let writes = jobs.iter().any(|job| job.rw.sides()[1]);
+    (if writes { Time::ZERO } else { traced }, traced)
 }
 
 /// When enough requests will have ended.

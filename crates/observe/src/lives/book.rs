@@ -20,6 +20,8 @@ pub(super) struct Book {
     sim: Sim,
     /// What is recorded before is nobody's to keep.
     pub(super) since: Time,
+    /// What ended before is asked for by no life that is put together.
+    pub(super) traced: Time,
     from: Time,
     enough: Enough,
     clocks: Vec<Option<Time>>,
@@ -63,6 +65,7 @@ impl Book {
         Book {
             sim: sim.clone(),
             since,
+            traced: since,
             from,
             enough,
             clocks: Vec::new(),
@@ -190,7 +193,8 @@ impl Book {
     /// Enters the spans that were recorded since somebody took something up. Those of trains come lane by lane, and are
     /// entered as they ended.
     fn enter(&mut self) {
-        let Book { traces, sharing, spans, at_work, from, since_forgotten, spans_to_enter, is_mixed, .. } = self;
+        let Book { traces, sharing, spans, at_work, traced, from, since_forgotten, spans_to_enter, is_mixed, .. } =
+            self;
         if std::mem::take(is_mixed) {
             spans_to_enter.sort_by_key(|span| span.at + span.span);
         }
@@ -200,7 +204,7 @@ impl Book {
             {
                 at_work[usize::from(lane)] = true;
             }
-            traces.enter(&span);
+            traces.enter(&span, span.at + span.span >= *traced);
             sharing.enter(&span, traces.members(span.who));
             *spans += u64::from(span.at >= *from);
             *since_forgotten += 1;

@@ -180,6 +180,14 @@ impl Lives {
         Lives(Rc::new(RefCell::new(Book::new(sim, (since, from), enough))))
     }
 
+    /// The same where whatever ends after `from` was issued after `traced`: what was done before only says whom lanes worked
+    /// for.
+    #[must_use]
+    pub fn traced_since(self, traced: Time) -> Lives {
+        self.0.borrow_mut().traced = traced;
+        self
+    }
+
     /// Whether there are as many as asked for.
     pub fn are_enough(&self) -> bool {
         self.0.borrow().are_enough()

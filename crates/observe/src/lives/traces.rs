@@ -282,12 +282,12 @@ impl Traces {
         }
     }
 
-    /// A span of a lane or a process.
-    pub(super) fn enter(&mut self, span: &Span) {
+    /// A span of a lane or a process; whether anybody will ask for it.
+    pub(super) fn enter(&mut self, span: &Span, is_kept: bool) {
         let (start, end) = (span.at, span.at + span.span);
         let process = &mut self.processes[usize::from(span.who)];
         let turn = (process.first_turn + process.turns.len() as u64).checked_sub(1).unwrap_or(u64::MAX);
-        if let Some(lane) = span.phase_of() {
+        if let Some(lane) = span.phase_of().filter(|_| is_kept) {
             let line = &mut self.lanes[usize::from(lane)];
             let place = place_of(line, |interval| interval.end <= end);
             line.insert(place, Interval { start, end, phase: span.label, who: span.who, turn });
@@ -299,7 +299,9 @@ impl Traces {
         if let Some(turn) = process.turns.back_mut() {
             turn.begun = true;
         }
-        process.enter(Act { start, end, label: span.label, what, turn, begins: start });
+        if is_kept {
+            process.enter(Act { start, end, label: span.label, what, turn, begins: start });
+        }
     }
 
     /// The phases of a lane within a stretch, in order.

@@ -194,7 +194,7 @@ impl Ways {
         let mut spans = Vec::new();
         expand(records, |lane| self.clocks[usize::from(lane)], |span| spans.push(span));
         for span in spans {
-            self.traces.enter(&span);
+            self.traces.enter(&span, true);
             self.since_forgotten += 1;
             each(self, Said::Span(span))?;
         }

@@ -12,7 +12,7 @@ use hopscope_files::library::Library;
 use hopscope_kernel::{Class, Observer, Record, Sim, Time, expand};
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::Lives;
-use hopscope_observe::lives::{Enough, Latency, Shares, StageKind};
+use hopscope_observe::lives::{Enough, Latency, Shares, Split, StageKind};
 
 use crate::random_machines::{self, Drawn};
 
@@ -92,23 +92,32 @@ pub fn of(Drawn { blueprint, jobs, .. }: &Drawn, words: &str) -> Lived {
     Lived { latency, shares, mean_ns: sum / count as f64 }
 }
 
-/// Of a run that is watched from `since` on, the lives of the requests that end after `from`; the longest latency, too.
-fn watched(drawn: &Drawn, since: Time, from: Time) -> (Option<Latency>, Time) {
+/// What lives say of a run: of the requests that end after `from`, and whom each lane worked for.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    latency: Option<(Split, Split)>,
+    shares: Vec<Shares>,
+    at_work: Vec<bool>,
+}
+
+/// That of a run that is watched from `since` on, and one by one from `traced` on; the longest latency, too.
+fn watched(drawn: &Drawn, (since, traced): (Time, Time), from: Time) -> (Seen, Time) {
     let Drawn { blueprint, jobs, .. } = drawn;
     let sim = Sim::new();
-    let lives = Lives::since(&sim, (since, from), Enough::ALL);
+    let lives = Lives::since(&sim, (since, from), Enough::ALL).traced_since(traced);
     let options = Options { cut: true, ..Options::default() };
     let outcome = run_in(sim, blueprint, jobs, options, Some(Box::new(lives.clone()))).expect("it runs");
     let unsaid = lives.unsaid();
-    assert!(unsaid.is_empty(), "watched from {since} on: {unsaid:?}");
+    assert!(unsaid.is_empty(), "watched from {since} and {traced} on: {unsaid:?}");
     let longest = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.latency_ns.max()).max();
-    (lives.latency(), Time::ns(longest.unwrap_or(0)))
+    let latency = lives.latency().map(|of| (of.mean, of.median));
+    (Seen { latency, shares: lives.shares(), at_work: lives.at_work() }, Time::ns(longest.unwrap_or(0)))
 }
 
 #[test]
 fn lives_are_the_same_where_the_run_is_watched_from_the_longest_latency_before_them_on() {
     let library = Library::new(None).expect("the shipped files can be read");
-    let mut late = 0;
+    let mut late = [0; 2];
     for (system, ms) in [
         ("scsi-ultra160", 2_000),
         ("win2000-3ware-jbod", 2_000),
@@ -122,20 +131,32 @@ fn lives_are_the_same_where_the_run_is_watched_from_the_longest_latency_before_t
         ("sata-ssd", 20),
         ("gpu-server", 2),
     ] {
-        for job in ["--rw=randread --bs=4k --iodepth=32", "--rw=read --bs=64k --iodepth=4", "--rw=randread --bs=16k"] {
+        for job in [
+            "--rw=randread --bs=4k --iodepth=32",
+            "--rw=read --bs=64k --iodepth=4",
+            "--rw=randread --bs=16k",
+            "--rw=randwrite --bs=4k --iodepth=32",
+            "--rw=rw --bs=64k --iodepth=4",
+        ] {
+            // Of writes all of the run is watched anyway.
+            let ms = if job.contains("read") { ms } else { ms / 2 };
             let words = format!("{job} --time_based --runtime={ms}ms");
             let drawn = random_machines::of(&library, system, &words.split(' ').collect::<Vec<_>>());
             let from = Time::ms(ms) - Time::us(ms * 200);
-            let (all, longest) = watched(&drawn, Time::ZERO, from);
+            let (all, longest) = watched(&drawn, (Time::ZERO, Time::ZERO), from);
             // As `explain` does: requests are made a little before they are issued.
-            let since = from.saturating_sub(longest + Time::ps(longest.as_ps() / 4));
-            let (some, _) = watched(&drawn, since, from);
-            let told = |latency: &Option<Latency>| latency.as_ref().map(|of| (of.mean.clone(), of.median.clone()));
-            assert_eq!(told(&some), told(&all), "{system} {words}: watched from {since} on");
-            late += usize::from(since > Time::ZERO && all.is_some());
+            let traced = from.saturating_sub(longest + Time::ps(longest.as_ps() / 4));
+            let writes = drawn.jobs.iter().any(|job| job.rw.sides()[1]);
+            let (some, _) = watched(&drawn, (if writes { Time::ZERO } else { traced }, traced), from);
+            if writes {
+                assert_eq!(some, all, "{system} {words}: watched one by one from {traced} on");
+            } else {
+                assert_eq!(some.latency, all.latency, "{system} {words}: watched from {traced} on");
+            }
+            late[usize::from(writes)] += usize::from(traced > Time::ZERO && all.latency.is_some());
         }
     }
-    assert!(late > 20, "{late} runs were watched from later on");
+    assert!(late[0] > 20 && late[1] > 15, "{late:?} runs of reads and of writes were watched from later on");
 }
 
 pub fn table(latency: &Latency) -> String {
