@@ -218,7 +218,11 @@ impl Core {
         while position > 0 && state.waiters[position - 1].order > order {
             position -= 1;
         }
-        state.waiters.insert(position, Waiter { order, since, task, reason });
+        let waiter = Waiter { order, since, task, reason };
+        match position == state.waiters.len() {
+            true => state.waiters.push_back(waiter),
+            false => state.waiters.insert(position, waiter),
+        }
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
         {

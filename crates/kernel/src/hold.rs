@@ -90,8 +90,15 @@ impl Grant<'_> {
         let (sim, id) = (&self.lane.sim, self.lane.id as usize);
         let start = sim.now();
         {
-            let mut core = sim.shared.core.borrow_mut();
+            let core = &mut *sim.shared.core.borrow_mut();
             let task = sim.shared.current.get();
+            let end = start + rule.unit * count;
+            if end > start && core.lanes[id].waiters.is_empty() && core.may_skip(end) {
+                // Nobody asks before that.
+                sim.shared.advance(core, end, core.rank(task));
+                core.record_plan(self.lane.id, task, &[(phase, end - start)], start, end);
+                return count;
+            }
             let mut hold = Interruptible { start, units: count, rule, task };
             if let Some(priority) = core.lanes[id].waiters.front().map(Waiter::priority) {
                 hold.ask(priority, start);

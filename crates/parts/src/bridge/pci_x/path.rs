@@ -148,20 +148,32 @@ impl Stage<'_> {
     }
 }
 
-/// Ways by what they are for, as far as they have been gone.
+/// Ways by what they are for, as far as they have been gone, and the last one: mostly it is gone again.
 #[derive(Clone)]
-struct Ways<K>(RefCell<BTreeMap<K, Legs>>);
+struct Ways<K> {
+    all: RefCell<BTreeMap<K, Legs>>,
+    last: RefCell<Option<(K, Legs)>>,
+}
 
 impl<K> Default for Ways<K> {
     fn default() -> Self {
-        Ways(RefCell::default())
+        Ways { all: RefCell::default(), last: RefCell::new(None) }
     }
 }
 
-impl<K: Ord> Ways<K> {
+impl<K: Ord + Copy> Ways<K> {
     /// The one for `what`, which `make` makes the first time: during a run, when every lane has its pace.
+    #[inline]
     fn of(&self, what: K, make: impl FnOnce() -> Legs) -> Legs {
-        self.0.borrow_mut().entry(what).or_insert_with(make).clone()
+        let last = &mut *self.last.borrow_mut();
+        if let Some((known, legs)) = last
+            && *known == what
+        {
+            return legs.clone();
+        }
+        let legs = self.all.borrow_mut().entry(what).or_insert_with(make).clone();
+        *last = Some((what, legs.clone()));
+        legs
     }
 }
 
