@@ -148,16 +148,20 @@ impl Stage<'_> {
     }
 }
 
-/// Ways by what they are for, as far as they have been gone, and the last one: mostly it is gone again.
+/// Ways by what they are for, as far as they have been gone.
 #[derive(Clone)]
-struct Ways<K> {
-    all: RefCell<BTreeMap<K, Legs>>,
-    last: RefCell<Option<(K, Legs)>>,
+struct Ways<K>(Box<RefCell<Known<K>>>);
+
+/// All of them, and the last one: mostly it is gone again.
+#[derive(Clone)]
+struct Known<K> {
+    all: BTreeMap<K, Legs>,
+    last: Option<(K, Legs)>,
 }
 
 impl<K> Default for Ways<K> {
     fn default() -> Self {
-        Ways { all: RefCell::default(), last: RefCell::new(None) }
+        Ways(Box::new(RefCell::new(Known { all: BTreeMap::new(), last: None })))
     }
 }
 
@@ -165,13 +169,13 @@ impl<K: Ord + Copy> Ways<K> {
     /// The one for `what`, which `make` makes the first time: during a run, when every lane has its pace.
     #[inline]
     fn of(&self, what: K, make: impl FnOnce() -> Legs) -> Legs {
-        let last = &mut *self.last.borrow_mut();
+        let Known { all, last } = &mut *self.0.borrow_mut();
         if let Some((known, legs)) = last
             && *known == what
         {
             return legs.clone();
         }
-        let legs = self.all.borrow_mut().entry(what).or_insert_with(make).clone();
+        let legs = all.entry(what).or_insert_with(make).clone();
         *last = Some((what, legs.clone()));
         legs
     }
