@@ -110,6 +110,12 @@ impl Sim {
         self.shared.core.borrow().observed || self.shared.drawn.get()
     }
 
+    /// Whether somebody wants to know who did what, now or from some instant on.
+    pub fn is_to_be_observed(&self) -> bool {
+        let core = self.shared.core.borrow();
+        core.observed || core.observed_from.is_some()
+    }
+
     /// The number of the process whose turn it is.
     pub fn process_at_work(&self) -> u16 {
         self.shared.current.get() as u16

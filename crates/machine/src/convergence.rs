@@ -98,6 +98,7 @@ pub(crate) struct Ends {
     /// Whether what is left of the runtime is left away where it says nothing new.
     pub(crate) not_longer_than_needed: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
+    pub(crate) while_watched: bool,
 }
 
 impl Ends {
@@ -105,7 +106,8 @@ impl Ends {
     pub(crate) fn of(options: &Options, until: Option<f64>, only_reads: bool) -> Ends {
         let loosens = options.until.is_none() && until.is_some();
         let not_longer_than_needed = options.not_longer_than_needed && until.is_none() && only_reads;
-        Ends { until, loosens, not_longer_than_needed, interrupted: options.interrupted }
+        let Options { interrupted, while_watched, .. } = *options;
+        Ends { until, loosens, not_longer_than_needed, interrupted, while_watched }
     }
 
     /// Whether a stage may end where its mean is known.
@@ -134,7 +136,7 @@ pub(crate) fn advance(
     ends: Ends,
     all_ended: impl Fn() -> bool,
 ) -> Result<Ending, Failure> {
-    let mut slices = Slices { interrupted: ends.interrupted, length: FIRST };
+    let mut slices = Slices { interrupted: ends.interrupted, while_watched: ends.while_watched, length: FIRST };
     let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
     let mut settled = None;
     let stop = loop {
@@ -196,18 +198,26 @@ fn share_of_the_limit(requests: u64, bytes: u64) -> f64 {
     (requests as f64 / REQUESTS_MAX).max(bytes as f64 / BYTES_MAX)
 }
 
-/// Runs in slices between which somebody may interrupt; the same to the bit as in one go.
+/// Runs in slices between which somebody may interrupt, or have seen enough; the same to the bit as in one go.
 struct Slices {
     interrupted: Option<&'static AtomicBool>,
+    while_watched: bool,
     length: Time,
 }
 
 impl Slices {
-    /// Nothing where somebody has interrupted.
+    fn is_over(&self, sim: &Sim) -> bool {
+        let interrupted = self.interrupted.is_some_and(|interrupted| interrupted.load(Ordering::Relaxed));
+        interrupted || (self.while_watched && !sim.is_to_be_observed())
+    }
+
+    /// Nothing where somebody has interrupted, or seen enough.
     fn run(&mut self, sim: &Sim, until: Time) -> Option<Ended> {
-        let Some(interrupted) = self.interrupted else { return Some(sim.run(until)) };
+        if self.interrupted.is_none() && !self.while_watched {
+            return Some(sim.run(until));
+        }
         loop {
-            if interrupted.load(Ordering::Relaxed) {
+            if self.is_over(sim) {
                 return None;
             }
             let (end, before) = (until.min(sim.now().saturating_add(self.length)), sim.counts().events);

@@ -39,6 +39,8 @@ pub struct Options {
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
+    /// Stop as soon as whoever watches has seen enough of who did what.
+    pub while_watched: bool,
     /// Stop as soon as the runtime is over, whatever is in flight: what is looked at is a window, and not what jobs get
     /// that end. Without it jobs end as fio's do, with their requests in flight and the pause that they are in.
     pub cut: bool,
@@ -46,7 +48,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, trains: true, until: None, not_longer_than_needed: false, interrupted: None, cut: false }
+        Options {
+            seed: 1,
+            trains: true,
+            until: None,
+            not_longer_than_needed: false,
+            interrupted: None,
+            while_watched: false,
+            cut: false,
+        }
     }
 }
 

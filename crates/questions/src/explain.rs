@@ -1,7 +1,8 @@
 //! Explains a run: the loss account of every lane, and the lives of its requests.
 //!
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
-//! from then on, until enough requests have ended to speak for the others.
+//! from then on, until enough requests have ended to speak for the others. Of writes it is observed from the beginning,
+//! which takes long: it is made beside the first, of a window that is guessed, and again where that was wrong.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +23,13 @@ use crate::trials::{Performance, performance};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
+/// From when on a run is watched, and one by one; from when on it is accounted for, and until when at the latest.
+type Window = ((Time, Time), Time, Time);
+
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
+/// Hardly any request takes as long.
+const FORESEEN: Time = Time::ms(1_000);
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
 
@@ -56,19 +62,34 @@ pub fn explain(
     extent: Extent,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
-    let outcome = ran(blueprint, jobs, options, watcher)?;
-    observe(blueprint, jobs, options, extent, outcome)
+    let ran = ran(blueprint, jobs, options, extent, watcher)?;
+    observe_ran(blueprint, jobs, options, extent, ran)
 }
 
-/// The run that is to be explained.
+/// A run that is to be explained.
+pub(crate) struct Ran {
+    pub(crate) outcome: Outcome,
+    foreseen: Option<Foreseen>,
+}
+
+/// Makes the run that is to be explained.
 pub(crate) fn ran(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
+    extent: Extent,
     watcher: Option<Box<dyn Observer>>,
-) -> Result<Outcome, Failure> {
+) -> Result<Ran, Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
-    run(blueprint, jobs, options, watcher)
+    let mut foreseen = None;
+    let outcome = rayon::in_place_scope(|scope| {
+        if let Some(window) = guessed_window(jobs, options) {
+            let foreseen = &mut foreseen;
+            scope.spawn(move |_| *foreseen = Foreseen::of(blueprint, jobs, options, window, extent).ok());
+        }
+        run(blueprint, jobs, options, watcher)
+    })?;
+    Ok(Ran { outcome, foreseen })
 }
 
 /// Accounts for a run that has been made.
@@ -79,32 +100,45 @@ pub fn observe(
     extent: Extent,
     outcome: Outcome,
 ) -> Result<Explained, Failure> {
-    let ramp = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
+    observe_ran(blueprint, jobs, options, extent, Ran { outcome, foreseen: None })
+}
+
+/// The same with what was seen of it already.
+pub(crate) fn observe_ran(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    extent: Extent,
+    Ran { outcome, foreseen }: Ran,
+) -> Result<Explained, Failure> {
     let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
     let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
     // What stopped because it had come to rest has warmed up.
-    let skipped = if pauses || has_converged(&outcome) { Time::ZERO } else { Time::ps(runtime.as_ps() / 10) };
-    let from = ramp.saturating_add(skipped).max(warm);
+    let from = if pauses || has_converged(&outcome) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
+    if let Some(seen) = foreseen.filter(|of| of.is_right(since, from, window)).map(|of| of.seen)
+        && let Some(account) = seen.account.clone()
+    {
+        return Ok(seen.explained(outcome, (account, window)));
+    }
     let seen = watch(blueprint, jobs, options, (since, from, window), extent)?;
     if let Some(account) = seen.account.clone() {
-        return Ok(seen.explained(blueprint, outcome, (account, window)));
+        return Ok(seen.seen(blueprint).explained(outcome, (account, window)));
     }
     // The window was too short for anything to end in it: by the end of the run it has.
     let longer = watch(blueprint, jobs, options, (since, from, outcome.simulated), extent)?;
     if let Some(account) = longer.account.clone() {
         let simulated = outcome.simulated;
-        return Ok(longer.explained(blueprint, outcome, (account, simulated)));
+        return Ok(longer.seen(blueprint).explained(outcome, (account, simulated)));
     }
     match jobs.iter().position(|job| job.think.time > Time::ZERO) {
         _ if outcome.stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, outcome.simulated)),
         Some(index) => {
             let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
             let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
-            Ok(seen.explained(blueprint, outcome, (idle, window)))
+            Ok(seen.seen(blueprint).explained(outcome, (idle, window)))
         }
         None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
     }
@@ -118,7 +152,7 @@ pub fn run_and_account(
     extent: Extent,
 ) -> Result<(Outcome, Account), Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
-    let from = jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+    let from = ramp_of(jobs);
     let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
     let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(ledger.clone())))?;
     let account = account_of(&sim, &ledger, &outcome)?;
@@ -147,34 +181,43 @@ pub(crate) fn run_until(
     run_in(sim.clone(), blueprint, &shorter, options, Some(watcher))
 }
 
-/// A run that was watched.
+/// A run that was watched, and when that ended.
 struct Watched {
     sim: Sim,
     lives: Lives,
     account: Option<Account>,
+    until: Time,
 }
 
-/// Runs `jobs` again and watches them within a window. No account where no lane worked in it.
+/// Runs `jobs` again and watches them within a window, until there is enough. No account where no lane worked in it.
 fn watch(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
-    (since, from, until): ((Time, Time), Time, Time),
+    ((since, traced), from, until): Window,
     extent: Extent,
 ) -> Result<Watched, Failure> {
-    let sim = Sim::new();
-    let ((since, traced), ledger) = (since, Ledger::new(from, extent));
+    let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
     let lives = Lives::since(&sim, (since, from), Enough::FOR_AN_ACCOUNT).traced_since(traced);
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
+    let options = Options { while_watched: true, ..options };
     let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
     let account = account_of(&sim, &ledger, &observed)?;
-    Ok(Watched { sim, lives, account })
+    Ok(Watched { sim, lives, account, until: observed.simulated })
+}
+
+/// What was seen of it.
+struct Seen {
+    account: Option<Account>,
+    latency: Option<Latency>,
+    shares: BTreeMap<String, Shares>,
+    hops: Vec<Hop>,
+    names: Names,
 }
 
 impl Watched {
-    /// With what the whole run said.
-    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
-        let (sim, lives) = (&self.sim, &self.lives);
+    fn seen(self, blueprint: &Blueprint) -> Seen {
+        let Watched { sim, lives, account, .. } = &self;
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
         let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());
@@ -182,8 +225,70 @@ impl Watched {
         let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
         let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
         let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
-        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
+        Seen { account: account.clone(), latency: lives.latency(), shares, hops, names }
     }
+}
+
+impl Seen {
+    /// With what the whole run said.
+    fn explained(self, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
+        let Seen { latency, shares, hops, names, .. } = self;
+        Explained { outcome, account, latency, shares, hops, names, watched }
+    }
+}
+
+/// What was seen of a run of writes beside it, for a window that was guessed.
+struct Foreseen {
+    traced: Time,
+    from: Time,
+    until: Time,
+    seen: Seen,
+}
+
+impl Foreseen {
+    fn of(
+        blueprint: &Blueprint,
+        jobs: &[Job],
+        options: Options,
+        window: Window,
+        extent: Extent,
+    ) -> Result<Foreseen, Failure> {
+        let watched = watch(blueprint, jobs, options, window, extent)?;
+        let ((_, traced), from, until) = (window.0, window.1, watched.until);
+        Ok(Foreseen { traced, from, until, seen: watched.seen(blueprint) })
+    }
+
+    /// Whether as much was seen as in that window: it begins where it was guessed, and there was enough before it ends.
+    fn is_right(&self, (since, traced): (Time, Time), from: Time, until: Time) -> bool {
+        since == Time::ZERO && self.traced <= traced && self.from == from && self.until <= until
+    }
+}
+
+/// The window of a run of writes, by its jobs alone; nothing of others, of which more has to be known. That a request takes
+/// longer than `FORESEEN` is not foreseen.
+fn guessed_window(jobs: &[Job], options: Options) -> Option<Window> {
+    let thinks = jobs.iter().any(|job| job.think.time > Time::ZERO);
+    let end = |job: &Job| Some(job.ramp_time.saturating_add(job.runtime?));
+    let until = jobs.iter().map(end).collect::<Option<Vec<Time>>>()?.into_iter().max()?;
+    let from = warm_by_then(jobs);
+    let traced = from.saturating_sub(FORESEEN);
+    (writes(jobs) && !thinks && options.until.is_none()).then_some(((Time::ZERO, traced), from, until))
+}
+
+/// Whether any of them writes.
+fn writes(jobs: &[Job]) -> bool {
+    jobs.iter().any(|job| job.rw.sides()[1])
+}
+
+/// When all of their ramps are over.
+fn ramp_of(jobs: &[Job]) -> Time {
+    jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
+}
+
+/// The same, and a tenth of the runtime.
+fn warm_by_then(jobs: &[Job]) -> Time {
+    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
+    ramp_of(jobs).saturating_add(Time::ps(runtime.as_ps() / 10))
 }
 
 /// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest
@@ -197,8 +302,7 @@ fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);
     let traced = from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)));
-    let writes = jobs.iter().any(|job| job.rw.sides()[1]);
-    (if writes { Time::ZERO } else { traced }, traced)
+    (if writes(jobs) { Time::ZERO } else { traced }, traced)
 }
 
 /// When enough requests will have ended.

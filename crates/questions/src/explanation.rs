@@ -12,7 +12,7 @@ use hopscope_machine::run::{Failure, Options};
 use serde_json::Value;
 
 use crate::diagnosis::{Diagnosis, diagnose_with};
-use crate::explain::{EXTENT, Explained, observe, ran};
+use crate::explain::{EXTENT, Explained, observe_ran, ran};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
 use crate::trials::{Setting, Trials};
@@ -74,10 +74,11 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Setting { blueprint, jobs } = setting;
         let Listening { watcher, news } = listening;
-        let outcome = ran(blueprint, jobs, options, watcher)?;
+        let ran = ran(blueprint, jobs, options, EXTENT, watcher)?;
+        let outcome = ran.outcome.clone();
         // While it is accounted for, trials begin.
         let (explained, foreseen) = rayon::join(
-            || observe(blueprint, jobs, options, EXTENT, outcome.clone()),
+            || observe_ran(blueprint, jobs, options, EXTENT, ran),
             || Trials::foreseen(setting, options.seed, &outcome),
         );
         let explained = explained?;
