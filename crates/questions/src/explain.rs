@@ -23,15 +23,15 @@ use crate::trials::{Performance, performance};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
-/// From when on a run is watched, and one by one; from when on it is accounted for, and until when at the latest.
-type Window = ((Time, Time), Time, Time);
-
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
 /// Hardly any request takes as long.
 const FORESEEN: Time = Time::ms(1_000);
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
+
+/// From when on a run is watched, and one by one; from when on it is accounted for, and until when at the latest.
+type Window = ((Time, Time), Time, Time);
 
 /// A run with its account.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Explained {
     pub account: Account,
     /// Where the latencies went, of the requests that ended within the window; nothing where none did.
     pub latency: Option<Latency>,
-    /// Whom the lanes worked for, from where the run was watched to the end of the window.
+    /// Whom the lanes worked for, from where the run was watched until there was enough to see in the window.
     pub shares: BTreeMap<String, Shares>,
     /// The hops that were at work.
     pub hops: Vec<Hop>,

@@ -384,7 +384,7 @@ mod tests {
         spans.sort_by_key(|(end, _)| *end);
         for (_, entered) in spans {
             match entered {
-                Ok(span) => traces.enter(&span),
+                Ok(span) => traces.enter(&span, true),
                 Err(Taken { who, request, at }) => {
                     traces.take_up(who, at, Some(PassedOn { request, since: at, by: who }), false);
                 }
