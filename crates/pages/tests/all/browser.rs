@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Run, report, study_page, waveform, waveform_page};
-use crate::pages::pages;
+use crate::fixture::{Run, pages, report, study_page, waveform, waveform_page};
 use crate::reading::data;
 use crate::skipped::skipped;
 use serde_json::{Value, json};

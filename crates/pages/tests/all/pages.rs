@@ -1,42 +1,18 @@
 //! What must hold of every page: it is whole, it is readable, it says what the report says, and nothing gets out of it.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use crate::fixture::{
-    HOSTILE, Run, comparison_page, machines_page, outlook_page, packets_page, replay_page, report, side_by_side_page,
-    studies_page, study_page, waveform, waveform_page,
+    HOSTILE, Run, comparison_page, made, outlook_page, pages, report, studies_page, study_page, waveform, waveform_page,
 };
 use crate::reading::{attributes, data, without_scripts};
 use hopscope_observe::account::Use;
 use hopscope_observe::lives::StageKind;
-use hopscope_pages::Page;
 use hopscope_pages::charts::levels::{Levels, Measure, Row, Single, kinds};
 use hopscope_signals::timeline::steps::Steps;
 use hopscope_studies::report::{CellBasis, Forecast, Summary};
 use roxmltree::{Document, Node};
 use serde_json::Value;
-
-/// All kinds of pages. They are made once.
-pub fn pages() -> &'static [(&'static str, Page)] {
-    static PAGES: LazyLock<Vec<(&str, Page)>> = LazyLock::new(made);
-    &PAGES
-}
-
-fn made() -> Vec<(&'static str, Page)> {
-    vec![
-        ("study", study_page(&report())),
-        ("explain", Run::new().page()),
-        ("outlook", outlook_page(&[0.3, 0.1, -0.02], &[0.2, -0.05, 0.0])),
-        ("comparison", comparison_page()),
-        ("side by side", side_by_side_page()),
-        ("waveform", waveform_page(&waveform())),
-        ("packets", packets_page()),
-        ("replay", replay_page()),
-        ("several studies", studies_page()),
-        ("compared machines", machines_page()),
-    ]
-}
 
 fn number(node: Node, attribute: &str) -> f64 {
     node.attribute(attribute).unwrap_or_else(|| panic!("no {attribute}")).parse().unwrap()

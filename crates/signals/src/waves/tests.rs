@@ -52,7 +52,9 @@ fn courses(file: &[u8]) -> (BTreeMap<String, Vec<(u64, Bits)>>, u64) {
                         courses.get_mut(&format!("{} of {}", signal.path(), signal.bits)).expect("it was declared");
                     let mask = if signal.bits >= 64 { u64::MAX } else { (1 << signal.bits) - 1 };
                     let bits = Bits { value: bits.value & mask, known: bits.known & mask };
-                    if course.last().is_none_or(|(_, before)| *before != bits) {
+                    // What is carried for no time is not carried: a packed file says of its first instant how that ends.
+                    course.pop_if(|(since, _)| *since == now);
+                    if course.last().map_or(UNKNOWN, |(_, before)| *before) != bits {
                         course.push((now, bits));
                     }
                 }
@@ -112,6 +114,18 @@ proptest! {
         if let Ok((reader, _)) = FstReader::new(Cursor::new(&file[..])) {
             prop_assert!(reader.take(100_000).count() < 100_000);
         }
+    }
+}
+
+#[test]
+fn what_changes_at_the_first_instant_is_in_both_kinds_of_file_as_it_is_behind_that() {
+    let mut declared = Changes::default();
+    let wires = ["a", "b"].map(|name| declared.declare(&["top"], name, 8, Level::Driven(0)));
+    let changes = [(0, wires[0], Level::Floating), (0, wires[1], Level::Driven(5)), (0, wires[1], Level::Driven(9))];
+    for file in written(&changes, &declared, 0, 7) {
+        let (courses, end) = courses(&file);
+        let nine = Bits { value: 9, known: 0xFF };
+        assert_eq!((&courses["top.a of 8"][..], &courses["top.b of 8"][..], end), (&[][..], &[(0, nine)][..], 7));
     }
 }
 
