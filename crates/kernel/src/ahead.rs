@@ -193,7 +193,7 @@ impl Core {
         }
         let rank = self.rank(task);
         let mut schedule = std::mem::take(&mut self.schedules[task as usize]);
-        let booked = (now, self.class_reached(), self.counts.events);
+        let booked = self.come_to(now);
         let over = book_legs((&mut self.lanes, &self.trains), (task, rank), (legs, first), now, booked, &mut schedule);
         let count = schedule.len();
         self.schedules[task as usize] = schedule;

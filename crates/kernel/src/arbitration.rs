@@ -14,6 +14,7 @@ use crate::convoy::process_of;
 use crate::core::{Core, Shared, TICKET_MAX};
 use crate::events::{Event, order_of_class};
 use crate::hold::Interruptible;
+use crate::in_order::insert_behind;
 use crate::lane::Rate;
 use crate::pace::Pace;
 use crate::record::{Label, Record};
@@ -213,16 +214,7 @@ impl Core {
         let state = &mut self.lanes[lane as usize];
         let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | ticket);
         let order = (u128::from(priority) << 120) | (u128::from(edge) << 56) | u128::from(low);
-        // Whoever comes later is hardly ever better.
-        let mut position = state.waiters.len();
-        while position > 0 && state.waiters[position - 1].order > order {
-            position -= 1;
-        }
-        let waiter = Waiter { order, since, task, reason };
-        match position == state.waiters.len() {
-            true => state.waiters.push_back(waiter),
-            false => state.waiters.insert(position, waiter),
-        }
+        insert_behind(&mut state.waiters, Waiter { order, since, task, reason }, |known| known.order <= order);
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
         {

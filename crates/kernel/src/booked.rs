@@ -87,7 +87,7 @@ impl Core {
         });
         let start = if idle { now } else { free };
         let (leg, at) = item.begun.map_or((0, start), |begun| (begun.leg, begun.at.max(start)));
-        let (id, when) = (place | BOOKED, (now, self.class_reached(), self.counts.events));
+        let (id, when) = (place | BOOKED, self.come_to(now));
         let booked = &mut self.booked[place as usize];
         let lanes = (&mut self.lanes[..], &self.trains[..]);
         let end = book_legs(lanes, (id, rank), (&item.legs, leg), at, when, &mut booked.schedule);

@@ -183,6 +183,13 @@ impl Core {
         class_of(self.order_reached)
     }
 
+    /// The present instant, the class that it has come to, and the events until then: by that it is told later whether
+    /// anybody has had his turn since.
+    #[inline]
+    pub(crate) fn come_to(&self, now: Time) -> (Time, u32, u64) {
+        (now, self.class_reached(), self.counts.events)
+    }
+
     /// Takes back a timer of a task.
     pub(crate) fn cancel_timer(&mut self, task: u32, until: Time) {
         let event = Event::wake(until, self.rank(task), task);

@@ -8,6 +8,7 @@ use crate::carriers::{Begun, Carrying, Freight, Load, Told};
 use crate::core::Core;
 use crate::errand::Errand;
 use crate::events::{Event, order_of_rank};
+use crate::in_order::insert_behind;
 use crate::record::{Label, Record};
 use crate::way::Leg;
 
@@ -134,17 +135,6 @@ impl Crew {
         let ends_now = || self.tidings.iter().take_while(|t| t.at <= now).any(|t| t.at == now && t.rank == free.rank);
         has_been(free.at, free.rank, reached) || (free.at == now && !ends_now())
     }
-}
-
-/// Puts something behind those that come before it, which hardly ever are not all of them.
-#[inline]
-fn insert_behind<T>(all: &mut VecDeque<T>, one: T, comes_before: impl Fn(&T) -> bool) {
-    if all.back().is_none_or(&comes_before) {
-        all.push_back(one);
-        return;
-    }
-    let behind = all.iter().rposition(comes_before);
-    all.insert(behind.map_or(0, |behind| behind + 1), one);
 }
 
 /// Whether an event of a rank has been at `at`, as far as an instant has come.

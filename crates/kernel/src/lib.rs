@@ -45,6 +45,7 @@ mod delay;
 mod errand;
 mod events;
 mod hold;
+mod in_order;
 mod lane;
 mod level;
 mod meter;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use crate::core::Waiting;
+use crate::in_order::insert_behind;
 use crate::record::{Label, Record};
 use crate::sim::Sim;
 
@@ -28,12 +29,7 @@ struct Line(VecDeque<(u64, u32, u64, u32, &'static Label)>);
 impl Line {
     fn enter(&mut self, since_ps: u64, rank: u32, ticket: u64, task: u32, reason: &'static Label) {
         let entry = (since_ps, rank, ticket, task, reason);
-        if self.0.back().is_none_or(|last| (last.0, last.1, last.2) < (since_ps, rank, ticket)) {
-            self.0.push_back(entry);
-            return;
-        }
-        let position = self.0.partition_point(|e| (e.0, e.1, e.2) < (since_ps, rank, ticket));
-        self.0.insert(position, entry);
+        insert_behind(&mut self.0, entry, |known| (known.0, known.1, known.2) < (since_ps, rank, ticket));
     }
 
     fn leave(&mut self, ticket: u64) {

@@ -335,7 +335,7 @@ impl<'a, 'c> TrainRun<'a, 'c> {
             *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
         }
         let task = shared.current.get();
-        let booked = (shared.now.get(), core.class_reached(), core.counts.events);
+        let booked = core.come_to(shared.now.get());
         Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false, booked }))
     }
 
