@@ -46,17 +46,22 @@ pub struct Options {
     pub cut: bool,
 }
 
+impl Options {
+    /// What most runs are made with.
+    pub const USUAL: Options = Options {
+        seed: 1,
+        trains: true,
+        until: None,
+        not_longer_than_needed: false,
+        interrupted: None,
+        while_watched: false,
+        cut: false,
+    };
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            seed: 1,
-            trains: true,
-            until: None,
-            not_longer_than_needed: false,
-            interrupted: None,
-            while_watched: false,
-            cut: false,
-        }
+        Options::USUAL
     }
 }
 

@@ -7,15 +7,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::Options;
 
 /// What passes in a window: requests in flight at its end do not lengthen it.
-pub const WINDOW: Options = Options {
-    seed: 1,
-    trains: true,
-    until: None,
-    not_longer_than_needed: false,
-    interrupted: None,
-    while_watched: false,
-    cut: true,
-};
+pub const WINDOW: Options = Options { cut: true, ..Options::USUAL };
 
 /// A shipped machine with changes, as `--set` takes them.
 #[track_caller]
