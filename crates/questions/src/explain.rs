@@ -85,7 +85,7 @@ pub(crate) fn ran(
     let outcome = rayon::in_place_scope(|scope| {
         if let Some(window) = guessed_window(jobs, options) {
             let foreseen = &mut foreseen;
-            scope.spawn(move |_| *foreseen = Foreseen::of(blueprint, jobs, options, window, extent).ok());
+            scope.spawn(move |_| *foreseen = Foreseen::of(blueprint, jobs, options, window, extent).ok().flatten());
         }
         run(blueprint, jobs, options, watcher)
     })?;
@@ -114,13 +114,11 @@ pub(crate) fn observe_ran(
     let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
     let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
-    let pauses = transfers < FEW && jobs.iter().any(|job| job.think.time > Time::ZERO);
+    let pauses = transfers < FEW && pause(jobs);
     // What stopped because it had come to rest has warmed up.
     let from = if pauses || has_converged(&outcome) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
-    if let Some(seen) = foreseen.filter(|of| of.is_right(since, from, window)).map(|of| of.seen)
-        && let Some(account) = seen.account.clone()
-    {
+    if let Some(Foreseen { account, seen, .. }) = foreseen.filter(|of| of.is_right((since, from, window))) {
         return Ok(seen.explained(outcome, (account, window)));
     }
     let seen = watch(blueprint, jobs, options, (since, from, window), extent)?;
@@ -206,9 +204,8 @@ fn watch(
     Ok(Watched { sim, lives, account, until: observed.simulated })
 }
 
-/// What was seen of it.
+/// What was seen of it besides its account.
 struct Seen {
-    account: Option<Account>,
     latency: Option<Latency>,
     shares: BTreeMap<String, Shares>,
     hops: Vec<Hop>,
@@ -216,8 +213,8 @@ struct Seen {
 }
 
 impl Watched {
-    fn seen(self, blueprint: &Blueprint) -> Seen {
-        let Watched { sim, lives, account, .. } = &self;
+    fn seen(&self, blueprint: &Blueprint) -> Seen {
+        let Watched { sim, lives, .. } = self;
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
         let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());
@@ -225,7 +222,7 @@ impl Watched {
         let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
         let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
         let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
-        Seen { account: account.clone(), latency: lives.latency(), shares, hops, names }
+        Seen { latency: lives.latency(), shares, hops, names }
     }
 }
 
@@ -237,42 +234,43 @@ impl Seen {
     }
 }
 
-/// What was seen of a run of writes beside it, for a window that was guessed.
+/// What was seen of a run of writes beside it, for a window that was guessed, until there was enough.
 struct Foreseen {
-    traced: Time,
-    from: Time,
-    until: Time,
+    window: Window,
+    account: Account,
     seen: Seen,
 }
 
 impl Foreseen {
+    /// Nothing where no lane worked in that window.
     fn of(
         blueprint: &Blueprint,
         jobs: &[Job],
         options: Options,
-        window: Window,
+        (since, from, until): Window,
         extent: Extent,
-    ) -> Result<Foreseen, Failure> {
-        let watched = watch(blueprint, jobs, options, window, extent)?;
-        let ((_, traced), from, until) = (window.0, window.1, watched.until);
-        Ok(Foreseen { traced, from, until, seen: watched.seen(blueprint) })
+    ) -> Result<Option<Foreseen>, Failure> {
+        let mut watched = watch(blueprint, jobs, options, (since, from, until), extent)?;
+        let window = (since, from, watched.until);
+        let account = watched.account.take();
+        Ok(account.map(|account| Foreseen { window, account, seen: watched.seen(blueprint) }))
     }
 
     /// Whether as much was seen as in that window: it begins where it was guessed, and there was enough before it ends.
-    fn is_right(&self, (since, traced): (Time, Time), from: Time, until: Time) -> bool {
-        since == Time::ZERO && self.traced <= traced && self.from == from && self.until <= until
+    fn is_right(&self, ((since, traced), from, until): Window) -> bool {
+        let ((seen_since, seen_traced), seen_from, seen_until) = self.window;
+        seen_since == since && seen_traced <= traced && seen_from == from && seen_until <= until
     }
 }
 
 /// The window of a run of writes, by its jobs alone; nothing of others, of which more has to be known. That a request takes
 /// longer than `FORESEEN` is not foreseen.
 fn guessed_window(jobs: &[Job], options: Options) -> Option<Window> {
-    let thinks = jobs.iter().any(|job| job.think.time > Time::ZERO);
     let end = |job: &Job| Some(job.ramp_time.saturating_add(job.runtime?));
     let until = jobs.iter().map(end).collect::<Option<Vec<Time>>>()?.into_iter().max()?;
     let from = warm_by_then(jobs);
     let traced = from.saturating_sub(FORESEEN);
-    (writes(jobs) && !thinks && options.until.is_none()).then_some(((Time::ZERO, traced), from, until))
+    (writes(jobs) && !pause(jobs) && options.until.is_none()).then_some(((Time::ZERO, traced), from, until))
 }
 
 /// Whether any of them writes.
@@ -280,8 +278,13 @@ fn writes(jobs: &[Job]) -> bool {
     jobs.iter().any(|job| job.rw.sides()[1])
 }
 
+/// Whether any of them pauses.
+fn pause(jobs: &[Job]) -> bool {
+    jobs.iter().any(|job| job.think.time > Time::ZERO)
+}
+
 /// When all of their ramps are over.
-fn ramp_of(jobs: &[Job]) -> Time {
+pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
     jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
 }
 
@@ -296,7 +299,7 @@ fn warm_by_then(jobs: &[Job]) -> Time {
 /// before it is issued. What writes leave behind may be moved by hops that do nothing in the window: whom lanes work for is
 /// watched from the beginning.
 fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
-    if jobs.iter().any(|job| job.think.time > Time::ZERO) {
+    if pause(jobs) {
         return (Time::ZERO, Time::ZERO);
     }
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());

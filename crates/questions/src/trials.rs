@@ -28,7 +28,7 @@ use hopscope_machine::run::{Failure, Outcome};
 use hopscope_observe::LaneAccount;
 use rayon::prelude::*;
 
-use crate::explain::{Explained, time_of};
+use crate::explain::{Explained, ramp_of, time_of};
 pub use gain::{Gain, Shift};
 pub use glance::Look;
 use run::{Live, Run, Transfer, warm};
@@ -171,7 +171,7 @@ impl<'a> Trials<'a> {
         // After a long ramp it costs little to count for longer.
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
         let turns = Time::ps(each.saturating_mul(before));
-        let asked = setting.jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
+        let asked = ramp_of(&setting.jobs);
         let end = time_of(outcome, &setting.jobs);
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
         // Within what was run: a job that ends before knows no other state.
