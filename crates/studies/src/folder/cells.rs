@@ -1,6 +1,6 @@
 //! Runs that answer cells, in parallel.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,7 +24,7 @@ use super::numbers::{Numbers, plain};
 use super::readings::{ByLane, ran};
 use super::rows::{PROBE, Row, Table};
 use crate::measure::{Effort, Mean, over_seeds, until_known};
-use crate::report;
+use crate::report::Cell;
 
 /// What a published table deserves: half a percent, eight seeds.
 pub(super) const FULL: Effort = Effort { share: 0.005, seeds_max: MOST_SEEDS, trains: true, accounts: true };
@@ -232,12 +232,11 @@ impl Setup<'_> {
     ) -> Result<Answer, Failure> {
         let formula = table.value(row);
         let accounts = effort.accounts && self.read.paths.iter().any(|path| path.is_of(table));
-        let (runs, went): (RefCell<Vec<Vec<f64>>>, Cell<Option<ByLane>>) = Default::default();
+        let runs: RefCell<Vec<(Vec<f64>, Option<ByLane>)>> = RefCell::default();
         let figure = |options: Options| {
-            let went = (accounts && options.seed == 1).then_some(&went);
-            let figures = self.figures(row, asked, formula, options, went)?;
-            let value = value(table, row, formula, &figures, numbers)?;
-            runs.borrow_mut().push(figures);
+            let run = self.figures(row, asked, formula, options, accounts && options.seed == 1)?;
+            let value = value(table, row, formula, &run.0, numbers)?;
+            runs.borrow_mut().push(run);
             Ok(value)
         };
         let each = match asked.seeds {
@@ -249,24 +248,25 @@ impl Setup<'_> {
             }
         };
         let runs = runs.into_inner();
-        let mean_of = |number: usize| runs.iter().map(|run| run[number]).sum::<f64>() / runs.len() as f64;
+        let mean_of = |number: usize| runs.iter().map(|(figures, _)| figures[number]).sum::<f64>() / runs.len() as f64;
         let means: Vec<f64> = (0..formula.names().len()).map(mean_of).collect();
         let mean = Mean { value: value(table, row, formula, &means, numbers)?, ..each };
-        Ok((mean.as_said(), went.into_inner()))
+        Ok((mean.as_said(), runs.into_iter().find_map(|(_, went)| went)))
     }
 
-    /// The figures of one run that a formula names; no number where it names something else. Besides, where its time `went`.
+    /// The figures of one run that a formula names; no number where it names something else. Besides, where its time went,
+    /// if somebody asks.
     fn figures(
         &self,
         row: &Row,
         Asked { machine, jobs, words, of, .. }: &Asked,
         formula: &Formula,
         options: Options,
-        went: Option<&Cell<Option<ByLane>>>,
-    ) -> Result<Vec<f64>, Failure> {
+        is_asked: bool,
+    ) -> Result<(Vec<f64>, Option<ByLane>), Failure> {
         let wrong = |problems: Problems| Failure::Input(in_row(problems, row, words));
-        let given = match ran(machine, jobs, options, went) {
-            Ok(outcome) => Given::by(&outcome, of.as_deref()),
+        let (given, went) = match ran(machine, jobs, options, is_asked) {
+            Ok((outcome, went)) => (Given::by(&outcome, of.as_deref()), went),
             Err(Failure::Input(problems)) => return Err(wrong(problems)),
             Err(defect) => return Err(defect),
         };
@@ -274,7 +274,7 @@ impl Setup<'_> {
             let problem = Problem::nowhere("no request ended in its time").help("a longer --runtime, or --time_based");
             return Err(wrong(problem.into()));
         }
-        Ok(formula.names().iter().map(|name| given.figure(name).unwrap_or(f64::NAN)).collect())
+        Ok((formula.names().iter().map(|name| given.figure(name).unwrap_or(f64::NAN)).collect(), went))
     }
 
     /// What is read off a run, for each of several rows that ask for the same run.
@@ -338,14 +338,13 @@ impl Setup<'_> {
         });
         // Of several failures the first row's is told, whichever ended first.
         let means: Vec<Result<Answered, Failure>> = means.collect();
-        let mut cells: Vec<Vec<Option<report::Cell>>> =
-            tables.iter().map(|table| vec![None; table.rows.len()]).collect();
+        let mut cells: Vec<Vec<Option<Cell>>> = tables.iter().map(|table| vec![None; table.rows.len()]).collect();
         let mut went: Vec<Vec<Option<ByLane>>> = tables.iter().map(|table| vec![None; table.rows.len()]).collect();
         for found in means {
             let (number, means) = found?;
             for (index, (mean, by_lane)) in means {
                 let row = &tables[number].rows[index];
-                let cell = report::Cell::new(row.key.clone(), row.published, mean.value, row.basis, mean.half_width);
+                let cell = Cell::new(row.key.clone(), row.published, mean.value, row.basis, mean.half_width);
                 cells[number][index] = Some(cell);
                 went[number][index] = by_lane;
             }
@@ -358,7 +357,7 @@ impl Setup<'_> {
                 None => numbers.get(name).map(plain),
             };
             let value = derived.value.value(|name| of(name).unwrap_or(f64::NAN));
-            cells[number][index] = Some(report::Cell::new(row.key.clone(), row.published, value, row.basis, 0.0));
+            cells[number][index] = Some(Cell::new(row.key.clone(), row.published, value, row.basis, 0.0));
         }
         Ok(Measured { cells, went })
     }
@@ -401,7 +400,7 @@ type Answered = (usize, Vec<(usize, Answer)>);
 
 /// What was simulated, table by table and row by row.
 pub(super) struct Measured {
-    pub(super) cells: Vec<Vec<Option<report::Cell>>>,
+    pub(super) cells: Vec<Vec<Option<Cell>>>,
     /// Where the time of a row's first run went.
     pub(super) went: Vec<Vec<Option<ByLane>>>,
 }
@@ -413,7 +412,7 @@ enum Task {
 }
 
 /// The mean of what is simulated of some rows; nothing where one of them was not asked for.
-pub(super) fn simulated(cells: &[Option<report::Cell>], rows: &[usize]) -> Option<f64> {
+pub(super) fn simulated(cells: &[Option<Cell>], rows: &[usize]) -> Option<f64> {
     let each: Option<Vec<f64>> = rows.iter().map(|row| cells[*row].as_ref()?.simulated).collect();
     Some(each?.iter().sum::<f64>() / rows.len() as f64)
 }

@@ -1,7 +1,5 @@
 //! Other readings: cells of a table read or simulated otherwise, and which hop most of their time goes through.
 
-use std::cell::Cell;
-
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_kernel::Time;
@@ -17,7 +15,7 @@ use super::formula::Formula;
 use super::numbers::{Numbers, plain};
 use super::rows::{Around, Row, Table};
 use super::{Setup, cells, templates};
-use crate::report::{self, Alternative};
+use crate::report::{self, Alternative, Cell};
 
 /// What a formula calls the simulated figure of a cell.
 pub(super) const SIMULATED: &str = "simulated";
@@ -73,7 +71,7 @@ impl Reading {
         let what = templates::text(self.declared.what.get_ref(), Place::default(), &of);
         let what = what.map_err(|problem| Failure::Input(problem.into()))?;
         let Some(number) = self.table else { return Ok(Alternative::of(&self.declared.id, what, Vec::new())) };
-        let simulated: Vec<report::Cell> = if self.declared.set.is_empty() {
+        let simulated: Vec<Cell> = if self.declared.set.is_empty() {
             self.rows.iter().map(|row| tables[number].cells[*row].clone()).collect()
         } else {
             let mut changed = setup.clone();
@@ -89,7 +87,7 @@ impl Reading {
         };
         let cells = simulated.into_iter().map(|cell| {
             let simulated = read(cell.simulated.unwrap_or(f64::NAN));
-            report::Cell::new(cell.key, cell.published, simulated, cell.basis, (read(cell.interval) - read(0.0)).abs())
+            Cell::new(cell.key, cell.published, simulated, cell.basis, (read(cell.interval) - read(0.0)).abs())
         });
         Ok(Alternative::of(&self.declared.id, what, cells.collect()))
     }
@@ -104,17 +102,18 @@ pub(super) struct Path {
 /// Time along the critical path, by part and lane: the largest first.
 pub(super) type ByLane = Vec<(String, String, Time)>;
 
-/// Runs jobs; where somebody asks where their time `went`, says so.
+/// Runs jobs, and says where their time went if somebody asks.
 pub(super) fn ran(
     machine: &Blueprint,
     jobs: &[Job],
     options: Options,
-    went: Option<&Cell<Option<ByLane>>>,
-) -> Result<Outcome, Failure> {
-    let Some(went) = went else { return run(machine, jobs, options, None) };
+    is_asked: bool,
+) -> Result<(Outcome, Option<ByLane>), Failure> {
+    if !is_asked {
+        return Ok((run(machine, jobs, options, None)?, None));
+    }
     let (outcome, account) = run_and_account(machine, jobs, options, EXTENT)?;
-    went.set(Some(path_by_lane(&account)));
-    Ok(outcome)
+    Ok((outcome, Some(path_by_lane(&account))))
 }
 
 /// The path of an account.
