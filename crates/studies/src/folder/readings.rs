@@ -136,6 +136,12 @@ impl Path {
             let title = format!("there is no column `{}`", declared.called);
             return Err(Problem::at(place(around.file, declared.called.span()), title).into());
         }
+        let declared::Table { id, probe, ladder, .. } = &tables[table].declared;
+        if probe.is_some() || ladder.is_some() {
+            let title = format!("the cells of `{id}` are not figures of one run, whose time went somewhere");
+            let help = "a table without `probe` and `ladder`";
+            return Err(Problem::at(place(around.file, declared.table.span()), title).help(help).into());
+        }
         Ok(Path { declared: declared.clone(), table })
     }
 

@@ -90,6 +90,14 @@ fn what_is_wrong_is_said_where_it_stands() {
             "no probe is called `retry`",
             "study.toml:21:9",
         ),
+        (
+            study,
+            "seeds   = 3\nvalue   = \"bytes_per_second / 1e6\"",
+            "probe = \"reads_under_way\"\nspan = \"1 ms\"\nvalue = \"probe\"\n[[path]]\nid = \"hops\"\nwhat = \"w\"\n\
+             table = \"reads\"\ncalled = \"kib\"\ntogether = [\"disk\", \"disks\"]\nshare = [\"pci\", \"bus\"]",
+            "the cells of `reads` are not figures of one run",
+            "study.toml:27:9",
+        ),
         (study, "seeds   = 3", "within = \"5 ms\"", "`5 ms` is no share", "study.toml:21:10"),
         (study, "seeds   = 3", "seeds = \"{ms}\"", "`20` is no number of runs", "reads.csv:2:1"),
         (study, "seeds   = 3", "of = \"writes\"", "no job of this row is called `writes`", "reads.csv:2:1"),
