@@ -1,32 +1,74 @@
 //! Formulas of `study.toml`: numbers, names, `+ - * /`, parentheses, and `min` and `max` between two values. No
 //! conditions, no loops.
 
-use exmex::prelude::*;
-use exmex::{BinOp, MakeOperators, MatchLiteral, Operator, literal_matcher_from_pattern, ops_factory};
+use std::collections::BTreeSet;
+
 use hopscope_files::problem::{Problem, place};
 use hopscope_parts::nearest::did_you_mean;
 use toml::Spanned;
+use winnow::Result;
+use winnow::ascii::{digit1, multispace0};
+use winnow::combinator::{Infix, Prefix, alt, delimited, dispatch, expression, fail, opt, preceded};
+use winnow::prelude::*;
+use winnow::token::{one_of, take_while};
 
 /// Formulas are a line, not a program.
 const MOST_CHARACTERS: usize = 500;
-
-// `min` and `max` bind least: `2 * one min best` is the smaller of two values.
-ops_factory!(
-    Arithmetic,
-    f64,
-    Operator::make_bin("min", BinOp { apply: f64::min, prio: 0, is_commutative: true }),
-    Operator::make_bin("max", BinOp { apply: f64::max, prio: 0, is_commutative: true }),
-    Operator::make_bin("+", BinOp { apply: |a, b| a + b, prio: 1, is_commutative: true }),
-    Operator::make_bin_unary("-", BinOp { apply: |a, b| a - b, prio: 1, is_commutative: false }, |a| -a),
-    Operator::make_bin("*", BinOp { apply: |a, b| a * b, prio: 2, is_commutative: true }),
-    Operator::make_bin("/", BinOp { apply: |a, b| a / b, prio: 3, is_commutative: false })
-);
-
-literal_matcher_from_pattern!(Literal, r"^[0-9]+(\.[0-9]+)?(e-?[0-9]+)?");
+const MOST_PARENTHESES: usize = 50;
 
 /// A formula that was read.
 #[derive(Clone, Debug)]
-pub(super) struct Formula(FlatEx<f64, Arithmetic, Literal>);
+pub(super) struct Formula {
+    term: Term,
+    /// Each once, in order.
+    names: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Term {
+    Number(f64),
+    Name(String),
+    Negative(Box<Term>),
+    Of(fn(f64, f64) -> f64, Box<(Term, Term)>),
+}
+
+/// A name, or `min` or `max`.
+fn word<'t>(input: &mut &'t str) -> Result<&'t str> {
+    let begin = one_of(('a'..='z', 'A'..='Z', '_'));
+    (begin, take_while(0.., ('a'..='z', 'A'..='Z', '0'..='9', '_'))).take().parse_next(input)
+}
+
+fn number(input: &mut &str) -> Result<Term> {
+    let digits = (digit1, opt(('.', digit1)), opt(('e', opt('-'), digit1)));
+    digits.take().parse_to().map(Term::Number).parse_next(input)
+}
+
+fn operand(input: &mut &str) -> Result<Term> {
+    let name = word.verify(|word: &str| !matches!(word, "min" | "max"));
+    let name = name.map(|word: &str| Term::Name(word.into()));
+    let nested = delimited('(', term, ')');
+    delimited(multispace0, alt((number, name, nested)), multispace0).parse_next(input)
+}
+
+/// `min` and `max` bind least: `2 * one min best` is the smaller of two values. `/` binds more than `*`.
+fn term(input: &mut &str) -> Result<Term> {
+    fn both(of: fn(f64, f64) -> f64, a: Term, b: Term) -> Result<Term> {
+        Ok(Term::Of(of, Box::new((a, b))))
+    }
+    let mut sign = alt((word, one_of(['+', '-', '*', '/']).take()));
+    expression(operand)
+        .prefix(preceded(multispace0, '-').value(Prefix(5, |_: &mut _, a| Ok(Term::Negative(Box::new(a))))))
+        .infix(dispatch! {sign;
+            "min" => Infix::Left(1, |_: &mut _, a, b| both(f64::min, a, b)),
+            "max" => Infix::Left(1, |_: &mut _, a, b| both(f64::max, a, b)),
+            "+" => Infix::Left(2, |_: &mut _, a, b| both(|a, b| a + b, a, b)),
+            "-" => Infix::Left(2, |_: &mut _, a, b| both(|a, b| a - b, a, b)),
+            "*" => Infix::Left(3, |_: &mut _, a, b| both(|a, b| a * b, a, b)),
+            "/" => Infix::Left(4, |_: &mut _, a, b| both(|a, b| a / b, a, b)),
+            _ => fail,
+        })
+        .parse_next(input)
+}
 
 impl Formula {
     /// Reads one in the text `file`, which may use the names of `known`.
@@ -49,26 +91,54 @@ impl Formula {
         if written.chars().count() > MOST_CHARACTERS {
             return Err(wrong(format!("a formula has {MOST_CHARACTERS} characters at most")));
         }
+        if written.matches('(').count() > MOST_PARENTHESES {
+            return Err(wrong(format!("a formula has {MOST_PARENTHESES} pairs of parentheses at most")));
+        }
         if written.contains(',') {
             let help = "`min` and `max` stand between two values: `2 * one min best`";
             return Err(wrong("a formula has no commas".into()).help(help));
         }
-        let formula = FlatEx::parse(written).map_err(|error| {
+        let term = term.parse(written).map_err(|error| {
+            let label = match &written[error.offset()..] {
+                "" => "it ends too soon".to_string(),
+                rest => format!("what is wrong begins with `{rest}`"),
+            };
             let help = "numbers, names, + - * /, parentheses, and `min` or `max` between two values";
-            wrong("this is no formula".into()).label(error.to_string()).help(help)
+            wrong("this is no formula".into()).label(label).help(help)
         })?;
-        Ok(Formula(formula))
+        let mut names = BTreeSet::new();
+        term.uses(&mut names);
+        Ok(Formula { term, names: names.into_iter().collect() })
     }
 
     /// The names that it uses.
     pub(super) fn names(&self) -> &[String] {
-        self.0.var_names()
+        &self.names
     }
 
     /// Its value, with what each name stands for; not finite where it cannot be told.
     pub(super) fn value(&self, of: impl Fn(&str) -> f64) -> f64 {
-        let values: Vec<f64> = self.names().iter().map(|name| of(name)).collect();
-        self.0.eval(&values).unwrap_or(f64::NAN)
+        self.term.value(&of)
+    }
+}
+
+impl Term {
+    fn uses(&self, names: &mut BTreeSet<String>) {
+        match self {
+            Term::Number(_) => {}
+            Term::Name(name) => drop(names.insert(name.clone())),
+            Term::Negative(of) => of.uses(names),
+            Term::Of(_, of) => [&of.0, &of.1].into_iter().for_each(|term| term.uses(names)),
+        }
+    }
+
+    fn value(&self, of: &impl Fn(&str) -> f64) -> f64 {
+        match self {
+            Term::Number(number) => *number,
+            Term::Name(name) => of(name),
+            Term::Negative(term) => -term.value(of),
+            Term::Of(operator, terms) => operator(terms.0.value(of), terms.1.value(of)),
+        }
     }
 }
 
@@ -101,6 +171,8 @@ mod tests {
             let found = read(text).map(|formula| formula.value(one));
             assert!(found.as_ref().is_ok_and(|found| (found - expected).abs() < 1e-12), "{text}: {found:?}");
         }
+        let nested = format!("{}1{}", "-(".repeat(MOST_PARENTHESES), ")".repeat(MOST_PARENTHESES));
+        assert_eq!(read(&nested).ok().map(|formula| formula.value(one)), Some(1.0));
     }
 
     #[test]
@@ -121,6 +193,8 @@ mod tests {
             assert!(found.as_ref().is_err_and(|problem| problem.title.contains(said)), "{text}: {found:?}");
         }
         assert!(read(&"1+".repeat(400)).is_err());
+        assert!(read(&"(".repeat(MOST_CHARACTERS)).is_err());
+        assert!(read(&"-".repeat(MOST_CHARACTERS)).is_err());
         assert!(read("bets").is_err_and(|problem| problem.help.contains("`best`")));
     }
 }
