@@ -122,16 +122,23 @@ pub fn frames(pages: &[(String, String)]) -> Option<Value> {
     }
     let names: Vec<&String> = pages.iter().map(|(name, _)| name).collect();
     let names = serde_json::to_string(&names).unwrap();
-    let mut all = json!({});
     // A browser a theme and a width, so that each is done in time.
-    for (width, theme) in [(1440, "light"), (1440, "dark"), (400, "light"), (400, "dark")] {
-        let file = folder.path().join(format!("frames-{width}-{theme}.html"));
-        std::fs::write(
-            &file,
-            FRAMES.replace("NAMES", &names).replace("WIDTH", &width.to_string()).replace("THEME", theme),
-        )
-        .unwrap();
-        let found = outcome(&dump(&chromium, folder.path(), &file));
+    let theme = |theme: &str| {
+        let profile = folder.path().join(theme);
+        std::fs::create_dir(&profile).unwrap();
+        [1440, 400].map(|width| {
+            let file = folder.path().join(format!("frames-{width}-{theme}.html"));
+            let frames = FRAMES.replace("NAMES", &names).replace("WIDTH", &width.to_string()).replace("THEME", theme);
+            std::fs::write(&file, frames).unwrap();
+            outcome(&dump(&chromium, &profile, &file))
+        })
+    };
+    let found = std::thread::scope(|scope| {
+        let light = scope.spawn(|| theme("light"));
+        [theme("dark"), light.join().unwrap()]
+    });
+    let mut all = json!({});
+    for found in found.iter().flatten() {
         all.as_object_mut().unwrap().extend(found.as_object().unwrap().clone());
     }
     Some(all)

@@ -102,6 +102,8 @@ impl Port {
     /// Waits until more of a latched read has come.
     async fn more_of(&self, number: usize) {
         let arrivals = &self.buffers.latches[number].arrivals;
+        // What has rung until now has been looked at.
+        arrivals.try_hear();
         match &self.across {
             Across::Host { fetched, .. } => fetched.heard(arrivals, &ON_THEIR_WAY).await,
             Across::Bus { .. } => arrivals.heard(&ON_THEIR_WAY).await,
