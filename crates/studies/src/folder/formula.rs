@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use hopscope_files::problem::{Problem, place};
 use hopscope_parts::nearest::did_you_mean;
 use toml::Spanned;
-use winnow::Result;
+use winnow::ModalResult;
 use winnow::ascii::{digit1, multispace0};
-use winnow::combinator::{Infix, Prefix, alt, delimited, dispatch, expression, fail, opt, preceded};
+use winnow::combinator::{Infix, Prefix, alt, cut_err, delimited, dispatch, expression, fail, opt, preceded};
 use winnow::prelude::*;
 use winnow::token::{one_of, take_while};
 
@@ -33,26 +33,26 @@ enum Term {
 }
 
 /// A name, or `min` or `max`.
-fn word<'t>(input: &mut &'t str) -> Result<&'t str> {
+fn word<'t>(input: &mut &'t str) -> ModalResult<&'t str> {
     let begin = one_of(('a'..='z', 'A'..='Z', '_'));
     (begin, take_while(0.., ('a'..='z', 'A'..='Z', '0'..='9', '_'))).take().parse_next(input)
 }
 
-fn number(input: &mut &str) -> Result<Term> {
+fn number(input: &mut &str) -> ModalResult<Term> {
     let digits = (digit1, opt(('.', digit1)), opt(('e', opt('-'), digit1)));
     digits.take().parse_to().map(Term::Number).parse_next(input)
 }
 
-fn operand(input: &mut &str) -> Result<Term> {
+fn operand(input: &mut &str) -> ModalResult<Term> {
     let name = word.verify(|word: &str| !matches!(word, "min" | "max"));
     let name = name.map(|word: &str| Term::Name(word.into()));
-    let nested = delimited('(', term, ')');
+    let nested = delimited('(', cut_err(term), cut_err(')'));
     delimited(multispace0, alt((number, name, nested)), multispace0).parse_next(input)
 }
 
 /// `min` and `max` bind least: `2 * one min best` is the smaller of two values. `/` binds more than `*`.
-fn term(input: &mut &str) -> Result<Term> {
-    fn both(of: fn(f64, f64) -> f64, a: Term, b: Term) -> Result<Term> {
+fn term(input: &mut &str) -> ModalResult<Term> {
+    fn both(of: fn(f64, f64) -> f64, a: Term, b: Term) -> ModalResult<Term> {
         Ok(Term::Of(of, Box::new((a, b))))
     }
     let mut sign = alt((word, one_of(['+', '-', '*', '/']).take()));
@@ -191,6 +191,16 @@ mod tests {
         ] {
             let found = read(text);
             assert!(found.as_ref().is_err_and(|problem| problem.title.contains(said)), "{text}: {found:?}");
+        }
+        for (text, begins) in [
+            ("one > 2", "`> 2`"),
+            ("one / 2 * -(3 + 1..5)", "`..5)`"),
+            ("2 * (one min best", "ends too soon"),
+            ("one + ", "ends too soon"),
+            ("2 * (one min * best)", "`* best)`"),
+        ] {
+            let found = read(text);
+            assert!(found.as_ref().is_err_and(|problem| problem.label.contains(begins)), "{text}: {found:?}");
         }
         assert!(read(&"1+".repeat(400)).is_err());
         assert!(read(&"(".repeat(MOST_CHARACTERS)).is_err());
