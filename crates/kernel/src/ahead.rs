@@ -24,26 +24,55 @@ use crate::events::Event;
 use crate::train::{TrainState, first_on};
 use crate::way::{Going, Leg};
 
-/// A lane's part of a way. Of requests of one instant that of the first name is granted first.
+/// A lane's part of a way, or of the ways of a file. Of requests of one instant that of the first name is granted first.
 struct Booking {
+    /// Of a file the first request, the first grant and the last end.
     request: Time,
     rank: u32,
     start: Time,
     end: Time,
     task: u32,
+    /// How many a file is, and how far its requests and its grants are apart.
+    count: u32,
+    apart: Apart,
 }
 
 impl Booking {
     fn order(&self) -> (Time, u32) {
         (self.request, self.rank)
     }
+
+    /// The same of the last of a file, which may have any name.
+    #[inline]
+    fn last(&self) -> (Time, u32) {
+        if self.count == 1 {
+            self.order()
+        } else {
+            (self.request + self.apart.begins * u64::from(self.count - 1), u32::MAX)
+        }
+    }
+
+    /// When each asks, and when each is granted the lane.
+    fn each(&self) -> impl Iterator<Item = (Time, Time)> {
+        let Apart { begins, grants } = self.apart;
+        (0..u64::from(self.count)).map(move |index| (self.request + begins * index, self.start + grants * index))
+    }
+}
+
+/// How far those of a file are apart on a leg, as they come to it and as they are granted its lane.
+#[derive(Clone, Copy, Default)]
+struct Apart {
+    begins: Time,
+    grants: Time,
 }
 
 /// What a task's way has booked.
 #[derive(Default)]
 pub(crate) struct Schedule {
-    /// When each leg begins, and when its lane is granted.
+    /// When each leg begins, and when its lane is granted: of a file for its first.
     slots: Vec<(Time, Time)>,
+    /// How far those of a file are apart on each leg.
+    apart: Vec<Apart>,
     /// The first of these legs.
     first: usize,
     /// The instant at which it was booked, the class that this had come to, and the events until then.
@@ -51,6 +80,26 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
+    /// Nothing is booked yet, of legs from `first` on.
+    fn begins(&mut self, first: usize, booked: (Time, u32, u64)) {
+        self.slots.clear();
+        self.apart.clear();
+        (self.first, self.booked) = (first, booked);
+    }
+
+    /// What one of a file has booked.
+    pub(crate) fn of(&self, index: u64) -> Schedule {
+        let later =
+            |(slot, apart): (&(Time, Time), &Apart)| (slot.0 + apart.begins * index, slot.1 + apart.grants * index);
+        let slots = self.slots.iter().zip(&self.apart).map(later).collect();
+        Schedule { slots, apart: Vec::new(), first: self.first, booked: self.booked }
+    }
+
+    /// How far those of a file are apart as they come to a leg, of those that are booked.
+    pub(crate) fn apart_at(&self, leg: usize) -> Option<Time> {
+        Some(self.apart.get(leg.checked_sub(self.first)?)?.begins)
+    }
+
     /// How many legs are booked.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
@@ -78,7 +127,7 @@ impl Bookings {
 
     /// How many wait at `now`.
     pub(crate) fn waiting(&self, now: Time) -> usize {
-        self.0.iter().filter(|booking| booking.request <= now && now < booking.start).count()
+        self.0.iter().flat_map(Booking::each).filter(|(request, start)| *request <= now && now < *start).count()
     }
 
     #[inline]
@@ -116,7 +165,7 @@ impl Bookings {
     ) -> Option<Time> {
         // Whoever comes later is hardly ever before.
         let before = match self.0.back() {
-            Some(last) if last.request > request || (last.request == request && last.rank >= rank) => {
+            Some(last) if last.last() >= (request, rank) => {
                 return self.add_before((task, rank), request, occupied, free);
             }
             Some(last) => last.end,
@@ -126,20 +175,72 @@ impl Bookings {
         if start.saturating_add(occupied) > limit {
             return None;
         }
-        self.0.push_back(Booking { request, rank, start, end: start + occupied, task });
+        self.0.push_back(Booking {
+            request,
+            rank,
+            start,
+            end: start + occupied,
+            task,
+            count: 1,
+            apart: Apart::default(),
+        });
         Some(start)
+    }
+
+    /// The same for a file, whose grants are as far apart as those before; nothing where they would not be, or somebody who
+    /// has booked comes behind any of it. When the first is granted the lane, and how far they are apart then.
+    #[inline]
+    fn add_file(
+        &mut self,
+        (task, rank): (u32, u32),
+        file: File,
+        occupied: Time,
+        (free, limit): (Time, Time),
+    ) -> Option<(Time, Time)> {
+        let File { at: request, pitch, count } = file;
+        let before = match self.0.back() {
+            Some(last) if last.last() >= (request, rank) => return None,
+            Some(last) => last.end.max(free),
+            None => free,
+        };
+        let start = request.max(before);
+        let grants = pitch.max(occupied);
+        // Where they come to a lane that is not free yet, and go on faster than they come, they draw together.
+        if count > 1 && grants > occupied && start > request {
+            return None;
+        }
+        let end = (start + grants * u64::from(count - 1)).saturating_add(occupied);
+        if end > limit {
+            return None;
+        }
+        let apart = Apart { begins: pitch, grants };
+        self.0.push_back(Booking { request, rank, start, end, task, count, apart });
+        Some((start, grants))
+    }
+
+    /// Puts those of a file, from one on, in the place of the file: each has a task and a rank.
+    fn split(&mut self, task: u32, request: Time, occupied: Time, from: u64, members: &[(u32, u32)]) {
+        let Some(place) = self.0.iter().position(|booking| booking.task == task && booking.request == request) else {
+            return;
+        };
+        let Some(file) = self.0.remove(place) else { return };
+        for (index, (one, &(task, rank))) in file.each().skip(from as usize).zip(members).enumerate() {
+            let ((request, start), apart) = (one, Apart::default());
+            self.0
+                .insert(place + index, Booking { request, rank, start, end: start + occupied, task, count: 1, apart });
+        }
     }
 
     /// The same where others have booked for later.
     fn add_before(&mut self, (task, rank): (u32, u32), request: Time, occupied: Time, free: Time) -> Option<Time> {
-        let behind = self.0.partition_point(|booking| booking.order() < (request, rank));
+        let behind = self.0.partition_point(|booking| booking.last() < (request, rank));
         let before = behind.checked_sub(1).map_or(free, |before| self.0[before].end.max(free));
         let start = request.max(before);
         let end = start + occupied;
         if self.0.get(behind).is_some_and(|next| next.request == request || next.request < end) {
             return None;
         }
-        self.0.insert(behind, Booking { request, rank, start, end, task });
+        self.0.insert(behind, Booking { request, rank, start, end, task, count: 1, apart: Apart::default() });
         Some(start)
     }
 }
@@ -155,8 +256,7 @@ pub(crate) fn book_legs(
     booked: (Time, u32, u64),
     schedule: &mut Schedule,
 ) -> Time {
-    schedule.slots.clear();
-    (schedule.first, schedule.booked) = (first, booked);
+    schedule.begins(first, booked);
     for leg in &legs[first..] {
         let start = match leg.lane() {
             None => at,
@@ -173,6 +273,68 @@ pub(crate) fn book_legs(
         at = start + leg.occupied() + leg.delayed();
     }
     at
+}
+
+/// Those who go one way, one behind the other: when the first has come to where they are, how far they are apart, and how
+/// many they are.
+#[derive(Clone, Copy)]
+pub(crate) struct File {
+    pub(crate) at: Time,
+    pub(crate) pitch: Time,
+    pub(crate) count: u32,
+}
+
+/// Books lanes for a file, behind all that is booked, and keeps when that is; when it is over. Nothing is booked where some
+/// of it cannot be made out.
+#[inline]
+pub(crate) fn book_file(
+    (lanes, trains): (&mut [LaneState], &[Option<TrainState>]),
+    who: (u32, u32),
+    (legs, first): (&[Leg], usize),
+    mut file: File,
+    booked: (Time, u32, u64),
+    schedule: &mut Schedule,
+) -> Option<File> {
+    schedule.begins(first, booked);
+    for (index, leg) in legs.iter().enumerate().skip(first) {
+        let occupied = leg.occupied();
+        let granted = match leg.lane() {
+            None => Some((file.at, file.pitch)),
+            Some(number) => {
+                let lane = &mut lanes[number as usize];
+                lane.booked.forget(booked.0);
+                let limit = first_on(trains, lane.train, number);
+                lane.free_for_ways().and_then(|free| lane.booked.add_file(who, file, occupied, (free, limit)))
+            }
+        };
+        let Some((start, grants)) = granted else {
+            for lane in legs[first..index].iter().filter_map(Leg::lane) {
+                lanes[lane as usize].booked.0.pop_back();
+            }
+            return None;
+        };
+        schedule.slots.push((file.at, start));
+        if file.count > 1 {
+            schedule.apart.push(Apart { begins: file.pitch, grants });
+        }
+        (file.at, file.pitch) = (start + occupied + leg.delayed(), grants);
+    }
+    Some(file)
+}
+
+/// Puts the ways of those of a file, from one on, in the place of the file: each has a task and a rank.
+pub(crate) fn split_file(
+    lanes: &mut [LaneState],
+    task: u32,
+    legs: &[Leg],
+    schedule: &Schedule,
+    (from, members): (u64, &[(u32, u32)]),
+) {
+    for ((begin, _), leg) in schedule.slots.iter().zip(&legs[schedule.first..]) {
+        if let Some(lane) = leg.lane() {
+            lanes[lane as usize].booked.split(task, *begin, leg.occupied(), from, members);
+        }
+    }
 }
 
 /// Takes back what has just been booked.
@@ -263,7 +425,7 @@ impl Core {
             }
         };
         let schedule = std::mem::take(schedule);
-        let Schedule { slots, first, booked } = &schedule;
+        let Schedule { slots, first, booked, .. } = &schedule;
         for ((request, start), leg) in slots.iter().zip(&legs[*first..]) {
             let Some(lane) = leg.lane() else { continue };
             let (end, started) = (*start + leg.occupied(), self.has_started(lane, *start, *booked, now));
@@ -304,7 +466,7 @@ impl Core {
         (schedule, legs): (&Schedule, Range<usize>),
         now: Time,
     ) {
-        let Schedule { slots, first, booked } = schedule;
+        let Schedule { slots, first, booked, .. } = schedule;
         let is_there = |core: &Core, index: usize| {
             let (request, start) = slots[index];
             let granted = |lane| core.has_started(lane, start, *booked, now);

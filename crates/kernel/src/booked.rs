@@ -25,7 +25,7 @@ use crate::way::{Going, Leg, Progress};
 /// Bookings of a crew at a time, at most: they may all have to be taken back.
 const AHEAD: usize = 64;
 /// What a crew has booked is told from tasks by this bit.
-const BOOKED: u32 = 1 << 31;
+pub(crate) const BOOKED: u32 = 1 << 31;
 
 /// Which of the things that are booked, where something stands for a task.
 pub(crate) fn booked_place(task: u32) -> Option<usize> {
@@ -36,10 +36,26 @@ pub(crate) fn booked_place(task: u32) -> Option<usize> {
 pub(crate) struct Booked {
     pub(crate) item: Option<Item>,
     crew: u32,
-    task: u32,
+    pub(crate) task: u32,
+    /// Task and rank of those of a file, each of which has such a thing.
+    pub(crate) members: Vec<(u32, u32)>,
     /// When its carrier takes it, behind what that one has booked before; nothing where it has taken it at once.
     pub(crate) behind: Option<Time>,
-    schedule: Schedule,
+    pub(crate) schedule: Schedule,
+}
+
+impl Booked {
+    /// A carrier of a crew has taken something, or takes it then.
+    pub(crate) fn is_taken(&mut self, (crew, task): (u32, u32), item: Item, behind: Option<Time>) {
+        (self.crew, self.task, self.behind) = (crew, task, behind);
+        self.item = Some(item);
+    }
+
+    /// Task and rank of the next of a file, of whom so many are left.
+    #[inline]
+    pub(crate) fn next_member(&self, left: u32) -> (u32, u32) {
+        self.members[self.members.len() - left as usize]
+    }
 }
 
 impl Core {
@@ -48,7 +64,7 @@ impl Core {
     pub(crate) fn may_book(&self, crew: u32, idle: bool) -> bool {
         let line = &self.crews[crew as usize];
         // Who carries by hand may be free before somebody who is not idle.
-        let is_known = idle || (line.by_hand == 0 && line.tidings.len() < AHEAD);
+        let is_known = idle || (line.by_hand == 0 && line.arriving.len() < AHEAD);
         !self.observed && self.trains_allowed && line.patience == 0 && is_known
     }
 
@@ -80,11 +96,8 @@ impl Core {
         first: Free,
         (idle, now): (bool, Time),
     ) -> Result<(), Item> {
-        let Free { rank, task, at: free } = first;
-        let place = self.booked_free.pop().unwrap_or_else(|| {
-            self.booked.push(Booked { item: None, crew, task, behind: None, schedule: Schedule::default() });
-            self.booked.len() as u32 - 1
-        });
+        let Free { rank, task, at: free, .. } = first;
+        let place = self.free_place(crew, task);
         let start = if idle { now } else { free };
         let (leg, at) = item.begun.map_or((0, start), |begun| (begun.leg, begun.at.max(start)));
         let (id, when) = (place | BOOKED, self.come_to(now));
@@ -94,22 +107,48 @@ impl Core {
         let passed = item.is_to_pass().map(|passed| booked.schedule.begin_of(passed).unwrap_or(end));
         // What comes to something at once is for the turn of its carrier.
         if leg + booked.schedule.len() < item.legs.len() || passed.unwrap_or(end) == now {
-            take_back(&mut self.lanes, id, &item.legs, &mut booked.schedule);
+            self.take_back(place, &item.legs);
             self.booked_free.push(place);
             return Err(item);
         }
         let (load, behind) = (item.load, (!idle).then_some(free));
-        (booked.crew, booked.task, booked.behind) = (crew, task, behind);
-        booked.item = Some(item);
+        booked.is_taken((crew, task), item, behind);
         let line = &mut self.crews[crew as usize];
         line.booked = line.booked.saturating_add(1);
         line.free.pop_front();
-        line.frees(Free { at: end, rank, task });
-        if let Some(at) = passed {
-            line.will_tell(Tiding { at, rank, task, place, load, told: Told::Passed });
+        line.frees(Free { at: end, rank, task, booked: true });
+        let told = |at| Tiding { at, rank, task, place, load, left: 1, pitch: Time::ZERO };
+        for (how, at) in passed.map(|at| (Told::Passed, at)).into_iter().chain([(Told::Arrived, end)]) {
+            if !self.crews[crew as usize].is_told_last(how, &told(at)) {
+                self.split_files(crew);
+            }
+            self.crews[crew as usize].will_tell(how, told(at));
         }
-        line.will_tell(Tiding { at: end, rank, task, place, load, told: Told::Arrived });
         Ok(())
+    }
+
+    /// Where there is room for something to be booked.
+    #[inline]
+    pub(crate) fn free_place(&mut self, crew: u32, task: u32) -> u32 {
+        self.booked_free.pop().unwrap_or_else(|| {
+            let members = Vec::new();
+            self.booked.push(Booked { item: None, crew, task, members, behind: None, schedule: Schedule::default() });
+            self.booked.len() as u32 - 1
+        })
+    }
+
+    /// What is booked is over.
+    #[inline]
+    pub(crate) fn is_over(&mut self, place: u32) {
+        let booked = &mut self.booked[place as usize];
+        booked.item = None;
+        booked.members.clear();
+        self.booked_free.push(place);
+    }
+
+    /// Takes back the lanes that have just been booked.
+    pub(crate) fn take_back(&mut self, place: u32, legs: &[Leg]) {
+        take_back(&mut self.lanes, place | BOOKED, legs, &mut self.booked[place as usize].schedule);
     }
 
     /// The way of what is booked.
@@ -126,7 +165,12 @@ impl Core {
         let line = &mut self.crews[crew];
         let is_over = |tiding: &Tiding| has_been(tiding.at, tiding.rank, reached);
         // The last one is told of last.
-        if line.ending || line.tidings.back().is_none_or(is_over) {
+        if line.ending || line.arriving.back().is_none_or(|last| last.left == 1 && is_over(last)) {
+            return;
+        }
+        self.split_files(crew as u32);
+        let line = &mut self.crews[crew];
+        if line.arriving.back().is_none_or(is_over) {
             return;
         }
         line.ending = true;
@@ -134,9 +178,9 @@ impl Core {
         if let Some(armed) = line.armed.take().filter(|armed| !has_been(armed.at(), armed.rank(), reached)) {
             self.events.cancel(armed);
         }
-        for tiding in line.tidings.iter().filter(|tiding| !is_over(tiding)) {
+        for tiding in line.arriving.iter().filter(|tiding| !is_over(tiding)) {
             let task = tiding.place | BOOKED;
-            if tiding.told == Told::Arrived && !ended.contains(&task) {
+            if !ended.contains(&task) {
                 ended.push(task);
             }
         }
@@ -145,7 +189,7 @@ impl Core {
     /// Names all that crews have booked and that is not over.
     pub(crate) fn name_booked(&mut self, now: Time, named: &mut Vec<u32>) {
         for crew in 0..self.crews.len() {
-            if let Some(last) = self.crews[crew].tidings.back() {
+            if let Some(last) = self.crews[crew].arriving.back() {
                 self.end_crew_of(last.place as usize, now, named);
             }
         }
@@ -163,9 +207,10 @@ impl Core {
         let line = &mut self.crews[crew];
         line.ending = false;
         let tells = |tiding: &Tiding| tiding.place == place as u32 && !has_been(tiding.at, tiding.rank, reached);
-        let is_to_pass = line.tidings.iter().any(|tiding| tells(tiding) && tiding.told == Told::Passed);
+        let is_to_pass = line.passing.iter().any(tells);
         // What has been is still to be told.
-        line.tidings.retain(|tiding| !tells(tiding));
+        line.passing.retain(|tiding| !tells(tiding));
+        line.arriving.retain(|tiding| !tells(tiding));
         if behind.is_some_and(|behind| !has_been(behind, rank, reached)) {
             let before = line.waiting.iter().take_while(|known| known.number < item.number).count();
             line.waiting.insert(before, item);

@@ -40,6 +40,7 @@ pub enum Told {
 }
 
 /// Something to carry.
+#[derive(Clone)]
 pub struct Freight {
     /// What is told of it.
     pub load: Load,
@@ -99,11 +100,20 @@ impl Sim {
 
 impl Carriers {
     /// Puts something, for which there is always room.
+    #[inline]
     pub fn put(&self, freight: Freight) {
+        self.put_alike(freight, 1);
+    }
+
+    /// Puts so many things that are alike, one after the other.
+    pub fn put_alike(&self, freight: Freight, count: usize) {
         let shared = &*self.sim.shared;
         let core = &mut *shared.core.borrow_mut();
         let (now, put_by) = (shared.now.get(), shared.current.get());
-        core.put_freight(self.crew, freight, put_by, now);
+        let booked = core.book_alike(self.crew, &freight, (count, put_by), now);
+        for _ in booked..count {
+            core.put_freight(self.crew, freight.clone(), put_by, now);
+        }
     }
 
     /// What has come by now is told: before whoever has been told is asked.

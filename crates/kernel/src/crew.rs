@@ -18,6 +18,7 @@ const BY_HAND: u32 = 16;
 const BY_HAND_MOST: u32 = 4_096;
 
 /// Something that waits, or is under way.
+#[derive(Clone)]
 pub(crate) struct Item {
     /// The how manyth it is.
     pub(crate) number: u64,
@@ -36,6 +37,11 @@ impl Item {
         self.passed.filter(|_| self.begun.is_none_or(|begun| !begun.passed))
     }
 
+    /// The same of another one that is put so many later.
+    pub(crate) fn later(&self, index: u64) -> Item {
+        Item { number: self.number + index, ..self.clone() }
+    }
+
     pub(crate) fn first_leg(&self) -> usize {
         self.begun.map_or(0, |begun| begun.leg)
     }
@@ -47,9 +53,11 @@ pub(crate) struct Free {
     pub(crate) at: Time,
     pub(crate) rank: u32,
     pub(crate) task: u32,
+    /// It has what is booked under way until then.
+    pub(crate) booked: bool,
 }
 
-/// What will be told then.
+/// What will be told then, of somebody, or of those of a file one after the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiding {
     pub(crate) at: Time,
@@ -57,7 +65,34 @@ pub(crate) struct Tiding {
     pub(crate) task: u32,
     pub(crate) place: u32,
     pub(crate) load: Load,
-    pub(crate) told: Told,
+    /// Of how many that is to be told, and how far they are apart.
+    pub(crate) left: u32,
+    pub(crate) pitch: Time,
+}
+
+impl Tiding {
+    /// When it is told of the last.
+    #[inline]
+    pub(crate) fn last_at(&self) -> Time {
+        self.at + self.pitch * u64::from(self.left - 1)
+    }
+
+    fn order(&self) -> (Time, u32) {
+        (self.at, self.rank)
+    }
+
+    /// Whether this is told of something that passes before another is told of something that arrives. A carrier whose
+    /// thing arrives may have the next one pass at once.
+    #[inline]
+    fn is_told_before(&self, arrives: &Tiding) -> bool {
+        self.order() < arrives.order() || (self.order() == arrives.order() && self.place == arrives.place)
+    }
+
+    /// Whether what is told of `other` comes after all of this. Those of a file may have any name.
+    #[inline]
+    fn is_before(&self, other: &Tiding) -> bool {
+        if self.left == 1 { self.order() <= other.order() } else { self.last_at() < other.at }
+    }
 }
 
 /// Carriers who take from one line.
@@ -66,8 +101,9 @@ pub(crate) struct Crew {
     pub(crate) waiting: VecDeque<Item>,
     /// The first to be free first.
     pub(crate) free: VecDeque<Free>,
-    /// In the order in which they come.
-    pub(crate) tidings: VecDeque<Tiding>,
+    /// In the order in which they come: of what has passed, and of what has arrived.
+    pub(crate) passing: VecDeque<Tiding>,
+    pub(crate) arriving: VecDeque<Tiding>,
     /// Who listens.
     pub(crate) listeners: i32,
     /// A timer, of the next instant at which somebody must know.
@@ -88,7 +124,8 @@ impl Crew {
             reason,
             waiting: VecDeque::new(),
             free: VecDeque::new(),
-            tidings: VecDeque::new(),
+            passing: VecDeque::new(),
+            arriving: VecDeque::new(),
             listeners: 0,
             armed: None,
             by_hand: 0,
@@ -98,6 +135,15 @@ impl Crew {
             put: 0,
             ending: false,
         }
+    }
+
+    /// Something that is put before them, with as many like it.
+    #[inline]
+    pub(crate) fn item(&mut self, freight: Freight, (count, put_by): (u32, u32)) -> Item {
+        let Freight { load, errand, legs, passed, begun } = freight;
+        let item = Item { number: self.put, load, legs, passed, begun, errand, put_by };
+        self.put += u64::from(count);
+        item
     }
 
     /// Whether one of them has taken anything.
@@ -116,10 +162,36 @@ impl Crew {
         insert_behind(&mut self.free, free, before);
     }
 
+    /// The tidings of what has passed, or has arrived.
     #[inline]
-    pub(crate) fn will_tell(&mut self, tiding: Tiding) {
-        let before = |known: &Tiding| known.at < tiding.at || (known.at == tiding.at && known.rank <= tiding.rank);
-        insert_behind(&mut self.tidings, tiding, before);
+    pub(crate) fn of(&mut self, told: Told) -> &mut VecDeque<Tiding> {
+        match told {
+            Told::Passed => &mut self.passing,
+            Told::Arrived => &mut self.arriving,
+        }
+    }
+
+    /// Whether what is told comes after all that will be told.
+    #[inline]
+    pub(crate) fn is_told_last(&mut self, told: Told, tiding: &Tiding) -> bool {
+        self.of(told).back().is_none_or(|last| last.is_before(tiding))
+    }
+
+    /// Nothing else is told in between of those of a file.
+    #[inline]
+    pub(crate) fn will_tell(&mut self, told: Told, tiding: Tiding) {
+        insert_behind(self.of(told), tiding, |known| known.is_before(&tiding));
+    }
+
+    /// What is told next.
+    #[inline]
+    pub(crate) fn next_told(&self) -> Option<(Told, &Tiding)> {
+        match (self.passing.front(), self.arriving.front()) {
+            (Some(passes), arrives) if arrives.is_none_or(|arrives| passes.is_told_before(arrives)) => {
+                Some((Told::Passed, passes))
+            }
+            (_, arrives) => Some((Told::Arrived, arrives?)),
+        }
     }
 
     /// What comes now is carried by hand.
@@ -130,10 +202,9 @@ impl Crew {
     }
 
     /// Whether a carrier waits, and has no more of what is booked under way.
+    #[inline]
     pub(crate) fn is_idle(&self, free: Free, reached: (Time, u32)) -> bool {
-        let now = reached.0;
-        let ends_now = || self.tidings.iter().take_while(|t| t.at <= now).any(|t| t.at == now && t.rank == free.rank);
-        has_been(free.at, free.rank, reached) || (free.at == now && !ends_now())
+        has_been(free.at, free.rank, reached) || (free.at == reached.0 && !free.booked)
     }
 }
 
@@ -146,7 +217,7 @@ impl Core {
     /// A carrier has nothing to carry any more, or begins.
     pub(crate) fn is_free_again(&mut self, crew: u32, task: u32, now: Time) {
         let rank = self.rank(task);
-        self.crews[crew as usize].frees(Free { at: now, rank, task });
+        self.crews[crew as usize].frees(Free { at: now, rank, task, booked: false });
     }
 
     /// The same, and it did carry by hand.
@@ -159,9 +230,8 @@ impl Core {
     pub(crate) fn put_freight(&mut self, crew: u32, freight: Freight, put_by: u32, now: Time) {
         let reached = (now, self.order_reached);
         let line = &mut self.crews[crew as usize];
-        line.put += 1;
-        let Freight { load, errand, legs, passed, begun } = freight;
-        let item = Item { number: line.put, load, legs, passed, begun, errand, put_by };
+        let begun = freight.begun;
+        let item = line.item(freight, (1, put_by));
         let first = line.free.front().copied();
         if let Some(first) = first.filter(|_| line.waiting.is_empty()) {
             let idle = line.is_idle(first, reached);
@@ -200,13 +270,21 @@ impl Core {
     pub(crate) fn next_tiding(&mut self, crew: u32, now: Time) -> Option<(Load, Told)> {
         let reached = (now, self.order_reached);
         let line = &mut self.crews[crew as usize];
-        let next = line.tidings.front().filter(|next| has_been(next.at, next.rank, reached))?;
-        let Tiding { place, load, told, .. } = *next;
-        line.tidings.pop_front();
+        let (told, next) = line.next_told().filter(|(_, next)| has_been(next.at, next.rank, reached))?;
+        let Tiding { place, load, left, .. } = *next;
         self.counts.told += 1;
-        if told == Told::Arrived {
-            self.booked[place as usize].item = None;
-            self.booked_free.push(place);
+        let tidings = line.of(told);
+        if left > 1
+            && let Some(next) = tidings.front_mut()
+        {
+            next.left = left - 1;
+            next.at += next.pitch;
+            (next.task, next.rank) = self.booked[place as usize].next_member(next.left);
+        } else {
+            tidings.pop_front();
+            if told == Told::Arrived {
+                self.is_over(place);
+            }
         }
         Some((load, told))
     }
@@ -249,11 +327,11 @@ impl Core {
     pub(crate) fn arm(&mut self, crew: u32, now: Time) {
         let reached = (now, self.order_reached);
         let line = &self.crews[crew as usize];
-        if line.armed.is_none() && line.waiting.is_empty() && (line.listeners == 0 || line.tidings.is_empty()) {
+        if line.armed.is_none() && line.waiting.is_empty() && (line.listeners == 0 || line.arriving.is_empty()) {
             return;
         }
-        let told = line.tidings.front().filter(|_| line.listeners > 0);
-        let told = told.map(|told| Event::wake(told.at, told.rank, told.task));
+        let told = line.next_told().filter(|_| line.listeners > 0);
+        let told = told.map(|(_, told)| Event::wake(told.at, told.rank, told.task));
         let free = line.free.front().filter(|free| !line.waiting.is_empty() && !line.is_idle(**free, reached));
         let free = free.map(|free| Event::wake(free.at, free.rank, free.task));
         let next = told.into_iter().chain(free).min();
@@ -271,16 +349,15 @@ impl Core {
 
     /// Whether something is on its way that arrives behind an instant.
     pub(crate) fn is_carried_beyond(&self, at: Time) -> bool {
-        self.crews.iter().any(|crew| crew.by_hand > 0 || crew.tidings.back().is_some_and(|last| last.at > at))
+        self.crews.iter().any(|crew| crew.by_hand > 0 || crew.arriving.back().is_some_and(|last| last.last_at() > at))
     }
 
     /// How much has been put before a crew that nobody has taken by now.
     pub(crate) fn waiting_for_carriers(&self, crew: &Crew, now: Time) -> usize {
         let reached = (now, self.order_reached);
-        let booked = crew.tidings.iter().filter(|tiding| tiding.told == Told::Arrived);
         let begins = |tiding: &&Tiding| {
             self.booked[tiding.place as usize].behind.is_some_and(|at| !has_been(at, tiding.rank, reached))
         };
-        crew.waiting.len() + booked.filter(begins).count()
+        crew.waiting.len() + crew.arriving.iter().filter(begins).count()
     }
 }

@@ -31,6 +31,7 @@
 //! ```
 
 mod ahead;
+mod alike;
 mod arbitration;
 mod bell;
 #[doc(hidden)]

@@ -70,10 +70,10 @@ impl Crew {
         Crew::Processes(queue)
     }
 
-    pub fn put(&self, freight: Freight) {
+    pub fn put_alike(&self, freight: Freight, count: usize) {
         match self {
-            Crew::Carriers(carriers) => carriers.put(freight),
-            Crew::Processes(queue) => queue.put_now(freight),
+            Crew::Carriers(carriers) => carriers.put_alike(freight, count),
+            Crew::Processes(queue) => (0..count).for_each(|_| queue.put_now(freight.clone())),
         }
     }
 

@@ -57,8 +57,9 @@ pub enum Step {
     Way(Vec<Vec<DrawnLeg>>),
     Take,
     Put,
-    /// Something to carry, which has passed after so many legs, and may have begun.
+    /// So many alike things to carry, which have passed after so many legs, and may have begun.
     Give {
+        count: usize,
         legs: Vec<DrawnLeg>,
         passed: Option<usize>,
         begun: Option<(usize, u64, bool)>,
@@ -186,6 +187,9 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
             legs.iter_mut().filter(|leg| leg.lane.is_none()).for_each(|leg| leg.owed[0] += 7);
             let passed = (draw.below(2) == 0).then(|| draw.between(1, legs.len() as u64) as usize);
             let many = [1, 2, 5, 40][draw.below(4) as usize];
+            if draw.below(2) == 0 {
+                return vec![Step::Give { count: many, legs, passed, begun: None }];
+            }
             (0..many)
                 .map(|_| {
                     let begun = (draw.below(9) == 0).then(|| {
@@ -196,7 +200,7 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
                             passed.is_none_or(|passed| passed < leg || (passed == leg && draw.below(2) == 0)),
                         )
                     });
-                    Step::Give { legs: legs.clone(), passed, begun }
+                    Step::Give { count: 1, legs: legs.clone(), passed, begun }
                 })
                 .collect()
         }

@@ -114,10 +114,10 @@ async fn follow(
             Step::Put => {
                 let _ = tokens.try_put(());
             }
-            Step::Give { legs: drawn, passed, begun } => {
+            Step::Give { count, legs: drawn, passed, begun } => {
                 let begun = begun.map(|(leg, ps, passed)| Begun { leg, at: sim.now() + Time::ps(ps), passed });
                 let (load, errand) = (Load { of: 0, bytes: 1 + drawn.len() as u32 }, sim.pass_on(Errand::NOBODY));
-                crew.put(Freight { load, errand, legs: legs(&lanes, &drawn), passed, begun });
+                crew.put_alike(Freight { load, errand, legs: legs(&lanes, &drawn), passed, begun }, count);
             }
             Step::Look => {
                 crew.settle();

@@ -1,10 +1,8 @@
 //! Reads: pieces fetched ahead, and the completions of split transactions.
 
-use std::rc::Rc;
+use hopscope_kernel::{Class, Errand, Freight, Label, Load};
 
-use hopscope_kernel::{Class, Errand, Freight, Label, Leg, Load};
-
-use super::port::{Across, Buffers, Port};
+use super::port::{Across, Buffers, Latch, Port};
 use super::posted::THROUGH;
 use crate::bus::pci::tenure::Ending;
 use crate::protocols::pci::Command;
@@ -45,27 +43,35 @@ impl Port {
         let latch = &self.buffers.latches[number];
         let carries = latch.carries.get().expect("a latched read says what it carries");
         let errand = self.sim.pass_on(latch.errand.get());
-        // Most pieces are alike.
-        let mut way: Option<(u32, Rc<[Leg]>)> = None;
         while latch.asked.get() < until {
             let asked = latch.asked.get();
-            let address = latch.address.get().wrapping_add(asked);
-            let piece = self.up_to(address, self.spec.read.piece, self.bus().width_bytes());
-            let bytes = piece.min(latch.bytes.get() - asked);
-            latch.asked.set(asked + bytes);
+            let (address, bytes) = self.piece_of(latch, asked);
             match &self.across {
                 Across::Host { path, fetched, .. } => {
-                    let legs = match &way {
-                        Some((of, legs)) if *of == bytes => legs.clone(),
-                        _ => path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency())),
-                    };
-                    way = Some((bytes, legs.clone()));
+                    let mut next = asked + bytes;
+                    let mut count = 1;
+                    // Most pieces are alike.
+                    while next < until && self.piece_of(latch, next).1 == bytes {
+                        (next, count) = (next + bytes, count + 1);
+                    }
+                    latch.asked.set(next);
+                    let legs = path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency()));
                     let load = Load { of: number as u32, bytes };
-                    fetched.put(Freight { load, errand, legs, passed: None, begun: None });
+                    fetched.put_alike(Freight { load, errand, legs, passed: None, begun: None }, count);
                 }
-                Across::Bus { pieces, .. } => pieces.put_now(Piece { latch: number, address, bytes, carries, errand }),
+                Across::Bus { pieces, .. } => {
+                    latch.asked.set(asked + bytes);
+                    pieces.put_now(Piece { latch: number, address, bytes, carries, errand });
+                }
             }
         }
+    }
+
+    /// The piece of a read behind so many bytes of it: where it begins, and how long it is.
+    fn piece_of(&self, latch: &Latch, behind: u32) -> (u32, u32) {
+        let address = latch.address.get().wrapping_add(behind);
+        let piece = self.up_to(address, self.spec.read.piece, self.bus().width_bytes());
+        (address, piece.min(latch.bytes.get() - behind))
     }
 
     /// One of the pieces that are asked for over another segment at a time.
