@@ -290,13 +290,13 @@ pub(crate) struct File {
 pub(crate) fn book_file(
     (lanes, trains): (&mut [LaneState], &[Option<TrainState>]),
     who: (u32, u32),
-    (legs, first): (&[Leg], usize),
+    legs: &[Leg],
     mut file: File,
     booked: (Time, u32, u64),
     schedule: &mut Schedule,
 ) -> Option<File> {
-    schedule.begins(first, booked);
-    for (index, leg) in legs.iter().enumerate().skip(first) {
+    schedule.begins(0, booked);
+    for (index, leg) in legs.iter().enumerate() {
         let occupied = leg.occupied();
         let granted = match leg.lane() {
             None => Some((file.at, file.pitch)),
@@ -308,7 +308,7 @@ pub(crate) fn book_file(
             }
         };
         let Some((start, grants)) = granted else {
-            for lane in legs[first..index].iter().filter_map(Leg::lane) {
+            for lane in legs[..index].iter().filter_map(Leg::lane) {
                 lanes[lane as usize].booked.0.pop_back();
             }
             return None;
@@ -320,6 +320,29 @@ pub(crate) fn book_file(
         (file.at, file.pitch) = (start + occupied + leg.delayed(), grants);
     }
     Some(file)
+}
+
+/// Has a file end with so many; whether that can be, for nobody has booked any of its lanes behind it.
+pub(crate) fn shorten_file(lanes: &mut [LaneState], task: u32, legs: &[Leg], schedule: &Schedule, left: u32) -> bool {
+    let occupied = || {
+        let booked = legs.iter().zip(&schedule.slots);
+        booked.filter_map(|(leg, (begin, _))| Some((leg.lane()? as usize, *begin, leg.occupied())))
+    };
+    let is_last = |booking: &Booking, begin| booking.task == task && booking.request == begin;
+    if !occupied().all(|(lane, begin, _)| lanes[lane].booked.0.back().is_some_and(|last| is_last(last, begin))) {
+        return false;
+    }
+    for (lane, _, occupied) in occupied() {
+        let bookings = &mut lanes[lane].booked.0;
+        match bookings.back_mut() {
+            Some(file) if left > 0 => {
+                file.count = left;
+                file.end = file.start + file.apart.grants * u64::from(left - 1) + occupied;
+            }
+            _ => drop(bookings.pop_back()),
+        }
+    }
+    true
 }
 
 /// Puts the ways of those of a file, from one on, in the place of the file: each has a task and a rank.
@@ -396,7 +419,7 @@ impl Core {
     }
 
     /// These ways go on leg by leg, and with them those that reckoned with what they had booked.
-    fn end_ways(&mut self, mut ended: Vec<u32>, now: Time) {
+    pub(crate) fn end_ways(&mut self, mut ended: Vec<u32>, now: Time) {
         let mut next = 0;
         while let Some(task) = ended.get(next).copied() {
             next += 1;

@@ -9,11 +9,12 @@
 //!
 //! On each lane they are as far apart as the slowest lane before has them, so a file is booked as one: when its first is
 //! there, and how far the others are behind. What is told of them, and when, is the same as of things booked one by one
-//! (`booked`). As soon as anybody comes between them, and before anything is taken back, a file is split into those.
+//! (`booked`). As soon as anybody comes between them, and before what others wait for is taken back, a file is split into
+//! those.
 
 use crate::Time;
 use crate::ahead::{File, book_file, split_file};
-use crate::booked::BOOKED;
+use crate::booked::{BOOKED, Member};
 use crate::carriers::{Freight, Told};
 use crate::core::Core;
 use crate::crew::{Free, Tiding};
@@ -22,65 +23,60 @@ impl Core {
     /// Books so many things that are alike for those who are idle, as far as there are such and all can be made out;
     /// returns how many.
     #[inline]
-    pub(crate) fn book_alike(
-        &mut self,
-        crew: u32,
-        freight: &Freight,
-        (count, put_by): (usize, u32),
-        now: Time,
-    ) -> usize {
-        let line = &self.crews[crew as usize];
-        // Of requests of one instant those of a carrier come in his turn.
-        let asks_at_once = freight.legs.first().is_none_or(|leg| leg.lane().is_some());
-        if freight.begun.is_some() || asks_at_once || !line.waiting.is_empty() || !self.may_book(crew, true) {
+    pub(crate) fn book_alike(&mut self, crew: u32, freight: &Freight, (count, put_by): (u32, u32), now: Time) -> u32 {
+        if freight.begun.is_some() || !self.may_book_file(crew, freight) {
             return 0;
         }
         let place = self.free_place(crew, 0);
         let count = self.gather(crew, place, count, now);
-        if count == 0 || !self.book_gathered(crew, (place, freight), (count, put_by), now) {
-            self.is_over(place);
-            return 0;
+        // Of those who ask at one instant the first by name is the first.
+        let members = &mut self.booked[place as usize].members;
+        if !members.is_sorted_by_key(|member| member.rank) {
+            members.sort_unstable_by_key(|member| member.rank);
         }
-        if self.crews[crew as usize].listeners > 0 {
-            self.arm(crew, now);
+        let file = File { at: now, pitch: Time::ZERO, count };
+        if count > 0 && self.book_gathered(crew, (place, freight), (file, put_by), now) {
+            return count;
         }
-        count
+        self.is_over(place);
+        0
+    }
+
+    /// Whether something may be booked as a file now. Of requests of one instant those of a carrier come in his turn.
+    #[inline]
+    pub(crate) fn may_book_file(&self, crew: u32, freight: &Freight) -> bool {
+        let asks_at_once = freight.legs.first().is_none_or(|leg| leg.lane().is_some());
+        !asks_at_once && self.crews[crew as usize].waiting.is_empty() && self.may_book(crew, true)
     }
 
     /// Gathers those who are idle, at most so many, and says how many they are.
     #[inline]
-    fn gather(&mut self, crew: u32, place: u32, count: usize, now: Time) -> usize {
+    pub(crate) fn gather(&mut self, crew: u32, place: u32, count: u32, now: Time) -> u32 {
         let reached = (now, self.order_reached);
         let line = &self.crews[crew as usize];
-        let idle = line.free.iter().take(count).take_while(|free| line.is_idle(**free, reached));
+        let idle = line.free.iter().take(count as usize).take_while(|free| line.is_idle(**free, reached));
         let members = &mut self.booked[place as usize].members;
-        members.extend(idle.map(|free| (free.task, free.rank)));
-        // Of those who ask at one instant the first by name is the first.
-        if !members.is_sorted_by_key(|member| member.1) {
-            members.sort_unstable_by_key(|member| member.1);
-        }
-        members.len()
+        members.extend(idle.map(|free| Member { task: free.task, rank: free.rank, since: free.at }));
+        members.len() as u32
     }
 
-    /// Books the lanes of a file, and what is told of it, from now on; whether all of it can be made out.
+    /// Books the lanes of a file, and what is told of it; whether all of it can be made out.
     #[inline]
-    fn book_gathered(
+    pub(crate) fn book_gathered(
         &mut self,
         crew: u32,
         (place, freight): (u32, &Freight),
-        (count, put_by): (usize, u32),
+        (file, put_by): (File, u32),
         now: Time,
     ) -> bool {
         let when = self.come_to(now);
         let booked = &mut self.booked[place as usize];
-        let (task, rank) = booked.members[0];
-        let file = File { at: now, pitch: Time::ZERO, count: count as u32 };
-        let lanes = (&mut self.lanes[..], &self.trains[..]);
-        let who = (place | BOOKED, rank);
-        let over = book_file(lanes, who, (&freight.legs, 0), file, when, &mut booked.schedule);
-        let Some(File { at: over, pitch, count: left }) = over else { return false };
+        let Member { task, rank, .. } = booked.members[0];
+        let (lanes, who) = ((&mut self.lanes[..], &self.trains[..]), (place | BOOKED, rank));
+        let over = book_file(lanes, who, &freight.legs, file, when, &mut booked.schedule);
+        let Some(File { at: over, pitch, count }) = over else { return false };
         let load = freight.load;
-        let arrives = Tiding { at: over, rank, task, place, load, left, pitch };
+        let arrives = Tiding { at: over, rank, task, place, load, left: count, pitch };
         let schedule = &booked.schedule;
         let passes = freight.passed.map(|leg| {
             let (at, pitch) = (schedule.begin_of(leg).unwrap_or(over), schedule.apart_at(leg).unwrap_or(pitch));
@@ -95,9 +91,9 @@ impl Core {
             self.take_back(place, &freight.legs);
             return false;
         }
-        line.free.drain(..count);
+        line.free.drain(..count as usize);
         let mut at = over;
-        for &(task, rank) in &booked.members {
+        for &Member { task, rank, .. } in &booked.members {
             line.frees(Free { at, rank, task, booked: true });
             at += pitch;
         }
@@ -108,9 +104,12 @@ impl Core {
             line.passing.push_back(passes);
         }
         line.arriving.push_back(arrives);
-        line.booked = line.booked.saturating_add(left);
-        let item = line.item(freight.clone(), (left, put_by));
+        line.booked = line.booked.saturating_add(count);
+        let item = line.item(freight.clone(), (count, put_by));
         booked.is_taken((crew, task), item, None);
+        if line.listeners > 0 {
+            self.arm(crew, now);
+        }
         true
     }
 
@@ -135,22 +134,24 @@ impl Core {
         let members = std::mem::take(&mut booked.members);
         let (schedule, item) = (std::mem::take(&mut booked.schedule), booked.item.take());
         let item = item.expect("what is booked is there until its end has been told");
+        let apart = schedule.apart_at(0).unwrap_or(Time::ZERO);
         let from = members.len() - file.left as usize;
         let (last, others) = members[from..].split_last().expect("a file is over with its last");
-        let mut places: Vec<u32> = others.iter().map(|member| self.free_place(crew, member.0)).collect();
+        let mut places: Vec<u32> = others.iter().map(|member| self.free_place(crew, member.task)).collect();
         places.push(file.place);
         let all = || others.iter().chain([last]).zip(&places).zip(from as u64..);
-        let who: Vec<(u32, u32)> = all().map(|((member, place), _)| (place | BOOKED, member.1)).collect();
+        let who: Vec<(u32, u32)> = all().map(|((member, place), _)| (place | BOOKED, member.rank)).collect();
         split_file(&mut self.lanes, file.place | BOOKED, &item.legs, &schedule, (from as u64, &who));
         for ((member, place), index) in all() {
             let booked = &mut self.booked[*place as usize];
-            booked.is_taken((crew, member.0), item.later(index), None);
+            let comes = apart * index;
+            booked.is_taken((crew, member.task), item.later(index, comes, member.since), None);
             booked.schedule = schedule.of(index);
         }
         let line = &mut self.crews[crew as usize];
         let one_of = |file: &Tiding, index: u32| {
             let number = members.len() - (file.left - index) as usize;
-            let ((task, rank), place) = (members[number], places[number - from]);
+            let (Member { task, rank, .. }, place) = (members[number], places[number - from]);
             Tiding {
                 at: file.at + file.pitch * u64::from(index),
                 rank,

@@ -103,7 +103,7 @@ impl LaneState {
         self.holder != 0 && (self.holder != LEFT || self.left_until > at)
     }
 
-    fn is_asked_for(&self) -> bool {
+    pub(crate) fn is_asked_for(&self) -> bool {
         !self.waiters.is_empty() || self.arbitrating
     }
 

@@ -37,11 +37,19 @@ pub(crate) struct Booked {
     pub(crate) item: Option<Item>,
     crew: u32,
     pub(crate) task: u32,
-    /// Task and rank of those of a file, each of which has such a thing.
-    pub(crate) members: Vec<(u32, u32)>,
+    /// Those of a file, each of which has such a thing.
+    pub(crate) members: Vec<Member>,
     /// When its carrier takes it, behind what that one has booked before; nothing where it has taken it at once.
     pub(crate) behind: Option<Time>,
     pub(crate) schedule: Schedule,
+}
+
+/// One of a file: who was idle since then.
+#[derive(Clone, Copy)]
+pub(crate) struct Member {
+    pub(crate) task: u32,
+    pub(crate) rank: u32,
+    pub(crate) since: Time,
 }
 
 impl Booked {
@@ -54,7 +62,8 @@ impl Booked {
     /// Task and rank of the next of a file, of whom so many are left.
     #[inline]
     pub(crate) fn next_member(&self, left: u32) -> (u32, u32) {
-        self.members[self.members.len() - left as usize]
+        let Member { task, rank, .. } = self.members[self.members.len() - left as usize];
+        (task, rank)
     }
 }
 

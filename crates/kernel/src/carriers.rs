@@ -21,7 +21,7 @@ use crate::record::Label;
 use crate::sim::Sim;
 use crate::way::{Going, Leg, Progress};
 
-/// What is carried: whom it concerns, and how much of it there is. The kernel makes nothing of either.
+/// What is carried: whom it concerns, and how much each of it is. The kernel makes nothing of either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Whom it concerns.
@@ -68,18 +68,18 @@ pub struct Begun {
 /// Carriers who take from one line.
 #[derive(Clone)]
 pub struct Carriers {
-    sim: Sim,
-    crew: u32,
+    pub(crate) sim: Sim,
+    pub(crate) crew: u32,
 }
 
 impl Sim {
     /// Carriers of these names, who wait for `reason` while there is nothing; `told` is told how far what they carry has
-    /// come.
+    /// come, and of how many that are alike.
     pub fn carriers(
         &self,
         names: impl IntoIterator<Item = String>,
         reason: &'static Label,
-        told: impl Fn(Load, Told) + 'static,
+        told: impl Fn(Load, u32, Told) + 'static,
     ) -> Carriers {
         let mut all = self.shared.names.borrow_mut();
         let mut core = self.shared.core.borrow_mut();
@@ -106,7 +106,7 @@ impl Carriers {
     }
 
     /// Puts so many things that are alike, one after the other.
-    pub fn put_alike(&self, freight: Freight, count: usize) {
+    pub fn put_alike(&self, freight: Freight, count: u32) {
         let shared = &*self.sim.shared;
         let core = &mut *shared.core.borrow_mut();
         let (now, put_by) = (shared.now.get(), shared.current.get());
@@ -180,13 +180,13 @@ impl Shared {
     /// Tells what has come by now.
     #[inline]
     pub(crate) fn tell(&self, crew: u32) {
-        while let Some((load, told)) = self.next_tiding(crew) {
-            self.told.borrow()[crew as usize](load, told);
+        while let Some((load, count, told)) = self.next_tiding(crew) {
+            self.told.borrow()[crew as usize](load, count, told);
         }
     }
 
     #[inline]
-    fn next_tiding(&self, crew: u32) -> Option<(Load, Told)> {
+    fn next_tiding(&self, crew: u32) -> Option<(Load, u32, Told)> {
         self.core.borrow_mut().next_tiding(crew, self.now.get())
     }
 
@@ -217,7 +217,7 @@ impl Shared {
     fn carry_on(&self, crew: u32, task: u32) -> bool {
         loop {
             let Some((load, told)) = self.carry(&mut self.core.borrow_mut(), task) else { return false };
-            self.told.borrow()[crew as usize](load, told);
+            self.told.borrow()[crew as usize](load, 1, told);
             if told == Told::Arrived {
                 return true;
             }
@@ -325,7 +325,7 @@ mod tests {
         let (one, two) = (sim.lane("one", None), sim.lane("two", None));
         let told: Rc<RefCell<Vec<(u32, Time)>>> = Rc::default();
         let (seen, s) = (told.clone(), sim.clone());
-        let tell = move |load: Load, _| seen.borrow_mut().push((load.of, s.now()));
+        let tell = move |load: Load, count, _| (0..count).for_each(|_| seen.borrow_mut().push((load.of, s.now())));
         let carriers = sim.carriers(["carrier".to_string()], &NOTHING, tell);
         sim.observe(Box::new(Glance(Time::ns(20), Rc::default())));
         let leg = |lane| Leg::over(lane, &BUSY, [(&DATA, Time::ns(10)), (&DATA, Time::ZERO)]);

@@ -104,7 +104,7 @@ pub(crate) struct Shared {
 }
 
 /// Somebody who is told how far what is carried has come.
-pub(crate) type WhoIsTold = dyn Fn(Load, Told);
+pub(crate) type WhoIsTold = dyn Fn(Load, u32, Told);
 
 /// How a wait begins.
 #[derive(Clone, Copy, PartialEq, Eq)]

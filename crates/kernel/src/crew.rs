@@ -29,6 +29,8 @@ pub(crate) struct Item {
     pub(crate) begun: Option<Begun>,
     errand: Errand,
     put_by: u32,
+    /// Its carrier was idle since then, of what is yet to come.
+    pub(crate) since: Time,
 }
 
 impl Item {
@@ -37,9 +39,10 @@ impl Item {
         self.passed.filter(|_| self.begun.is_none_or(|begun| !begun.passed))
     }
 
-    /// The same of another one that is put so many later.
-    pub(crate) fn later(&self, index: u64) -> Item {
-        Item { number: self.number + index, ..self.clone() }
+    /// The same of another one that is put so many later, and comes so much later, for a carrier who was idle since then.
+    pub(crate) fn later(&self, index: u64, comes: Time, since: Time) -> Item {
+        let begun = self.begun.map(|begun| Begun { at: begun.at + comes, ..begun });
+        Item { number: self.number + index, begun, since, ..self.clone() }
     }
 
     pub(crate) fn first_leg(&self) -> usize {
@@ -81,11 +84,14 @@ impl Tiding {
         (self.at, self.rank)
     }
 
-    /// Whether this is told of something that passes before another is told of something that arrives. A carrier whose
-    /// thing arrives may have the next one pass at once.
+    /// Of how many it is told at `now`, at which the first has been. Those of one instant have a turn each.
     #[inline]
-    fn is_told_before(&self, arrives: &Tiding) -> bool {
-        self.order() < arrives.order() || (self.order() == arrives.order() && self.place == arrives.place)
+    fn of_how_many(&self, now: Time) -> u32 {
+        if self.left == 1 || self.at == now {
+            return 1;
+        }
+        let later = (now - self.at - Time::ps(1)).as_ps().checked_div(self.pitch.as_ps()).unwrap_or(u64::MAX);
+        later.min(u64::from(self.left) - 1) as u32 + 1
     }
 
     /// Whether what is told of `other` comes after all of this. Those of a file may have any name.
@@ -141,9 +147,14 @@ impl Crew {
     #[inline]
     pub(crate) fn item(&mut self, freight: Freight, (count, put_by): (u32, u32)) -> Item {
         let Freight { load, errand, legs, passed, begun } = freight;
-        let item = Item { number: self.put, load, legs, passed, begun, errand, put_by };
+        let item = Item { number: self.put, load, legs, passed, begun, errand, put_by, since: Time::ZERO };
         self.put += u64::from(count);
         item
+    }
+
+    /// The number of what is put next.
+    pub(crate) fn number_of_next(&self) -> u64 {
+        self.put
     }
 
     /// Whether one of them has taken anything.
@@ -183,11 +194,11 @@ impl Crew {
         insert_behind(self.of(told), tiding, |known| known.is_before(&tiding));
     }
 
-    /// What is told next.
+    /// What is told next. What passes at an instant has not arrived before: all takes time until it passes.
     #[inline]
     pub(crate) fn next_told(&self) -> Option<(Told, &Tiding)> {
         match (self.passing.front(), self.arriving.front()) {
-            (Some(passes), arrives) if arrives.is_none_or(|arrives| passes.is_told_before(arrives)) => {
+            (Some(passes), arrives) if arrives.is_none_or(|arrives| passes.order() <= arrives.order()) => {
                 Some((Told::Passed, passes))
             }
             (_, arrives) => Some((Told::Arrived, arrives?)),
@@ -265,28 +276,29 @@ impl Core {
         if idle { self.wake(first.task) } else { self.arm(crew, now) }
     }
 
-    /// The next that is to be told by now.
+    /// The next that is to be told by now, and of how many that are alike.
     #[inline]
-    pub(crate) fn next_tiding(&mut self, crew: u32, now: Time) -> Option<(Load, Told)> {
+    pub(crate) fn next_tiding(&mut self, crew: u32, now: Time) -> Option<(Load, u32, Told)> {
         let reached = (now, self.order_reached);
         let line = &mut self.crews[crew as usize];
         let (told, next) = line.next_told().filter(|(_, next)| has_been(next.at, next.rank, reached))?;
-        let Tiding { place, load, left, .. } = *next;
-        self.counts.told += 1;
+        let (Tiding { place, load, left, .. }, count) = (*next, next.of_how_many(now));
+        self.counts.told += u64::from(count);
         let tidings = line.of(told);
-        if left > 1
-            && let Some(next) = tidings.front_mut()
-        {
-            next.left = left - 1;
-            next.at += next.pitch;
-            (next.task, next.rank) = self.booked[place as usize].next_member(next.left);
-        } else {
-            tidings.pop_front();
-            if told == Told::Arrived {
-                self.is_over(place);
+        match tidings.front_mut() {
+            Some(next) if left > count => {
+                next.left = left - count;
+                next.at += next.pitch * u64::from(count);
+                (next.task, next.rank) = self.booked[place as usize].next_member(next.left);
+            }
+            _ => {
+                tidings.pop_front();
+                if told == Told::Arrived {
+                    self.is_over(place);
+                }
             }
         }
-        Some((load, told))
+        Some((load, count, told))
     }
 
     /// A carrier whose turn it is takes what waits, if it is the first to be free; one that has just carried something

@@ -63,6 +63,11 @@ impl Lane {
         self.sim.shared.core.borrow().lanes[self.id as usize].is_free(at)
     }
 
+    /// Whether somebody waits for the lane.
+    pub fn is_asked_for(&self) -> bool {
+        self.sim.shared.core.borrow().lanes[self.id as usize].is_asked_for()
+    }
+
     /// Asks for the lane, waiting for `reason`.
     pub fn acquire(&self, reason: &'static Label) -> Acquire<'_> {
         self.acquire_with(0, reason)

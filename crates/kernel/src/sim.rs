@@ -116,6 +116,12 @@ impl Sim {
         core.observed || core.observed_from.is_some()
     }
 
+    /// Whether somebody wants to know who did what, or what wires carried, now or at an instant to come.
+    pub fn is_observed_by(&self, at: Time) -> bool {
+        let core = self.shared.core.borrow();
+        core.observed || self.shared.drawn.get() || core.observed_from.is_some_and(|from| from <= at)
+    }
+
     /// The number of the process whose turn it is.
     pub fn process_at_work(&self) -> u16 {
         self.shared.current.get() as u16

@@ -198,8 +198,8 @@ fn carriers(sim: &Sim, count: u64) {
     let (arrived, bell) = (Rc::new(Cell::new(0)), Bell::new(sim));
     let (seen, rung) = (arrived.clone(), bell.clone());
     let names = (0..8).map(|number| format!("carrier{number}"));
-    let carriers = sim.carriers(names, &NO_REQUEST, move |_, _| {
-        seen.set(seen.get() + 1);
+    let carriers = sim.carriers(names, &NO_REQUEST, move |_, count, _| {
+        seen.set(seen.get() + u64::from(count));
         rung.ring();
     });
     let s = sim.clone();

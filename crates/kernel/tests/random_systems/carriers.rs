@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Carriers, Freight, Label, Load, Queue, Sim, Told};
+use hopscope_kernel::{Bell, Carriers, Coming, Freight, Label, Load, Queue, Sim, Time, Told};
 
 pub static NOTHING: Label = Label::reason("nothing to carry");
 static QUIET: Label = Label::reason("nothing has come");
@@ -43,7 +43,9 @@ impl Crew {
     pub fn new(sim: &Sim, names: &[String], come: &Come, carriers: bool) -> Crew {
         if carriers {
             let come = come.clone();
-            return Crew::Carriers(sim.carriers(names.to_vec(), &NOTHING, move |load, told| come.told(load, told)));
+            return Crew::Carriers(sim.carriers(names.to_vec(), &NOTHING, move |load, count, told| {
+                (0..count).for_each(|_| come.told(load, told))
+            }));
         }
         let queue: Queue<Freight> = Queue::new(sim, 1_000);
         for name in names {
@@ -70,10 +72,18 @@ impl Crew {
         Crew::Processes(queue)
     }
 
-    pub fn put_alike(&self, freight: Freight, count: usize) {
+    pub fn put_alike(&self, freight: Freight, count: u32) {
         match self {
             Crew::Carriers(carriers) => carriers.put_alike(freight, count),
             Crew::Processes(queue) => (0..count).for_each(|_| queue.put_now(freight.clone())),
+        }
+    }
+
+    /// Of processes nothing is known ahead.
+    pub fn put_coming(&self, freight: &Freight, count: u32, at: Time, pitch: Time) -> Option<Coming<'_>> {
+        match self {
+            Crew::Carriers(carriers) => carriers.put_coming(freight.clone(), count, at, pitch),
+            Crew::Processes(_) => None,
         }
     }
 

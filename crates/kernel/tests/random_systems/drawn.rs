@@ -59,10 +59,19 @@ pub enum Step {
     Put,
     /// So many alike things to carry, which have passed after so many legs, and may have begun.
     Give {
-        count: usize,
+        count: u32,
         legs: Vec<DrawnLeg>,
         passed: Option<usize>,
         begun: Option<(usize, u64, bool)>,
+    },
+    /// So many alike things to carry, the first of which comes after a while and the others at a pace, until they end.
+    Come {
+        count: u64,
+        legs: Vec<DrawnLeg>,
+        passed: Option<usize>,
+        first: u64,
+        pitch: u64,
+        end: u64,
     },
     /// How much has passed, and arrived.
     Look,
@@ -100,8 +109,9 @@ pub struct DrawnLeg {
 pub struct System {
     pub clocks: Vec<Option<u64>>,
     pub programs: Vec<Vec<Step>>,
-    /// Names of those who carry.
+    /// Names of those who carry, and of those who carry what comes to them by one program.
     pub carriers: Vec<String>,
+    pub comers: Vec<String>,
 }
 
 /// Short spans out of few values, so that much happens at the same instant.
@@ -115,7 +125,7 @@ pub fn draw_system(seed: u64) -> System {
     let clocks = (0..lanes).map(|_| [None, Some(10), Some(7)][draw.below(3) as usize]).collect::<Vec<_>>();
     let masters = draw.between(2, 6);
     let programs = (0..masters).map(|_| (0..draw.between(1, 7)).map(|_| draw_step(draw, &clocks)).collect()).collect();
-    System { clocks, programs, carriers: Vec::new() }
+    System { clocks, programs, carriers: Vec::new(), comers: Vec::new() }
 }
 
 /// Systems in which most go ways over the same few lanes, of which most have no clock.
@@ -129,7 +139,7 @@ pub fn draw_system_of_ways(seed: u64) -> System {
         _ => Step::Way(vec![draw_way(draw, lanes as u64)]),
     };
     let programs = (0..draw.between(2, 6)).map(|_| (0..draw.between(2, 9)).map(|_| step(draw)).collect()).collect();
-    System { clocks, programs, carriers: Vec::new() }
+    System { clocks, programs, carriers: Vec::new(), comers: Vec::new() }
 }
 
 /// Systems in which most send bursts over the same few lanes in a row, of which most have no clock.
@@ -162,7 +172,7 @@ pub fn draw_system_of_convoys(seed: u64) -> System {
         }
     };
     let programs = (0..draw.between(2, 6)).map(|_| (0..draw.between(1, 6)).map(|_| step(draw)).collect()).collect();
-    System { clocks, programs, carriers: Vec::new() }
+    System { clocks, programs, carriers: Vec::new(), comers: Vec::new() }
 }
 
 /// Systems in which most put something before carriers, who go over the same few lanes as others.
@@ -173,7 +183,8 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
     // By name they come before the masters, among them, or behind them.
     let carriers =
         (0..draw.between(1, 4)).map(|n| format!("{}{n}", ["carrier", "master1x", "zcarrier"][(seed % 3) as usize]));
-    let carriers = carriers.collect();
+    let carriers: Vec<String> = carriers.collect();
+    let comers = (0..draw.between(1, 7)).map(|n| format!("{}.{n}", carriers[0])).collect();
     let strangers = draw.below(3);
     let step = |draw: &mut Draw| match draw.below(12) {
         0 if strangers == 0 => vec![draw_step(draw, &clocks)],
@@ -205,13 +216,30 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
                 .collect()
         }
     };
+    let come = |draw: &mut Draw| {
+        let mut legs = draw_way(draw, lanes as u64);
+        // What comes does not ask for a lane at once.
+        legs.insert(0, DrawnLeg { lane: None, address: 0, data: 0, owed: [span(draw), 0] });
+        let passed = (draw.below(2) == 0).then(|| draw.between(1, legs.len() as u64) as usize);
+        let (count, first, pitch) =
+            (draw.between(1, 9), span(draw) * draw.between(1, 3), span(draw) * draw.between(1, 9));
+        let end = if draw.below(2) == 0 { first + pitch * count } else { draw.below(first + pitch * count) };
+        Step::Come { count, legs, passed, first, pitch, end }
+    };
     let end = || [Step::Wait(20_000), Step::Look];
-    let program = |draw: &mut Draw| {
-        let steps: Vec<Step> = (0..draw.between(2, 9)).flat_map(|_| step(draw)).collect();
+    let program = |draw: &mut Draw, comes: bool| {
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..draw.between(2, 9) {
+            match comes && draw.below(2) == 0 {
+                true => steps.push(come(draw)),
+                false => steps.extend(step(draw)),
+            }
+        }
         steps.into_iter().chain(end()).collect()
     };
-    let programs = (0..draw.between(1, 4)).map(|_| program(draw)).collect();
-    System { clocks, programs, carriers }
+    // Before those to whom it comes nobody else puts anything.
+    let programs = (0..draw.between(1, 4)).map(|number| program(draw, number == 0)).collect();
+    System { clocks, programs, carriers, comers }
 }
 
 fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {

@@ -61,7 +61,7 @@ async fn follow(
     sim: Sim,
     lanes: Vec<Lane>,
     tokens: Queue<()>,
-    (crew, come): (Crew, Come),
+    [(crew, come), (comers, came)]: [(Crew, Come); 2],
     program: Vec<Step>,
     (How { leaves, ways, convoys, .. }, log): (How, impl Fn(Time)),
 ) {
@@ -119,10 +119,32 @@ async fn follow(
                 let (load, errand) = (Load { of: 0, bytes: 1 + drawn.len() as u32 }, sim.pass_on(Errand::NOBODY));
                 crew.put_alike(Freight { load, errand, legs: legs(&lanes, &drawn), passed, begun }, count);
             }
+            Step::Come { count, legs: drawn, passed, first, pitch, end } => {
+                let (from, [first, pitch, end]) = (sim.now(), [first, pitch, end].map(Time::ps));
+                let (load, errand) = (Load { of: 0, bytes: 1 + drawn.len() as u32 }, sim.pass_on(Errand::NOBODY));
+                let freight = Freight { load, errand, legs: legs(&lanes, &drawn), passed, begun: None };
+                let ahead = !sim.is_observed_by(from + end);
+                let coming = ahead.then(|| comers.put_coming(&freight, count as u32, from + first, pitch)).flatten();
+                match coming {
+                    Some(coming) => {
+                        sim.wait_until(from + end).await;
+                        coming.end();
+                    }
+                    None => {
+                        for at in (0..count).map(|number| first + pitch * number).take_while(|at| *at <= end) {
+                            sim.wait_until(from + at).await;
+                            comers.put_alike(freight.clone(), 1);
+                        }
+                        sim.wait_until(from + end).await;
+                    }
+                }
+            }
             Step::Look => {
-                crew.settle();
-                log(Time::ps(come.passed.get()));
-                log(Time::ps(come.arrived.get()));
+                for (crew, come) in [(&crew, &come), (&comers, &came)] {
+                    crew.settle();
+                    log(Time::ps(come.passed.get()));
+                    log(Time::ps(come.arrived.get()));
+                }
             }
             Step::Listen => {
                 crew.settle();
@@ -223,12 +245,14 @@ fn run(system: &System, how: How) -> (Outcome, Counts) {
     }
     let lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
     let tokens = Queue::new(&sim, 8);
-    let come = Come::new(&sim);
-    let crew = Crew::new(&sim, &system.carriers, &come, how.carriers);
+    let crews = [&system.carriers, &system.comers].map(|names| {
+        let come = Come::new(&sim);
+        (Crew::new(&sim, names, &come, how.carriers), come)
+    });
     let steps = Rc::new(RefCell::new(vec![Vec::new(); system.programs.len()]));
     for m in masters {
         let (s, l, t, p) = (sim.clone(), lanes.clone(), tokens.clone(), system.programs[m].clone());
-        let (shift, steps, c) = (Time::ps(how.shift), steps.clone(), (crew.clone(), come.clone()));
+        let (shift, steps, c) = (Time::ps(how.shift), steps.clone(), crews.clone());
         let log = move |at: Time| steps.borrow_mut()[m].push(at - shift);
         sim.process(&format!("master{m}"), async move {
             s.wait(shift).await;

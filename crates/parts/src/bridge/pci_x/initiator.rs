@@ -192,21 +192,32 @@ impl Initiator {
             Mode::Pci => self.burst(address, wanted, self.port.boundary()),
         };
         let tenure = self.bus.own(self.spec.width_bytes).await;
-        let mut piece = self.port.accepts(address, all, true);
-        // Somebody else may want the rest of the room meanwhile.
-        self.port.reserve(piece);
         let (command, waits) = (Command::MemoryWrite, self.port.write_response());
+        let paces = |bytes, count| tenure.paces(waits, address, (bytes, count));
+        let mut ahead = self.port.post_ahead((address, all), carries, errand, paces);
+        let mut piece = match &ahead {
+            Some(ahead) => ahead.bytes,
+            None => self.port.accepts(address, all, true),
+        };
         if piece == 0 {
             tenure.open(command, (address, wanted), waits).await;
             self.retried(tenure).await;
             return 0;
         }
+        if ahead.is_none() {
+            // Somebody else may want the rest of the room meanwhile.
+            self.port.reserve(piece);
+        }
         let mut moved = tenure.open_with_data(command, (address, wanted), waits, (carries, piece)).await;
         let mut done = 0;
         loop {
-            let at = address.wrapping_add(done);
-            self.port.release(piece - moved);
-            self.port.post(at, moved, carries, errand);
+            match ahead.take() {
+                Some(ahead) => ahead.end(moved),
+                None => {
+                    self.port.release(piece - moved);
+                    self.port.post(address.wrapping_add(done), moved, carries, errand);
+                }
+            }
             done += moved;
             if moved < piece || done == all {
                 break;

@@ -50,7 +50,7 @@ pub(super) struct Latch {
 pub(super) struct Buffers {
     /// Of the buffer of posted writes: all, and what is free.
     size: u32,
-    room: Cell<u32>,
+    pub(super) room: Cell<u32>,
     /// Pieces that are posted, or on their way.
     pub(super) sending: Cell<u64>,
     pub(super) latches: Vec<Latch>,
@@ -104,9 +104,11 @@ impl Port {
         let across = match beyond {
             Beyond::Host(path) => {
                 let (of_posted, of_fetched) = (buffers.clone(), buffers.clone());
-                let posted =
-                    sim.carriers(posters(), &NOTHING_POSTED, move |load, told| of_posted.of_posted(load, told));
-                let fetched = sim.carriers(fetchers(), &NOTHING_TO_FETCH, move |load, _| of_fetched.of_fetched(load));
+                let posted = sim.carriers(posters(), &NOTHING_POSTED, move |load, count, told| {
+                    of_posted.of_posted(load, count, told)
+                });
+                let fetched = sim
+                    .carriers(fetchers(), &NOTHING_TO_FETCH, move |load, count, _| of_fetched.of_fetched(load, count));
                 Across::Host { path, posted, fetched }
             }
             Beyond::Bus(upper) => {

@@ -3,7 +3,7 @@
 //! Behind a chip set a piece goes over links into memory, and what carries it does nothing else; behind a bridge between
 //! two segments it is an initiator's write.
 
-use hopscope_kernel::{Begun, Errand, Freight, Label, Load, Time, Told};
+use hopscope_kernel::{Begun, Coming, Errand, Freight, Label, Load, Time, Told};
 
 use super::path::{BEHIND, Stage};
 use super::port::{Across, Buffers, Port};
@@ -12,12 +12,40 @@ use super::reads::user;
 pub(super) static NOTHING_POSTED: Label = Label::reason("nothing posted");
 pub(super) static THROUGH: Label = Label::protocol("through the bridge");
 
+/// As many pieces cost no more one by one.
+const ALIKE_MIN: u32 = 2;
+
 /// A piece of a write in the buffer.
 pub(super) struct Posted {
     address: u32,
     bytes: u32,
     carries: &'static Label,
     errand: Errand,
+}
+
+/// Pieces of a burst that are alike and have room, and come one after the other while the burst lasts.
+pub(crate) struct Ahead<'a> {
+    port: &'a Port,
+    coming: Coming<'a>,
+    address: u32,
+    /// Bytes of each, and of all.
+    each: u32,
+    pub(crate) bytes: u32,
+    carries: &'static Label,
+    errand: Errand,
+}
+
+impl Ahead<'_> {
+    /// So many bytes have come, and no more do.
+    pub(crate) fn end(self, moved: u32) {
+        let Ahead { port, address, each, bytes, .. } = self;
+        self.coming.end();
+        let (rest, missing) = (moved % each, (bytes - moved).div_ceil(each));
+        let sending = &port.buffers.sending;
+        sending.set(sending.get() - u64::from(missing));
+        port.release(missing * each - rest);
+        port.post(address.wrapping_add(moved - rest), rest, self.carries, self.errand);
+    }
 }
 
 /// Where a piece is on its way behind a chip set.
@@ -42,10 +70,10 @@ pub(super) struct OnItsWay {
 
 impl Buffers {
     /// What is carried to memory has come so far.
-    pub(super) fn of_posted(&self, load: Load, told: Told) {
+    pub(super) fn of_posted(&self, load: Load, pieces: u32, told: Told) {
         match told {
-            Told::Passed => self.release(load.bytes),
-            Told::Arrived => self.sending.set(self.sending.get() - 1),
+            Told::Passed => self.release(load.bytes * pieces),
+            Told::Arrived => self.sending.set(self.sending.get() - u64::from(pieces)),
         }
     }
 }
@@ -54,6 +82,37 @@ impl Port {
     /// Bytes for which room was kept have come.
     pub(crate) fn post(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {
         self.send(address, (bytes, carries), errand, None);
+    }
+
+    /// The same of pieces that are yet to come, of a burst of `bytes` from `address` on: as many as are alike. `paces`
+    /// says of so many pieces of so many bytes when the first has come, and how far they are apart. Nothing where that
+    /// cannot be made out, or somebody looks on.
+    pub(crate) fn post_ahead(
+        &self,
+        (address, bytes): (u32, u32),
+        carries: &'static Label,
+        errand: Errand,
+        paces: impl FnOnce(u32, u32) -> Option<(Time, Time)>,
+    ) -> Option<Ahead<'_>> {
+        let Across::Host { path, posted, .. } = &self.across else { return None };
+        let each = self.spec.write.gather;
+        let count = bytes / each;
+        let alike = address.is_multiple_of(each) && count >= ALIKE_MIN;
+        if !alike || self.accepts(address, bytes, true) != each || self.buffers.room.get() < count * each {
+            return None;
+        }
+        let (first, pitch) = paces(each, count)?;
+        if self.sim.is_observed_by(first + pitch * u64::from(count)) {
+            return None;
+        }
+        let (legs, left) = path.write(each, user(carries), (&self.lane, &THROUGH, self.latency()));
+        let load = Load { of: 0, bytes: each };
+        let freight = Freight { load, errand: self.sim.pass_on(errand), legs, passed: Some(left), begun: None };
+        let coming = posted.put_coming(freight, count, first, pitch)?;
+        self.reserve(count * each);
+        let sending = &self.buffers.sending;
+        sending.set(sending.get() + u64::from(count));
+        Some(Ahead { port: self, coming, address, each, bytes: count * each, carries, errand })
     }
 
     /// The same of what may be on its way to memory already.

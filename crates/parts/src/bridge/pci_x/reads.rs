@@ -29,10 +29,10 @@ pub(super) struct Piece {
 }
 
 impl Buffers {
-    /// A piece of a read is there.
-    pub(super) fn of_fetched(&self, load: Load) {
+    /// Pieces of a read are there.
+    pub(super) fn of_fetched(&self, load: Load, pieces: u32) {
         let latch = &self.latches[load.of as usize];
-        latch.arrived.set(latch.arrived.get() + load.bytes);
+        latch.arrived.set(latch.arrived.get() + load.bytes * pieces);
         latch.arrivals.ring();
     }
 }
@@ -83,7 +83,7 @@ impl Port {
             self.lane.delay(&THROUGH, self.latency()).await;
             upper.read(address, bytes, carries, errand).await;
             self.lane.delay(&THROUGH, self.latency()).await;
-            self.buffers.of_fetched(Load { of: latch as u32, bytes });
+            self.buffers.of_fetched(Load { of: latch as u32, bytes }, 1);
         }
     }
 

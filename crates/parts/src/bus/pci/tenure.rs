@@ -108,12 +108,32 @@ impl Tenure<'_> {
         self.data(carries, wanted.0, first).await
     }
 
+    /// When the first of `count` pieces of so many bytes has moved, one behind the other from `address` on, if they are
+    /// opened now, and how far they are apart. Nothing where pieces by themselves would make way for others at another
+    /// instant, or others wait already.
+    pub fn paces(&self, waits: u64, address: u32, (bytes, count): (u32, u32)) -> Option<(Time, Time)> {
+        let pitch = self.phases(address, bytes);
+        let begin = self.before_data(waits).iter().fold(self.bus.sim.now(), |at, span| at + *span);
+        // Who begins a piece as the latency timer ends moves one data phase of it.
+        let timer = self.timer.saturating_sub(begin).as_ps();
+        let ends_between =
+            timer.is_multiple_of(pitch.as_ps()) && (1..u64::from(count)).contains(&(timer / pitch.as_ps()));
+        let whole = address.is_multiple_of(self.width_bytes) && bytes.is_multiple_of(self.bus.boundary_bytes());
+        (whole && !ends_between && !self.bus.lane.is_asked_for()).then_some((begin + pitch, pitch))
+    }
+
     /// The phases before the data, which begin now.
     fn opening(&self, command: Command, (address, bytes): (u32, u32), waits: u64) -> [super::Phase; 3] {
         self.bus.lane.carried(command.label(), packed(address, bytes, self.width_bytes));
-        let (one, waits) = (self.bus.clocks(1), self.bus.clocks(waits));
+        let [address, attribute, response] = self.before_data(waits);
+        [(&ADDRESS, address), (&ATTRIBUTE, attribute), (&RESPONSE, response)]
+    }
+
+    /// How long address, attribute and response take.
+    fn before_data(&self, waits: u64) -> [Time; 3] {
+        let one = self.bus.clocks(1);
         let attribute = if self.bus.mode.get() == Mode::PciX { one } else { Time::ZERO };
-        [(&ADDRESS, one), (&ATTRIBUTE, attribute), (&RESPONSE, waits)]
+        [one, attribute, self.bus.clocks(waits)]
     }
 
     /// Time of the data phases for `bytes` from `address` on.
