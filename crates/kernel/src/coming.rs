@@ -53,8 +53,10 @@ impl Coming<'_> {
                 since.checked_div(pitch.as_ps()).map_or(count, |later| later.min(u64::from(count) - 1) as u32 + 1)
             }
         };
+        let core = &mut *shared.core.borrow_mut();
+        // Each but the last would have been waited for by itself.
+        core.counts.told += u64::from(come.saturating_sub(1));
         if come < count {
-            let core = &mut *shared.core.borrow_mut();
             core.end_coming(self.carriers.crew, (self.first, come, count), now);
         }
     }
