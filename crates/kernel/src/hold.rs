@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::Time;
 use crate::arbitration::Waiter;
+use crate::core::Core;
 use crate::lane::{Grant, Lane};
 use crate::record::{Label, Record};
 
@@ -99,28 +100,30 @@ impl Grant<'_> {
                 core.record_plan(self.lane.id, task, &[(phase, end - start)], start, end);
                 return count;
             }
-            let mut hold = Interruptible { start, units: count, rule, task };
-            if let Some(priority) = core.lanes[id].waiters.front().map(Waiter::priority) {
-                hold.ask(priority, start);
-            }
-            core.lanes[id].interruptible = Some(hold);
+            core.yields(id, Interruptible { start, units: count, rule, task }, start);
         }
-        let hold = YieldingHold { grant: self, phase, start };
-        loop {
-            let units = hold.units();
-            let end = start + rule.unit * units;
-            if sim.now() >= end {
-                return units;
-            }
-            let mut delay = sim.wait_until(end);
-            std::future::poll_fn(|context| {
-                if hold.units() != units {
-                    return Poll::Ready(());
-                }
-                Pin::new(&mut delay).poll(context)
-            })
-            .await;
+        let hold = YieldingHold { grant: self, phase: Some(phase), start };
+        hold.over(rule).await
+    }
+
+    /// The same of units that have begun at `start`, now or earlier, where nobody wants to know of phases.
+    pub async fn go_on_yielding(&self, start: Time, count: u64, rule: Yielding) -> u64 {
+        let sim = &self.lane.sim;
+        let task = sim.shared.current.get();
+        let id = self.lane.id as usize;
+        sim.shared.core.borrow_mut().yields(id, Interruptible { start, units: count, rule, task }, sim.now());
+        YieldingHold { grant: self, phase: None, start }.over(rule).await
+    }
+}
+
+impl Core {
+    /// A lane is held as long as nobody asks for it, or has asked by `now`.
+    fn yields(&mut self, lane: usize, mut hold: Interruptible, now: Time) {
+        let lane = &mut self.lanes[lane];
+        if let Some(priority) = lane.waiters.front().map(Waiter::priority) {
+            hold.ask(priority, now);
         }
+        lane.interruptible = Some(hold);
     }
 }
 
@@ -159,11 +162,31 @@ pub struct Yielding {
 /// Records what a yielding hold took, also where it is cancelled.
 struct YieldingHold<'a> {
     grant: &'a Grant<'a>,
-    phase: &'static Label,
+    phase: Option<&'static Label>,
     start: Time,
 }
 
 impl YieldingHold<'_> {
+    /// Until all units are over, or as many as there are before somebody else has his; returns how many.
+    async fn over(self, rule: Yielding) -> u64 {
+        let sim = &self.grant.lane.sim;
+        loop {
+            let units = self.units();
+            let end = self.start + rule.unit * units;
+            if sim.now() >= end {
+                return units;
+            }
+            let mut delay = sim.wait_until(end);
+            std::future::poll_fn(|context| {
+                if self.units() != units {
+                    return Poll::Ready(());
+                }
+                Pin::new(&mut delay).poll(context)
+            })
+            .await;
+        }
+    }
+
     fn units(&self) -> u64 {
         let core = self.grant.lane.sim.shared.core.borrow();
         core.lanes[self.grant.lane.id as usize].interruptible.as_ref().map_or(0, |hold| hold.units)
@@ -172,7 +195,9 @@ impl YieldingHold<'_> {
 
 impl Drop for YieldingHold<'_> {
     fn drop(&mut self) {
-        self.grant.lane.was_in(self.phase, self.start);
+        if let Some(phase) = self.phase {
+            self.grant.lane.was_in(phase, self.start);
+        }
         let mut core = self.grant.lane.sim.shared.core.borrow_mut();
         core.lanes[self.grant.lane.id as usize].interruptible = None;
     }

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time, Tokens};
 
 use super::port::Port;
+use super::posted::Ahead;
 use super::slot::Slot;
 use crate::bus::pci::PciBus;
 use crate::bus::pci::card::{CardSpec, Mode};
@@ -125,10 +126,15 @@ impl Initiator {
             self.gap().await;
             // Where it is, and not by value: it is large.
             let stopped = pin!(self.stopped(at, left, carries, errand));
-            done += match stopped.await {
-                0 => self.write_burst(at, left, carries, errand).await,
-                moved => moved,
-            };
+            let mut moved = stopped.await;
+            if moved == 0 {
+                let short = pin!(self.short(at, left, carries, errand));
+                moved = short.await;
+            }
+            if moved == 0 {
+                moved = self.write_burst(at, left, carries, errand).await;
+            }
+            done += moved;
         }
     }
 
@@ -193,8 +199,7 @@ impl Initiator {
         };
         let tenure = self.bus.own(self.spec.width_bytes).await;
         let (command, waits) = (Command::MemoryWrite, self.port.write_response());
-        let paces = |bytes, count| tenure.paces(waits, address, (bytes, count));
-        let mut ahead = self.port.post_ahead((address, all), carries, errand, paces);
+        let mut ahead = self.post_ahead(&tenure, (address, all), (carries, errand));
         let mut piece = match &ahead {
             Some(ahead) => ahead.bytes,
             None => self.port.accepts(address, all, true),
@@ -233,6 +238,19 @@ impl Initiator {
         let stopped = done == all && all < wanted;
         self.ended(tenure, if stopped { Ending::Disconnect } else { Ending::Done });
         done
+    }
+
+    /// Posts ahead the pieces of a burst of so many bytes that begins now, if there are several that are alike.
+    fn post_ahead(
+        &self,
+        tenure: &Tenure<'_>,
+        (address, bytes): (u32, u32),
+        posted: (&'static Label, Errand),
+    ) -> Option<Ahead<'_>> {
+        let each = self.port.gathers();
+        let count = bytes / each;
+        let paces = |each| tenure.paces(self.port.write_response(), address, (each, count));
+        if count > 1 { self.port.post_ahead((address, bytes), (each, count), posted, paces) } else { None }
     }
 
     async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {

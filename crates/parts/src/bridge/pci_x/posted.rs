@@ -12,9 +12,6 @@ use super::reads::user;
 pub(super) static NOTHING_POSTED: Label = Label::reason("nothing posted");
 pub(super) static THROUGH: Label = Label::protocol("through the bridge");
 
-/// As many pieces cost no more one by one.
-const ALIKE_MIN: u32 = 2;
-
 /// A piece of a write in the buffer.
 pub(super) struct Posted {
     address: u32,
@@ -84,24 +81,22 @@ impl Port {
         self.send(address, (bytes, carries), errand, None);
     }
 
-    /// The same of pieces that are yet to come, of a burst of `bytes` from `address` on: as many as are alike. `paces`
-    /// says of so many pieces of so many bytes when the first has come, and how far they are apart. Nothing where that
-    /// cannot be made out, or somebody looks on.
+    /// The same of `count` pieces of so many bytes, one behind the other, that are yet to come; the first with a burst of
+    /// `burst` bytes. `paces` says when that one comes, and how far they are apart. Nothing where they would be other pieces, or do not have room all of them, where
+    /// it cannot be made out when they are where, or where somebody looks on.
     pub(crate) fn post_ahead(
         &self,
-        (address, bytes): (u32, u32),
-        carries: &'static Label,
-        errand: Errand,
-        paces: impl FnOnce(u32, u32) -> Option<(Time, Time)>,
+        (address, burst): (u32, u32),
+        (each, count): (u32, u32),
+        (carries, errand): (&'static Label, Errand),
+        paces: impl FnOnce(u32) -> Option<(Time, Time)>,
     ) -> Option<Ahead<'_>> {
         let Across::Host { path, posted, .. } = &self.across else { return None };
-        let each = self.spec.write.gather;
-        let count = bytes / each;
-        let alike = address.is_multiple_of(each) && count >= ALIKE_MIN;
-        if !alike || self.accepts(address, bytes, true) != each || self.buffers.room.get() < count * each {
+        let alike = address.is_multiple_of(each) && self.spec.write.gather.is_multiple_of(each);
+        if !alike || self.accepts(address, burst, true) != each || self.buffers.room.get() < count * each {
             return None;
         }
-        let (first, pitch) = paces(each, count)?;
+        let (first, pitch) = paces(each)?;
         if self.sim.is_observed_by(first + pitch * u64::from(count)) {
             return None;
         }
@@ -113,6 +108,11 @@ impl Port {
         let sending = &self.buffers.sending;
         sending.set(sending.get() + u64::from(count));
         Some(Ahead { port: self, coming, address, each, bytes: count * each, carries, errand })
+    }
+
+    /// Bytes that are gathered into a piece.
+    pub(crate) fn gathers(&self) -> u32 {
+        self.spec.write.gather
     }
 
     /// The same of what may be on its way to memory already.

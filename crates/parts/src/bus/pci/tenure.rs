@@ -42,22 +42,48 @@ impl PciBus {
         Tenure { bus: self, grant, timer, width_bytes: width_bytes.min(self.spec.width_bytes) }
     }
 
-    /// A conventional burst that its target stops with its last data, after so many bytes from a multiple of them: address,
-    /// response, data and the stop. Nothing where others may end it before.
-    pub fn stopped_burst(
+    /// A burst of so many bytes from a multiple of them, all of which move: address, attribute, response, data and how it
+    /// ends.
+    pub fn whole_burst(
         &self,
         width_bytes: u32,
         waits: u64,
         (carries, bytes): (&'static Label, u32),
-    ) -> Option<[super::Phase; 4]> {
-        let data = u64::from(bytes.div_ceil(width_bytes.min(self.spec.width_bytes)));
-        let within = 1 + waits + data <= self.spec.latency_timer;
-        let phases = [(&ADDRESS, 1), (&RESPONSE, waits), (carries, data), (&DISCONNECT, self.spec.disconnect)];
-        within.then(|| phases.map(|(label, clocks)| (label, self.clocks(clocks))))
+        ending: Ending,
+    ) -> [super::Phase; 5] {
+        let [address, attribute, response] = self.before_data(waits);
+        let data = self.clocks(u64::from(bytes.div_ceil(width_bytes.min(self.spec.width_bytes))));
+        [(&ADDRESS, address), (&ATTRIBUTE, attribute), (&RESPONSE, response), (carries, data), self.ends(ending)]
+    }
+
+    /// Whether nobody can end a burst before its last data, so long after its beginning.
+    pub fn is_sure(&self, until: Time) -> bool {
+        until <= self.clocks(self.spec.latency_timer)
+    }
+
+    /// A transaction that has begun then, in the hands of whoever has the bus.
+    pub fn resumed<'a>(&'a self, grant: Grant<'a>, begun: Time, width_bytes: u32) -> Tenure<'a> {
+        let timer = begun + self.clocks(self.spec.latency_timer);
+        Tenure { bus: self, grant, timer, width_bytes: width_bytes.min(self.spec.width_bytes) }
+    }
+
+    /// How long address, attribute and response take.
+    fn before_data(&self, waits: u64) -> [Time; 3] {
+        let one = self.clocks(1);
+        let attribute = if self.mode.get() == Mode::PciX { one } else { Time::ZERO };
+        [one, attribute, self.clocks(waits)]
+    }
+
+    /// What follows the last data.
+    fn ends(&self, how: Ending) -> super::Phase {
+        match how {
+            Ending::Done => (&TURNAROUND, self.turnaround()),
+            Ending::Disconnect => (&DISCONNECT, self.clocks(self.spec.disconnect)),
+        }
     }
 
     /// From the last data until the bus is idle, where nobody stops the burst.
-    pub fn turnaround(&self) -> Time {
+    fn turnaround(&self) -> Time {
         self.clocks(self.spec.turnaround)
     }
 
@@ -113,7 +139,7 @@ impl Tenure<'_> {
     /// instant, or others wait already.
     pub fn paces(&self, waits: u64, address: u32, (bytes, count): (u32, u32)) -> Option<(Time, Time)> {
         let pitch = self.phases(address, bytes);
-        let begin = self.before_data(waits).iter().fold(self.bus.sim.now(), |at, span| at + *span);
+        let begin = self.bus.before_data(waits).iter().fold(self.bus.sim.now(), |at, span| at + *span);
         // Who begins a piece as the latency timer ends moves one data phase of it.
         let timer = self.timer.saturating_sub(begin).as_ps();
         let ends_between =
@@ -125,21 +151,22 @@ impl Tenure<'_> {
     /// The phases before the data, which begin now.
     fn opening(&self, command: Command, (address, bytes): (u32, u32), waits: u64) -> [super::Phase; 3] {
         self.bus.lane.carried(command.label(), packed(address, bytes, self.width_bytes));
-        let [address, attribute, response] = self.before_data(waits);
+        let [address, attribute, response] = self.bus.before_data(waits);
         [(&ADDRESS, address), (&ATTRIBUTE, attribute), (&RESPONSE, response)]
-    }
-
-    /// How long address, attribute and response take.
-    fn before_data(&self, waits: u64) -> [Time; 3] {
-        let one = self.bus.clocks(1);
-        let attribute = if self.bus.mode.get() == Mode::PciX { one } else { Time::ZERO };
-        [one, attribute, self.bus.clocks(waits)]
     }
 
     /// Time of the data phases for `bytes` from `address` on.
     fn phases(&self, address: u32, bytes: u32) -> Time {
         let width = self.width_bytes;
         self.bus.clocks(u64::from((address % width + bytes).div_ceil(width)))
+    }
+
+    /// A burst ends before others after a multiple of so many bytes.
+    fn unit(&self) -> u32 {
+        match self.bus.mode.get() {
+            Mode::Pci => self.width_bytes,
+            Mode::PciX => DISCONNECT_BOUNDARY_BYTES,
+        }
     }
 
     /// A phase of so many clocks.
@@ -156,10 +183,7 @@ impl Tenure<'_> {
             self.grant.hold(carries, all).await;
             return bytes;
         }
-        let unit = match bus.mode.get() {
-            Mode::Pci => width,
-            Mode::PciX => DISCONNECT_BOUNDARY_BYTES,
-        };
+        let unit = self.unit();
         let head = ((unit - address % unit) % unit).min(bytes);
         if head > 0 {
             self.grant.hold(carries, self.phases(address, head)).await;
@@ -181,6 +205,26 @@ impl Tenure<'_> {
         bytes
     }
 
+    /// The data of a burst that is under way since `begun`, with `waits` clocks before them, as [`Tenure::open_with_data`]
+    /// goes on with it, when nobody wants to know of phases; returns how many bytes were moved.
+    pub async fn go_on(&self, begun: Time, waits: u64, address: u32, bytes: u32) -> u32 {
+        let (sim, bus) = (&self.bus.sim, self.bus);
+        let begin = bus.before_data(waits).iter().fold(begun, |at, span| at + *span);
+        let end = begin + self.phases(address, bytes);
+        let is_sure = end <= self.timer;
+        sim.wait_until(if is_sure { end } else { begin }).await;
+        if is_sure {
+            return bytes;
+        }
+        let unit = self.unit();
+        let rule = Yielding {
+            unit: bus.clocks(u64::from(unit / self.width_bytes)),
+            after: self.timer.saturating_sub(begin),
+            to_priority: u8::MAX,
+        };
+        self.grant.go_on_yielding(begin, u64::from(bytes / unit), rule).await as u32 * unit
+    }
+
     /// The target asks to come again: STOP# instead of data. Returns when the bus is idle.
     pub fn retried(self) -> Time {
         self.stopped(&RETRY)
@@ -194,21 +238,14 @@ impl Tenure<'_> {
 
     /// Nobody need wait for what ends a transaction without data.
     fn stopped(self, how: &'static Label) -> Time {
-        let turnaround = self.turnaround();
-        self.grant.leave([(how, self.bus.clocks(1)), turnaround])
+        let idle = self.bus.ends(Ending::Done);
+        self.grant.leave([(how, self.bus.clocks(1)), idle])
     }
 
     /// After the last data; the bus is free once it has turned around, and whoever had it need not wait for that.
     /// Returns when it is idle.
     pub fn end(self, how: Ending) -> Time {
-        let turnaround = self.turnaround();
-        match how {
-            Ending::Done => self.grant.leave([turnaround]),
-            Ending::Disconnect => self.grant.leave([(&DISCONNECT, self.bus.clocks(self.bus.spec.disconnect))]),
-        }
-    }
-
-    fn turnaround(&self) -> super::Phase {
-        (&TURNAROUND, self.bus.turnaround())
+        let ends = self.bus.ends(how);
+        self.grant.leave([ends])
     }
 }

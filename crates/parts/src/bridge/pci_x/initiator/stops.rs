@@ -1,4 +1,4 @@
-//! Bursts of a write that the bridge stops, one like the other: as a train over the bus and over the lanes to memory.
+//! Bursts of a write, one like the other, of one piece each: as a train over the bus.
 //!
 //! ```text
 //!   bus      ▐address response data▸ stop▌ idle ▐address response data▸ stop▌ idle …
@@ -6,10 +6,12 @@
 //!   memory                                               └ flight ▐piece▌
 //! ```
 //!
-//! A bridge that stops conventional bursts at every cache line has its card ask for the bus as often. As long as nobody
-//! else uses these lanes, each burst and the piece that it posts are like those before. What a train carries over the
-//! link is the work of the bridge's processes, and records would say so: it runs only where nobody wants them. Pieces
-//! that are on their way when it ends are carried on by those processes.
+//! A bridge that stops conventional bursts at every cache line has its card ask for the bus as often; and the bursts of
+//! some cards are as short by themselves. As long as nobody else uses these lanes, each burst and the piece that it posts
+//! are like those before. Of a few short bursts the pieces are posted ahead (`posted`), where there is room for all. Of
+//! stopped ones there are more than that, and the train has the lanes to memory, too: pieces that are on their way when
+//! it ends are carried on by the bridge's processes. What they do is not recorded as theirs, so all of this is done only
+//! where nobody wants records.
 //!
 //! PCI 2.2, 3.3.3.2.1: disconnect with data.
 
@@ -20,10 +22,13 @@ use crate::bridge::pci_x::path::{BEHIND, Stage};
 use crate::bridge::pci_x::posted::{OnItsWay, Station};
 use crate::bus::pci::Phase;
 use crate::bus::pci::card::Mode;
+use crate::bus::pci::tenure::Ending;
 use crate::protocols::pci::{ARBITRATION, DISCONNECT};
 
 /// A train of fewer bursts costs as much as they do by hand.
 const BURSTS_MIN: u64 = 3;
+/// Pieces of short bursts that are posted ahead, at most.
+const SHORT_MAX: u64 = 8;
 
 /// Bursts that follow one another.
 #[derive(Clone, Copy)]
@@ -37,6 +42,8 @@ pub(super) struct Stops {
     stop: Time,
     idle: Time,
     count: u64,
+    /// The bridge stops them.
+    are_stopped: bool,
     /// The last one is not stopped, for it ends what the card wanted: until the bus is idle, and until the card asks again.
     ending: Option<[Time; 2]>,
     /// Bytes of each.
@@ -62,6 +69,12 @@ impl Stops {
     /// How one of them ends after its data, and how long the card does not ask then.
     fn ending_of(&self, burst: u64) -> [Time; 2] {
         self.ending.filter(|_| burst + 1 == self.count).unwrap_or([self.stop, self.idle])
+    }
+
+    /// How one of them ends whose data have all moved.
+    fn how(&self, burst: u64) -> Ending {
+        let is_stopped = self.are_stopped && (self.ending.is_none() || burst + 1 < self.count);
+        if is_stopped { Ending::Disconnect } else { Ending::Done }
     }
 
     /// When the card has something to do: after the data of the last one, if that is all, or as it asks again.
@@ -123,20 +136,22 @@ impl Initiator {
         if !regular || self.sim.is_observed() || self.stops.get().is_some() {
             return 0;
         }
-        let stages = self.port.stages(each, carries);
-        let plan = self.bus.stopped_burst(self.spec.width_bytes, self.port.write_response(), (carries, each));
-        let (Some(stages), Some(plan)) = (stages, plan) else { return 0 };
-        let stops = self.stops_from(&plan, &stages, (count, wanted.is_multiple_of(each)), each);
-        if !self.port.takes_all(
+        let Some(stages) = self.port.stages(each, carries) else { return 0 };
+        let plan = self.plan((carries, each), Ending::Disconnect);
+        let mut stops = self.stops_from(&plan, (count, each), self.spec.gap.max(self.spec.retry_idle));
+        stops.are_stopped = true;
+        stops.behind = self.behind(&stops, &stages);
+        let last = || [self.plan((carries, each), Ending::Done)[4].1, self.bus.clocks_at(&self.lane, self.spec.gap)];
+        stops.ending = wanted.is_multiple_of(each).then(last);
+        let all_taken = self.port.takes_all(
             each,
             stops.at_once(stops.until_left()),
             stops.at_once(stops.until_there() - stops.data),
-        ) {
+        );
+        if !all_taken || !self.bus.is_sure(stops.data) {
             return 0;
         }
-        let (lane, bus) = (self.bus.lane(), &plan[..]);
-        let first = Car { lane, priority: 0, reason: &ARBITRATION, offset: Time::ZERO, lead: &[], plan: bus };
-        let mut cars = [first; 1 + BEHIND];
+        let mut cars = [self.on_bus(&plan); 1 + BEHIND];
         let mut lanes = 1;
         for (stage, (offset, _)) in stages.iter().flatten().zip(stops.behind.iter().flatten()) {
             let Stage { lane, reason, plan, .. } = stage;
@@ -149,40 +164,68 @@ impl Initiator {
         self.stops.set(None);
         let Some(bus) = bus else { return 0 };
         let (posted, under_way) = self.on_the_bus(&stops, bus);
-        if posted > 0 {
-            self.not_before.set(stops.next_request(posted));
-        }
         self.carried_on(&stops, (address, posted), behind, (carries, errand));
-        let Some((grant, begun)) = under_way else { return posted as u32 * each };
-        self.sim.wait_until(begun + stops.data).await;
-        self.port.post(address.wrapping_add(posted as u32 * each), each, carries, errand);
-        let [end, idle] = stops.ending_of(posted);
-        self.not_before.set(grant.leave([(&DISCONNECT, end)]) + idle);
-        (posted as u32 + 1) * each
+        self.rest_of(&stops, (address, posted), under_way, (carries, errand)).await
     }
 
-    /// So many bursts of such phases, from the next clock on.
-    fn stops_from(
-        &self,
-        plan: &[Phase; 4],
-        stages: &[Option<Stage<'_>>; BEHIND],
-        (count, is_all): (u64, bool),
-        bytes: u32,
-    ) -> Stops {
-        let [address, response, data, stop] = plan.map(|phase| phase.1);
-        let (data, clock) = (address + response + data, self.bus.clocks(1));
-        let idle = self.bus.clocks_at(&self.lane, self.spec.gap.max(self.spec.retry_idle));
+    /// Moves what goes as short bursts of the card, one like the other, from now on, if anything does; returns how many
+    /// bytes.
+    pub(super) async fn short(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) -> u32 {
+        let each = self.spec.burst;
+        let count = u64::from(bytes / each).min(SHORT_MAX);
+        let whole = address.is_multiple_of(each) && self.port.boundary().is_multiple_of(each);
+        if !whole || count < BURSTS_MIN || self.sim.is_observed() || self.stops.get().is_some() {
+            return 0;
+        }
+        let plan = self.plan((carries, each), Ending::Done);
+        let mut stops = self.stops_from(&plan, (count, each), self.spec.gap);
+        stops.ending = Some([stops.stop, stops.idle]);
+        if !self.bus.lane().is_free_at(stops.start) {
+            return 0;
+        }
+        let paces = |_| Some((stops.data_end(0), stops.pitch));
+        let Some(ahead) = self.port.post_ahead((address, each), (each, count as u32), (carries, errand), paces) else {
+            return 0;
+        };
+        self.stops.set(Some(stops));
+        let cars = [self.on_bus(&plan)];
+        let [bus, ..] = self.sim.train(count, stops.start, stops.pitch, &cars).until(stops.until()).await.cars;
+        self.stops.set(None);
+        let (posted, under_way) = bus.map_or((0, None), |bus| self.on_the_bus(&stops, bus));
+        ahead.end(posted as u32 * each);
+        self.rest_of(&stops, (address, posted), under_way, (carries, errand)).await
+    }
+
+    /// The phases of one burst.
+    fn plan(&self, data: (&'static Label, u32), ending: Ending) -> [Phase; 5] {
+        self.bus.whole_burst(self.spec.width_bytes, self.port.write_response(), data, ending)
+    }
+
+    /// What a train does on the bus.
+    fn on_bus<'a>(&'a self, plan: &'a [Phase; 5]) -> Car<'a> {
+        Car { lane: self.bus.lane(), priority: 0, reason: &ARBITRATION, offset: Time::ZERO, lead: &[], plan }
+    }
+
+    /// So many bursts of such phases, from the next clock on, between which the card is idle for so many clocks.
+    fn stops_from(&self, plan: &[Phase; 5], (count, bytes): (u64, u32), idle: u64) -> Stops {
+        let [address, attribute, response, data, stop] = plan.map(|phase| phase.1);
+        let (data, clock) = (address + attribute + response + data, self.bus.clocks(1));
+        let idle = self.bus.clocks_at(&self.lane, idle);
         let start = self.sim.now().edge(clock);
         let pitch = (start + data + stop + idle).edge(clock) - start;
-        let mut at = data + self.port.latency();
-        let behind = std::array::from_fn(|lane| {
+        let (process, behind) = (self.sim.process_at_work(), [None; BEHIND]);
+        Stops { start, pitch, data, stop, idle, count, are_stopped: false, ending: None, bytes, process, behind }
+    }
+
+    /// When the piece of a burst asks for each lane behind the bridge, and how long it is there.
+    fn behind(&self, stops: &Stops, stages: &[Option<Stage<'_>>; BEHIND]) -> [Option<(Time, Time)>; BEHIND] {
+        let mut at = stops.data + self.port.latency();
+        std::array::from_fn(|lane| {
             let stage = stages[lane].as_ref()?;
             let asked = at;
             at += stage.length() + stage.flight;
             Some((asked, stage.length()))
-        });
-        let ending = is_all.then(|| [self.bus.turnaround(), self.bus.clocks_at(&self.lane, self.spec.gap)]);
-        Stops { start, pitch, data, stop, idle, count, ending, bytes, process: self.sim.process_at_work(), behind }
+        })
     }
 
     /// How many bursts have moved their data, and the one whose data move now, with its beginning.
@@ -191,12 +234,33 @@ impl Initiator {
         let now = self.sim.now();
         let (Some(grant), begun) = burst.take_over() else { return (bus.done, None) };
         if begun + stops.data > now {
-            self.port.reserve(stops.bytes);
             return (bus.done, Some((grant, begun)));
         }
         let [end, _] = stops.ending_of(bus.done);
         grant.leave([(&DISCONNECT, begun + stops.data + end - now)]);
         (bus.done + 1, None)
+    }
+
+    /// Goes on by hand with the burst that is under way, if one is; returns how many bytes have moved with it and before.
+    async fn rest_of(
+        &self,
+        stops: &Stops,
+        (address, posted): (u32, u64),
+        under_way: Option<(Grant<'_>, Time)>,
+        (carries, errand): (&'static Label, Errand),
+    ) -> u32 {
+        if posted > 0 {
+            self.not_before.set(stops.next_request(posted));
+        }
+        let before = posted as u32 * stops.bytes;
+        let Some((grant, begun)) = under_way else { return before };
+        let (at, tenure) = (address.wrapping_add(before), self.bus.resumed(grant, begun, self.spec.width_bytes));
+        self.port.reserve(stops.bytes);
+        let moved = tenure.go_on(begun, self.port.write_response(), at, stops.bytes).await;
+        self.port.release(stops.bytes - moved);
+        self.port.post(at, moved, carries, errand);
+        self.ended(tenure, if moved < stops.bytes { Ending::Done } else { stops.how(posted) });
+        before + moved
     }
 
     /// The bridge's processes carry on what has been posted and is not in memory yet.
