@@ -66,13 +66,24 @@ struct Apart {
     grants: Time,
 }
 
+/// When a leg begins, and when its lane is granted: of a file for its first, and how far the others are apart.
+#[derive(Clone, Copy)]
+struct Slot {
+    begin: Time,
+    granted: Time,
+    apart: Apart,
+}
+
+impl Slot {
+    fn of_one(begin: Time, granted: Time) -> Slot {
+        Slot { begin, granted, apart: Apart::default() }
+    }
+}
+
 /// What a task's way has booked.
 #[derive(Default)]
 pub(crate) struct Schedule {
-    /// When each leg begins, and when its lane is granted: of a file for its first.
-    slots: Vec<(Time, Time)>,
-    /// How far those of a file are apart on each leg.
-    apart: Vec<Apart>,
+    slots: Vec<Slot>,
     /// The first of these legs.
     first: usize,
     /// The instant at which it was booked, the class that this had come to, and the events until then.
@@ -83,21 +94,21 @@ impl Schedule {
     /// Nothing is booked yet, of legs from `first` on.
     fn begins(&mut self, first: usize, booked: (Time, u32, u64)) {
         self.slots.clear();
-        self.apart.clear();
         (self.first, self.booked) = (first, booked);
     }
 
     /// What one of a file has booked.
     pub(crate) fn of(&self, index: u64) -> Schedule {
-        let later =
-            |(slot, apart): (&(Time, Time), &Apart)| (slot.0 + apart.begins * index, slot.1 + apart.grants * index);
-        let slots = self.slots.iter().zip(&self.apart).map(later).collect();
-        Schedule { slots, apart: Vec::new(), first: self.first, booked: self.booked }
+        let later = |slot: &Slot| {
+            let Slot { begin, granted, apart } = *slot;
+            Slot::of_one(begin + apart.begins * index, granted + apart.grants * index)
+        };
+        Schedule { slots: self.slots.iter().map(later).collect(), first: self.first, booked: self.booked }
     }
 
     /// How far those of a file are apart as they come to a leg, of those that are booked.
     pub(crate) fn apart_at(&self, leg: usize) -> Option<Time> {
-        Some(self.apart.get(leg.checked_sub(self.first)?)?.begins)
+        Some(self.slots.get(leg.checked_sub(self.first)?)?.apart.begins)
     }
 
     /// How many legs are booked.
@@ -107,7 +118,7 @@ impl Schedule {
 
     /// When a leg begins.
     pub(crate) fn begin_of(&self, leg: usize) -> Option<Time> {
-        Some(self.slots.get(leg.checked_sub(self.first)?)?.0)
+        Some(self.slots.get(leg.checked_sub(self.first)?)?.begin)
     }
 }
 
@@ -269,7 +280,7 @@ pub(crate) fn book_legs(
                 start
             }
         };
-        schedule.slots.push((at, start));
+        schedule.slots.push(Slot::of_one(at, start));
         at = start + leg.occupied() + leg.delayed();
     }
     at
@@ -313,10 +324,7 @@ pub(crate) fn book_file(
             }
             return None;
         };
-        schedule.slots.push((file.at, start));
-        if file.count > 1 {
-            schedule.apart.push(Apart { begins: file.pitch, grants });
-        }
+        schedule.slots.push(Slot { begin: file.at, granted: start, apart: Apart { begins: file.pitch, grants } });
         (file.at, file.pitch) = (start + occupied + leg.delayed(), grants);
     }
     Some(file)
@@ -326,7 +334,7 @@ pub(crate) fn book_file(
 pub(crate) fn shorten_file(lanes: &mut [LaneState], task: u32, legs: &[Leg], schedule: &Schedule, left: u32) -> bool {
     let occupied = || {
         let booked = legs.iter().zip(&schedule.slots);
-        booked.filter_map(|(leg, (begin, _))| Some((leg.lane()? as usize, *begin, leg.occupied())))
+        booked.filter_map(|(leg, slot)| Some((leg.lane()? as usize, slot.begin, leg.occupied())))
     };
     let is_last = |booking: &Booking, begin| booking.task == task && booking.request == begin;
     if !occupied().all(|(lane, begin, _)| lanes[lane].booked.0.back().is_some_and(|last| is_last(last, begin))) {
@@ -353,18 +361,18 @@ pub(crate) fn split_file(
     schedule: &Schedule,
     (from, members): (u64, &[(u32, u32)]),
 ) {
-    for ((begin, _), leg) in schedule.slots.iter().zip(&legs[schedule.first..]) {
+    for (slot, leg) in schedule.slots.iter().zip(&legs[schedule.first..]) {
         if let Some(lane) = leg.lane() {
-            lanes[lane as usize].booked.split(task, *begin, leg.occupied(), from, members);
+            lanes[lane as usize].booked.split(task, slot.begin, leg.occupied(), from, members);
         }
     }
 }
 
 /// Takes back what has just been booked.
 pub(crate) fn take_back(lanes: &mut [LaneState], task: u32, legs: &[Leg], schedule: &mut Schedule) {
-    for ((request, _), leg) in schedule.slots.drain(..).zip(&legs[schedule.first..]) {
+    for (slot, leg) in schedule.slots.drain(..).zip(&legs[schedule.first..]) {
         if let Some(lane) = leg.lane() {
-            lanes[lane as usize].booked.remove(task, request);
+            lanes[lane as usize].booked.remove(task, slot.begin);
         }
     }
 }
@@ -448,8 +456,8 @@ impl Core {
             }
         };
         let schedule = std::mem::take(schedule);
-        let Schedule { slots, first, booked, .. } = &schedule;
-        for ((request, start), leg) in slots.iter().zip(&legs[*first..]) {
+        let Schedule { slots, first, booked } = &schedule;
+        for (Slot { begin: request, granted: start, .. }, leg) in slots.iter().zip(&legs[*first..]) {
             let Some(lane) = leg.lane() else { continue };
             let (end, started) = (*start + leg.occupied(), self.has_started(lane, *start, *booked, now));
             if started && end <= now {
@@ -489,15 +497,15 @@ impl Core {
         (schedule, legs): (&Schedule, Range<usize>),
         now: Time,
     ) {
-        let Schedule { slots, first, booked, .. } = schedule;
+        let Schedule { slots, first, booked } = schedule;
         let is_there = |core: &Core, index: usize| {
-            let (request, start) = slots[index];
+            let Slot { begin: request, granted: start, .. } = slots[index];
             let granted = |lane| core.has_started(lane, start, *booked, now);
             index == 0 || request < now || (request == now && going.legs()[first + index].lane().is_some_and(granted))
         };
         let index = (0..slots.len()).rev().find(|index| is_there(self, *index)).unwrap_or(0);
         let number = (first + index).clamp(legs.start, legs.end - 1);
-        let (request, start) = slots[number - first];
+        let Slot { begin: request, granted: start, .. } = slots[number - first];
         let leg = &going.legs()[number];
         let over = start + leg.occupied() + leg.delayed();
         let waits = leg.lane().filter(|lane| !self.has_started(*lane, start, *booked, now));
