@@ -143,7 +143,14 @@ impl Interruptible {
         }
         let under_way = (now - self.start) / self.rule.unit + 1;
         let owed = self.rule.after.as_ps().div_ceil(self.rule.unit.as_ps());
-        let units = under_way.max(owed).min(self.units);
+        let Yielding { piece, .. } = self.rule;
+        // With the last unit of a piece the next one has begun, and makes way itself.
+        let units = match under_way.max(owed) {
+            _ if piece == 1 => self.units,
+            units if units.is_multiple_of(piece) => units + 1,
+            units => units,
+        };
+        let units = units.min(self.units);
         (std::mem::replace(&mut self.units, units) > units).then_some(self.task)
     }
 }
@@ -157,6 +164,8 @@ pub struct Yielding {
     pub after: Time,
     /// It makes way for requests of this priority or better.
     pub to_priority: u8,
+    /// Its units are pieces of so many, as if each were held for by itself: at least one unit of a piece that has begun.
+    pub piece: u64,
 }
 
 /// Records what a yielding hold took, also where it is cancelled.

@@ -82,7 +82,7 @@ async fn follow(
                 grant.leave([(&DATA, Time::ps(data))]);
             }
             Step::Yield { lane, priority, units, unit, after, to_priority } => {
-                let rule = Yielding { unit: Time::ps(unit), after: Time::ps(after), to_priority };
+                let rule = Yielding { unit: Time::ps(unit), after: Time::ps(after), to_priority, piece: u64::MAX };
                 let mut left = units;
                 while left > 0 {
                     let grant = lanes[lane].acquire_with(priority, &ARBITRATION).await;

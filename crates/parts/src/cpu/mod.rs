@@ -136,7 +136,8 @@ impl Processor {
         let number = self.for_thread();
         let (_at_work, lane) = (AtWork::begin(self, number), &self.each[number].lane);
         let mut left = span.as_ps().div_ceil(self.spec.clock.as_ps());
-        let rule = Yielding { unit: lane.paced(self.spec.clock), after: Time::ZERO, to_priority: DISPATCH };
+        let rule =
+            Yielding { unit: lane.paced(self.spec.clock), after: Time::ZERO, to_priority: DISPATCH, piece: u64::MAX };
         while left > 0 {
             let grant = lane.acquire_with(THREAD, &PROCESSOR_BUSY).await;
             let start = self.sim.now();

@@ -147,7 +147,7 @@ impl Flash {
         let [span, latency, progress] =
             [span, self.spec.suspend_latency, self.spec.suspend_progress].map(|span| die.lane.paced(span));
         let unit = latency.min(span);
-        let rule = Yielding { unit, after: progress.min(span), to_priority: 0 };
+        let rule = Yielding { unit, after: progress.min(span), to_priority: 0, piece: u64::MAX };
         let mut left = span / unit;
         let rest = span - unit * left;
         loop {

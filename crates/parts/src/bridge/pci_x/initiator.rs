@@ -200,9 +200,12 @@ impl Initiator {
         let tenure = self.bus.own(self.spec.width_bytes).await;
         let (command, waits) = (Command::MemoryWrite, self.port.write_response());
         let mut ahead = self.post_ahead(&tenure, (address, all), (carries, errand));
-        let mut piece = match &ahead {
-            Some(ahead) => ahead.bytes,
-            None => self.port.accepts(address, all, true),
+        let (mut piece, each) = match &ahead {
+            Some(ahead) => (ahead.bytes, ahead.each),
+            None => {
+                let piece = self.port.accepts(address, all, true);
+                (piece, piece)
+            }
         };
         if piece == 0 {
             tenure.open(command, (address, wanted), waits).await;
@@ -213,7 +216,7 @@ impl Initiator {
             // Somebody else may want the rest of the room meanwhile.
             self.port.reserve(piece);
         }
-        let mut moved = tenure.open_with_data(command, (address, wanted), waits, (carries, piece)).await;
+        let mut moved = tenure.open_with_data(command, (address, wanted), waits, (carries, piece, each)).await;
         let mut done = 0;
         loop {
             match ahead.take() {
@@ -249,7 +252,7 @@ impl Initiator {
     ) -> Option<Ahead<'_>> {
         let each = self.port.gathers();
         let count = bytes / each;
-        let paces = |each| tenure.paces(self.port.write_response(), address, (each, count));
+        let paces = |each| tenure.paces(self.port.write_response(), address, each);
         if count > 1 { self.port.post_ahead((address, bytes), (each, count), posted, paces) } else { None }
     }
 
@@ -329,7 +332,7 @@ impl Initiator {
             let all = self.burst(at, wanted, port.boundary());
             let moved = if port.ready(latch).is_some_and(|there| there >= all) {
                 // All is there: what else comes meanwhile changes nothing.
-                let moved = tenure.open_with_data(self.spec.read, left, waits, (carries, all)).await;
+                let moved = tenure.open_with_data(self.spec.read, left, waits, (carries, all, all)).await;
                 port.gone(latch, moved);
                 moved
             } else {

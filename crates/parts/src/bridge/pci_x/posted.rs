@@ -26,7 +26,7 @@ pub(crate) struct Ahead<'a> {
     coming: Coming<'a>,
     address: u32,
     /// Bytes of each, and of all.
-    each: u32,
+    pub(crate) each: u32,
     pub(crate) bytes: u32,
     carries: &'static Label,
     errand: Errand,

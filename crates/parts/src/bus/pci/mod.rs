@@ -258,7 +258,7 @@ impl PciBus {
         // PCI 2.1, 3.4.4.1: past the latency timer, an initiator without GNT# finishes its data phase and leaves.
         grant.hold_plan([address, wait]).await;
         let after = timer.saturating_sub(address.1 + wait.1);
-        let rule = Yielding { unit: self.clocks(1), after, to_priority: u8::MAX };
+        let rule = Yielding { unit: self.clocks(1), after, to_priority: u8::MAX, piece: u64::MAX };
         let phases = grant.hold_yielding(carries, data / self.clocks(1), rule).await;
         course.bytes = course.bytes.min(phases as u32 * self.spec.width_bytes);
         Ongoing { grant, course }

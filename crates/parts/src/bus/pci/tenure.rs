@@ -115,13 +115,14 @@ impl Tenure<'_> {
         self.grant.hold_plan([address, attribute, response]).await;
     }
 
-    /// The same with the data that follow, of which `first` bytes are sure to move; returns how many were moved.
+    /// The same with the data that follow, of which `first` bytes are there, or come as pieces of so many; returns how many
+    /// were moved.
     pub async fn open_with_data(
         &self,
         command: Command,
         wanted: (u32, u32),
         waits: u64,
-        (carries, first): (&'static Label, u32),
+        (carries, first, piece): (&'static Label, u32, u32),
     ) -> u32 {
         let [address, attribute, response] = self.opening(command, wanted, waits);
         let data = self.phases(wanted.0, first);
@@ -131,21 +132,16 @@ impl Tenure<'_> {
             return first;
         }
         self.grant.hold_plan([address, attribute, response]).await;
-        self.data(carries, wanted.0, first).await
+        self.pieces(carries, wanted.0, first, piece).await
     }
 
-    /// When the first of `count` pieces of so many bytes has moved, one behind the other from `address` on, if they are
-    /// opened now, and how far they are apart. Nothing where pieces by themselves would make way for others at another
-    /// instant, or others wait already.
-    pub fn paces(&self, waits: u64, address: u32, (bytes, count): (u32, u32)) -> Option<(Time, Time)> {
+    /// When the first of several pieces of so many bytes has moved, one behind the other from `address` on, if they are
+    /// opened now, and how far they are apart. Nothing where others wait already.
+    pub fn paces(&self, waits: u64, address: u32, bytes: u32) -> Option<(Time, Time)> {
         let pitch = self.phases(address, bytes);
         let begin = self.bus.before_data(waits).iter().fold(self.bus.sim.now(), |at, span| at + *span);
-        // Who begins a piece as the latency timer ends moves one data phase of it.
-        let timer = self.timer.saturating_sub(begin).as_ps();
-        let ends_between =
-            timer.is_multiple_of(pitch.as_ps()) && (1..u64::from(count)).contains(&(timer / pitch.as_ps()));
-        let whole = address.is_multiple_of(self.width_bytes) && bytes.is_multiple_of(self.bus.boundary_bytes());
-        (whole && !ends_between && !self.bus.lane.is_asked_for()).then_some((begin + pitch, pitch))
+        let whole = address.is_multiple_of(self.unit()) && bytes.is_multiple_of(self.unit());
+        (whole && !self.bus.lane.is_asked_for()).then_some((begin + pitch, pitch))
     }
 
     /// The phases before the data, which begin now.
@@ -177,6 +173,11 @@ impl Tenure<'_> {
     /// Data phases for `bytes` from `address` on, fewer where the latency timer ends and another asks for the bus;
     /// returns how many bytes were moved.
     pub async fn data(&self, carries: &'static Label, address: u32, bytes: u32) -> u32 {
+        self.pieces(carries, address, bytes, bytes).await
+    }
+
+    /// The same for pieces of so many bytes, one behind the other, as if each were moved by itself.
+    async fn pieces(&self, carries: &'static Label, address: u32, bytes: u32, piece: u32) -> u32 {
         let (bus, width) = (self.bus, self.width_bytes);
         let all = self.phases(address, bytes);
         if bus.sim.now() + all <= self.timer {
@@ -192,7 +193,8 @@ impl Tenure<'_> {
         let mut moved = head;
         if units > 0 {
             let after = self.timer.saturating_sub(bus.sim.now());
-            let rule = Yielding { unit: bus.clocks(u64::from(unit / width)), after, to_priority: u8::MAX };
+            let (piece, to_priority) = (u64::from(piece / unit), u8::MAX);
+            let rule = Yielding { unit: bus.clocks(u64::from(unit / width)), after, to_priority, piece };
             let done = self.grant.hold_yielding(carries, u64::from(units), rule).await;
             moved += done as u32 * unit;
             if done < u64::from(units) {
@@ -221,6 +223,7 @@ impl Tenure<'_> {
             unit: bus.clocks(u64::from(unit / self.width_bytes)),
             after: self.timer.saturating_sub(begin),
             to_priority: u8::MAX,
+            piece: u64::MAX,
         };
         self.grant.go_on_yielding(begin, u64::from(bytes / unit), rule).await as u32 * unit
     }
