@@ -13,11 +13,12 @@
 //! those.
 
 use crate::Time;
-use crate::ahead::{File, book_file, split_file};
 use crate::booked::{BOOKED, Member};
+use crate::bookings::File;
 use crate::carriers::{Freight, Told};
 use crate::core::Core;
 use crate::crew::{Free, Tiding};
+use crate::schedule::{book_file, split_file};
 
 impl Core {
     /// Books so many things that are alike for those who are idle, as far as there are such and all can be made out;

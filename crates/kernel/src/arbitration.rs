@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::Time;
-use crate::ahead::Bookings;
+use crate::bookings::Bookings;
 use crate::convoy::process_of;
 use crate::core::{Core, Shared, TICKET_MAX};
 use crate::events::{Event, order_of_class};

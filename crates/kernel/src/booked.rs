@@ -15,11 +15,11 @@
 use std::rc::Rc;
 
 use crate::Time;
-use crate::ahead::{Schedule, book_legs, take_back};
 use crate::carriers::{Carrying, Told};
 use crate::core::Core;
 use crate::crew::{Free, Item, Tiding, has_been};
 use crate::events::Event;
+use crate::schedule::{Schedule, book_legs, take_back};
 use crate::way::{Going, Leg, Progress};
 
 /// Bookings of a crew at a time, at most: they may all have to be taken back.

@@ -12,11 +12,12 @@
 use std::ops::Range;
 
 use crate::Time;
-use crate::ahead::{File, shorten_file};
 use crate::booked::{BOOKED, Booked, Member};
+use crate::bookings::File;
 use crate::carriers::{Begun, Carriers, Carrying, Freight};
 use crate::core::Core;
 use crate::crew::{Free, Item, Tiding};
+use crate::schedule::shorten_file;
 
 /// Things that come one after the other.
 #[must_use = "somebody has to say that no more come"]

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use crate::Time;
-use crate::ahead::Schedule;
 use crate::arbitration::LaneState;
 use crate::booked::Booked;
 use crate::carriers::{Carrying, Load, Told};
@@ -20,6 +19,7 @@ use crate::meter::Meter;
 use crate::names::Names;
 use crate::on_call::Process;
 use crate::record::{Label, Observer, Record};
+use crate::schedule::Schedule;
 use crate::sim::Counts;
 use crate::train::TrainState;
 use crate::way::Going;

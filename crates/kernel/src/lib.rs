@@ -37,6 +37,7 @@ mod bell;
 #[doc(hidden)]
 pub mod bench;
 mod booked;
+mod bookings;
 mod carriers;
 mod combine;
 mod coming;
@@ -56,6 +57,7 @@ mod on_call;
 mod pace;
 mod queue;
 mod record;
+mod schedule;
 mod sim;
 mod time;
 mod tokens;

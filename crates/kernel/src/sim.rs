@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 
 use crate::Time;
-use crate::ahead::Schedule;
 use crate::arbitration::LaneState;
 use crate::convoy::convoy_of;
 use crate::core::Shared;
@@ -16,6 +15,7 @@ use crate::lane::{Lane, Rate};
 use crate::on_call::Process;
 use crate::pace::Pace;
 use crate::record::{Label, MOST, Observer, Record};
+use crate::schedule::Schedule;
 
 /// A livelock is watched for so many turns, to name those who have more than one of them.
 const LIVELOCK_WATCHED: usize = 10_000;
