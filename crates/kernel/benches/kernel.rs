@@ -43,8 +43,10 @@ fn kernel(c: &mut Criterion) {
     for (name, by_hand) in [("ways", false), ("ways by hand", true)] {
         bench(c, name, 300_000, plain(Model::Ways { by_hand }));
     }
-    for (name, observed) in [("carriers", false), ("carriers, observed", true)] {
-        bench(c, name, 300 * 64 * 3, plain(Model::Carriers { observed }));
+    for (name, observed, alike) in
+        [("carriers", false, false), ("carriers, observed", true, false), ("carriers, alike", false, true)]
+    {
+        bench(c, name, 300 * 64 * 3, plain(Model::Carriers { observed, alike }));
     }
     for (name, observed) in [("convoys", false), ("convoys, observed", true)] {
         bench(c, name, 3_000 * 128, plain(Model::Convoys { observed }));

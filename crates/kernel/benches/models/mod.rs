@@ -47,8 +47,9 @@ pub enum Model {
     Transfers { trains: bool },
     /// Four processes go over three lanes, one after the other and with a flight behind each, by hand or as ways.
     Ways { by_hand: bool },
-    /// Somebody puts 64 pieces at a time before eight who carry them over these lanes and back, and waits for all of them.
-    Carriers { observed: bool },
+    /// Somebody puts 64 pieces at a time before eight who carry them over these lanes and back, and waits for all of them;
+    /// or eight, which are through something first and are alike.
+    Carriers { observed: bool, alike: bool },
     /// Four processes send messages of 16 bursts over two lanes in a row, all of them at once.
     Convoys { observed: bool },
     /// C: customers arrive at a queue; one server takes them.
@@ -70,8 +71,8 @@ impl Model {
                 transfers(&sim, count);
             }
             Model::Ways { by_hand } => ways(&sim, count, by_hand),
-            Model::Carriers { observed } => {
-                carriers(&sim, count);
+            Model::Carriers { observed, alike } => {
+                carriers(&sim, count, alike);
                 if observed {
                     return self::observed(sim);
                 }
@@ -193,7 +194,8 @@ fn ways(sim: &Sim, count: u64, by_hand: bool) {
     }
 }
 
-fn carriers(sim: &Sim, count: u64) {
+fn carriers(sim: &Sim, count: u64, alike: bool) {
+    let pieces = if alike { 8 } else { PIECES };
     let lanes = ["request", "memory", "answer"].map(|name| sim.lane(name, None));
     let (arrived, bell) = (Rc::new(Cell::new(0)), Bell::new(sim));
     let (seen, rung) = (arrived.clone(), bell.clone());
@@ -209,17 +211,19 @@ fn carriers(sim: &Sim, count: u64) {
                 Leg::over(lane, &BUSY, [(&ADDRESS, Time::ns(10)), (&DATA, Time::ns(40 + 10 * number as u64))])
                     .then(&[(lane, &SERVICE, Time::ns(30))])
             };
-        let legs: Rc<[Leg]> = lanes.iter().enumerate().map(leg).collect();
-        for round in 1..=count / PIECES / lanes.len() as u64 {
-            let errand = s.pass_on(Errand::NOBODY);
-            for _ in 0..PIECES {
-                let load = Load { of: 0, bytes: 64 };
-                carriers.put(Freight { load, errand, legs: legs.clone(), passed: None, begun: None });
+        let through = alike.then(|| Leg::owing(&[(&lanes[0], &SERVICE, Time::ns(20))]));
+        let legs: Rc<[Leg]> = through.into_iter().chain(lanes.iter().enumerate().map(leg)).collect();
+        for round in 1..=count / pieces / lanes.len() as u64 {
+            let (load, errand) = (Load { of: 0, bytes: 64 }, s.pass_on(Errand::NOBODY));
+            let freight = || Freight { load, errand, legs: legs.clone(), passed: None, begun: None };
+            match alike {
+                true => carriers.put_alike(freight(), pieces as u32),
+                false => (0..pieces).for_each(|_| carriers.put(freight())),
             }
             // About when they are there, as a bus that is busy with what came first does.
-            s.wait(Time::ns(60) * PIECES).await;
+            s.wait(Time::ns(60) * pieces).await;
             carriers.settle();
-            while arrived.get() < round * PIECES {
+            while arrived.get() < round * pieces {
                 carriers.heard(&bell, &NO_REQUEST).await;
             }
         }

@@ -93,7 +93,8 @@ impl Port {
     ) -> Option<Ahead<'_>> {
         let Across::Host { path, posted, .. } = &self.across else { return None };
         let alike = address.is_multiple_of(each) && self.spec.write.gather.is_multiple_of(each);
-        if !alike || self.accepts(address, burst, true) != each || self.buffers.room.get() < count * each {
+        let all_fit = count * each <= self.spec.write.buffer;
+        if !alike || !all_fit || self.accepts(address, burst, true) != each || self.buffers.room.get() < count * each {
             return None;
         }
         let (first, pitch) = paces(each)?;

@@ -75,7 +75,7 @@ impl PciBus {
     }
 
     /// What follows the last data.
-    fn ends(&self, how: Ending) -> super::Phase {
+    pub fn ends(&self, how: Ending) -> super::Phase {
         match how {
             Ending::Done => (&TURNAROUND, self.turnaround()),
             Ending::Disconnect => (&DISCONNECT, self.clocks(self.spec.disconnect)),

@@ -141,7 +141,7 @@ impl Initiator {
         let mut stops = self.stops_from(&plan, (count, each), self.spec.gap.max(self.spec.retry_idle));
         stops.are_stopped = true;
         stops.behind = self.behind(&stops, &stages);
-        let last = || [self.plan((carries, each), Ending::Done)[4].1, self.bus.clocks_at(&self.lane, self.spec.gap)];
+        let last = || [self.bus.ends(Ending::Done).1, self.bus.clocks_at(&self.lane, self.spec.gap)];
         stops.ending = wanted.is_multiple_of(each).then(last);
         let all_taken = self.port.takes_all(
             each,
