@@ -36,7 +36,7 @@ pub(crate) fn booked_place(task: u32) -> Option<usize> {
 pub(crate) struct Booked {
     pub(crate) item: Option<Item>,
     crew: u32,
-    pub(crate) task: u32,
+    task: u32,
     /// Those of a file, each of which has such a thing.
     pub(crate) members: Vec<Member>,
     /// When its carrier takes it, behind what that one has booked before; nothing where it has taken it at once.
@@ -173,12 +173,12 @@ impl Core {
         let crew = self.booked[place].crew as usize;
         let line = &mut self.crews[crew];
         let is_over = |tiding: &Tiding| has_been(tiding.at, tiding.rank, reached);
-        // The last one is told of last.
-        if line.ending || line.arriving.back().is_none_or(|last| last.left == 1 && is_over(last)) {
+        if line.ending {
             return;
         }
         self.split_files(crew as u32);
         let line = &mut self.crews[crew];
+        // The last one is told of last.
         if line.arriving.back().is_none_or(is_over) {
             return;
         }

@@ -34,6 +34,11 @@ struct Booking {
 }
 
 impl Booking {
+    /// Of nobody but a task.
+    fn alone((task, rank): (u32, u32), request: Time, start: Time, occupied: Time) -> Booking {
+        Booking { request, rank, start, end: start + occupied, task, count: 1, apart: Apart::default() }
+    }
+
     fn order(&self) -> (Time, u32) {
         (self.request, self.rank)
     }
@@ -108,32 +113,16 @@ impl Bookings {
         (free, limit): (Time, Time),
     ) -> Option<Time> {
         // Whoever comes later is hardly ever before.
-        let before = match self.0.back() {
-            Some(last) if last.last() >= (request, rank) => {
-                return self.add_before((task, rank), request, occupied, free);
-            }
-            Some(last) => last.end,
-            None => Time::ZERO,
-        };
-        let start = request.max(free).max(before);
-        if start.saturating_add(occupied) > limit {
-            return None;
+        if self.0.back().is_some_and(|last| last.last() >= (request, rank)) {
+            return self.add_before((task, rank), request, occupied, free);
         }
-        self.0.push_back(Booking {
-            request,
-            rank,
-            start,
-            end: start + occupied,
-            task,
-            count: 1,
-            apart: Apart::default(),
-        });
-        Some(start)
+        let alone = File { at: request, pitch: Time::ZERO, count: 1 };
+        Some(self.add_file((task, rank), alone, occupied, (free, limit))?.0)
     }
 
     /// The same for a file, whose grants are as far apart as those before; nothing where they would not be, or somebody who
     /// has booked comes behind any of it. When the first is granted the lane, and how far they are apart then.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_file(
         &mut self,
         (task, rank): (u32, u32),
@@ -168,10 +157,8 @@ impl Bookings {
             return;
         };
         let Some(file) = self.0.remove(place) else { return };
-        for (index, (one, &(task, rank))) in file.each().skip(from as usize).zip(members).enumerate() {
-            let ((request, start), apart) = (one, Apart::default());
-            self.0
-                .insert(place + index, Booking { request, rank, start, end: start + occupied, task, count: 1, apart });
+        for (index, ((request, start), &who)) in file.each().skip(from as usize).zip(members).enumerate() {
+            self.0.insert(place + index, Booking::alone(who, request, start, occupied));
         }
     }
 
@@ -184,7 +171,7 @@ impl Bookings {
         if self.0.get(behind).is_some_and(|next| next.request == request || next.request < end) {
             return None;
         }
-        self.0.insert(behind, Booking { request, rank, start, end, task, count: 1, apart: Apart::default() });
+        self.0.insert(behind, Booking::alone((task, rank), request, start, occupied));
         Some(start)
     }
 

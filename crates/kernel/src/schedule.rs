@@ -2,7 +2,7 @@
 
 use crate::Time;
 use crate::arbitration::LaneState;
-use crate::bookings::{Apart, File};
+use crate::bookings::{Apart, Bookings, File};
 use crate::train::{TrainState, first_on};
 use crate::way::Leg;
 
@@ -62,6 +62,20 @@ impl Schedule {
     }
 }
 
+/// What is booked of a lane from now on, and from when until when more may be; nothing where ways may not book it.
+#[inline(always)]
+fn bookable<'a>(
+    lanes: &'a mut [LaneState],
+    trains: &[Option<TrainState>],
+    number: u32,
+    now: Time,
+) -> Option<(&'a mut Bookings, (Time, Time))> {
+    let lane = &mut lanes[number as usize];
+    lane.booked.forget(now);
+    let (free, limit) = (lane.free_for_ways()?, first_on(trains, lane.train, number));
+    Some((&mut lane.booked, (free, limit)))
+}
+
 /// Books lanes for legs from `at` on, as far as they can be made out now, and keeps when that is; returns when the last of
 /// them is over.
 #[inline]
@@ -78,11 +92,8 @@ pub(crate) fn book_legs(
         let start = match leg.lane() {
             None => at,
             Some(number) => {
-                let lane = &mut lanes[number as usize];
-                lane.booked.forget(booked.0);
-                let limit = first_on(trains, lane.train, number);
-                let Some(free) = lane.free_for_ways() else { break };
-                let Some(start) = lane.booked.add(who, at, leg.occupied(), (free, limit)) else { break };
+                let Some((bookings, bounds)) = bookable(lanes, trains, number, booked.0) else { break };
+                let Some(start) = bookings.add(who, at, leg.occupied(), bounds) else { break };
                 start
             }
         };
@@ -108,12 +119,8 @@ pub(crate) fn book_file(
         let occupied = leg.occupied();
         let granted = match leg.lane() {
             None => Some((file.at, file.pitch)),
-            Some(number) => {
-                let lane = &mut lanes[number as usize];
-                lane.booked.forget(booked.0);
-                let limit = first_on(trains, lane.train, number);
-                lane.free_for_ways().and_then(|free| lane.booked.add_file(who, file, occupied, (free, limit)))
-            }
+            Some(number) => bookable(lanes, trains, number, booked.0)
+                .and_then(|(bookings, bounds)| bookings.add_file(who, file, occupied, bounds)),
         };
         let Some((start, grants)) = granted else {
             for lane in legs[..index].iter().filter_map(Leg::lane) {

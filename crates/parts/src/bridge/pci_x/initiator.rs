@@ -252,8 +252,11 @@ impl Initiator {
     ) -> Option<Ahead<'_>> {
         let each = self.port.gathers();
         let count = bytes / each;
-        let paces = |each| tenure.paces(self.port.write_response(), address, each);
-        if count > 1 { self.port.post_ahead((address, bytes), (each, count), posted, paces) } else { None }
+        if count < 2 {
+            return None;
+        }
+        let paces = tenure.paces(self.port.write_response(), address, each)?;
+        self.port.post_ahead((address, bytes), (each, count), posted, paces)
     }
 
     async fn read_split(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) {

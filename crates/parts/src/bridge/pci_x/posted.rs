@@ -82,14 +82,14 @@ impl Port {
     }
 
     /// The same of `count` pieces of so many bytes, one behind the other, that are yet to come; the first with a burst of
-    /// `burst` bytes. `paces` says when that one comes, and how far they are apart. Nothing where they would be other pieces, or do not have room all of them, where
+    /// `burst` bytes at an instant, and the others so far apart. Nothing where they would be other pieces, or do not have room all of them, where
     /// it cannot be made out when they are where, or where somebody looks on.
     pub(crate) fn post_ahead(
         &self,
         (address, burst): (u32, u32),
         (each, count): (u32, u32),
         (carries, errand): (&'static Label, Errand),
-        paces: impl FnOnce(u32) -> Option<(Time, Time)>,
+        (first, pitch): (Time, Time),
     ) -> Option<Ahead<'_>> {
         let Across::Host { path, posted, .. } = &self.across else { return None };
         let alike = address.is_multiple_of(each) && self.spec.write.gather.is_multiple_of(each);
@@ -97,7 +97,6 @@ impl Port {
         if !alike || !all_fit || self.accepts(address, burst, true) != each || self.buffers.room.get() < count * each {
             return None;
         }
-        let (first, pitch) = paces(each)?;
         if self.sim.is_observed_by(first + pitch * u64::from(count)) {
             return None;
         }

@@ -38,8 +38,7 @@ impl PciBus {
     /// Gets the bus for an initiator of so many bytes a data phase.
     pub async fn own(&self, width_bytes: u32) -> Tenure<'_> {
         let grant = self.lane.acquire(&ARBITRATION).await;
-        let timer = self.sim.now() + self.clocks(self.spec.latency_timer);
-        Tenure { bus: self, grant, timer, width_bytes: width_bytes.min(self.spec.width_bytes) }
+        self.resumed(grant, self.sim.now(), width_bytes)
     }
 
     /// A burst of so many bytes from a multiple of them, all of which move: address, attribute, response, data and how it
@@ -72,6 +71,11 @@ impl PciBus {
         let one = self.clocks(1);
         let attribute = if self.mode.get() == Mode::PciX { one } else { Time::ZERO };
         [one, attribute, self.clocks(waits)]
+    }
+
+    /// When the data of a transaction begin that has begun then.
+    fn data_begin(&self, begun: Time, waits: u64) -> Time {
+        self.before_data(waits).iter().fold(begun, |at, span| at + *span)
     }
 
     /// What follows the last data.
@@ -139,7 +143,7 @@ impl Tenure<'_> {
     /// opened now, and how far they are apart. Nothing where others wait already.
     pub fn paces(&self, waits: u64, address: u32, bytes: u32) -> Option<(Time, Time)> {
         let pitch = self.phases(address, bytes);
-        let begin = self.bus.before_data(waits).iter().fold(self.bus.sim.now(), |at, span| at + *span);
+        let begin = self.bus.data_begin(self.bus.sim.now(), waits);
         let whole = address.is_multiple_of(self.unit()) && bytes.is_multiple_of(self.unit());
         (whole && !self.bus.lane.is_asked_for()).then_some((begin + pitch, pitch))
     }
@@ -165,6 +169,17 @@ impl Tenure<'_> {
         }
     }
 
+    /// How data that begin then, in pieces of so many bytes, make way for others.
+    fn makes_way(&self, begin: Time, piece: u32) -> Yielding {
+        let unit = self.unit();
+        Yielding {
+            unit: self.bus.clocks(u64::from(unit / self.width_bytes)),
+            after: self.timer.saturating_sub(begin),
+            to_priority: u8::MAX,
+            piece: u64::from(piece / unit),
+        }
+    }
+
     /// A phase of so many clocks.
     pub async fn spend(&self, phase: &'static Label, clocks: u64) {
         self.grant.hold(phase, self.bus.clocks(clocks)).await;
@@ -178,7 +193,7 @@ impl Tenure<'_> {
 
     /// The same for pieces of so many bytes, one behind the other, as if each were moved by itself.
     async fn pieces(&self, carries: &'static Label, address: u32, bytes: u32, piece: u32) -> u32 {
-        let (bus, width) = (self.bus, self.width_bytes);
+        let bus = self.bus;
         let all = self.phases(address, bytes);
         if bus.sim.now() + all <= self.timer {
             self.grant.hold(carries, all).await;
@@ -192,9 +207,7 @@ impl Tenure<'_> {
         let units = (bytes - head) / unit;
         let mut moved = head;
         if units > 0 {
-            let after = self.timer.saturating_sub(bus.sim.now());
-            let (piece, to_priority) = (u64::from(piece / unit), u8::MAX);
-            let rule = Yielding { unit: bus.clocks(u64::from(unit / width)), after, to_priority, piece };
+            let rule = self.makes_way(bus.sim.now(), piece);
             let done = self.grant.hold_yielding(carries, u64::from(units), rule).await;
             moved += done as u32 * unit;
             if done < u64::from(units) {
@@ -211,7 +224,7 @@ impl Tenure<'_> {
     /// goes on with it, when nobody wants to know of phases; returns how many bytes were moved.
     pub async fn go_on(&self, begun: Time, waits: u64, address: u32, bytes: u32) -> u32 {
         let (sim, bus) = (&self.bus.sim, self.bus);
-        let begin = bus.before_data(waits).iter().fold(begun, |at, span| at + *span);
+        let begin = bus.data_begin(begun, waits);
         let end = begin + self.phases(address, bytes);
         let is_sure = end <= self.timer;
         sim.wait_until(if is_sure { end } else { begin }).await;
@@ -219,13 +232,7 @@ impl Tenure<'_> {
             return bytes;
         }
         let unit = self.unit();
-        let rule = Yielding {
-            unit: bus.clocks(u64::from(unit / self.width_bytes)),
-            after: self.timer.saturating_sub(begin),
-            to_priority: u8::MAX,
-            piece: u64::MAX,
-        };
-        self.grant.go_on_yielding(begin, u64::from(bytes / unit), rule).await as u32 * unit
+        self.grant.go_on_yielding(begin, u64::from(bytes / unit), self.makes_way(begin, bytes)).await as u32 * unit
     }
 
     /// The target asks to come again: STOP# instead of data. Returns when the bus is idle.

@@ -66,15 +66,19 @@ impl Stops {
         self.start + self.pitch * burst + self.data
     }
 
+    /// Whether one of them ends what the card wanted.
+    fn is_ending(&self, burst: u64) -> bool {
+        self.ending.is_some() && burst + 1 == self.count
+    }
+
     /// How one of them ends after its data, and how long the card does not ask then.
     fn ending_of(&self, burst: u64) -> [Time; 2] {
-        self.ending.filter(|_| burst + 1 == self.count).unwrap_or([self.stop, self.idle])
+        self.ending.filter(|_| self.is_ending(burst)).unwrap_or([self.stop, self.idle])
     }
 
     /// How one of them ends whose data have all moved.
     fn how(&self, burst: u64) -> Ending {
-        let is_stopped = self.are_stopped && (self.ending.is_none() || burst + 1 < self.count);
-        if is_stopped { Ending::Disconnect } else { Ending::Done }
+        if self.are_stopped && !self.is_ending(burst) { Ending::Disconnect } else { Ending::Done }
     }
 
     /// When the card has something to do: after the data of the last one, if that is all, or as it asks again.
@@ -183,7 +187,7 @@ impl Initiator {
         if !self.bus.lane().is_free_at(stops.start) {
             return 0;
         }
-        let paces = |_| Some((stops.data_end(0), stops.pitch));
+        let paces = (stops.data_end(0), stops.pitch);
         let Some(ahead) = self.port.post_ahead((address, each), (each, count as u32), (carries, errand), paces) else {
             return 0;
         };
