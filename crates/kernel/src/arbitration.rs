@@ -55,6 +55,8 @@ pub(crate) struct LaneState {
     pub(crate) booked: Bookings,
     /// The train that runs on this lane.
     pub(crate) train: Option<u32>,
+    /// Turns that somebody who waits has offered to take.
+    pub(crate) offered: Option<u32>,
     pub(crate) interruptible: Option<Interruptible>,
     pub(crate) rates: Vec<Rate>,
     /// Seen by every handle.
@@ -75,6 +77,7 @@ impl LaneState {
             arbitrating: false,
             booked: Bookings::default(),
             train: None,
+            offered: None,
             interruptible: None,
             rates: Vec::new(),
             pace,
@@ -105,6 +108,13 @@ impl LaneState {
 
     pub(crate) fn is_asked_for(&self) -> bool {
         !self.waiters.is_empty() || self.arbitrating
+    }
+
+    /// Whether nobody has it, or has booked it, and the request with this ticket is the only one, and has waited so long.
+    pub(crate) fn is_only_asked_for_by(&self, ticket: u64, waited: Time, now: Time) -> bool {
+        let is_it = |waiter: &Waiter| waiter.ticket() == ticket && waiter.since + waited == now;
+        let is_free = self.holder == 0 && self.train.is_none() && self.booked.are_over(now);
+        is_free && self.arbitrating && self.waiters.len() == 1 && self.waiters.front().is_some_and(is_it)
     }
 
     /// From when on ways may book it, of whose requests nobody else must know, until a train comes; nothing while somebody
@@ -197,6 +207,16 @@ impl Core {
             state.arbitrating = true;
             let (at, class) = (state.edge(free_at), state.class);
             self.schedule(Event::arbitrate(at, class, lane));
+        }
+    }
+
+    /// Forgets the requests for a lane that would be granted now.
+    pub(crate) fn is_asked_for_no_more(&mut self, lane: u32, now: Time) {
+        let state = &mut self.lanes[lane as usize];
+        state.waiters.clear();
+        if std::mem::replace(&mut state.arbitrating, false) {
+            let class = state.class;
+            self.events.cancel(Event::arbitrate(now, class, lane));
         }
     }
 

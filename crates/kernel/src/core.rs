@@ -12,6 +12,7 @@ use crate::booked::Booked;
 use crate::carriers::{Carrying, Load, Told};
 use crate::convoy::{Convoy, process_of};
 use crate::crew::Crew;
+use crate::cut::TrainState;
 use crate::errand::Errand;
 use crate::events::{Event, Events, class_of};
 use crate::level::Held;
@@ -21,7 +22,6 @@ use crate::on_call::Process;
 use crate::record::{Label, Observer, Record};
 use crate::schedule::Schedule;
 use crate::sim::Counts;
-use crate::train::TrainState;
 use crate::way::Going;
 
 /// Records are handed to the observer in batches of at most this many, in one reused buffer.

@@ -3,7 +3,7 @@
 use crate::Time;
 use crate::arbitration::LaneState;
 use crate::bookings::{Apart, Bookings, File};
-use crate::train::{TrainState, first_on};
+use crate::cut::{TrainState, first_on};
 use crate::way::Leg;
 
 /// When a leg begins, and when its lane is granted: of a file for its first, and how far the others are apart.

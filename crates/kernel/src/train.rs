@@ -13,12 +13,10 @@ use std::task::{Context, Poll};
 
 use crate::Time;
 use crate::core::Core;
+use crate::cut::{Booked, CARS, Cut, Standing, TrainState};
 use crate::lane::{Acquire, Grant, Lane};
 use crate::record::{Label, Record};
 use crate::sim::Sim;
-
-/// Cars of one train, at most.
-const CARS: usize = 3;
 
 /// A delay before a request: the lane whose part asks for it, what it is, how long.
 pub type Lead<'a> = (&'a Lane, &'static Label, Time);
@@ -54,7 +52,7 @@ pub struct Car<'a> {
 }
 
 impl Car<'_> {
-    fn length(&self) -> Time {
+    pub(crate) fn length(&self) -> Time {
         length(self.plan)
     }
 }
@@ -124,44 +122,27 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// What the kernel must know of a car while its owner sleeps.
-#[derive(Clone, Copy)]
-struct Booked {
-    lane: u32,
-    priority: u8,
-    reason: &'static Label,
-    first: Time,
-    length: Time,
-    cut: Cut,
-}
-
-#[derive(Clone, Copy)]
-enum Cut {
-    Not,
-    Ahead(u64),
-    Requested(u64, u64),
-    UnderWay(u64, u64, Time),
-}
-
-pub(crate) struct TrainState {
-    task: u32,
-    count: u64,
-    pitch: Time,
-    cars: [Option<Booked>; CARS],
-    cut: bool,
-    /// The instant at which it was booked, the class that this had come to, and the events until then.
-    booked: (Time, u32, u64),
-}
-
-/// When the train that is booked on a lane first asks for it; the end of time where there is none.
-#[inline]
-pub(crate) fn first_on(trains: &[Option<TrainState>], train: Option<u32>, lane: u32) -> Time {
-    let Some(id) = train else { return Time::MAX };
-    let cars = trains[id as usize].iter().flat_map(|train| train.cars.iter().flatten());
-    cars.filter(|car| car.lane == lane).map(|car| car.first).min().unwrap_or(Time::ZERO)
-}
-
 impl Core {
+    /// What has become of a train that is off its lanes, car by car.
+    pub(crate) fn states_of<'a>(&mut self, cars: &[Car<'a>], train: &TrainState) -> [Option<CarState<'a>>; CARS] {
+        let mut states = [const { None }; CARS];
+        for (slot, (car, booked)) in states.iter_mut().zip(cars.iter().zip(train.cars.iter().flatten())) {
+            let lane = car.lane;
+            let (done, next) = match booked.cut {
+                Cut::Not => (train.count, Burst::Ahead),
+                Cut::Ahead(done) => (done, Burst::Ahead),
+                Cut::Requested(done, ticket) => (done, Burst::Requested(Acquire::queued(lane, car.reason, ticket))),
+                Cut::UnderWay(done, ticket, start) => {
+                    let grant = Some(Grant::held(lane, ticket));
+                    (done, Burst::UnderWay(UnderWay { grant, lane, plan: car.plan, start }))
+                }
+            };
+            self.counts.bursts_in_trains += done;
+            *slot = Some(CarState { done, next });
+        }
+        states
+    }
+
     /// Records a train of a task on one lane, which began at an instant and had so many bursts of a pitch: the head, and
     /// the phases of each of its bursts.
     pub(crate) fn record_train(
@@ -184,86 +165,6 @@ impl Core {
             }
             after += span;
         }
-    }
-
-    fn book(&mut self, train: TrainState) -> u32 {
-        let free = self.trains.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.trains.push(None);
-            self.trains.len() - 1
-        });
-        for car in train.cars.iter().flatten() {
-            self.lanes[car.lane as usize].train = Some(free as u32);
-        }
-        self.counts.trains += 1;
-        self.trains[free] = Some(train);
-        free as u32
-    }
-
-    /// Every train that is under way ends at `now`.
-    pub(crate) fn cut_all_trains(&mut self, now: Time) {
-        for id in 0..self.trains.len() {
-            if self.trains[id].as_ref().is_some_and(|train| !train.cut) {
-                self.cut_train(id as u32, now);
-            }
-        }
-    }
-
-    /// Someone asks for a lane at `now`: the train that is booked on it is cut.
-    #[inline]
-    pub(crate) fn cut_train_on(&mut self, lane: u32, now: Time) {
-        if let Some(train) = self.lanes[lane as usize].train {
-            self.cut_train(train, now);
-        }
-    }
-
-    /// Someone asks for a lane of the train at `now`.
-    fn cut_train(&mut self, id: u32, now: Time) {
-        if let Some(task) = self.end_train(id, now) {
-            self.counts.trains_cut += 1;
-            self.wake(task);
-        }
-    }
-
-    /// The train ends at `now`: what its bursts would have done by now, they have done. Returns whose it is.
-    fn end_train(&mut self, id: u32, now: Time) -> Option<u32> {
-        let mut train = self.trains[id as usize].take()?;
-        let (count, pitch, task) = (train.count, train.pitch, train.task);
-        let (booked_at, booked_class, events) = train.booked;
-        let class_reached = self.class_reached();
-        // Nothing but what is ready has had its turn since it was booked.
-        let just_booked = booked_at == now && events == self.counts.events;
-        for car in train.cars.iter_mut().flatten() {
-            let lane = &mut self.lanes[car.lane as usize];
-            lane.train = None;
-            let class = lane.class;
-            let requested = |k: u64| car.first + pitch * k;
-            let start = |k: u64| lane.edge(requested(k));
-            // A burst that starts at this very instant has started only if the instant has come past its lane's class;
-            // where it had before the train was booked, only if the lane would have been granted since.
-            let granted = class_reached >= class && !(just_booked && booked_class >= class);
-            let has_started = |k: u64| start(k) < now || (start(k) == now && granted);
-            let mut started = (now.saturating_sub(car.first) / pitch).min(count);
-            while started < count && has_started(started) {
-                started += 1;
-            }
-            while started > 0 && !has_started(started - 1) {
-                started -= 1;
-            }
-            car.cut = if started > 0 && start(started - 1) + car.length > now {
-                let begun = start(started - 1);
-                let ticket = self.take_over(car.lane);
-                Cut::UnderWay(started - 1, ticket, begun)
-            } else if started < count && requested(started) <= now {
-                let since = requested(started);
-                let ticket = self.enqueue(car.lane, task, car.priority, car.reason, since, now);
-                Cut::Requested(started, ticket)
-            } else {
-                Cut::Ahead(started)
-            };
-        }
-        train.cut = true;
-        self.trains[id as usize] = Some(train);
-        Some(task)
     }
 }
 
@@ -332,11 +233,14 @@ impl<'a, 'c> TrainRun<'a, 'c> {
             let last = core.lanes[car.lane.id as usize].edge(first + self.pitch * (self.count - 1)) + length;
             self.end = self.end.max(last);
             let (lane, priority, reason) = (car.lane.id, car.priority, car.reason);
-            *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
+            *slot = Some(Booked { lane, priority, reason, first, wait: Time::ZERO, length, cut: Cut::Not });
         }
-        let task = shared.current.get();
-        let booked = core.come_to(shared.now.get());
-        Some(core.book(TrainState { task, count: self.count, pitch: self.pitch, cars, cut: false, booked }))
+        let (task, count, pitch) = (shared.current.get(), self.count, self.pitch);
+        let (standing, booked) = (Standing::Booked, core.come_to(shared.now.get()));
+        let id =
+            core.keep_train(TrainState { task, count, pitch, cars, standing, during: None, partner: None, booked });
+        core.put_on_lanes(id);
+        Some(id)
     }
 
     /// Takes the train off its lanes and records what it has done.
@@ -346,34 +250,25 @@ impl<'a, 'c> TrainRun<'a, 'c> {
         let mut core = shared.core.borrow_mut();
         let task = shared.current.get();
         self.booked = None;
-        let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
-        let mut journey = Journey { cars: [const { None }; CARS] };
-        for (slot, (car, booked)) in journey.cars.iter_mut().zip(self.cars.iter().zip(train.cars.iter().flatten())) {
-            let lane = car.lane;
-            let (done, next) = match booked.cut {
-                Cut::Not => {
-                    core.lanes[lane.id as usize].train = None;
-                    (train.count, Burst::Ahead)
-                }
-                Cut::Ahead(done) => (done, Burst::Ahead),
-                Cut::Requested(done, ticket) => (done, Burst::Requested(Acquire::queued(lane, car.reason, ticket))),
-                Cut::UnderWay(done, ticket, start) => {
-                    let grant = Grant::held(lane, ticket);
-                    let since = booked.first + train.pitch * done;
-                    core.record_wait(lane.id, task, car.reason, since, start);
-                    (done, Burst::UnderWay(UnderWay { grant: Some(grant), lane, plan: car.plan, start }))
-                }
-            };
-            core.counts.bursts_in_trains += done;
-            if core.observed() {
+        let Some(train) = core.take_train(id) else { return self.nothing_done() };
+        if core.observed() {
+            for (car, booked) in self.cars.iter().zip(train.cars.iter().flatten()) {
+                let (done, is_requested) = match booked.cut {
+                    Cut::Not => (train.count, false),
+                    Cut::Ahead(done) => (done, false),
+                    Cut::Requested(done, _) => (done, true),
+                    Cut::UnderWay(done, _, start) => {
+                        let since = booked.first + train.pitch * done;
+                        core.record_wait(booked.lane, task, car.reason, since, start);
+                        (done, true)
+                    }
+                };
                 // What has been requested has been led to its request, whether it has ended or not.
-                let led = done + u64::from(!matches!(next, Burst::Ahead));
-                Self::record_lead(&mut core, task, car, booked, train.pitch, led);
+                Self::record_lead(&mut core, task, car, booked, train.pitch, done + u64::from(is_requested));
                 core.record_train((booked.lane, task), car.reason, (booked.first, train.pitch, done), car.plan);
             }
-            *slot = Some(CarState { done, next });
         }
-        journey
+        Journey { cars: core.states_of(self.cars, &train) }
     }
 
     fn record_lead(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, led: u64) {
@@ -407,7 +302,8 @@ impl<'a> Future for TrainRun<'a, '_> {
         }
         let Some(id) = self.booked else { return Poll::Ready(self.nothing_done()) };
         let TrainRun { sim, end, until, armed, .. } = &mut *self;
-        let cut = sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.cut);
+        let cut =
+            sim.shared.core.borrow().trains[id as usize].as_ref().is_none_or(|train| train.standing == Standing::Cut);
         if !cut && sim.shared.sleep(*end.min(until), armed).is_pending() {
             return Poll::Pending;
         }

@@ -1,5 +1,7 @@
 //! Systems out of chance: lanes, and what processes do on them.
 
+use hopscope_kernel::During;
+
 /// Splitmix64: enough to draw systems.
 pub struct Draw(u64);
 
@@ -72,6 +74,12 @@ pub enum Step {
         first: u64,
         pitch: u64,
         end: u64,
+    },
+    /// So many turns on the lane of the first car, with the others in it, or while somebody else has his.
+    Turns {
+        cars: Vec<DrawnCar>,
+        count: u64,
+        during: During,
     },
     /// How much has passed, and arrived.
     Look,
@@ -240,6 +248,49 @@ pub fn draw_system_of_carriers(seed: u64) -> System {
     // Before those to whom it comes nobody else puts anything.
     let programs = (0..draw.between(1, 4)).map(|number| program(draw, number == 0)).collect();
     System { clocks, programs, carriers, comers }
+}
+
+/// Systems in which several want the same lane again and again, and others come now and then.
+pub fn draw_system_of_turns(seed: u64) -> System {
+    let draw = &mut Draw(seed);
+    let lanes = draw.between(1, 3);
+    // The first lane is the one that turns are taken on.
+    let clock = |draw: &mut Draw, lane| [None, Some(10), Some(7)][if lane == 0 { 0 } else { draw.below(3) as usize }];
+    let clocks = (0..lanes).map(|lane| clock(draw, lane)).collect::<Vec<_>>();
+    let turns = |draw: &mut Draw| {
+        let car = |draw: &mut Draw, lane| DrawnCar {
+            lane,
+            priority: 0,
+            offset: draw.below(3) * 10,
+            address: span(draw) * draw.below(2),
+            data: span(draw),
+        };
+        let mut cars = vec![DrawnCar { offset: 0, data: span(draw) * draw.between(1, 12), ..car(draw, 0) }];
+        for _ in 0..draw.below(3) {
+            if lanes > 1 {
+                let lane = draw.between(1, lanes - 1) as usize;
+                cars.push(car(draw, lane));
+            }
+        }
+        if cars.len() == 3 {
+            // One after the other, where they are on one lane.
+            cars[2].offset += cars[1].offset + cars[1].address + cars[1].data + clocks[cars[1].lane].unwrap_or(0);
+        }
+        let during = if draw.below(2) == 0 { During::OwnTurn } else { During::OthersTurn };
+        Step::Turns { cars, count: draw.between(1, 30), during }
+    };
+    let program = |draw: &mut Draw, takes: bool| {
+        let step = |draw: &mut Draw| match draw.below(4) {
+            0 => Step::Wait(span(draw) * draw.between(1, 40)),
+            _ if takes => turns(draw),
+            _ => draw_step(draw, &clocks),
+        };
+        (0..draw.between(1, 6)).map(|_| step(draw)).collect()
+    };
+    // With a third one nobody takes turns before one of them has had all of his.
+    let (takers, strangers) = (2 + draw.below(4) / 3, draw.below(3));
+    let programs = (0..takers + strangers).map(|number| program(draw, number < takers)).collect();
+    System { clocks, programs, carriers: Vec::new(), comers: Vec::new() }
 }
 
 fn draw_step(draw: &mut Draw, clocks: &[Option<u64>]) -> Step {

@@ -6,6 +6,7 @@ mod carry;
 mod convoys;
 mod drawn;
 mod trains;
+mod turns;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,7 +18,7 @@ use hopscope_kernel::{
 
 use carriers::{Come, Crew};
 use convoys::send;
-use drawn::{DrawnLeg, Step, System, draw_system, draw_system_of_ways};
+use drawn::{DrawnLeg, Step, System, draw_system, draw_system_of_turns, draw_system_of_ways};
 use trains::ride;
 
 static ARBITRATION: Label = Label::reason("arbitration");
@@ -91,6 +92,7 @@ async fn follow(
                 }
             }
             Step::Train { cars, count, pitch, delay } => ride(&sim, &lanes, &cars, count, pitch, delay).await,
+            Step::Turns { cars, count, during } => turns::take(&sim, &lanes, &cars, count, during).await,
             Step::Way(drawn) => match (&drawn[..], ways) {
                 ([one], true) => go(&sim, &lanes, one).await,
                 ([one], false) => go_by_hand(&sim, &lanes, one).await,
@@ -401,6 +403,24 @@ fn ways_that_book_their_lanes_change_nothing_on_ten_thousand_random_systems() {
     }
     println!("{fewer} events instead of {of}");
     assert!(10 * fewer < 9 * of, "ways book their lanes: {fewer} events, {of} by hand");
+}
+
+#[test]
+fn turns_taken_ahead_change_nothing_on_ten_thousand_random_systems() {
+    let (mut fewer, mut of) = (0, 0);
+    for seed in 0..10_000 {
+        let system = draw_system_of_turns(seed);
+        // Every fourth system is stopped in the middle.
+        let until = if seed % 4 == 0 { 300 + seed / 5 } else { PLAIN.until };
+        let how = How { until, ..PLAIN };
+        let unseen = How { observed: false, ..how };
+        let (ahead, by_hand) = (run(&system, unseen), run(&system, How { trains: false, ..unseen }));
+        assert_eq!(ahead.0, by_hand.0, "seed {seed} {system:#?}");
+        assert!(is_the_same_unseen(&system, how), "seed {seed} {system:#?}");
+        (fewer, of) = (fewer + ahead.1.events, of + by_hand.1.events);
+    }
+    println!("{fewer} events instead of {of}");
+    assert!(10 * fewer < 9 * of, "turns are taken ahead: {fewer} events, {of} by hand");
 }
 
 #[test]
