@@ -40,6 +40,13 @@ pub enum Turn<'a> {
     Taken(Taken<'a>),
 }
 
+impl<'a> Turn<'a> {
+    /// Turns that were taken ahead, if any were.
+    pub fn taken(self) -> Option<Taken<'a>> {
+        if let Turn::Taken(taken) = self { Some(taken) } else { None }
+    }
+}
+
 /// Turns that were taken ahead.
 pub struct Taken<'a> {
     /// When the first of them began.

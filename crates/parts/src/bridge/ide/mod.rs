@@ -75,9 +75,23 @@ const DESCRIPTOR_BYTES: u32 = 8;
 struct Buffer {
     port: Lane,
     halves: Tokens,
-    /// The channel that used it last: in a burst, and in a command.
-    last_user: Cell<Option<usize>>,
+    /// The channel that used it last, and when it got it: in a burst; and the one of the last command.
+    last_user: Cell<Option<(usize, Time)>>,
     last_command: Cell<Option<usize>>,
+}
+
+impl Buffer {
+    /// Whether the channel was the last one that used it.
+    fn was_used_by(&self, channel: &Channel) -> bool {
+        self.last_user.get().is_some_and(|(number, _)| number == channel.number)
+    }
+
+    /// The channel got the port at `at`, now or earlier.
+    fn was_given_to(&self, channel: &Channel, at: Time) {
+        if self.last_user.get().is_none_or(|(_, since)| since < at) {
+            self.last_user.set(Some((channel.number, at)));
+        }
+    }
 }
 
 /// One channel: its registers, and what is on its cable.
@@ -85,6 +99,8 @@ struct Channel {
     number: usize,
     cable: RefCell<Option<Rc<IdeCable>>>,
     started: Queue<(Direction, Errand)>,
+    /// Which way its last command moves data.
+    direction: Cell<Option<Direction>>,
     /// BMIDTPX.
     table: Cell<u32>,
     /// When the second half of a group has arrived from memory.
@@ -118,6 +134,7 @@ impl IdeBridge {
             number,
             cable: RefCell::new(None),
             started: Queue::new(sim, 1),
+            direction: Cell::new(None),
             table: Cell::new(0),
             arrivals: Queue::new(sim, 1),
             more: Bell::new(sim),
@@ -181,6 +198,7 @@ impl IdeBridge {
 
     /// One command's data: descriptor after descriptor, until the end-of-table bit.
     async fn transfer(&self, channel: &Channel, direction: Direction) {
+        channel.direction.set(Some(direction));
         let Some(cable) = channel.cable.borrow().clone() else { return };
         let before = self.buffer.last_command.replace(Some(channel.number));
         if self.spec.channel_switch_at == SwitchAt::Command && before.is_some_and(|number| number != channel.number) {
@@ -243,6 +261,16 @@ impl IdeBridge {
     /// The dead time when the buffer turns from one channel to the other.
     fn channel_switch(&self) -> Time {
         self.buffer.port.paced(self.spec.channel_switch)
+    }
+
+    /// What it costs to have the buffer between two bursts of the other channel.
+    fn switch_each_burst(&self) -> Time {
+        if self.spec.channel_switch_at == SwitchAt::Burst { self.channel_switch() } else { Time::ZERO }
+    }
+
+    /// Whether both channels move data the same way: only then each has as much of the buffer as it needs in its turn.
+    fn go_the_same_way(&self) -> bool {
+        self.channels[0].direction.get() == self.channels[1].direction.get()
     }
 
     /// PHOLD# to PHLDA#, before every request of a burst.

@@ -169,7 +169,7 @@ impl IdeBridge {
     ) -> u32 {
         let (sim, port, pci) = (&self.sim, &self.buffer.port, self.pci.lane());
         let begin = sim.now();
-        let ours = self.buffer.last_user.get() == Some(channel.number) && self.buffer.halves.len() == HALVES;
+        let ours = self.buffer.was_used_by(channel) && self.buffer.halves.len() == HALVES;
         // Every group goes like the first only where all of them meet the bus at the same phase of its clock.
         let clock = self.pci.clocks(1);
         let (request, in_phase) = (begin + course.first_request, course.end.edge(clock) == course.end);
