@@ -23,6 +23,7 @@ mod spec;
 mod to_drive;
 mod to_drive_ahead;
 mod to_drive_in_bursts;
+mod to_drive_in_turn;
 mod to_memory;
 
 use std::cell::{Cell, RefCell};

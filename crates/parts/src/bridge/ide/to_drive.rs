@@ -6,9 +6,9 @@
 //!   cable                |first strobe|16 words------|pause|16 words------|rerequest|
 //! ```
 //!
-//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI. A group, and
-//! its halves, may have any other length; one that memory answers in more than two bursts goes by hand
-//! (`to_drive_in_bursts`).
+//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI. Two channels take
+//! turns, a group each (`to_drive_in_turn`). A group, and its halves, may have any other length; one that memory answers in
+//! more than two bursts goes by hand (`to_drive_in_bursts`).
 
 use std::pin::pin;
 
@@ -26,7 +26,7 @@ use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 static SECOND_HALF: Label = Label::reason("second half not fetched yet");
 
 /// One of a group's two bursts, seen from the group.
-enum Fetch<'a> {
+pub(super) enum Fetch<'a> {
     /// Its data have arrived, and it has left the bus.
     Ended,
     /// It comes, waits or is under way.
@@ -35,20 +35,20 @@ enum Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     /// The fetch of group `index`, from a train that was cut in that group.
-    fn of(state: CarState<'a>, index: u32) -> Fetch<'a> {
+    pub(super) fn of(state: CarState<'a>, index: u32) -> Fetch<'a> {
         if state.done > u64::from(index) { Fetch::Ended } else { Fetch::Next(state.next) }
     }
 }
 
 /// A group that the port has begun to serve.
-struct Group<'a> {
-    port: Grant<'a>,
+pub(super) struct Group<'a> {
+    pub(super) port: Grant<'a>,
     /// When the buffer began to ask for it.
-    asked: Time,
+    pub(super) asked: Time,
     /// That instant, so much later that the first request meets a clock edge: an undisturbed group counts from here.
-    base: Time,
-    first: Fetch<'a>,
-    second: Fetch<'a>,
+    pub(super) base: Time,
+    pub(super) first: Fetch<'a>,
+    pub(super) second: Fetch<'a>,
 }
 
 /// The words of a group: first and last strobe of its first half, and how many its second half has.
@@ -59,23 +59,38 @@ struct Words {
 }
 
 /// How a group goes when nobody disturbs it, from the instant at which the buffer begins to ask.
-struct Undisturbed {
-    first: Course,
-    second: Course,
-    first_request: Time,
-    first_arrival: Time,
-    second_request: Time,
-    second_arrival: Time,
+pub(super) struct Undisturbed {
+    pub(super) first: Course,
+    pub(super) second: Course,
+    pub(super) first_request: Time,
+    pub(super) first_arrival: Time,
+    pub(super) second_request: Time,
+    pub(super) second_arrival: Time,
     /// From the first half in the buffer to the end of the first burst, where memory goes on past a half.
-    early: Time,
-    word: Time,
-    words: [u64; 2],
+    pub(super) early: Time,
+    pub(super) word: Time,
+    pub(super) words: [u64; 2],
     /// First strobe of each half.
-    strobes: [Time; 2],
+    pub(super) strobes: [Time; 2],
     /// Last strobe: the buffer is empty.
-    end: Time,
+    pub(super) end: Time,
     /// Two bursts are all of it.
-    in_two: bool,
+    pub(super) in_two: bool,
+}
+
+impl Undisturbed {
+    /// Whether the second fetch is over when the buffer is empty.
+    pub(super) fn is_in_time(&self) -> bool {
+        self.second_arrival + self.second.rest() <= self.end
+    }
+
+    /// From the beginning of a group: first strobe of each half, and where its words end.
+    pub(super) fn runs(&self, begin: Time) -> [(Time, Time); 2] {
+        [0, 1].map(|half| {
+            let start = begin + self.strobes[half];
+            (start, start + self.word * self.words[half])
+        })
+    }
 }
 
 impl IdeBridge {
@@ -100,10 +115,7 @@ impl IdeBridge {
             let whole_groups = if alike { (bytes - done) / group_bytes } else { 0 };
             // Where they are, and not by value: each await would move all that they are.
             done += match pin!(self.send_regularly(channel, cable, address, whole_groups, &course)).await {
-                0 => {
-                    pin!(self.send_group(channel, cable, address, group, &course)).await;
-                    group
-                }
+                0 => pin!(self.send_in_turn(channel, cable, (address, group), whole_groups, &course)).await,
                 groups => groups * group_bytes,
             };
         }
@@ -115,12 +127,12 @@ impl IdeBridge {
     }
 
     /// From an empty buffer to the request of the first fetch of a group.
-    fn lead_when_empty(&self) -> [Lead<'_>; 2] {
+    pub(super) fn lead_when_empty(&self) -> [Lead<'_>; 2] {
         [(&self.buffer.port, &REREQUEST, self.own_clocks(self.spec.rerequest_delay)), self.hold()]
     }
 
     /// From the end of the first fetch to the request of the second.
-    fn lead_again(&self) -> [Lead<'_>; 2] {
+    pub(super) fn lead_again(&self) -> [Lead<'_>; 2] {
         [(&self.buffer.port, &HOLD_AGAIN, self.own_clocks(self.spec.hold_again)), self.hold()]
     }
 
@@ -173,9 +185,14 @@ impl IdeBridge {
         // Every group goes like the first only where all of them meet the bus at the same phase of its clock.
         let clock = self.pci.clocks(1);
         let (request, in_phase) = (begin + course.first_request, course.end.edge(clock) == course.end);
-        let in_time = course.second_arrival + course.second.rest() <= course.end;
         let whole = groups > 0 && course.words[1] > 0;
-        if !whole || !ours || !in_time || !in_phase || request != request.edge(clock) || !port.is_free_at(begin) {
+        if !whole
+            || !ours
+            || !course.is_in_time()
+            || !in_phase
+            || request != request.edge(clock)
+            || !port.is_free_at(begin)
+        {
             return 0;
         }
         let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
@@ -193,11 +210,7 @@ impl IdeBridge {
         else {
             unreachable!("three cars went in")
         };
-        let run = |half: usize| {
-            let start = begin + course.strobes[half];
-            (start, start + course.word * course.words[half])
-        };
-        cable.words_in_groups([run(0), run(1)], course.end, served.done);
+        cable.words_in_groups(course.runs(begin), course.end, served.done);
         let sent = served.done as u32;
         let Burst::UnderWay(serving) = served.next else {
             // Cut between two groups: the next one asks for the port like any other.
@@ -216,8 +229,15 @@ impl IdeBridge {
         sent + 1
     }
 
-    async fn send_group(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32, course: &Undisturbed) {
-        let port = self.buffer.port.acquire(&BUFFER_BUSY).await;
+    /// Sends a group whose turn it is.
+    pub(super) async fn send_group(
+        &self,
+        channel: &Channel,
+        cable: &IdeCable,
+        group: (u32, u32),
+        course: &Undisturbed,
+        port: Grant<'_>,
+    ) {
         for _ in 0..HALVES {
             self.buffer.halves.take(&BUFFER_FULL).await;
         }
@@ -225,6 +245,18 @@ impl IdeBridge {
         if switch > Time::ZERO {
             port.hold(&CHANNEL_SWITCH, switch).await;
         }
+        pin!(self.serve_group(channel, cable, group, course, port)).await;
+    }
+
+    /// Sends a group that the buffer has been turned to.
+    pub(super) async fn serve_group(
+        &self,
+        channel: &Channel,
+        cable: &IdeCable,
+        group: (u32, u32),
+        course: &Undisturbed,
+        port: Grant<'_>,
+    ) {
         // Others want the port, but seldom PCI in the middle of a group: both fetches are booked at once.
         let asked = self.sim.now();
         let request = asked + course.first_request;
@@ -235,17 +267,17 @@ impl IdeBridge {
         let car = |offset, lead, plan| Car { lane, priority: 0, reason: &ARBITRATION, offset, lead, plan };
         let second_request = base - asked + course.second_request;
         let cars = [car(course.first_request, &empty[..], &first[..]), car(second_request, &again[..], &second[..])];
-        let both = u64::from(course.words[1] > 0 && course.second_arrival + course.second.rest() <= course.end);
+        let both = u64::from(course.words[1] > 0 && course.is_in_time());
         let [Some(first), Some(second), _] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars
         else {
             unreachable!("two cars went in")
         };
-        let group = Group { port, asked, base, first: Fetch::of(first, 0), second: Fetch::of(second, 0) };
-        pin!(self.finish_group(channel, cable, (address, bytes), course, group)).await;
+        let under_way = Group { port, asked, base, first: Fetch::of(first, 0), second: Fetch::of(second, 0) };
+        pin!(self.finish_group(channel, cable, group, course, under_way)).await;
     }
 
     /// Goes on with a group from wherever it is.
-    async fn finish_group(
+    pub(super) async fn finish_group(
         &self,
         channel: &Channel,
         cable: &IdeCable,
