@@ -58,17 +58,14 @@ struct Closed {
 }
 
 impl Closed {
-    fn of(got: &JobTransfers) -> Closed {
-        let JobTransfers { count, bytes, ref latency_ns, first_issue, last_end } = *got;
-        let seen = latency_ns.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()));
-        Closed { count, bytes, latency_ns: seen.collect(), first_issue, last_end }
-    }
-
     fn join(&mut self, later: &Closed) {
-        let mut both = JobTransfers::new();
-        self.add_to(&mut both);
-        later.add_to(&mut both);
-        *self = Closed::of(&both);
+        self.count += later.count;
+        self.bytes += later.bytes;
+        self.first_issue = self.first_issue.min(later.first_issue);
+        self.last_end = self.last_end.max(later.last_end);
+        self.latency_ns.extend(&later.latency_ns);
+        self.latency_ns.sort_unstable();
+        add_equals(&mut self.latency_ns);
     }
 
     fn add_to(&self, got: &mut JobTransfers) {
@@ -83,6 +80,56 @@ impl Closed {
     }
 }
 
+/// Of values in order, each once, with how often it occurred.
+fn add_equals(values: &mut Vec<(u64, u64)>) {
+    values.dedup_by(|later, first| {
+        let is_same = later.0 == first.0;
+        first.1 += if is_same { later.1 } else { 0 };
+        is_same
+    });
+}
+
+/// Latencies that are kept one by one before they go into a histogram, which takes long to look through.
+const FEW: usize = 1_024;
+
+/// What one process has got since the last segment, some of its latencies one by one.
+struct Recent {
+    got: JobTransfers,
+    few: Vec<u64>,
+}
+
+impl Recent {
+    fn new() -> Recent {
+        Recent { got: JobTransfers::new(), few: Vec::new() }
+    }
+
+    /// With all its latencies.
+    fn all(&self) -> JobTransfers {
+        let mut got = self.got.clone();
+        for value in &self.few {
+            // An automatically growing histogram takes any value.
+            let _ = got.latency_ns.record(*value);
+        }
+        got
+    }
+
+    /// Ends a segment, and begins the next one.
+    fn close(&mut self) -> Closed {
+        let JobTransfers { count, bytes, ref mut latency_ns, first_issue, last_end } = self.got;
+        let mut seen: Vec<(u64, u64)> =
+            self.few.drain(..).map(|value| (latency_ns.highest_equivalent(value), 1)).collect();
+        if !latency_ns.is_empty() {
+            let many = latency_ns.iter_recorded();
+            seen.extend(many.map(|value| (value.value_iterated_to(), value.count_at_value())));
+            latency_ns.reset();
+        }
+        (self.got.count, self.got.bytes, self.got.first_issue) = (0, 0, Time::MAX);
+        seen.sort_unstable();
+        add_equals(&mut seen);
+        Closed { count, bytes, latency_ns: seen, first_issue, last_end }
+    }
+}
+
 /// Folds transfer records. A handle: clones see the same figures.
 #[derive(Clone)]
 pub struct Transfers(Rc<RefCell<Folded>>);
@@ -90,7 +137,7 @@ pub struct Transfers(Rc<RefCell<Folded>>);
 struct Folded {
     ramp: Time,
     /// Since the last segment.
-    jobs: HashMap<Key, JobTransfers>,
+    jobs: HashMap<Key, Recent>,
     all: Batches,
     /// What was got before, where a window may begin later than the figures.
     segments: Option<Vec<Segment>>,
@@ -135,7 +182,7 @@ impl Transfers {
         let key = (process, label);
         let before = folded.segments.iter().flatten().skip(folded.first / STEP).filter_map(|s| s.0.get(&key));
         let after = folded.jobs.get(&key).filter(|_| !folded.in_steps);
-        let mut got = after.cloned().unwrap_or_else(JobTransfers::new);
+        let mut got = after.map_or_else(JobTransfers::new, Recent::all);
         before.for_each(|closed| closed.add_to(&mut got));
         Some(got).filter(|got| got.count > 0)
     }
@@ -153,13 +200,8 @@ impl Folded {
     fn grew(&mut self, grew: Grew) {
         let Some(segments) = &mut self.segments else { return };
         if grew == Grew::AndJoined || self.all.len().is_multiple_of(STEP) {
-            let used = self.jobs.iter_mut().filter(|(_, got)| got.count > 0);
-            let closed = used.map(|(key, got)| {
-                let closed = Closed::of(got);
-                (got.count, got.bytes, got.first_issue) = (0, 0, Time::MAX);
-                got.latency_ns.reset();
-                (*key, closed)
-            });
+            let used = self.jobs.iter_mut().filter(|(_, recent)| recent.got.count > 0);
+            let closed = used.map(|(key, recent)| (*key, recent.close()));
             segments.push(Segment(closed.collect()));
         }
         if grew == Grew::AndJoined {
@@ -189,12 +231,17 @@ impl Observer for Transfers {
                 continue;
             }
             let bytes = u64::from(bytes);
-            let job = folded.jobs.entry((who, label)).or_insert_with(JobTransfers::new);
+            let recent = folded.jobs.entry((who, label)).or_insert_with(Recent::new);
+            let job = &mut recent.got;
             job.count += 1;
             job.bytes += bytes;
             job.first_issue = job.first_issue.min(at);
-            // An automatically growing histogram takes any value.
-            let _ = job.latency_ns.record(span.as_ps() / 1_000);
+            let latency_ns = span.as_ps() / 1_000;
+            match recent.few.len() {
+                0..FEW if folded.segments.is_some() => recent.few.push(latency_ns),
+                // An automatically growing histogram takes any value.
+                _ => drop(job.latency_ns.record(latency_ns)),
+            }
             job.last_end = end;
             let grew = folded.all.completed(end, bytes);
             if grew != Grew::No {
