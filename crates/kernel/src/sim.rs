@@ -48,8 +48,8 @@ pub struct Counts {
     pub trains_cut: u64,
     /// Bursts carried by trains.
     pub bursts_in_trains: u64,
-    /// What carriers have told that was booked ahead, and what has come before them as it was known to: each would have
-    /// been an event.
+    /// What carriers have told that was booked ahead, and what has come before them as it was known to, and grants and ends
+    /// of turns that were taken ahead: each would have been an event.
     pub told: u64,
 }
 

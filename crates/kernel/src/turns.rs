@@ -146,6 +146,7 @@ impl<'a> Turns<'a, '_> {
             core.cancel_timer(train.task, end);
         }
         let journey = Journey { cars: core.states_of(self.cars, &train) };
+        core.counts.told += 2 * journey.cars.iter().flatten().map(|car| car.done).sum::<u64>();
         Taken { first, pitch: train.pitch, journey }
     }
 }
