@@ -79,6 +79,28 @@ fn jobs_get_the_same_with_and_without_what_is_booked_ahead() {
     }
 }
 
+/// Where nobody looks on, two channels of an IDE bridge take turns ahead of time.
+#[test]
+fn jobs_get_the_same_whether_channels_take_turns_or_not_on_random_machines() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut taken = 0;
+    for seed in 2_000..3_000 {
+        let Drawn { blueprint, jobs, words } = random_machines::machine(&library, seed, "30ms");
+        if !words.starts_with("piix4e-two-disks-two-channels") {
+            continue;
+        }
+        let run = |trains| {
+            run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
+                .unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"))
+        };
+        let (ahead, by_hand) = (run(true), run(false));
+        let got = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.jobs, outcome.rate, outcome.simulated);
+        assert_eq!(got(&ahead), got(&by_hand), "seed {seed} {words}");
+        taken += ahead.counts.told;
+    }
+    assert!(taken > 500_000, "turns are taken ahead: {taken} grants and ends");
+}
+
 /// Two cards on one bus, and one link to memory.
 fn two_cards() -> Blueprint {
     let library = Library::new(None).expect("the shipped files can be read");
