@@ -216,18 +216,15 @@ impl TrainState {
         self.cars[1..].iter().flatten()
     }
 
-    /// Whether all that goes on beside its turns ends within the turn in which it is asked for, whether nothing of what
-    /// goes on in the same one is in its way, and whether what it does in its own meets the clocks always at the same phase.
+    /// Whether all that goes on beside its turns ends within the turn in which it is asked for, and whether nothing of what
+    /// goes on in the same one is in its way.
     fn fits(&self, other: &TrainState, slack: impl Fn(u32) -> Time) -> bool {
-        let is_in_own = self.during == Some(During::OwnTurn);
-        let turn = if is_in_own { self.turn() } else { other.turn() };
+        let turn = if self.during == Some(During::OwnTurn) { self.turn() } else { other.turn() };
         let end = |car: &Booked| car.first + slack(car.lane) + car.length;
         let together = self.during != other.during;
-        let in_phase = |clock| [self.turn(), other.turn()].iter().all(|turn| turn.edge(clock) == *turn);
         self.beside().all(|car| {
-            let in_the_way = |of: &&Booked| of.lane == car.lane && of.first < end(car) && car.first < end(of);
-            let is_alike = !is_in_own || slack(car.lane) == Time::ZERO || in_phase(slack(car.lane));
-            is_alike && end(car) <= turn && (!together || !other.beside().any(|of| in_the_way(&of)))
+            let in_the_way = |of: &Booked| of.lane == car.lane && of.first < end(car) && car.first < end(of);
+            end(car) <= turn && (!together || !other.beside().any(in_the_way))
         })
     }
 
