@@ -53,19 +53,30 @@ impl Observer for Phases {
 impl Phases {
     /// The phases of the lane named `lane`, in order of time; empty where there is no such lane.
     pub fn of(&self, sim: &Sim, lane: &str) -> Vec<Interval> {
-        let lanes = sim.lanes();
-        let Some(number) = lanes.iter().position(|(name, _)| name == lane) else { return Vec::new() };
-        let mut intervals = Vec::new();
+        let number = sim.lanes().iter().position(|(name, _)| name == lane);
+        let wanted = |lane: u16| number == Some(usize::from(lane));
+        number.map_or_else(Vec::new, |number| self.where_wanted(sim, wanted).swap_remove(number))
+    }
+
+    /// The phases of every lane, by number, in order of time.
+    pub fn by_lane(&self, sim: &Sim) -> Vec<Vec<Interval>> {
+        self.where_wanted(sim, |_| true)
+    }
+
+    fn where_wanted(&self, sim: &Sim, wanted: impl Fn(u16) -> bool) -> Vec<Vec<Interval>> {
+        let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|(_, clock)| clock).collect();
+        let mut lanes = vec![Vec::new(); clocks.len()];
         expand(
             &self.0.borrow().records,
-            |lane| lanes[usize::from(lane)].1,
+            |lane| clocks[usize::from(lane)],
             |span| {
-                if span.phase_of().map(usize::from) == Some(number) {
-                    intervals.push(Interval { at: span.at, span: span.span, phase: span.label, who: span.who });
+                if let Some(lane) = span.phase_of().filter(|lane| wanted(*lane)) {
+                    let interval = Interval { at: span.at, span: span.span, phase: span.label, who: span.who };
+                    lanes[usize::from(lane)].push(interval);
                 }
             },
         );
-        intervals.sort_by_key(|interval| interval.at);
-        intervals
+        lanes.iter_mut().for_each(|lane| lane.sort_by_key(|interval| interval.at));
+        lanes
     }
 }

@@ -24,7 +24,8 @@ fn every_span_is_the_same_with_and_without_trains_on_random_jobs_and_machines() 
             let options = Options { seed, trains, ..Options::default() };
             let outcome = run_in(sim.clone(), &blueprint, &jobs, options, Some(Box::new(phases.clone())));
             let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
-            let lanes: Vec<_> = sim.lanes().into_iter().map(|(name, _)| (phases.of(&sim, &name), name)).collect();
+            let names = sim.lanes().into_iter().map(|(name, _)| name);
+            let lanes: Vec<_> = phases.by_lane(&sim).into_iter().zip(names).collect();
             (outcome.simulated, outcome.rate.bytes_per_second, lanes, outcome.counts)
         };
         let (mut with, mut without) = (run(true), run(false));
@@ -132,8 +133,9 @@ fn who_looks_on_from_the_middle_sees_the_same_whether_channels_take_turns_or_not
             let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"));
             // What had ended is not of interest, and what is said only at its end must not be cut off.
             let seen = |span: &Interval| span.end() > from && span.end() < from + Time::us(500);
-            let of = |name: &str| phases.of(&sim, name).into_iter().filter(seen).collect::<Vec<_>>();
-            (sim.lanes().iter().map(|(name, _)| (name.clone(), of(name))).collect::<Vec<_>>(), outcome.counts.told)
+            let of = |lane: Vec<Interval>| lane.into_iter().filter(seen).collect();
+            let lanes: Vec<Vec<Interval>> = phases.by_lane(&sim).into_iter().map(of).collect();
+            (lanes, outcome.counts.told)
         };
         let ((ahead, told), (by_hand, _)) = (run(true), run(false));
         assert_eq!(ahead, by_hand, "seed {seed}, from {from:?} {words}");
