@@ -104,6 +104,42 @@ pub fn machine(library: &Library, seed: u64, runtime: &str) -> Drawn {
     Drawn { blueprint, jobs, words: format!("{system} {options:?} {changes:?}") }
 }
 
+/// Two disks on two channels, whose buffers hold what is read, and mostly take what is written.
+#[allow(dead_code)]
+pub fn two_channels(library: &Library, seed: u64, runtime: &str) -> Drawn {
+    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let same = draw.of(&["read", "write"]);
+    let mut job = |name: &str, target: &str| {
+        let (rw, bs) = (draw.of(&[same, same, same, "read", "write"]), draw.of(&["4k", "16k", "64k", "64k"]));
+        let options = format!(
+            "--name={name} --filename={target} --rw={rw} --bs={bs} --size=64k --iodepth={} --time_based --runtime={runtime}",
+            draw.of(&["1", "2"])
+        );
+        options.split(' ').map(str::to_string).collect::<Vec<_>>()
+    };
+    let options = [job("first", "disk"), job("second", "disk2")].concat();
+    let changes = [
+        draw.of(&["pci.clock=33.5MHz", "pci.clock=33.333333MHz", "pci.clock=25MHz"]),
+        draw.of(&["ide.channel_switch=0ns", "ide.channel_switch=185ns", "ide.channel_switch=333ns"]),
+        draw.of(&["ide.channel_switch_at=burst", "ide.channel_switch_at=burst", "ide.channel_switch_at=command"]),
+        draw.of(&["host.hold_acknowledge=0clocks", "host.hold_acknowledge=3clocks", "host.hold_acknowledge=12clocks"]),
+        draw.of(&["ide.buffer=64B", "ide.buffer=64B", "ide.buffer=128B"]),
+        draw.of(&[
+            "disk.transfer_mode=ultra-dma-2",
+            "disk.transfer_mode=ultra-dma-2",
+            "disk.transfer_mode=ultra-dma-1",
+        ]),
+        draw.of(&["ide.rerequest_delay=1clock", "ide.rerequest_delay=5clocks"]),
+    ];
+    let changes = changes.map(str::to_string);
+    let mut drawn =
+        of(library, "piix4e-two-disks-two-channels", &options.iter().map(String::as_str).collect::<Vec<_>>());
+    for change in &changes {
+        drawn.blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&Sources::default(), false)));
+    }
+    Drawn { words: format!("{options:?} {changes:?}"), ..drawn }
+}
+
 /// A shipped system and its jobs.
 #[allow(dead_code)]
 pub fn of(library: &Library, system: &str, options: &[&str]) -> Drawn {
