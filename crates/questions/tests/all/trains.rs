@@ -85,7 +85,7 @@ fn jobs_get_the_same_with_and_without_what_is_booked_ahead() {
 fn jobs_get_the_same_whether_channels_take_turns_or_not_on_random_machines() {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut taken = 0;
-    for seed in 0..100 {
+    for seed in 0..200 {
         let Drawn { blueprint, jobs, words } = random_machines::two_channels(&library, seed, "30ms");
         let run = |trains| {
             run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
@@ -117,7 +117,7 @@ impl Observer for From {
 fn who_looks_on_from_the_middle_sees_the_same_whether_channels_take_turns_or_not() {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut taken = 0;
-    for seed in 100..600 {
+    for seed in 200..800 {
         let from = Time::ms(5) + Time::ns(seed * 77_919 % 9_000_000);
         let runtime = format!("{}us", from.as_ps() / 1_000_000 + 700);
         let Drawn { blueprint, jobs, words } = random_machines::two_channels(&library, seed, &runtime);

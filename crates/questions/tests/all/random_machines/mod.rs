@@ -7,6 +7,7 @@ pub mod scsi;
 use hopscope_files::job_file::{self, Job};
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
+use hopscope_kernel::Pace;
 use hopscope_machine::blueprint::Blueprint;
 
 /// Modes of the first disk: mostly the one that it is shipped with.
@@ -137,7 +138,11 @@ pub fn two_channels(library: &Library, seed: u64, runtime: &str) -> Drawn {
     for change in &changes {
         drawn.blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&Sources::default(), false)));
     }
-    Drawn { words: format!("{options:?} {changes:?}"), ..drawn }
+    let hop = draw.of(&["as it is", "as it is", "cable", "pci", "ide.buffer", "host"]);
+    if hop != "as it is" {
+        drawn.blueprint.faster(hop, Pace::new(1_000 + draw.number() as u32 % 900, 1_000).expect("a pace"));
+    }
+    Drawn { words: format!("{options:?} {changes:?} faster {hop}"), ..drawn }
 }
 
 /// A shipped system and its jobs.
