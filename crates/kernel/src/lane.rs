@@ -106,6 +106,12 @@ impl Lane {
         self.delayed(label, start, until);
     }
 
+    /// The same for `span` from an instant on, now or later: who waits for that, too, waits once.
+    pub async fn delay_from(&self, start: Time, label: &'static Label, span: Time) {
+        self.sim.wait_until(start + span).await;
+        self.delayed(label, start, start + span);
+    }
+
     /// Says that the current process was delayed from `start` until `end`, now or earlier.
     pub fn delayed(&self, label: &'static Label, start: Time, end: Time) {
         let mut core = self.sim.shared.core.borrow_mut();

@@ -12,6 +12,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
@@ -153,18 +154,16 @@ impl HostBridge {
         let start = work.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
-        loop {
-            let ongoing = pci.transact(&cycle).await;
-            if !ongoing.retry() {
-                if !command.reads() {
-                    pci.deliver(address, value, errand);
-                }
-                ongoing.end().await;
-                break;
+        let ongoing = loop {
+            match pin!(pci.transact_unless_retried(&cycle)).await {
+                Ok(ongoing) => break ongoing,
+                Err(idle) => self.arbiter.delay_from(idle, &RETRY_IDLE, self.retry_idle()).await,
             }
-            ongoing.end().await;
-            self.arbiter.delay(&RETRY_IDLE, self.retry_idle()).await;
+        };
+        if !command.reads() {
+            pci.deliver(address, value, errand);
         }
+        ongoing.end().await;
         work.stalled_since(start);
     }
 }

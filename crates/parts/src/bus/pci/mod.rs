@@ -21,6 +21,7 @@ pub mod tenure;
 mod tests;
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::rc::{Rc, Weak};
 
 use hopscope_declare::Spec;
@@ -242,13 +243,32 @@ impl PciBus {
         self.transact_granted(grant, transaction).await
     }
 
+    /// The same for an initiator that comes again where the target is not ready: then the bus ends the transaction by
+    /// itself, and this says when.
+    pub async fn transact_unless_retried(&self, transaction: &Transaction) -> Result<Ongoing<'_>, Time> {
+        let grant = self.lane.acquire(&ARBITRATION).await;
+        let course = self.course(transaction, self.sim.now());
+        if !course.retry {
+            return Ok(pin!(self.go(grant, transaction, course)).await);
+        }
+        self.begins(transaction);
+        Err(grant.leave(course.whole()))
+    }
+
     /// The same for an initiator that has the bus already.
     pub async fn transact_granted<'a>(&'a self, grant: Grant<'a>, transaction: &Transaction) -> Ongoing<'a> {
-        self.lane.carried(
-            transaction.command.label(),
-            packed(transaction.address, transaction.bytes, self.spec.width_bytes),
-        );
-        let mut course = self.course(transaction, self.sim.now());
+        let course = self.course(transaction, self.sim.now());
+        self.go(grant, transaction, course).await
+    }
+
+    /// Says what begins, to those who draw it.
+    fn begins(&self, transaction: &Transaction) {
+        let Transaction { command, address, bytes, .. } = *transaction;
+        self.lane.carried(command.label(), packed(address, bytes, self.spec.width_bytes));
+    }
+
+    async fn go<'a>(&'a self, grant: Grant<'a>, transaction: &Transaction, mut course: Course) -> Ongoing<'a> {
+        self.begins(transaction);
         let [address, wait, (carries, data)] = course.to_data;
         let timer = self.clocks(self.spec.latency_timer);
         if course.retry || address.1 + wait.1 + data <= timer {
