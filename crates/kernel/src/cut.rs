@@ -19,8 +19,6 @@ pub(crate) struct Booked {
     pub(crate) reason: &'static Label,
     /// Its first request.
     pub(crate) first: Time,
-    /// From a request, at a clock edge, until whoever has the lane ends his own burst.
-    pub(crate) wait: Time,
     pub(crate) length: Time,
     pub(crate) cut: Cut,
 }
@@ -52,6 +50,8 @@ pub(crate) struct TrainState {
     pub(crate) count: u64,
     pub(crate) pitch: Time,
     pub(crate) cars: [Option<Booked>; CARS],
+    /// From each request of the first car until the other's turn ends.
+    pub(crate) wait: Time,
     pub(crate) standing: Standing,
     /// Where its first car are turns: when the others have theirs.
     pub(crate) during: Option<During>,
@@ -70,14 +70,20 @@ impl TrainState {
 /// When whoever is booked on a lane first asks for it; the end of time where nobody is.
 #[inline]
 pub(crate) fn first_on(trains: &[Option<TrainState>], train: Option<u32>, lane: u32) -> Time {
-    let Some(train) = train.map(|id| trains[id as usize].as_ref()) else { return Time::MAX };
-    let partner = train.and_then(|train| trains[train.partner? as usize].as_ref());
-    let cars = [train, partner].into_iter().flatten().flat_map(|train| train.cars.iter().flatten());
-    cars.filter(|car| car.lane == lane).map(|car| car.first).min().unwrap_or(Time::ZERO)
+    let first = |train: &TrainState| {
+        let cars = train.cars.iter().flatten().filter(|car| car.lane == lane);
+        cars.map(|car| car.first).min().unwrap_or(Time::MAX)
+    };
+    let Some(train) = train.and_then(|id| trains[id as usize].as_ref()) else { return Time::MAX };
+    match train.partner.and_then(|id| trains[id as usize].as_ref()) {
+        Some(partner) => first(train).min(first(partner)),
+        None => first(train),
+    }
 }
 
 impl Core {
     /// Keeps what is known of a train, which is not on its lanes yet.
+    #[inline(always)]
     pub(crate) fn keep_train(&mut self, train: TrainState) -> u32 {
         let free = self.trains.iter().position(Option::is_none).unwrap_or_else(|| {
             self.trains.push(None);
@@ -88,6 +94,7 @@ impl Core {
     }
 
     /// Puts a train on its lanes.
+    #[inline(always)]
     pub(crate) fn put_on_lanes(&mut self, id: u32) {
         for car in self.trains[id as usize].iter().flat_map(|train| train.cars.iter().flatten()) {
             self.lanes[car.lane as usize].train = Some(id);
@@ -95,21 +102,21 @@ impl Core {
         self.counts.trains += 1;
     }
 
-    /// Takes a train that has come to its end, or has been cut, off its lanes, which are left to whoever takes turns with it.
-    pub(crate) fn take_train(&mut self, id: u32) -> Option<TrainState> {
-        let train = self.trains[id as usize].take()?;
+    /// A train has come to its end, or has been cut: its lanes are left to whoever takes turns with it.
+    #[inline(always)]
+    pub(crate) fn leave_lanes(&mut self, id: u32) {
+        let Some(train) = &self.trains[id as usize] else { return };
         if train.standing != Standing::Booked {
-            return Some(train);
+            return;
         }
-        let mut partner = train.partner.and_then(|id| Some((id, self.trains[id as usize].as_mut()?)));
-        if let Some((_, partner)) = &mut partner {
+        let partner = train.partner.filter(|id| self.trains[*id as usize].is_some());
+        for car in train.cars.iter().flatten() {
+            let left_to = partner.filter(|id| self.trains[*id as usize].as_ref().is_some_and(|it| it.is_on(car.lane)));
+            self.lanes[car.lane as usize].train = left_to;
+        }
+        if let Some(partner) = partner.and_then(|id| self.trains[id as usize].as_mut()) {
             partner.partner = None;
         }
-        for car in train.cars.iter().flatten() {
-            let left_to = partner.as_ref().filter(|(_, partner)| partner.is_on(car.lane));
-            self.lanes[car.lane as usize].train = left_to.map(|(id, _)| *id);
-        }
-        Some(train)
     }
 
     /// Every train that is under way ends at `now`.
@@ -152,26 +159,22 @@ impl Core {
         let class_reached = self.class_reached();
         // Nothing but what is ready has had its turn since it was booked.
         let just_booked = booked_at == now && events == self.counts.events;
-        let mut turns_begun = u64::MAX;
+        let (mut wait, mut turns_begun) = (train.wait, u64::MAX);
         for (number, car) in train.cars.iter_mut().flatten().enumerate() {
             let lane = &mut self.lanes[car.lane as usize];
             lane.train = None;
             let class = lane.class;
             let requested = |k: u64| car.first + pitch * k;
-            let start = |k: u64| lane.edge(requested(k)) + car.wait;
+            let start = |k: u64| lane.edge(requested(k)) + wait;
             // A burst that starts at this very instant has started only if the instant has come past its lane's class;
             // where it had before the train was booked, only if the lane would have been granted since.
             let granted = class_reached >= class && !(just_booked && booked_class >= class);
             let has_started = |k: u64| start(k) < now || (start(k) == now && granted);
-            let mut started = (now.saturating_sub(car.first + car.wait) / pitch).min(count);
-            while started < count && has_started(started) {
-                started += 1;
-            }
-            while started > 0 && !has_started(started - 1) {
-                started -= 1;
-            }
-            car.cut = if started > 0 && start(started - 1) + car.length > now {
-                let begun = start(started - 1);
+            // An edge is less than a period away: of those that have been asked for only the last one may wait for it.
+            let last = (now.saturating_sub(car.first + wait) / pitch).min(count);
+            let started = last + u64::from(last < count && has_started(last));
+            let begun = if started > 0 { start(started - 1) } else { now };
+            car.cut = if started > 0 && begun + car.length > now {
                 let ticket = self.take_over(car.lane);
                 Cut::UnderWay(started - 1, ticket, begun)
             } else if started < count.min(turns_begun) && requested(started) <= now {
@@ -181,6 +184,7 @@ impl Core {
             } else {
                 Cut::Ahead(started)
             };
+            wait = Time::ZERO;
             // What is done in a turn is asked for once that has begun.
             if number == 0 && train.during == Some(During::OwnTurn) {
                 turns_begun = started;

@@ -124,9 +124,10 @@ impl Drop for UnderWay<'_> {
 
 impl Core {
     /// What has become of a train that is off its lanes, car by car.
-    pub(crate) fn states_of<'a>(&mut self, cars: &[Car<'a>], train: &TrainState) -> [Option<CarState<'a>>; CARS] {
-        let mut states = [const { None }; CARS];
-        for (slot, (car, booked)) in states.iter_mut().zip(cars.iter().zip(train.cars.iter().flatten())) {
+    #[inline(always)]
+    pub(crate) fn journey_of<'a>(&mut self, cars: &[Car<'a>], train: &TrainState) -> Journey<'a> {
+        let state = |index: usize| {
+            let (car, booked) = (cars.get(index)?, train.cars[index].as_ref()?);
             let lane = car.lane;
             let (done, next) = match booked.cut {
                 Cut::Not => (train.count, Burst::Ahead),
@@ -138,9 +139,9 @@ impl Core {
                 }
             };
             self.counts.bursts_in_trains += done;
-            *slot = Some(CarState { done, next });
-        }
-        states
+            Some(CarState { done, next })
+        };
+        Journey { cars: std::array::from_fn(state) }
     }
 
     /// Records a train of a task on one lane, which began at an instant and had so many bursts of a pitch: the head, and
@@ -233,12 +234,21 @@ impl<'a, 'c> TrainRun<'a, 'c> {
             let last = core.lanes[car.lane.id as usize].edge(first + self.pitch * (self.count - 1)) + length;
             self.end = self.end.max(last);
             let (lane, priority, reason) = (car.lane.id, car.priority, car.reason);
-            *slot = Some(Booked { lane, priority, reason, first, wait: Time::ZERO, length, cut: Cut::Not });
+            *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
         }
         let (task, count, pitch) = (shared.current.get(), self.count, self.pitch);
         let (standing, booked) = (Standing::Booked, core.come_to(shared.now.get()));
-        let id =
-            core.keep_train(TrainState { task, count, pitch, cars, standing, during: None, partner: None, booked });
+        let id = core.keep_train(TrainState {
+            task,
+            count,
+            pitch,
+            cars,
+            wait: Time::ZERO,
+            standing,
+            during: None,
+            partner: None,
+            booked,
+        });
         core.put_on_lanes(id);
         Some(id)
     }
@@ -250,7 +260,8 @@ impl<'a, 'c> TrainRun<'a, 'c> {
         let mut core = shared.core.borrow_mut();
         let task = shared.current.get();
         self.booked = None;
-        let Some(train) = core.take_train(id) else { return self.nothing_done() };
+        core.leave_lanes(id);
+        let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
         if core.observed() {
             for (car, booked) in self.cars.iter().zip(train.cars.iter().flatten()) {
                 let (done, is_requested) = match booked.cut {
@@ -268,7 +279,7 @@ impl<'a, 'c> TrainRun<'a, 'c> {
                 core.record_train((booked.lane, task), car.reason, (booked.first, train.pitch, done), car.plan);
             }
         }
-        Journey { cars: core.states_of(self.cars, &train) }
+        core.journey_of(self.cars, &train)
     }
 
     fn record_lead(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, led: u64) {

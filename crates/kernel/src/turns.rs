@@ -101,12 +101,11 @@ impl<'a> Turns<'a, '_> {
         let mut cars = [None; CARS];
         for (slot, car) in cars.iter_mut().zip(self.cars) {
             let (lane, priority, reason, first) = (car.lane.id, car.priority, car.reason, car.offset);
-            *slot =
-                Some(Booked { lane, priority, reason, first, wait: Time::ZERO, length: car.length(), cut: Cut::Not });
+            *slot = Some(Booked { lane, priority, reason, first, length: car.length(), cut: Cut::Not });
         }
         let (task, count, booked) = (self.sim.shared.current.get(), self.count, core.come_to(now));
         let during = Some(self.during);
-        TrainState { task, count, pitch: Time::ZERO, cars, standing, during, partner: None, booked }
+        TrainState { task, count, pitch: Time::ZERO, cars, wait: Time::ZERO, standing, during, partner: None, booked }
     }
 
     fn ask(&mut self) -> Poll<Turn<'a>> {
@@ -138,14 +137,16 @@ impl<'a> Turns<'a, '_> {
     /// Turns are over or cut.
     fn leave(&mut self, core: &mut Core, id: u32, now: Time) -> Taken<'a> {
         (self.ticket, self.train) = (0, None);
-        let train = core.take_train(id).expect("turns are there until their owner takes them off their lanes");
+        core.leave_lanes(id);
+        let train =
+            core.trains[id as usize].take().expect("turns are there until their owner takes them off their lanes");
         let turn = train.cars[0].as_ref().expect("the first car are the turns");
-        let first = turn.first + turn.wait;
+        let first = turn.first + train.wait;
         let end = train.end();
         if end > now {
             core.cancel_timer(train.task, end);
         }
-        let journey = Journey { cars: core.states_of(self.cars, &train) };
+        let journey = core.journey_of(self.cars, &train);
         core.counts.told += 2 * journey.cars.iter().flatten().map(|car| car.done).sum::<u64>();
         Taken { first, pitch: train.pitch, journey }
     }
@@ -209,7 +210,7 @@ impl TrainState {
     /// The end of its last turn, which is the last of what it does.
     fn end(&self) -> Time {
         let Some(turn) = &self.cars[0] else { return Time::ZERO };
-        turn.first + turn.wait + self.pitch * (self.count - 1) + turn.length
+        turn.first + self.wait + self.pitch * (self.count - 1) + turn.length
     }
 
     fn beside(&self) -> impl Iterator<Item = &Booked> {
@@ -231,13 +232,13 @@ impl TrainState {
     /// Has `count` turns from `begin` on, for each of which it has waited as long as the other's turn takes.
     fn takes(&mut self, count: u64, begin: Time, other: Time, partner: u32) {
         let asked = begin - other;
-        (self.count, self.pitch) = (count, self.turn() + other);
+        (self.count, self.pitch, self.wait) = (count, self.turn() + other, other);
         (self.standing, self.partner) = (Standing::Booked, Some(partner));
         for (number, car) in self.cars.iter_mut().flatten().enumerate() {
-            (car.first, car.wait) = match self.during {
-                _ if number == 0 => (asked, other),
-                Some(During::OthersTurn) => (asked + car.first, Time::ZERO),
-                _ => (begin + car.first, Time::ZERO),
+            car.first = match self.during {
+                _ if number == 0 => asked,
+                Some(During::OthersTurn) => asked + car.first,
+                _ => begin + car.first,
             };
         }
     }
