@@ -51,6 +51,9 @@ fn kernel(c: &mut Criterion) {
     for (name, observed) in [("convoys", false), ("convoys, observed", true)] {
         bench(c, name, 3_000 * 128, plain(Model::Convoys { observed }));
     }
+    for (name, ahead) in [("turns", true), ("turns by hand", false)] {
+        bench(c, name, 400 * 512, plain(Model::Turns { ahead }));
+    }
     bench(c, "server", 200_000, plain(Model::Server));
     for pending in [4, 64, 1_024] {
         bench(c, &format!("{pending} sleepers"), 262_144, plain(Model::Sleepers { pending }));

@@ -68,7 +68,7 @@ impl TrainState {
 }
 
 /// When whoever is booked on a lane first asks for it; the end of time where nobody is.
-#[inline]
+#[inline(always)]
 pub(crate) fn first_on(trains: &[Option<TrainState>], train: Option<u32>, lane: u32) -> Time {
     let first = |train: &TrainState| {
         let cars = train.cars.iter().flatten().filter(|car| car.lane == lane);

@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use hopscope_kernel::{
-    Bell, Burst, Car, CarState, Ended, Errand, Freight, Label, Lane, Leg, Load, Observer, Queue, Record, Sim, Time,
-    Track,
+    Bell, Burst, Car, CarState, During, Ended, Errand, Freight, Label, Lane, Leg, Load, Observer, Queue, Record, Sim,
+    Time, Track, Turn,
 };
 
 static BUSY: Label = Label::reason("bus busy");
@@ -52,6 +52,8 @@ pub enum Model {
     Carriers { observed: bool, alike: bool },
     /// Four processes send messages of 16 bursts over two lanes in a row, all of them at once.
     Convoys { observed: bool },
+    /// Two who want one lane 256 times in a row, and pause then: by turns that are taken ahead, or one by one.
+    Turns { ahead: bool },
     /// C: customers arrive at a queue; one server takes them.
     Server,
     /// Processes that sleep, `pending` at a time: the event queue and a poll.
@@ -59,7 +61,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model, making `count` grants (A, ways, carriers, convoys), bursts (B), customers (C) or sleeps.
+    /// The model, making `count` grants (A, ways, carriers, convoys, turns), bursts (B), customers (C) or sleeps.
     pub fn build(self, count: u64) -> Sim {
         let sim = Sim::new();
         match self {
@@ -82,6 +84,12 @@ impl Model {
                 if observed {
                     return self::observed(sim);
                 }
+            }
+            Model::Turns { ahead } => {
+                if !ahead {
+                    sim.without_trains();
+                }
+                turns(&sim, count);
             }
             Model::Server => server(&sim, count),
             Model::Sleepers { pending } => sleepers(&sim, count, pending),
@@ -247,6 +255,42 @@ fn convoys(sim: &Sim, count: u64) {
                 });
                 s.convoy(BURSTS as u32, Time::ns(18), tracks).await;
                 s.wait(Time::ns(100 * (1 + number))).await;
+            }
+        });
+    }
+}
+
+fn turns(sim: &Sim, count: u64) {
+    const IN_A_ROW: u64 = 256;
+    let lane = sim.lane("lane", None);
+    for (name, span) in [("left", Time::ns(1_200)), ("right", Time::ns(960))] {
+        let (s, lane) = (sim.clone(), lane.clone());
+        sim.process(name, async move {
+            let plan = [(&ADDRESS, Time::ns(185)), (&DATA, span)];
+            let turn = [Car { lane: &lane, priority: 0, reason: &BUSY, offset: Time::ZERO, lead: &[], plan: &plan }];
+            for _ in 0..count / (2 * IN_A_ROW) {
+                let mut left = IN_A_ROW;
+                while left > 0 {
+                    let next = match s.turns(left, During::OwnTurn, &turn).await {
+                        Turn::Granted(grant) => {
+                            grant.hold_plan(plan).await;
+                            left -= 1;
+                            continue;
+                        }
+                        Turn::Taken(taken) => {
+                            let [Some(CarState { done, next }), ..] = taken.journey.cars else { return };
+                            left -= done;
+                            next
+                        }
+                    };
+                    match next {
+                        Burst::Ahead => continue,
+                        Burst::UnderWay(burst) => burst.finish().await,
+                        Burst::Requested(request) => request.await.hold_plan(plan).await,
+                    }
+                    left -= 1;
+                }
+                s.wait(Time::us(50)).await;
             }
         });
     }
