@@ -18,7 +18,7 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time};
 
-use crate::bus::pci::PciBus;
+use crate::bus::pci::{Cycle, PciBus};
 use crate::cpu::{Processor, Work};
 use crate::protocols::pci::{Answer, Command, PHASE_BYTES, PciTarget, REGISTER_DATA, Ready, Transaction};
 
@@ -154,16 +154,19 @@ impl HostBridge {
         let start = work.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
-        let ongoing = loop {
-            match pin!(pci.transact_unless_retried(&cycle)).await {
-                Ok(ongoing) => break ongoing,
-                Err(idle) => self.arbiter.delay_from(idle, &RETRY_IDLE, self.retry_idle()).await,
+        loop {
+            match pin!(pci.cycle(&cycle)).await {
+                Cycle::Retried(end) => self.arbiter.delay_from(end, &RETRY_IDLE, self.retry_idle()).await,
+                Cycle::Over => break,
+                Cycle::Ongoing(ongoing) => {
+                    if !command.reads() {
+                        pci.deliver(address, value, errand);
+                    }
+                    ongoing.end().await;
+                    break;
+                }
             }
-        };
-        if !command.reads() {
-            pci.deliver(address, value, errand);
         }
-        ongoing.end().await;
         work.stalled_since(start);
     }
 }

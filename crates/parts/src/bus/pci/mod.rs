@@ -243,16 +243,22 @@ impl PciBus {
         self.transact_granted(grant, transaction).await
     }
 
-    /// The same for an initiator that comes again where the target is not ready: then the bus ends the transaction by
-    /// itself, and this says when.
-    pub async fn transact_unless_retried(&self, transaction: &Transaction) -> Result<Ongoing<'_>, Time> {
+    /// The same for an initiator that does nothing between the last data phase of a read and its end, and comes again where
+    /// the target is not ready: the bus ends such a transaction by itself.
+    pub async fn cycle(&self, transaction: &Transaction) -> Cycle<'_> {
         let grant = self.lane.acquire(&ARBITRATION).await;
         let course = self.course(transaction, self.sim.now());
-        if !course.retry {
-            return Ok(pin!(self.go(grant, transaction, course)).await);
+        let in_time = course.data_after() <= self.clocks(self.spec.latency_timer);
+        if !course.retry && !(transaction.command.reads() && in_time) {
+            return Cycle::Ongoing(pin!(self.go(grant, transaction, course)).await);
         }
         self.begins(transaction);
-        Err(grant.leave(course.whole()))
+        let end = grant.leave(course.whole());
+        if course.retry {
+            return Cycle::Retried(end);
+        }
+        self.sim.wait_until(end).await;
+        Cycle::Over
     }
 
     /// The same for an initiator that has the bus already.
@@ -292,6 +298,16 @@ impl PciBus {
             target.io_write(address, value, errand);
         }
     }
+}
+
+/// How far a cycle has come.
+pub enum Cycle<'a> {
+    /// It is over.
+    Over,
+    /// It has to be tried again, and will have left the bus then.
+    Retried(Time),
+    /// Its data have been there.
+    Ongoing(Ongoing<'a>),
 }
 
 /// A transaction after its last data phase.
