@@ -53,7 +53,7 @@ pub(crate) struct TrainState {
     /// From each request of the first car until the other's turn ends.
     pub(crate) wait: Time,
     pub(crate) standing: Standing,
-    /// Where its first car are turns: when the others have theirs.
+    /// Where its first car is its turns: in whose turns the other cars have their bursts.
     pub(crate) during: Option<During>,
     /// Who takes turns with it, on the same lanes.
     pub(crate) partner: Option<u32>,

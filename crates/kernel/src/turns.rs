@@ -140,7 +140,7 @@ impl<'a> Turns<'a, '_> {
         core.leave_lanes(id);
         let train =
             core.trains[id as usize].take().expect("turns are there until their owner takes them off their lanes");
-        let turn = train.cars[0].as_ref().expect("the first car are the turns");
+        let turn = train.cars[0].as_ref().expect("its turns are its first car");
         let first = turn.first + train.wait;
         let end = train.end();
         if end > now {
@@ -256,7 +256,8 @@ impl Core {
         let is_next = lane.is_only_asked_for_by(ticket, mine.turn(), now) && slack(turn.lane) == Time::ZERO;
         let fit = theirs.fits(&mine, slack) && mine.fits(theirs, slack);
         let is_free = |car: &Booked| lanes[car.lane as usize].is_free(now);
-        if count < 2 || !is_next || !fit || !theirs.beside().chain(mine.beside()).all(is_free) {
+        let takes_time = mine.turn() > Time::ZERO && theirs.turn() > Time::ZERO;
+        if count < 2 || !takes_time || !is_next || !fit || !theirs.beside().chain(mine.beside()).all(is_free) {
             return None;
         }
         let (own, other, lane, booked) = (mine.turn(), theirs.turn(), turn.lane, mine.booked);
