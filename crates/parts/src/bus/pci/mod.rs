@@ -249,7 +249,8 @@ impl PciBus {
         let grant = self.lane.acquire(&ARBITRATION).await;
         let course = self.course(transaction, self.sim.now());
         let in_time = course.data_after() <= self.clocks(self.spec.latency_timer);
-        if !course.retry && !(transaction.command.reads() && in_time) {
+        let goes_by_itself = course.retry || (transaction.command.reads() && in_time);
+        if !goes_by_itself {
             return Cycle::Ongoing(pin!(self.go(grant, transaction, course)).await);
         }
         self.begins(transaction);
