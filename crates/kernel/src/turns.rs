@@ -82,12 +82,12 @@ pub struct Turns<'a, 'c> {
 }
 
 impl<'a> Turns<'a, '_> {
-    /// Takes up what somebody else has offered, if everything is known until one of both has had all his turns.
+    /// Before it has asked: takes up what somebody else has offered, if everything is known until one of both has had all his turns.
     pub fn begin(&mut self) -> bool {
         let shared = &*self.sim.shared;
         let core = &mut *shared.core.borrow_mut();
         let Some(offered) = core.lanes[self.cars[0].lane.id as usize].offered else { return false };
-        if !core.trains_allowed || core.observed() || shared.drawn.get() {
+        if self.ticket != 0 || !core.trains_allowed || core.observed() || shared.drawn.get() {
             return false;
         }
         let now = shared.now.get();
