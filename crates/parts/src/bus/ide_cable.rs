@@ -274,9 +274,10 @@ impl IdeCable {
     /// Burst initiation: ATA/ATAPI-4, 9.13.1. Multiword DMA needs none: 9.12. Words follow, each in `word`, from memory
     /// at `address` or into it.
     pub async fn start_burst(&self, reads: bool, address: u32, word: Time) {
-        let mode = if self.ultra_dma().is_some() { Strobes::Ultra } else { Strobes::Multiword };
+        let ultra = self.ultra_dma();
+        let mode = if ultra.is_some() { Strobes::Ultra } else { Strobes::Multiword };
         self.moves(Moves { mode, reads, address, word });
-        if let Some(mode) = self.ultra_dma() {
+        if let Some(mode) = ultra {
             let times = [mode.acknowledge, mode.envelope, Time::ZERO].map(|time| self.lane.paced(time));
             self.lane.carried(&INITIATION, packed_times(times));
             let span = mode.acknowledge + mode.envelope + mode.first_strobe;

@@ -37,8 +37,8 @@ impl IdeBridge {
         let fill_span = |half: Half| word * u64::from(half.bytes / 2);
         // Every whole half goes like the first where memory takes it in one burst, and answers them all alike.
         let first = half(0).transaction();
-        let course = self.pci.course(&first, self.sim.now());
-        let regular = first.bytes == size && course.bytes == size && self.pci.alike(&first);
+        let (course, alike) = self.pci.course_of_each(&first);
+        let regular = first.bytes == size && course.bytes == size && alike;
         let drain = course.whole();
         let drain_span = drain.iter().fold(Time::ZERO, |sum, phase| sum + phase.1);
         let until_edge = self.pci.clocks(1);
@@ -79,7 +79,7 @@ impl IdeBridge {
                 None => 1,
             };
         }
-        self.drain(half(halves - 1), None).await;
+        self.drain(half(halves - 1), (regular && wholes == halves).then_some(course)).await;
     }
 
     /// Fills up to `halves` halves, each while the half before it drains; returns how many. The half before

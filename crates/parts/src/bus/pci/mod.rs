@@ -180,8 +180,17 @@ impl PciBus {
 
     /// How `transaction` goes when its FRAME# is asserted at `now`.
     pub fn course(&self, transaction: &Transaction, now: Time) -> Course {
-        let answer = self.targets.borrow().iter().find_map(|target| target.upgrade()?.answer(transaction, now));
-        self.course_of(transaction, answer)
+        self.course_of(transaction, self.answer(transaction, now))
+    }
+
+    fn answer(&self, transaction: &Transaction, now: Time) -> Option<Answer> {
+        self.targets.borrow().iter().find_map(|target| target.upgrade()?.answer(transaction, now))
+    }
+
+    /// The same of one that begins now, and whether those like it, one behind the other, all go like it.
+    pub fn course_of_each(&self, transaction: &Transaction) -> (Course, bool) {
+        let answer = self.answer(transaction, self.sim.now());
+        (self.course_of(transaction, answer), are_alike(transaction, answer))
     }
 
     /// How it goes when it is answered so.
@@ -223,12 +232,7 @@ impl PciBus {
     /// Whether transactions like this one, one behind the other, all go like it: none of them is stopped, or each is
     /// where the others are.
     pub fn alike(&self, transaction: &Transaction) -> bool {
-        let answer = self.targets.borrow().iter().find_map(|t| t.upgrade()?.answer(transaction, self.sim.now()));
-        let Some(Answer { boundary_bytes: boundary, .. }) = answer else { return true };
-        let (address, bytes) = (transaction.address, transaction.bytes);
-        !boundary.is_power_of_two()
-            || bytes.is_multiple_of(boundary)
-            || (boundary.is_multiple_of(bytes) && address.is_multiple_of(bytes))
+        are_alike(transaction, self.answer(transaction, self.sim.now()))
     }
 
     /// Whether `transaction` ends before its initiator's latency timer runs out.
@@ -299,6 +303,15 @@ impl PciBus {
             target.io_write(address, value, errand);
         }
     }
+}
+
+/// Whether transactions like this one, which is answered so, all go like it.
+fn are_alike(transaction: &Transaction, answer: Option<Answer>) -> bool {
+    let Some(Answer { boundary_bytes: boundary, .. }) = answer else { return true };
+    let (address, bytes) = (transaction.address, transaction.bytes);
+    !boundary.is_power_of_two()
+        || bytes.is_multiple_of(boundary)
+        || (boundary.is_multiple_of(bytes) && address.is_multiple_of(bytes))
 }
 
 /// How far a cycle has come.
