@@ -109,7 +109,7 @@ impl Core {
         if train.standing != Standing::Booked {
             return;
         }
-        let partner = train.partner.filter(|id| self.trains[*id as usize].is_some());
+        let partner = train.partner;
         for car in train.cars.iter().flatten() {
             let left_to = partner.filter(|id| self.trains[*id as usize].as_ref().is_some_and(|it| it.is_on(car.lane)));
             self.lanes[car.lane as usize].train = left_to;
@@ -122,9 +122,7 @@ impl Core {
     /// Every train that is under way ends at `now`.
     pub(crate) fn cut_all_trains(&mut self, now: Time) {
         for id in 0..self.trains.len() {
-            if self.trains[id].as_ref().is_some_and(|train| train.standing == Standing::Booked) {
-                self.cut_train(id as u32, now);
-            }
+            self.cut_train(id as u32, now);
         }
     }
 
@@ -136,11 +134,10 @@ impl Core {
         }
     }
 
-    /// Someone asks for a lane of the train at `now`.
+    /// Someone asks for a lane of the train at `now`. Nothing where it has been cut, or is not on its lanes.
     pub(crate) fn cut_train(&mut self, id: u32, now: Time) {
         let partner = self.trains[id as usize].as_ref().and_then(|train| train.partner);
         for id in [Some(id), partner].into_iter().flatten() {
-            // Whoever is dropped may have been cut before his turn.
             if self.trains[id as usize].as_ref().is_none_or(|train| train.standing != Standing::Booked) {
                 continue;
             }

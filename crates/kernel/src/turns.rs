@@ -82,7 +82,8 @@ pub struct Turns<'a, 'c> {
 }
 
 impl<'a> Turns<'a, '_> {
-    /// Before it has asked: takes up what somebody else has offered, if everything is known until one of both has had all his turns.
+    /// Before it has asked: takes up what somebody else has offered, if everything is known until one of both has had all
+    /// his turns.
     pub fn begin(&mut self) -> bool {
         let shared = &*self.sim.shared;
         let core = &mut *shared.core.borrow_mut();

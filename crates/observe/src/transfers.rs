@@ -64,8 +64,7 @@ impl Closed {
         self.first_issue = self.first_issue.min(later.first_issue);
         self.last_end = self.last_end.max(later.last_end);
         self.latency_ns.extend(&later.latency_ns);
-        self.latency_ns.sort_unstable();
-        add_equals(&mut self.latency_ns);
+        put_in_order(&mut self.latency_ns);
     }
 
     fn add_to(&self, got: &mut JobTransfers) {
@@ -80,8 +79,9 @@ impl Closed {
     }
 }
 
-/// Of values in order, each once, with how often it occurred.
-fn add_equals(values: &mut Vec<(u64, u64)>) {
+/// Values in order, each once, with how often it occurred.
+fn put_in_order(values: &mut Vec<(u64, u64)>) {
+    values.sort_unstable();
     values.dedup_by(|later, first| {
         let is_same = later.0 == first.0;
         first.1 += if is_same { later.1 } else { 0 };
@@ -124,8 +124,7 @@ impl Recent {
             latency_ns.reset();
         }
         (self.got.count, self.got.bytes, self.got.first_issue) = (0, 0, Time::MAX);
-        seen.sort_unstable();
-        add_equals(&mut seen);
+        put_in_order(&mut seen);
         Closed { count, bytes, latency_ns: seen, first_issue, last_end }
     }
 }

@@ -19,7 +19,7 @@ use super::{
     REREQUEST,
 };
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci::{Course, Ongoing};
+use crate::bus::pci::{Course, Ongoing, Phase};
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
 /// The cable waits for the second half of a group.
@@ -60,27 +60,27 @@ struct Words {
 
 /// How a group goes when nobody disturbs it, from the instant at which the buffer begins to ask.
 pub(super) struct Undisturbed {
-    pub(super) first: Course,
-    pub(super) second: Course,
-    pub(super) first_request: Time,
-    pub(super) first_arrival: Time,
-    pub(super) second_request: Time,
-    pub(super) second_arrival: Time,
+    first: Course,
+    second: Course,
+    first_request: Time,
+    first_arrival: Time,
+    second_request: Time,
+    second_arrival: Time,
     /// From the first half in the buffer to the end of the first burst, where memory goes on past a half.
-    pub(super) early: Time,
-    pub(super) word: Time,
-    pub(super) words: [u64; 2],
+    early: Time,
+    word: Time,
+    words: [u64; 2],
     /// First strobe of each half.
-    pub(super) strobes: [Time; 2],
+    strobes: [Time; 2],
     /// Last strobe: the buffer is empty.
-    pub(super) end: Time,
+    end: Time,
     /// Two bursts are all of it.
-    pub(super) in_two: bool,
+    in_two: bool,
 }
 
 impl Undisturbed {
     /// Whether the second fetch is over when the buffer is empty.
-    pub(super) fn is_in_time(&self) -> bool {
+    fn is_in_time(&self) -> bool {
         self.second_arrival + self.second.rest() <= self.end
     }
 
@@ -93,7 +93,40 @@ impl Undisturbed {
     }
 }
 
+/// What a train has of a group that begins to count some time after it has the buffer.
+pub(super) struct BookedGroup<'a> {
+    before: Time,
+    serve: [Phase; 4],
+    fetches: [[Phase; 4]; 2],
+    leads: [[Lead<'a>; 2]; 2],
+}
+
+impl BookedGroup<'_> {
+    /// A car on the buffer's port, two on PCI.
+    pub(super) fn cars<'c>(&'c self, bridge: &'c IdeBridge, course: &Undisturbed) -> [Car<'c>; 3] {
+        let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
+        let fetch = |number: usize, request| {
+            let (lead, plan) = (&self.leads[number][..], &self.fetches[number][..]);
+            car(bridge.pci.lane(), &ARBITRATION, self.before + request, lead, plan)
+        };
+        [
+            car(&bridge.buffer.port, &BUFFER_BUSY, Time::ZERO, &[], &self.serve[..]),
+            fetch(0, course.first_request),
+            fetch(1, course.second_request),
+        ]
+    }
+}
+
 impl IdeBridge {
+    /// A group that counts `before` after its turn began, in which the buffer first turns to the channel for `switch`.
+    pub(super) fn booked(&self, course: &Undisturbed, switch: Time, before: Time) -> BookedGroup<'_> {
+        let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
+        let (fetch, empty) = (before - switch + fetched, course.end - strobe);
+        let serve = [(&CHANNEL_SWITCH, switch), (&FETCH, fetch), (&FIRST_STROBE, strobe - fetched), (&EMPTY, empty)];
+        let fetches = [course.first.whole(), course.second.whole()];
+        BookedGroup { before, serve, fetches, leads: [self.lead_when_empty(), self.lead_again()] }
+    }
+
     /// Moves `bytes` from memory at `address` to the cable.
     pub(super) async fn to_drive(&self, channel: &Channel, cable: &IdeCable, address: u32, bytes: u32) {
         let group_bytes = self.spec.buffer_bytes;
@@ -127,12 +160,12 @@ impl IdeBridge {
     }
 
     /// From an empty buffer to the request of the first fetch of a group.
-    pub(super) fn lead_when_empty(&self) -> [Lead<'_>; 2] {
+    fn lead_when_empty(&self) -> [Lead<'_>; 2] {
         [(&self.buffer.port, &REREQUEST, self.own_clocks(self.spec.rerequest_delay)), self.hold()]
     }
 
     /// From the end of the first fetch to the request of the second.
-    pub(super) fn lead_again(&self) -> [Lead<'_>; 2] {
+    fn lead_again(&self) -> [Lead<'_>; 2] {
         [(&self.buffer.port, &HOLD_AGAIN, self.own_clocks(self.spec.hold_again)), self.hold()]
     }
 
@@ -170,6 +203,15 @@ impl IdeBridge {
         }
     }
 
+    /// Whether groups behind one that begins now go like it where nobody disturbs them: all of them meet the bus at the same
+    /// phase of its clock, and fetch both halves in time.
+    pub(super) fn groups_are_alike(&self, course: &Undisturbed) -> bool {
+        let clock = self.pci.clocks(1);
+        let is_at_edge = |at: Time| at.edge(clock) == at;
+        let in_phase = is_at_edge(course.end) && is_at_edge(self.sim.now() + course.first_request);
+        in_phase && course.words[1] > 0 && course.is_in_time()
+    }
+
     /// Sends up to `groups` groups as a train, and the one in which it was cut; returns how many.
     async fn send_regularly(
         &self,
@@ -179,32 +221,14 @@ impl IdeBridge {
         groups: u32,
         course: &Undisturbed,
     ) -> u32 {
-        let (sim, port, pci) = (&self.sim, &self.buffer.port, self.pci.lane());
+        let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let ours = self.buffer.was_used_by(channel) && self.buffer.halves.len() == HALVES;
-        // Every group goes like the first only where all of them meet the bus at the same phase of its clock.
-        let clock = self.pci.clocks(1);
-        let (request, in_phase) = (begin + course.first_request, course.end.edge(clock) == course.end);
-        let whole = groups > 0 && course.words[1] > 0;
-        if !whole
-            || !ours
-            || !course.is_in_time()
-            || !in_phase
-            || request != request.edge(clock)
-            || !port.is_free_at(begin)
-        {
+        if groups == 0 || !ours || !self.groups_are_alike(course) || !port.is_free_at(begin) {
             return 0;
         }
-        let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
-        let serve = [(&FETCH, fetched), (&FIRST_STROBE, strobe - fetched), (&EMPTY, course.end - strobe)];
-        let (first, second) = (course.first.whole(), course.second.whole());
-        let (empty, again) = (self.lead_when_empty(), self.lead_again());
-        let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
-        let cars = [
-            car(port, &BUFFER_BUSY, Time::ZERO, &[], &serve[..]),
-            car(pci, &ARBITRATION, course.first_request, &empty[..], &first[..]),
-            car(pci, &ARBITRATION, course.second_request, &again[..], &second[..]),
-        ];
+        let booked = self.booked(course, Time::ZERO, Time::ZERO);
+        let cars = booked.cars(self, course);
         let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } =
             sim.train(u64::from(groups), begin, course.end, &cars).await
         else {

@@ -10,12 +10,11 @@
 
 use std::pin::pin;
 
-use hopscope_kernel::{Burst, Car, During, Grant, Taken, Time, Turn};
+use hopscope_kernel::{Burst, During, Grant, Taken, Time, Turn};
 
 use super::to_drive::{Fetch, Group, Undisturbed};
-use super::{BUFFER_BUSY, CHANNEL_SWITCH, Channel, EMPTY, FETCH, FIRST_STROBE, HALVES, IdeBridge};
+use super::{CHANNEL_SWITCH, Channel, HALVES, IdeBridge};
 use crate::bus::ide_cable::IdeCable;
-use crate::protocols::pci::ARBITRATION;
 
 impl IdeBridge {
     /// Sends a group, or as many of `whole` ones as turns are taken for; returns how many bytes that is.
@@ -27,23 +26,9 @@ impl IdeBridge {
         whole: u32,
         course: &Undisturbed,
     ) -> u32 {
-        let clock = self.pci.clocks(1);
-        let is_at_edge = |at: Time| at.edge(clock) == at;
-        let in_phase = is_at_edge(course.end) && is_at_edge(self.sim.now() + course.first_request);
-        let alike = course.words[1] > 0 && course.is_in_time() && self.go_the_same_way();
-        let count = if in_phase && alike { whole } else { 0 };
-        let (before, fetched, strobe) = (self.before_group(), course.first_arrival - course.early, course.strobes[0]);
-        let (switch, asked) = (self.switch_each_burst(), before - self.switch_each_burst());
-        let (fetch, empty) = (asked + fetched, course.end - strobe);
-        let serve = [(&CHANNEL_SWITCH, switch), (&FETCH, fetch), (&FIRST_STROBE, strobe - fetched), (&EMPTY, empty)];
-        let (first, second) = (course.first.whole(), course.second.whole());
-        let (when_empty, again) = (self.lead_when_empty(), self.lead_again());
-        let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
-        let cars = [
-            car(&self.buffer.port, &BUFFER_BUSY, Time::ZERO, &[], &serve[..]),
-            car(self.pci.lane(), &ARBITRATION, before + course.first_request, &when_empty[..], &first[..]),
-            car(self.pci.lane(), &ARBITRATION, before + course.second_request, &again[..], &second[..]),
-        ];
+        let count = if self.groups_are_alike(course) && self.go_the_same_way() { whole } else { 0 };
+        let booked = self.booked(course, self.switch_each_burst(), self.before_group());
+        let cars = booked.cars(self, course);
         match self.sim.turns(count.into(), During::OwnTurn, &cars).await {
             Turn::Granted(port) => {
                 pin!(self.send_group(channel, cable, (address, bytes), course, port)).await;

@@ -10,7 +10,7 @@ use hopscope_kernel::{Burst, Car, CarState, During, Grant, Taken, Time, Turn, Tu
 
 use super::{BUFFER_BUSY, BUFFER_FULL, CHANNEL_SWITCH, Channel, FILL, HOLD, HOLD_AGAIN, IdeBridge, RESUME};
 use crate::bus::ide_cable::IdeCable;
-use crate::bus::pci::{Course, Phase};
+use crate::bus::pci::Course;
 use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
 /// A half of the buffer and where its bytes go; the last one of a transfer may be a part of one.
@@ -61,7 +61,7 @@ impl IdeBridge {
                 self.buffer.port.is_free_at(now) && self.pci.lane().is_free_at(now + self.host.hold_acknowledge())
             };
             if ours && regular && in_time && cable.words_ended() == Some(self.sim.now()) && free() {
-                filled += self.fill_regularly(channel, cable, (full, &drain), (wholes - filled).into(), span).await;
+                filled += self.fill_regularly(channel, cable, (full, cars[1]), (wholes - filled).into(), span).await;
                 continue;
             }
             let left = if regular && self.go_the_same_way() { wholes.saturating_sub(filled) } else { 0 };
@@ -88,18 +88,14 @@ impl IdeBridge {
         &self,
         channel: &Channel,
         cable: &IdeCable,
-        (full, drain_plan): (Half, &[Phase; 4]),
+        (full, drains): (Half, Car<'_>),
         halves: u64,
         span: Time,
     ) -> u32 {
-        let (sim, port) = (&self.sim, &self.buffer.port);
-        let begin = sim.now();
-        let offset = self.host.hold_acknowledge();
-        let (fill_plan, lead) = ([(&FILL, span)], [self.hold()]);
-        let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
-        let fills = car(port, &BUFFER_BUSY, Time::ZERO, &[], &fill_plan[..]);
-        let drains = car(self.pci.lane(), &ARBITRATION, offset, &lead[..], &drain_plan[..]);
-        let journey = sim.train(halves, begin, span, &[fills, drains]).await;
+        let (begin, offset, plan) = (self.sim.now(), drains.offset, [(&FILL, span)]);
+        let (lane, reason) = (&self.buffer.port, &BUFFER_BUSY);
+        let fills = Car { lane, priority: 0, reason, offset: Time::ZERO, lead: &[], plan: &plan };
+        let journey = self.sim.train(halves, begin, span, &[fills, drains]).await;
         let [Some(fills), Some(drains), _] = journey.cars else { unreachable!("two cars went in") };
         let filled = fills.done;
         if filled > 0 {

@@ -82,8 +82,8 @@ impl Port {
     }
 
     /// The same of `count` pieces of so many bytes, one behind the other, that are yet to come; the first with a burst of
-    /// `burst` bytes at an instant, and the others so far apart. Nothing where they would be other pieces, or do not have room all of them, where
-    /// it cannot be made out when they are where, or where somebody looks on.
+    /// `burst` bytes at an instant, and the others so far apart. Nothing where they would be other pieces, or do not have room
+    /// all of them, where it cannot be made out when they are where, or where somebody looks on.
     pub(crate) fn post_ahead(
         &self,
         (address, burst): (u32, u32),
