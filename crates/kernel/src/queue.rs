@@ -253,19 +253,19 @@ impl<T> Queue<T> {
     /// Wakes the first taker where an item is there, and the first putter where room is.
     #[inline]
     fn wake_fronts(&self, state: &State<T>) {
-        if !(state.takers.0.is_empty() && state.putters.0.is_empty()) {
-            self.wake_whom_it_concerns(state);
+        let takes = !state.items.is_empty() && !state.takers.0.is_empty();
+        let puts = state.items.len() < state.capacity && !state.putters.0.is_empty();
+        if takes || puts {
+            self.wake_whom_it_concerns(state, takes, puts);
         }
     }
 
-    fn wake_whom_it_concerns(&self, state: &State<T>) {
-        let taker = state.takers.front().filter(|_| !state.items.is_empty());
-        let putter = state.putters.front().filter(|_| state.items.len() < state.capacity);
-        if taker.is_some() || putter.is_some() {
-            let mut core = self.sim.shared.core.borrow_mut();
-            for (_, task) in taker.into_iter().chain(putter) {
-                core.wake(task);
-            }
+    fn wake_whom_it_concerns(&self, state: &State<T>, takes: bool, puts: bool) {
+        let taker = state.takers.front().filter(|_| takes);
+        let putter = state.putters.front().filter(|_| puts);
+        let mut core = self.sim.shared.core.borrow_mut();
+        for (_, task) in taker.into_iter().chain(putter) {
+            core.wake(task);
         }
     }
 

@@ -277,18 +277,22 @@ impl Path {
         legs.into()
     }
 
-    /// A register access of the processor, on its way to the bridge.
-    pub async fn register_down(&self) {
-        let across = |hop: &Hop| hop.register(&hop.down);
-        let legs = self.registers.of(Way::Down, || self.hops.iter().rev().map(across).collect());
+    /// A register access of the processor, on its way to the bridge and `through` it.
+    pub async fn register_down(&self, through: Lead<'_>) {
+        let legs = self.registers.of(Way::Down, || {
+            let mut legs: Vec<Leg> = self.hops.iter().rev().map(|hop| hop.register(&hop.down)).collect();
+            let last = legs.pop().map_or_else(|| Leg::owing(&[through]), |last| last.then(&[through]));
+            legs.push(last);
+            legs.into()
+        });
         self.sim.go(legs).await;
     }
 
-    /// The answer to a register read, on its way back.
-    pub async fn register_up(&self) {
+    /// The answer to a register read, on its way `through` the bridge and back.
+    pub async fn register_up(&self, through: Lead<'_>) {
         let across = |hop: &Hop| hop.register(&hop.up);
-        let legs = self.registers.of(Way::Up, || self.hops.iter().map(across).collect());
-        self.sim.go(legs).await;
+        let legs = || [Leg::owing(&[through])].into_iter().chain(self.hops.iter().map(across)).collect();
+        self.sim.go(self.registers.of(Way::Up, legs)).await;
     }
 }
 

@@ -3,11 +3,11 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Carriers, Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Carriers, Errand, Label, Lane, Lead, Queue, Sim, Time};
 
 use super::Spec;
 use super::path::Path;
-use super::posted::{NOTHING_POSTED, Posted};
+use super::posted::{NOTHING_POSTED, Posted, THROUGH};
 use super::reads::{NOTHING_TO_FETCH, Piece};
 use crate::bridge::pci_x::initiator::{Initiator, Reader};
 use crate::bus::pci::PciBus;
@@ -157,6 +157,11 @@ impl Port {
     /// Through the bridge, one way.
     pub(super) fn latency(&self) -> Time {
         self.lane.paced(self.spec.latency)
+    }
+
+    /// The same, as what is owed on a way.
+    pub(super) fn through(&self) -> Lead<'_> {
+        (&self.lane, &THROUGH, self.latency())
     }
 
     /// Most reads that were latched at a time.

@@ -100,7 +100,7 @@ impl Port {
         if self.sim.is_observed_by(first + pitch * u64::from(count)) {
             return None;
         }
-        let (legs, left) = path.write(each, user(carries), (&self.lane, &THROUGH, self.latency()));
+        let (legs, left) = path.write(each, user(carries), self.through());
         let load = Load { of: 0, bytes: each };
         let freight = Freight { load, errand: self.sim.pass_on(errand), legs, passed: Some(left), begun: None };
         let coming = posted.put_coming(freight, count, first, pitch)?;
@@ -130,7 +130,7 @@ impl Port {
         sending.set(sending.get() + 1);
         match &self.across {
             Across::Host { path, posted, .. } => {
-                let (legs, left) = path.write(bytes, user(carries), (&self.lane, &THROUGH, self.latency()));
+                let (legs, left) = path.write(bytes, user(carries), self.through());
                 let begun = on_its_way.map(|OnItsWay { at, over }| match at {
                     Station::Through => Begun { leg: left - 1, at: over, passed: false },
                     Station::Leaving => Begun { leg: left, at: over, passed: false },

@@ -55,7 +55,7 @@ impl Port {
                         (next, count) = (next + bytes, count + 1);
                     }
                     latch.asked.set(next);
-                    let legs = path.read(bytes, user(carries), (&self.lane, &THROUGH, self.latency()));
+                    let legs = path.read(bytes, user(carries), self.through());
                     let load = Load { of: number as u32, bytes };
                     fetched.put_alike(Freight { load, errand, legs, passed: None, begun: None }, count);
                 }

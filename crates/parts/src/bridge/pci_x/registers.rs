@@ -48,19 +48,17 @@ impl Way {
 
     /// A write arrives at its register.
     pub async fn write(&self, waits: u64) {
-        self.path.register_down().await;
-        for port in &self.ports {
-            port.lane.delay(&THROUGH, port.latency()).await;
+        for (index, port) in self.ports.iter().enumerate() {
+            self.down_to(index).await;
             Self::cycle(port, Command::MemoryWrite, waits).await;
         }
     }
 
     /// A read, there and back.
     pub async fn read(&self, waits: u64) {
-        self.path.register_down().await;
         let last = self.ports.len() - 1;
         for (index, port) in self.ports.iter().enumerate() {
-            port.lane.delay(&THROUGH, port.latency()).await;
+            self.down_to(index).await;
             if index == last {
                 Self::cycle(port, Command::MemoryRead, waits).await;
             } else {
@@ -75,15 +73,25 @@ impl Way {
             if index < last {
                 Self::cycle(port, Command::MemoryRead, port.spec.read.response).await;
             }
-            port.lane.delay(&THROUGH, port.latency()).await;
+            match index {
+                0 => self.path.register_up(port.through()).await,
+                _ => port.lane.delay(&THROUGH, port.latency()).await,
+            }
         }
-        self.path.register_up().await;
+    }
+
+    /// To a bridge on the way down, and through it.
+    async fn down_to(&self, index: usize) {
+        let port = &self.ports[index];
+        match index {
+            0 => self.path.register_down(port.through()).await,
+            _ => port.lane.delay(&THROUGH, port.latency()).await,
+        }
     }
 
     async fn cycle(port: &Port, command: Command, waits: u64) {
         let tenure = port.bus().own(REGISTER_BYTES).await;
-        tenure.open(command, REGISTER, waits).await;
-        tenure.data(&REGISTER_DATA, 0, REGISTER_BYTES).await;
+        tenure.open_with_data(command, REGISTER, waits, (&REGISTER_DATA, REGISTER_BYTES, REGISTER_BYTES)).await;
         tenure.end(Ending::Done);
     }
 }

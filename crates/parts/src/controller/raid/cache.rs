@@ -87,9 +87,9 @@ impl Cache {
         (at != NONE).then_some(at)
     }
 
-    /// Whether all of these sectors of a line are there.
-    pub fn has(&self, number: u64, sectors: u128) -> bool {
-        self.find(number).is_some_and(|at| self.marks(at).valid & sectors == sectors)
+    /// Whether all of these sectors of the line at `at` are there.
+    pub fn has(&self, at: u32, sectors: u128) -> bool {
+        self.marks(at).valid & sectors == sectors
     }
 
     /// A line's marks.

@@ -91,8 +91,8 @@ impl Client {
 enum Wanted {
     /// Room for a line, or for one that is unwritten: whoever has waited in vain waits behind all others.
     Room,
-    /// These sectors of a line.
-    Sectors(u64, u128),
+    /// These sectors of the line that is kept at a place.
+    Sectors(u32, u128),
 }
 
 /// What moves everything over PCI, one thing at a time.
@@ -188,7 +188,7 @@ impl Raid {
         self.waiting.borrow_mut().retain(|(client, wanted)| {
             let goes_on = match *wanted {
                 Wanted::Room => true,
-                Wanted::Sectors(number, sectors) => cache.has(number, sectors),
+                Wanted::Sectors(at, sectors) => cache.has(at, sectors),
             };
             if goes_on {
                 client.bell.ring();

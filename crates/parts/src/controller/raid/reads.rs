@@ -84,8 +84,10 @@ impl Raid {
     }
 
     async fn wait_until_there(&self, client: &Rc<Client>, number: u64, sectors: u128) {
-        while !self.cache.borrow().has(number, sectors) {
-            self.wait_for_change(client, Wanted::Sectors(number, sectors), &BEING_READ).await;
+        // It stays where it is as long as it is kept there.
+        let Some(at) = self.cache.borrow().find(number) else { return };
+        while !self.cache.borrow().has(at, sectors) {
+            self.wait_for_change(client, Wanted::Sectors(at, sectors), &BEING_READ).await;
         }
     }
 }

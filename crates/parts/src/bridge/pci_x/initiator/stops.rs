@@ -177,8 +177,13 @@ impl Initiator {
     pub(super) async fn short(&self, address: u32, bytes: u32, carries: &'static Label, errand: Errand) -> u32 {
         let each = self.spec.burst;
         let count = u64::from(bytes / each).min(SHORT_MAX);
-        let whole = address.is_multiple_of(each) && self.port.boundary().is_multiple_of(each);
-        if !whole || count < BURSTS_MIN || self.sim.is_observed() || self.stops.get().is_some() {
+        let whole = [self.port.boundary(), self.port.gathers()].iter().all(|bytes| bytes.is_multiple_of(each));
+        if !whole
+            || !address.is_multiple_of(each)
+            || count < BURSTS_MIN
+            || self.sim.is_observed()
+            || self.stops.get().is_some()
+        {
             return 0;
         }
         let plan = self.plan((carries, each), Ending::Done);
