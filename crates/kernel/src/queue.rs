@@ -251,7 +251,7 @@ impl<T> Queue<T> {
     }
 
     /// Wakes the first taker where an item is there, and the first putter where room is.
-    #[inline]
+    #[inline(always)]
     fn wake_fronts(&self, state: &State<T>) {
         let takes = !state.items.is_empty() && !state.takers.0.is_empty();
         let puts = state.items.len() < state.capacity && !state.putters.0.is_empty();
@@ -260,6 +260,7 @@ impl<T> Queue<T> {
         }
     }
 
+    #[inline(never)]
     fn wake_whom_it_concerns(&self, state: &State<T>, takes: bool, puts: bool) {
         let taker = state.takers.front().filter(|_| takes);
         let putter = state.putters.front().filter(|_| puts);
