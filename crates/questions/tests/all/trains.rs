@@ -2,7 +2,7 @@
 
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
-use hopscope_kernel::{Observer, Pace, Record, Sim, Time};
+use hopscope_kernel::{Counts, Observer, Pace, Record, Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::{Options, Outcome, run, run_in};
 use hopscope_observe::{Interval, Phases};
@@ -112,31 +112,75 @@ impl Observer for From {
     }
 }
 
-/// Whoever begins to look on ends turns that are under way, and sees what goes on as it would have.
+/// Whoever begins to look on ends what is booked ahead, and sees what goes on as it would have.
+fn sees_the_same_from_the_middle(drawn: Drawn, seed: u64, from: Time) -> Counts {
+    let Drawn { blueprint, jobs, words } = drawn;
+    let run = |trains: bool| {
+        let (sim, phases) = (Sim::new(), Phases::default());
+        let options = Options { seed, trains, ..Options::default() };
+        let outcome = run_in(sim.clone(), &blueprint, &jobs, options, Some(Box::new(From(from, phases.clone()))));
+        let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"));
+        // What had ended is not of interest, and what is said only at its end must not be cut off.
+        let seen = |span: &Interval| span.end() > from && span.end() < from + Time::us(500);
+        let of = |lane: Vec<Interval>| lane.into_iter().filter(seen).collect();
+        let lanes: Vec<Vec<Interval>> = phases.by_lane(&sim).into_iter().map(of).collect();
+        (lanes, outcome.counts)
+    };
+    let ((ahead, counts), (by_hand, _)) = (run(true), run(false));
+    assert_eq!(ahead, by_hand, "seed {seed}, from {from:?} {words}");
+    counts
+}
+
+/// An instant between `first` and as much later, and a runtime that ends a little behind it.
+fn middle(seed: u64, first: Time, as_much: u64) -> (Time, String) {
+    let from = first + Time::ns(seed * 77_919 % as_much);
+    (from, format!("{}us", from.as_ps() / 1_000_000 + 700))
+}
+
 #[test]
 fn who_looks_on_from_the_middle_sees_the_same_whether_channels_take_turns_or_not() {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut taken = 0;
     for seed in 200..800 {
-        let from = Time::ms(5) + Time::ns(seed * 77_919 % 9_000_000);
-        let runtime = format!("{}us", from.as_ps() / 1_000_000 + 700);
-        let Drawn { blueprint, jobs, words } = random_machines::two_channels(&library, seed, &runtime);
-        let run = |trains| {
-            let (sim, phases) = (Sim::new(), Phases::default());
-            let options = Options { seed, trains, ..Options::default() };
-            let outcome = run_in(sim.clone(), &blueprint, &jobs, options, Some(Box::new(From(from, phases.clone()))));
-            let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"));
-            // What had ended is not of interest, and what is said only at its end must not be cut off.
-            let seen = |span: &Interval| span.end() > from && span.end() < from + Time::us(500);
-            let of = |lane: Vec<Interval>| lane.into_iter().filter(seen).collect();
-            let lanes: Vec<Vec<Interval>> = phases.by_lane(&sim).into_iter().map(of).collect();
-            (lanes, outcome.counts.told)
-        };
-        let ((ahead, told), (by_hand, _)) = (run(true), run(false));
-        assert_eq!(ahead, by_hand, "seed {seed}, from {from:?} {words}");
-        taken += told;
+        let (from, runtime) = middle(seed, Time::ms(5), 9_000_000);
+        let drawn = random_machines::two_channels(&library, seed, &runtime);
+        taken += sees_the_same_from_the_middle(drawn, seed, from).told;
     }
     assert!(taken > 1_000_000, "turns are taken ahead: {taken} grants and ends");
+}
+
+#[test]
+fn who_looks_on_from_the_middle_sees_the_same_whether_pieces_are_told_of_at_once_or_one_by_one() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let mut pieces = 0;
+    for seed in 200..600 {
+        let (from, runtime) = middle(seed, Time::ms(10), 30_000_000);
+        let drawn = random_machines::pieces_of_reads(&library, seed, &runtime);
+        pieces += sees_the_same_from_the_middle(drawn, seed, from).bursts_in_trains;
+    }
+    assert!(pieces > 50_000, "{pieces} pieces");
+}
+
+/// Where nobody looks on, pieces of a read cross the memory of a RAID adapter as a train, as long as nobody else wants it.
+#[test]
+fn jobs_get_the_same_whether_pieces_are_told_of_at_once_or_one_by_one() {
+    let library = Library::new(None).expect("the shipped files can be read");
+    let (mut pieces, mut trains, mut cut) = (0, 0, 0);
+    for seed in 200..350 {
+        let Drawn { blueprint, jobs, words } = random_machines::pieces_of_reads(&library, seed, "150ms");
+        let run = |trains| {
+            run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
+                .unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"))
+        };
+        let (at_once, one_by_one) = (run(true), run(false));
+        let got = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.jobs, outcome.rate, outcome.simulated);
+        assert_eq!(got(&at_once), got(&one_by_one), "seed {seed} {words}");
+        pieces += at_once.counts.bursts_in_trains;
+        trains += at_once.counts.trains;
+        cut += at_once.counts.trains_cut;
+    }
+    println!("{pieces} pieces in {trains} trains, {cut} cut");
+    assert!(pieces > 100_000 && cut > 1_000, "{pieces} pieces in {trains} trains, {cut} cut");
 }
 
 /// Two cards on one bus, and one link to memory.

@@ -4,10 +4,13 @@
 
 use std::cell::Cell;
 
-use hopscope_kernel::{Grant, Label, Time};
+use hopscope_kernel::{Either, Grant, Label, Time, race};
 
-use super::{Drive, Fifo, Nexus, Phase, ScsiBus, ToHost};
+use super::{Drive, Fifo, Nexus, Phase, Pieces, ScsiBus, ToHost};
 use crate::protocols::scsi::{DATA_IN, DATA_OUT, FIFO_EMPTY, FIFO_FULL, NO_REQ};
+
+/// Fewer pieces are told of one by one: that costs as much.
+const SEVERAL_MIN: u32 = 2;
 
 /// A drive on its bus, with one of its commands.
 pub struct Connection<'a> {
@@ -80,9 +83,53 @@ impl<'a> Connection<'a> {
                 self.paused(&FIFO_FULL);
             }
             self.pass(&DATA_IN, self.span(piece)).await;
-            self.nexus.to_host.put(ToHost::Data(piece), &FIFO_FULL).await;
             left -= piece;
+            // A piece has come that nobody has been told of.
+            loop {
+                let Some(more) = self.told_at_once(fifo, piece, left) else {
+                    self.nexus.to_host.put(ToHost::Data(Pieces::one(piece)), &FIFO_FULL).await;
+                    break;
+                };
+                let come = self.several(fifo, more).await;
+                left -= come.unwrap_or(more) * piece;
+                if come.is_none() {
+                    break;
+                }
+            }
         }
+    }
+
+    /// How many pieces are told of with one that has just come: as many as come behind it, if whoever carries the command
+    /// takes several, has nothing else to move, and nobody looks on. The first of them has room in the FIFO then.
+    fn told_at_once(&self, fifo: &Fifo, piece: u32, left: u32) -> Option<u32> {
+        let more = left / fifo.piece_bytes;
+        let until = self.bus.sim.now() + self.span(piece) * u64::from(more);
+        let may = self.nexus.takes_several.get() && fifo.has_only(fifo.piece_bytes) && more >= SEVERAL_MIN;
+        (may && piece == fifo.piece_bytes && !self.bus.sim.is_observed_by(until) && fifo.reserve(piece)).then_some(more)
+    }
+
+    /// Tells of a piece that has come and of so many others, and has these come. Nothing where all have: as long as each
+    /// leaves the FIFO before the next one has come, it is never full. Otherwise how many have, of which the last has not
+    /// been told of.
+    async fn several(&self, fifo: &Fifo, more: u32) -> Option<u32> {
+        let (sim, bytes) = (&self.bus.sim, fifo.piece_bytes);
+        let (start, pitch) = (sim.now(), self.span(bytes));
+        self.nexus.to_host.put_now(ToHost::Data(Pieces { bytes, count: more + 1, pitch }));
+        let all_come = sim.wait_until(start + pitch * u64::from(more));
+        let come = match race(sim, all_come, self.nexus.one_by_one.take(&FIFO_EMPTY)).await {
+            Either::Left(()) => None,
+            Either::Right(come) => {
+                let next = start + pitch * u64::from(come);
+                sim.wait_until(next).await;
+                self.grant.was_in(&DATA_IN, next - pitch);
+                Some(come)
+            }
+        };
+        if come.is_none() {
+            fifo.release(bytes);
+        }
+        self.last.set(sim.now());
+        come
     }
 
     async fn data_out(&self, fifo: &Fifo, bytes: u32) {
@@ -93,7 +140,7 @@ impl<'a> Connection<'a> {
             while unasked > 0 && fifo.reserve(unasked.min(fifo.piece_bytes)) {
                 let piece = unasked.min(fifo.piece_bytes);
                 unasked -= piece;
-                self.nexus.to_host.put(ToHost::Data(piece), &FIFO_FULL).await;
+                self.nexus.to_host.put(ToHost::Data(Pieces::one(piece)), &FIFO_FULL).await;
             }
             let piece = left.min(fifo.piece_bytes);
             if self.nexus.filled.get() < piece {

@@ -31,6 +31,11 @@ impl Fifo {
         fits
     }
 
+    /// Whether nothing else is in it, or has room there.
+    pub(crate) fn has_only(&self, bytes: u32) -> bool {
+        self.used.get() == bytes
+    }
+
     /// A piece has left, through either end.
     pub(crate) fn release(&self, bytes: u32) {
         self.used.set(self.used.get() - bytes);

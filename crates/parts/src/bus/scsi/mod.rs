@@ -29,7 +29,7 @@ use hopscope_kernel::{Grant, Label, Lane, Sim, Time};
 
 pub use connection::Connection;
 pub(crate) use fifo::Fifo;
-pub(crate) use nexus::{Drive, Nexus, ToHost};
+pub(crate) use nexus::{Drive, Nexus, Pieces, ToHost};
 
 use crate::protocols::scsi::{
     ARBITRATION, BUS_BUSY, COMMAND, DATA_IN, DATA_OUT, IDS_MAX, MESSAGE_IN, MESSAGE_OUT, RESELECTION, SELECTION,

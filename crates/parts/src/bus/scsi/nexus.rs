@@ -7,11 +7,27 @@ use hopscope_kernel::{HandedOver, Queue, Sim, Time};
 
 use crate::protocols::scsi::{TAGS_MAX, Target};
 
+/// Pieces of data: the first of them is in the FIFO (a read), or is to come into it (a write), and of a read the others
+/// come so far apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pieces {
+    /// Bytes of each.
+    pub(crate) bytes: u32,
+    pub(crate) count: u32,
+    pub(crate) pitch: Time,
+}
+
+impl Pieces {
+    /// One by itself.
+    pub(crate) fn one(bytes: u32) -> Pieces {
+        Pieces { bytes, count: 1, pitch: Time::ZERO }
+    }
+}
+
 /// What comes to the process that carries a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToHost {
-    /// So many bytes are in the FIFO (a read), or are to come into it (a write).
-    Data(u32),
+    Data(Pieces),
     /// Status and COMMAND COMPLETE will have passed by then.
     EndsAt(Time),
 }
@@ -23,6 +39,10 @@ pub(crate) struct Nexus {
     pub(crate) writes: Cell<bool>,
     /// Bytes of a write that are in the FIFO.
     pub(crate) filled: Cell<u32>,
+    /// Whoever carries the command takes several pieces of a read at once.
+    pub(crate) takes_several: Cell<bool>,
+    /// So many of several have come, and the others are told of one by one.
+    pub(crate) one_by_one: Queue<u32>,
     /// The bus, which the drive has kept after the command, since then.
     pub(crate) kept: Cell<Option<(HandedOver, Time)>>,
 }
@@ -33,6 +53,8 @@ impl Nexus {
             to_host: Queue::new(sim, usize::MAX),
             writes: Cell::new(false),
             filled: Cell::new(0),
+            takes_several: Cell::new(false),
+            one_by_one: Queue::new(sim, 1),
             kept: Cell::new(None),
         }
     }

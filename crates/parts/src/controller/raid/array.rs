@@ -4,12 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hopscope_kernel::{Errand, Label, Sim, Time, Tokens};
+use hopscope_kernel::{Burst, Car, CarState, Errand, Label, Sim, Time, Tokens};
 
-use super::channels::Channels;
+use super::channels::{Channels, Exchange};
 use super::layout::{Layout, Level, SECTOR_BYTES};
 use super::spec::Order;
-use super::{Client, MOVED, Raid, Spec};
+use super::{Client, MEMORY_BUSY, MOVED, Raid, Spec};
+use crate::bus::scsi::Pieces;
 use crate::controller::block_card::Device;
 use crate::protocols::pci::DATA;
 
@@ -233,9 +234,14 @@ impl Raid {
         self.compute(self.spec.drive_command).await;
         let sectors = (job.sector, job.sectors);
         let mut exchange = self.channels.begin(drive.at, job.writes, sectors, job.errand).await;
+        if job.host.is_none() {
+            exchange.takes_several();
+        }
         let mut done = 0;
-        while let Some(bytes) = exchange.next().await {
+        while let Some(pieces) = exchange.next().await {
+            let bytes = pieces.bytes;
             match job.host {
+                None if pieces.count > 1 => self.cross_as_they_come(&exchange, pieces).await,
                 None => self.cross_memory(&MOVED, u64::from(bytes)).await,
                 Some(address) if job.writes => self.read_host(address + done, bytes, &DATA, job.errand).await,
                 Some(address) => self.to_host(address + done, bytes, &DATA, job.errand).await,
@@ -248,6 +254,28 @@ impl Raid {
             return false;
         }
         true
+    }
+
+    /// Pieces cross the memory as they come: as a train, as long as nobody else wants it.
+    async fn cross_as_they_come(&self, exchange: &Exchange<'_>, pieces: Pieces) {
+        let Pieces { bytes, count, pitch } = pieces;
+        let plan = [(&MOVED, self.crossing(u64::from(bytes)))];
+        let car =
+            Car { lane: &self.memory, priority: 0, reason: &MEMORY_BUSY, offset: Time::ZERO, lead: &[], plan: &plan };
+        let at_once = if u64::from(bytes) <= self.spec.memory_burst { count } else { 0 };
+        let [state, ..] = self.sim.train(at_once.into(), self.sim.now(), pitch, &[car]).await.cars;
+        let Some(CarState { done, next }) = state else { return };
+        // One has come before any may cross.
+        let come = (done as u32 + u32::from(!matches!(next, Burst::Ahead))).max(1);
+        if come < count {
+            exchange.one_by_one(come);
+        }
+        match next {
+            Burst::Ahead if done == 0 => self.cross_memory(&MOVED, u64::from(bytes)).await,
+            Burst::Ahead => {}
+            Burst::Requested(memory) => memory.await.hold_plan(plan).await,
+            Burst::UnderWay(crossing) => crossing.finish().await,
+        }
     }
 
     /// Reads a range of the array into the memory, from the other drives where one is lost.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::Errand;
 
+use crate::bus::scsi::Pieces;
 use crate::controller::ata::{self, AtaChannel};
 use crate::controller::scsi::channel::{self, Channel};
 
@@ -89,15 +90,29 @@ pub(super) enum Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// The next bytes, until the command has ended.
-    pub(super) async fn next(&mut self) -> Option<u32> {
-        match self {
-            Exchange::Scsi(exchange) => exchange.next().await,
-            Exchange::Ata(exchange) => exchange.next().await,
+    /// Whoever carries the command takes several pieces of a read at once.
+    pub(super) fn takes_several(&self) {
+        if let Exchange::Scsi(exchange) = self {
+            exchange.takes_several();
         }
     }
 
-    /// Those bytes have been moved.
+    /// The next bytes, until the command has ended.
+    pub(super) async fn next(&mut self) -> Option<Pieces> {
+        match self {
+            Exchange::Scsi(exchange) => exchange.next_pieces().await,
+            Exchange::Ata(exchange) => exchange.next().await.map(Pieces::one),
+        }
+    }
+
+    /// So many of several pieces have come; those that are still to come are told of one by one.
+    pub(super) fn one_by_one(&self, come: u32) {
+        if let Exchange::Scsi(exchange) = self {
+            exchange.one_by_one(come);
+        }
+    }
+
+    /// Those bytes have been moved, or the last of several pieces of so many.
     pub(super) fn moved(&self, bytes: u32) {
         match self {
             Exchange::Scsi(exchange) => exchange.moved(bytes),

@@ -176,10 +176,14 @@ impl Raid {
         while left > 0 {
             let burst = left.min(self.spec.memory_burst);
             let grant = self.memory.acquire(&MEMORY_BUSY).await;
-            let span = Time::ps((burst * 1_000_000_000_000).div_ceil(self.spec.memory_rate));
-            grant.hold(phase, self.memory.paced(span)).await;
+            grant.hold(phase, self.crossing(burst)).await;
             left -= burst;
         }
+    }
+
+    /// How long a burst has the memory.
+    fn crossing(&self, bytes: u64) -> Time {
+        self.memory.paced(Time::ps((bytes * 1_000_000_000_000).div_ceil(self.spec.memory_rate)))
     }
 
     /// Wakes everybody who may go on as the cache is now.

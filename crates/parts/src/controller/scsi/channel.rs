@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Errand, Sim};
 
-use crate::bus::scsi::{self, Drive, HostEnd, Nexus, ScsiBus, ToHost};
+use crate::bus::scsi::{self, Drive, HostEnd, Nexus, Pieces, ScsiBus, ToHost};
 use crate::controller::fifo::Fifo;
 use crate::parameters::declarations::Declarations;
 use crate::parameters::{Parameters, SpecError};
@@ -78,6 +78,7 @@ impl Channel {
         let tag = drive.tags().take(&NO_TAG).await;
         let nexus = drive.nexus(tag);
         nexus.writes.set(writes);
+        nexus.takes_several.set(false);
         let grant = bus.win(self.end.id).await;
         grant.hold_plan(bus.paced(bus.spec().beginning())).await;
         let errand = self.sim.pass_on(errand);
@@ -108,8 +109,19 @@ impl Exchange<'_> {
     /// The next bytes: that are in the channel's FIFO (a read), or that the drive wants (a write). None: status has
     /// arrived, and the tag is free. (Where data vanish at once, none are told of.)
     pub async fn next(&mut self) -> Option<u32> {
+        self.next_pieces().await.map(|pieces| pieces.bytes)
+    }
+
+    /// Whoever carries the command takes several pieces of a read at once, by [`Exchange::next_pieces`].
+    pub(crate) fn takes_several(&self) {
+        self.nexus.takes_several.set(true);
+    }
+
+    /// The same as [`Exchange::next`], or several pieces that come one behind the other, each of which has to leave the FIFO
+    /// before the next one has come. Where one does not, those to come are to be told of [one by one](Self::one_by_one).
+    pub(crate) async fn next_pieces(&mut self) -> Option<Pieces> {
         match self.nexus.to_host.take(&DRIVE_AT_WORK).await {
-            ToHost::Data(bytes) => Some(bytes),
+            ToHost::Data(pieces) => Some(pieces),
             ToHost::EndsAt(until) => {
                 if until > self.bus.sim().now() {
                     self.bus.lane().delay_until(&ENDING, until).await;
@@ -118,6 +130,12 @@ impl Exchange<'_> {
                 None
             }
         }
+    }
+
+    /// So many of several pieces have come; those that are still to come of this command are told of one by one.
+    pub(crate) fn one_by_one(&self, come: u32) {
+        self.nexus.takes_several.set(false);
+        self.nexus.one_by_one.put_now(come);
     }
 
     /// Those bytes have left the FIFO (a read), or are in it (a write): the bus goes on.

@@ -145,6 +145,39 @@ pub fn two_channels(library: &Library, seed: u64, runtime: &str) -> Drawn {
     Drawn { words: format!("{options:?} {changes:?} faster {hop}"), ..drawn }
 }
 
+/// A RAID adapter whose drives send pieces into its memory one behind the other: others want that, too, and the FIFOs of
+/// its channels hold two pieces or more.
+#[allow(dead_code)]
+pub fn pieces_of_reads(library: &Library, seed: u64, runtime: &str) -> Drawn {
+    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let system = draw.of(&["raid-5-acceleraid-pci-x-100", "raid-5-megaraid-64-66", "raid-megaraid-64-66"]);
+    let options = [
+        "--name=job".to_string(),
+        format!("--rw={}", draw.of(&["randread", "randread", "read", "randrw", "rw"])),
+        format!("--bs={}", draw.of(&["2k", "4k", "4608", "16k", "64k"])),
+        format!("--iodepth={}", draw.of(&["1", "2", "8", "32"])),
+        format!("--runtime={runtime}"),
+        "--time_based".to_string(),
+    ];
+    let mut drawn = of(library, system, &options.iter().map(String::as_str).collect::<Vec<_>>());
+    let changes = [
+        draw.of(&["raid.channel.fifo=1024B", "raid.channel.fifo=1536B", "raid.channel.fifo=4096B"]),
+        draw.of(&["raid.channel.piece=512B", "raid.channel.piece=512B", "raid.channel.piece=1024B"]),
+        draw.of(&["raid.memory.rate=1.06GB/s", "raid.memory.rate=528MB/s", "raid.memory.rate=200MB/s"]),
+        draw.of(&["raid.memory.burst=4KiB", "raid.memory.burst=4KiB", "raid.memory.burst=512B"]),
+        draw.of(&["scsi0.rate=160MB/s", "scsi0.rate=80MB/s", "scsi0.rate=20MB/s"]),
+        draw.of(&["disk0.overhead.read_completion=0us", "disk0.overhead.read_completion=40us"]),
+    ];
+    for change in &changes {
+        drawn.blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&Sources::default(), false)));
+    }
+    let hop = draw.of(&["as it is", "raid.memory", "scsi0", "scsi1", "disk0.firmware", "pci"]);
+    if hop != "as it is" {
+        drawn.blueprint.faster(hop, Pace::new(1_000 + draw.number() as u32 % 900, 1_000).expect("a pace"));
+    }
+    Drawn { words: format!("{system} {options:?} {changes:?} faster {hop}"), ..drawn }
+}
+
 /// A shipped system and its jobs.
 #[allow(dead_code)]
 pub fn of(library: &Library, system: &str, options: &[&str]) -> Drawn {
