@@ -15,21 +15,38 @@ use super::ledger::burst;
 /// Periods that stay before and after those that are cut: they meet what is different.
 const KEPT: u64 = 2;
 
-/// Records that belong together: one, or a train on all its lanes. There may be a million of them.
-pub(super) struct Item {
+/// Records that belong together: one, or a train on all its lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'a> {
     /// The records, by position; those of a train may have others in between.
-    first: u32,
-    last: u32,
-    /// When it began and ended.
-    pub(super) start: Time,
-    pub(super) end: Time,
-    /// What a train has besides.
-    train: Option<Box<Train>>,
+    first: usize,
+    last: usize,
+    /// What is known of a train.
+    train: Option<&'a Stretch>,
+}
+
+/// A list of records, put together as they belong together. There may be a million of them, mostly by themselves: only
+/// trains are kept.
+pub(super) struct Items<'a> {
+    records: &'a [Record],
+    /// In order of their first records.
+    trains: Vec<Stretch>,
+    /// Where there are records of trains whose first ones came before others.
+    also: Vec<(usize, usize)>,
+}
+
+/// A train where it is in the list: its records, and when it began and ended.
+struct Stretch {
+    first: usize,
+    last: usize,
+    start: Time,
+    end: Time,
+    train: Train,
 }
 
 /// A train, and its period.
 struct Train {
-    also: Option<(u32, u32)>,
+    also: Option<(usize, usize)>,
     who: u16,
     pitch: Time,
     /// Whether the period is a whole number of clocks on each of the lanes.
@@ -84,49 +101,57 @@ pub(super) struct Repeats {
 /// Records between those of one train, at most.
 const BETWEEN: usize = 16;
 
-/// Puts records together that belong together.
-pub(super) fn items(records: &[Record], clocks: &[Option<Time>]) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    let mut train: Option<usize> = None;
-    let mut at = 0;
-    while let Some(record) = records.get(at) {
-        let Some(head) = Head::of(record) else {
-            items.push(Item::plain(at, record));
-            at += 1;
-            continue;
-        };
-        let item = Item::train(records, at, &head, clocks);
-        at = item.last as usize + 1;
-        let joined = train.is_some_and(|known| items[known].takes(&item));
-        if !joined {
-            train = Some(items.len());
-            items.push(item);
+impl<'a> Items<'a> {
+    /// Puts records together that belong together.
+    pub(super) fn of(records: &'a [Record], clocks: &[Option<Time>]) -> Items<'a> {
+        let (mut trains, mut also) = (Vec::<Stretch>::new(), Vec::new());
+        let mut at = 0;
+        while let Some(record) = records.get(at) {
+            let Some(head) = Head::of(record) else {
+                at += 1;
+                continue;
+            };
+            let train = Stretch::of(records, at, &head, clocks);
+            at = train.last + 1;
+            match trains.last_mut().is_some_and(|known| known.takes(&train)) {
+                true => also.push((train.first, train.last)),
+                false => trains.push(train),
+            }
         }
-    }
-    items
-}
-
-/// Where a record is.
-fn position(at: usize) -> u32 {
-    u32::try_from(at).expect("an account keeps fewer than 2^32 records")
-}
-
-impl Item {
-    fn plain(at: usize, record: &Record) -> Item {
-        let (start, end) = match *record {
-            Record::Transfer { at, span, .. } => (at, at + span),
-            _ => record.span().map(|span| (span.at, span.end())).expect("a ledger keeps what takes time"),
-        };
-        Item { first: position(at), last: position(at), start, end, train: None }
+        Items { records, trains, also }
     }
 
+    /// All of them, in the order of their first records.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Item<'_>> + Clone {
+        let (mut at, mut trains, mut also) = (0, &self.trains[..], &self.also[..]);
+        std::iter::from_fn(move || {
+            // Nearly everywhere neither comes next.
+            while let [(first, last), others @ ..] = also
+                && *first == at
+            {
+                (at, also) = (last + 1, others);
+            }
+            if let [train, others @ ..] = trains
+                && train.first == at
+            {
+                (at, trains) = (train.last + 1, others);
+                return Some(Item { first: train.first, last: train.last, train: Some(train) });
+            }
+            let plain = (at < self.records.len()).then_some(Item { first: at, last: at, train: None });
+            at += 1;
+            plain
+        })
+    }
+}
+
+impl Stretch {
     /// The train whose first record is at a position: what one process did with one pitch, recorded in a row.
-    fn train(
+    fn of(
         records: &[Record],
         first: usize,
         &Head { who, pitch, at: start, .. }: &Head,
         clocks: &[Option<Time>],
-    ) -> Item {
+    ) -> Stretch {
         let (all_begun, last_begins) = (Time::ZERO, Time::MAX);
         let mut train = Train { also: None, who, pitch, whole: true, all_begun, last_begins, spans: 0 };
         let (mut begin, mut end, mut at) = (start, start, first);
@@ -142,14 +167,14 @@ impl Item {
             train.spans += count * records.len() as u64;
             at += records.len();
         }
-        Item { first: position(first), last: position(at - 1), start: begin, end, train: Some(Box::new(train)) }
+        Stretch { first, last: at - 1, start: begin, end, train }
     }
 
     /// Takes a train in that is of the same one, recorded a little later; whether it is.
-    fn takes(&mut self, other: &Item) -> bool {
-        let (Some(train), Some(more)) = (&mut self.train, &other.train) else { return false };
+    fn takes(&mut self, other: &Stretch) -> bool {
+        let (train, more) = (&mut self.train, &other.train);
         let same = (train.who, train.pitch) == (more.who, more.pitch) && train.also.is_none();
-        if !same || other.start >= self.end || (other.first - self.last) as usize > BETWEEN {
+        if !same || other.start >= self.end || other.first - self.last > BETWEEN {
             return false;
         }
         train.also = Some((other.first, other.last));
@@ -159,28 +184,41 @@ impl Item {
         (self.start, self.end) = (self.start.min(other.start), self.end.max(other.end));
         true
     }
+}
 
+impl Item<'_> {
     pub(super) fn is_train(&self) -> bool {
         self.train.is_some()
     }
 
     /// The first of its records.
+    #[inline]
     pub(super) fn head(&self, records: &[Record]) -> Record {
-        records[self.first as usize]
+        records[self.first]
+    }
+
+    /// When it began and ended.
+    #[inline]
+    pub(super) fn times(&self, records: &[Record]) -> (Time, Time) {
+        match (self.train, self.head(records)) {
+            (Some(train), _) => (train.start, train.end),
+            (None, Record::Transfer { at, span, .. }) => (at, at + span),
+            (None, one) => one.span().map(|span| (span.at, span.end())).expect("a ledger keeps what takes time"),
+        }
     }
 
     /// Where its records are.
     pub(super) fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let stretch = |(first, last): (u32, u32)| first as usize..last as usize + 1;
-        let also = self.train.as_ref().and_then(|train| train.also);
+        let stretch = |(first, last): (usize, usize)| first..last + 1;
+        let also = self.train.and_then(|train| train.train.also);
         std::iter::once(stretch((self.first, self.last))).chain(also.map(stretch))
     }
 
     /// Spans that it stands for, once its periods are cut.
     pub(super) fn effort(&self) -> u64 {
-        let Some(train) = &self.train else { return 1 };
+        let Some(Stretch { start, end, train, .. }) = self.train else { return 1 };
         match train.cut() {
-            Some((_, periods)) => train.spans - train.spans * periods / ((self.end - self.start) / train.pitch).max(1),
+            Some((_, periods)) => train.spans - train.spans * periods / ((*end - *start) / train.pitch).max(1),
             None => train.spans,
         }
     }
@@ -215,23 +253,26 @@ fn bursts(head: Record, from: Time, number: u16) -> Record {
 impl Repeats {
     /// What can be cut: trains with nothing else in their time that begins or ends. Nothing is cut around the
     /// `edges` of what will be asked for.
-    pub(super) fn find(items: &[Item], edges: &[Time]) -> Repeats {
-        let mut trains: Vec<(usize, &Item, &Train)> = Vec::new();
-        for (number, item) in items.iter().enumerate() {
-            trains.extend(item.train.as_ref().map(|train| (number, item, &**train)));
-        }
-        trains.sort_by_key(|(_, item, _)| item.start);
+    pub(super) fn find<'a>(
+        items: impl Iterator<Item = Item<'a>> + Clone,
+        records: &[Record],
+        edges: &[Time],
+    ) -> Repeats {
         let mut boundaries: Vec<Time> = edges.to_vec();
-        if !trains.is_empty() {
-            boundaries.extend(items.iter().flat_map(|item| [item.start, item.end]));
-            boundaries.sort_unstable();
+        let mut trains: Vec<(usize, &Stretch)> = Vec::new();
+        if items.clone().any(|item| item.is_train()) {
+            for (number, item) in items.enumerate() {
+                trains.extend(item.train.map(|train| (number, train)));
+                boundaries.extend(<[Time; 2]>::from(item.times(records)));
+            }
         }
+        trains.sort_by_key(|(_, train)| train.start);
+        boundaries.sort_unstable();
         let (mut cuts, mut of_item) = (Vec::new(), HashMap::new());
         let (mut removed, mut latest) = (Time::ZERO, Time::ZERO);
-        for (position, &(number, item, train)) in trains.iter().enumerate() {
-            let alone =
-                latest <= item.start && trains.get(position + 1).is_none_or(|(_, next, _)| next.start >= item.end);
-            latest = latest.max(item.end);
+        for (position, &(number, Stretch { start, end, train, .. })) in trains.iter().enumerate() {
+            let alone = latest <= *start && trains.get(position + 1).is_none_or(|(_, next)| next.start >= *end);
+            latest = latest.max(*end);
             let Some((at, periods)) = train.cut().filter(|_| alone) else { continue };
             let pitch = train.pitch;
             let (from, until) = (at - pitch, at + pitch * periods);
@@ -248,10 +289,11 @@ impl Repeats {
 
     /// The records of an item without the periods that are cut, in one or two pieces, each with what it comes earlier
     /// by in squeezed time.
-    pub(super) fn pieces(&self, number: usize, item: &Item, records: &[Record]) -> Vec<(Vec<Record>, Time)> {
+    pub(super) fn pieces(&self, number: usize, item: Item<'_>, records: &[Record]) -> Vec<(Vec<Record>, Time)> {
         let kept: Vec<Record> = item.stretches().flat_map(|stretch| &records[stretch]).copied().collect();
         let Some(cut) = self.of_item.get(&number).map(|cut| &self.cuts[*cut]) else {
-            return vec![(kept, item.start - self.squeeze(item.start))];
+            let (start, _) = item.times(records);
+            return vec![(kept, start - self.squeeze(start))];
         };
         let (mut earlier, mut later) = (Vec::new(), Vec::new());
         for record in kept {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand, whole};
 
 use super::ledger::{Extent, Ledger, burst};
-use super::repeats::{self, Item, Repeats};
+use super::repeats::{Item, Items, Repeats};
 use crate::search::first_from;
 
 /// A lane was in a phase.
@@ -120,7 +120,7 @@ impl Timelines {
     fn of(sim: &Sim, records: &[Record], (from, extent): (Time, Extent), complete: bool) -> Result<Timelines, String> {
         let (lanes, names) = (sim.lanes(), sim.processes());
         let clocks: Vec<Option<Time>> = lanes.iter().map(|lane| lane.1).collect();
-        let mut items = repeats::items(records, &clocks);
+        let items = Items::of(records, &clocks);
         let (mut effort, mut requests) = (0, 0);
         let affordable = items.iter().take_while(|item| {
             let reached = extent.is_reached(effort as usize, requests);
@@ -129,10 +129,10 @@ impl Timelines {
             !reached
         });
         let within = affordable.count();
-        let complete = complete && within == items.len();
-        items.truncate(within);
-        let until = known_until(&items, records, &clocks, from, complete).min(sim.now());
-        let repeats = Repeats::find(&items, &[from, until]);
+        let complete = complete && items.iter().nth(within).is_none();
+        let items = || items.iter().take(within);
+        let until = known_until(items(), records, &clocks, from, complete).min(sim.now());
+        let repeats = Repeats::find(items(), records, &[from, until]);
         let line = |(lane, rates): (&(String, _), _)| LaneLine { name: lane.0.clone(), rates, intervals: Vec::new() };
         let mut lines = Timelines {
             lanes: lanes.iter().zip(sim.rates()).map(line).collect(),
@@ -143,20 +143,20 @@ impl Timelines {
             until,
             repeats,
         };
-        for (number, item) in items.iter().enumerate() {
+        for (number, item) in items().enumerate() {
             if item.is_train() {
                 for (piece, earlier) in lines.repeats.pieces(number, item, records) {
                     expand(&piece, |lane| clocks[usize::from(lane)], |span| lines.enter(span.at - earlier, span));
                 }
             } else {
-                let (at, end) = (lines.repeats.squeeze(item.start), lines.repeats.squeeze(item.end));
+                let (start, end) = item.times(records);
+                let (at, end) = (lines.repeats.squeeze(start), lines.repeats.squeeze(end));
                 match item.head(records) {
                     Record::Transfer { who, .. } => lines.transfers.push(Transfer { who, ended: end }),
                     one => one.span().into_iter().for_each(|whole| lines.enter(at, Span { span: end - at, ..whole })),
                 }
             }
         }
-        drop(items);
         lines.sort()?;
         Ok(lines)
     }
@@ -207,24 +207,35 @@ impl Timelines {
 
 /// A lane says what it was in when that has ended. So what is known ends where the first lane that is still in use
 /// falls silent; a lane that fell silent in the first half is not in use any more.
-fn known_until(items: &[Item], records: &[Record], clocks: &[Option<Time>], from: Time, complete: bool) -> Time {
-    let seen = items.iter().map(|item| item.end).max().unwrap_or(from).max(from);
+fn known_until<'a>(
+    items: impl Iterator<Item = Item<'a>>,
+    records: &[Record],
+    clocks: &[Option<Time>],
+    from: Time,
+    complete: bool,
+) -> Time {
+    let (mut seen, mut last) = (from, vec![Time::ZERO; clocks.len()]);
+    for item in items {
+        seen = seen.max(item.times(records).1);
+        if complete {
+            continue;
+        }
+        for records in item.stretches().flat_map(|stretch| whole(&records[stretch])) {
+            let (lane, end) = match records[0] {
+                Record::Phase { lane, at, span, .. } => (lane, at + span),
+                Record::Train { lane, at, pitch, count, .. } => {
+                    let begins = at + pitch * (u64::from(count) - 1);
+                    let begins = clocks[usize::from(lane)].map_or(begins, |clock| begins.edge(clock));
+                    (lane, begins + burst(&records[1..]))
+                }
+                _ => continue,
+            };
+            let last = &mut last[usize::from(lane)];
+            *last = end.max(*last);
+        }
+    }
     if complete {
         return seen;
-    }
-    let mut last = vec![Time::ZERO; clocks.len()];
-    for records in items.iter().flat_map(Item::stretches).flat_map(|stretch| whole(&records[stretch])) {
-        let (lane, end) = match records[0] {
-            Record::Phase { lane, at, span, .. } => (lane, at + span),
-            Record::Train { lane, at, pitch, count, .. } => {
-                let begins = at + pitch * (u64::from(count) - 1);
-                let begins = clocks[usize::from(lane)].map_or(begins, |clock| begins.edge(clock));
-                (lane, begins + burst(&records[1..]))
-            }
-            _ => continue,
-        };
-        let last = &mut last[usize::from(lane)];
-        *last = end.max(*last);
     }
     let half = from + Time::ps((seen - from).as_ps() / 2);
     last.into_iter().filter(|end| *end >= half).min().map_or(seen, |end| end.min(seen))
