@@ -18,7 +18,7 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Bell, Errand, Label, Lane, Sim, Time};
 
-use crate::bus::pci::{Cycle, PciBus};
+use crate::bus::pci::PciBus;
 use crate::cpu::{Processor, Work};
 use crate::protocols::pci::{Answer, Command, PHASE_BYTES, PciTarget, REGISTER_DATA, Ready, Transaction};
 
@@ -154,18 +154,8 @@ impl HostBridge {
         let start = work.now();
         let pci = self.pci();
         let cycle = Transaction { command, address, bytes, carries: &REGISTER_DATA };
-        loop {
-            match pin!(pci.cycle(&cycle)).await {
-                Cycle::Retried(end) => self.arbiter.delay_from(end, &RETRY_IDLE, self.retry_idle()).await,
-                Cycle::Over => break,
-                Cycle::Ongoing(ongoing) => {
-                    if !command.reads() {
-                        pci.deliver(address, value, errand);
-                    }
-                    ongoing.end().await;
-                    break;
-                }
-            }
+        while let Some(end) = pin!(pci.cycle(&cycle, || pci.deliver(address, value, errand))).await {
+            self.arbiter.delay_from(end, &RETRY_IDLE, self.retry_idle()).await;
         }
         work.stalled_since(start);
     }

@@ -247,23 +247,34 @@ impl PciBus {
         self.transact_granted(grant, transaction).await
     }
 
-    /// The same for an initiator that does nothing between the last data phase of a read and its end, and comes again where
-    /// the target is not ready: the bus ends such a transaction by itself.
-    pub async fn cycle(&self, transaction: &Transaction) -> Cycle<'_> {
+    /// A whole transaction, whose data of a write have `moved` with the last data phase; when the bus is idle if the target
+    /// asked to come again, nothing where it is over. What nobody can end the bus ends by itself.
+    pub async fn cycle(&self, transaction: &Transaction, moved: impl FnOnce()) -> Option<Time> {
         let grant = self.lane.acquire(&ARBITRATION).await;
-        let course = self.course(transaction, self.sim.now());
+        let (course, begun) = (self.course(transaction, self.sim.now()), self.sim.now());
+        let reads = transaction.command.reads();
         let in_time = course.data_after() <= self.clocks(self.spec.latency_timer);
-        let goes_by_itself = course.retry || (transaction.command.reads() && in_time);
-        if !goes_by_itself {
-            return Cycle::Ongoing(pin!(self.go(grant, transaction, course)).await);
+        if !course.retry && !(in_time && (reads || !self.lane.is_drawn())) {
+            let ongoing = pin!(self.go(grant, transaction, course)).await;
+            if !reads {
+                moved();
+            }
+            ongoing.end().await;
+            return None;
         }
         self.begins(transaction);
         let end = grant.leave(course.whole());
         if course.retry {
-            return Cycle::Retried(end);
+            return Some(end);
         }
-        self.sim.wait_until(end).await;
-        Cycle::Over
+        if !reads {
+            self.sim.wait_until(begun + course.data_after()).await;
+            moved();
+        }
+        if self.sim.now() < end {
+            self.sim.wait_until(end).await;
+        }
+        None
     }
 
     /// The same for an initiator that has the bus already.
@@ -312,16 +323,6 @@ fn are_alike(transaction: &Transaction, answer: Option<Answer>) -> bool {
     !boundary.is_power_of_two()
         || bytes.is_multiple_of(boundary)
         || (boundary.is_multiple_of(bytes) && address.is_multiple_of(bytes))
-}
-
-/// How far a cycle has come.
-pub enum Cycle<'a> {
-    /// It is over.
-    Over,
-    /// It has to be tried again, and will have left the bus then.
-    Retried(Time),
-    /// Its data have been there.
-    Ongoing(Ongoing<'a>),
 }
 
 /// A transaction after its last data phase.
