@@ -9,11 +9,13 @@ use crate::sim::Sim;
 
 impl Sim {
     /// Nothing for `span`. (A part that spends time says in which phase: [`Grant::hold`](crate::Grant::hold).)
+    #[inline(always)]
     pub fn wait(&self, span: Time) -> Delay<'_> {
         self.wait_until(self.now() + span)
     }
 
     /// Nothing until `until`.
+    #[inline(always)]
     pub fn wait_until(&self, until: Time) -> Delay<'_> {
         Delay { sim: self, until, armed: None }
     }

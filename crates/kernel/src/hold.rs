@@ -44,6 +44,7 @@ impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
 }
 
 impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
+    #[inline(always)]
     pub(crate) fn new(lane: &'a Lane, plan: P) -> Hold<'a, P> {
         Hold { lane, plan, start: Time::ZERO, end: Time::ZERO, armed: None, under_way: false }
     }

@@ -69,11 +69,13 @@ impl Lane {
     }
 
     /// Asks for the lane, waiting for `reason`.
+    #[inline(always)]
     pub fn acquire(&self, reason: &'static Label) -> Acquire<'_> {
         self.acquire_with(0, reason)
     }
 
     /// Asks with a priority; 0 is the best.
+    #[inline(always)]
     pub fn acquire_with(&self, priority: u8, reason: &'static Label) -> Acquire<'_> {
         Acquire { lane: self, priority, reason, ticket: 0 }
     }
@@ -261,11 +263,13 @@ impl<'a> Grant<'a> {
     }
 
     /// Spends time in a phase.
+    #[inline(always)]
     pub fn hold(&self, phase: &'static Label, span: Time) -> Hold<'_, [(&'static Label, Time); 1]> {
         self.hold_plan([(phase, span)])
     }
 
     /// Spends time in several phases, one after the other.
+    #[inline(always)]
     pub fn hold_plan<P: AsRef<[(&'static Label, Time)]> + Unpin>(&self, plan: P) -> Hold<'_, P> {
         Hold::new(self.lane, plan)
     }
