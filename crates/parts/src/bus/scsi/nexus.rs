@@ -27,6 +27,7 @@ impl Pieces {
 /// What comes to the process that carries a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToHost {
+    /// Data of the command.
     Data(Pieces),
     /// Status and COMMAND COMPLETE will have passed by then.
     EndsAt(Time),

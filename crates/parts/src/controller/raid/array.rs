@@ -264,7 +264,7 @@ impl Raid {
             Car { lane: &self.memory, priority: 0, reason: &MEMORY_BUSY, offset: Time::ZERO, lead: &[], plan: &plan };
         let at_once = if u64::from(bytes) <= self.spec.memory_burst { count } else { 0 };
         let [state, ..] = self.sim.train(at_once.into(), self.sim.now(), pitch, &[car]).await.cars;
-        let Some(CarState { done, next }) = state else { return };
+        let CarState { done, next } = state.expect("a train says what has become of its only car");
         // One has come before any may cross.
         let come = (done as u32 + u32::from(!matches!(next, Burst::Ahead))).max(1);
         if come < count {

@@ -84,8 +84,7 @@ impl Raid {
     }
 
     async fn wait_until_there(&self, client: &Rc<Client>, number: u64, sectors: u128) {
-        // It stays where it is as long as it is kept there.
-        let Some(at) = self.cache.borrow().find(number) else { return };
+        let at = self.cache.borrow().find(number).expect("a line stays where it is as long as somebody keeps it there");
         while !self.cache.borrow().has(at, sectors) {
             self.wait_for_change(client, Wanted::Sectors(at, sectors), &BEING_READ).await;
         }
