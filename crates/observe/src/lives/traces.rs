@@ -195,7 +195,6 @@ impl Process {
         let begun = turn.and_then(|turn| self.turn(turn)).map(|turn| turn.at);
         let of_turn = |act: &&Act| act.start < at && turn.is_none_or(|turn| act.turn == turn);
         // What ends at that instant or is still under way then.
-        let begun_by_then = |act: &&Act| act.begins < at;
         let rank = |act: &Act| match (act.what, act.end == at) {
             (What::LaneWait(_) | What::QueueWait(_), true) => 5,
             (What::Work(_), true) => 4,
@@ -205,7 +204,13 @@ impl Process {
             (What::Through(_), false) => 0,
         };
         let mut last: Option<(u8, &Act)> = None;
-        for act in self.acts.range(after..).take(LOOKED_AT).take_while(begun_by_then).filter(of_turn) {
+        for act in self.acts.range(after..).take(LOOKED_AT) {
+            if act.begins >= at {
+                break;
+            }
+            if !of_turn(&act) {
+                continue;
+            }
             let rank = rank(act);
             if last.is_none_or(|(most, last)| (rank, act.start) >= (most, last.start)) {
                 last = Some((rank, act));
