@@ -15,14 +15,13 @@ use super::ledger::burst;
 /// Periods that stay before and after those that are cut: they meet what is different.
 const KEPT: u64 = 2;
 
-/// Records that belong together: one, or a train on all its lanes.
+/// Records that belong together.
 #[derive(Clone, Copy)]
-pub(super) struct Item<'a> {
-    /// The records, by position; those of a train may have others in between.
-    first: usize,
-    last: usize,
-    /// What is known of a train.
-    train: Option<&'a Stretch>,
+pub(super) enum Item<'a> {
+    /// One by itself, by its position.
+    Plain(usize),
+    /// A train on all its lanes.
+    Train(&'a Train),
 }
 
 /// A list of records, put together as they belong together. There may be a million of them, mostly by themselves: only
@@ -30,23 +29,18 @@ pub(super) struct Item<'a> {
 pub(super) struct Items<'a> {
     records: &'a [Record],
     /// In order of their first records.
-    trains: Vec<Stretch>,
-    /// Where there are records of trains whose first ones came before others.
-    also: Vec<(usize, usize)>,
-}
-
-/// A train where it is in the list: its records, and when it began and ended.
-struct Stretch {
-    first: usize,
-    last: usize,
-    start: Time,
-    end: Time,
-    train: Train,
+    trains: Vec<Train>,
 }
 
 /// A train, and its period.
-struct Train {
+pub(super) struct Train {
+    /// The records, by position, which may have others in between.
+    first: usize,
+    last: usize,
     also: Option<(usize, usize)>,
+    /// When it began and ended.
+    start: Time,
+    end: Time,
     who: u16,
     pitch: Time,
     /// Whether the period is a whole number of clocks on each of the lanes.
@@ -104,57 +98,106 @@ const BETWEEN: usize = 16;
 impl<'a> Items<'a> {
     /// Puts records together that belong together.
     pub(super) fn of(records: &'a [Record], clocks: &[Option<Time>]) -> Items<'a> {
-        let (mut trains, mut also) = (Vec::<Stretch>::new(), Vec::new());
+        let mut trains = Vec::<Train>::new();
         let mut at = 0;
         while let Some(record) = records.get(at) {
             let Some(head) = Head::of(record) else {
                 at += 1;
                 continue;
             };
-            let train = Stretch::of(records, at, &head, clocks);
+            let train = Train::of(records, at, &head, clocks);
             at = train.last + 1;
-            match trains.last_mut().is_some_and(|known| known.takes(&train)) {
-                true => also.push((train.first, train.last)),
-                false => trains.push(train),
+            if !trains.last_mut().is_some_and(|known| known.takes(&train)) {
+                trains.push(train);
             }
         }
-        Items { records, trains, also }
+        Items { records, trains }
     }
 
     /// All of them, in the order of their first records.
     pub(super) fn iter(&self) -> impl Iterator<Item = Item<'_>> + Clone {
-        let (mut at, mut trains, mut also) = (0, &self.trains[..], &self.also[..]);
+        let (mut at, mut trains) = (0, &self.trains[..]);
+        // What the last train has besides comes before the next one.
+        let mut also = None;
         std::iter::from_fn(move || {
-            // Nearly everywhere neither comes next.
-            while let [(first, last), others @ ..] = also
-                && *first == at
+            if let Some((first, last)) = also
+                && first == at
             {
-                (at, also) = (last + 1, others);
+                (at, also) = (last + 1, None);
             }
             if let [train, others @ ..] = trains
                 && train.first == at
             {
-                (at, trains) = (train.last + 1, others);
-                return Some(Item { first: train.first, last: train.last, train: Some(train) });
+                (at, also, trains) = (train.last + 1, train.also, others);
+                return Some(Item::Train(train));
             }
-            let plain = (at < self.records.len()).then_some(Item { first: at, last: at, train: None });
+            let plain = (at < self.records.len()).then_some(Item::Plain(at));
             at += 1;
             plain
         })
     }
 }
 
-impl Stretch {
+impl Item<'_> {
+    pub(super) fn is_train(self) -> bool {
+        matches!(self, Item::Train(_))
+    }
+
+    /// The first of its records.
+    #[inline]
+    pub(super) fn head(self, records: &[Record]) -> Record {
+        match self {
+            Item::Plain(at) => records[at],
+            Item::Train(train) => records[train.first],
+        }
+    }
+
+    /// When it began and ended.
+    #[inline]
+    pub(super) fn times(self, records: &[Record]) -> (Time, Time) {
+        match self {
+            Item::Train(train) => (train.start, train.end),
+            Item::Plain(at) => match &records[at] {
+                &Record::Transfer { at, span, .. } => (at, at + span),
+                one => one.span().map(|span| (span.at, span.end())).expect("a ledger keeps what takes time"),
+            },
+        }
+    }
+
+    /// Where its records are.
+    pub(super) fn stretches(self) -> impl Iterator<Item = Range<usize>> {
+        let (first, last, also) = match self {
+            Item::Plain(at) => (at, at, None),
+            Item::Train(train) => (train.first, train.last, train.also),
+        };
+        std::iter::once((first, last)).chain(also).map(|(first, last)| first..last + 1)
+    }
+
+    /// Spans that it stands for, once its periods are cut.
+    pub(super) fn effort(self) -> u64 {
+        let Item::Train(train) = self else { return 1 };
+        match train.cut() {
+            Some((_, periods)) => {
+                train.spans - train.spans * periods / ((train.end - train.start) / train.pitch).max(1)
+            }
+            None => train.spans,
+        }
+    }
+}
+
+impl Train {
     /// The train whose first record is at a position: what one process did with one pitch, recorded in a row.
     fn of(
         records: &[Record],
         first: usize,
         &Head { who, pitch, at: start, .. }: &Head,
         clocks: &[Option<Time>],
-    ) -> Stretch {
+    ) -> Train {
         let (all_begun, last_begins) = (Time::ZERO, Time::MAX);
-        let mut train = Train { also: None, who, pitch, whole: true, all_begun, last_begins, spans: 0 };
-        let (mut begin, mut end, mut at) = (start, start, first);
+        let (last, end) = (first, start);
+        let mut train =
+            Train { first, last, also: None, start, end, who, pitch, whole: true, all_begun, last_begins, spans: 0 };
+        let mut at = first;
         for records in whole(&records[first..]) {
             let Some(head) = Head::of(&records[0]).filter(|head| (head.who, head.pitch) == (who, pitch)) else { break };
             let count = u64::from(head.count);
@@ -162,69 +205,29 @@ impl Stretch {
             let clock = head.lane.and_then(|lane| clocks[usize::from(lane)]);
             train.whole &= clock.is_none_or(|clock| pitch.as_ps().is_multiple_of(clock.as_ps()));
             let begins = clock.map_or(last, |clock| last.edge(clock));
-            (begin, end) = (begin.min(head.at), end.max(begins + burst(&records[1..])));
+            (train.start, train.end) = (train.start.min(head.at), train.end.max(begins + burst(&records[1..])));
             train.begins(head.at, last);
             train.spans += count * records.len() as u64;
             at += records.len();
         }
-        Stretch { first, last: at - 1, start: begin, end, train }
+        train.last = at - 1;
+        train
     }
 
     /// Takes a train in that is of the same one, recorded a little later; whether it is.
-    fn takes(&mut self, other: &Stretch) -> bool {
-        let (train, more) = (&mut self.train, &other.train);
-        let same = (train.who, train.pitch) == (more.who, more.pitch) && train.also.is_none();
+    fn takes(&mut self, other: &Train) -> bool {
+        let same = (self.who, self.pitch) == (other.who, other.pitch) && self.also.is_none();
         if !same || other.start >= self.end || other.first - self.last > BETWEEN {
             return false;
         }
-        train.also = Some((other.first, other.last));
-        train.whole &= more.whole;
-        train.spans += more.spans;
-        train.begins(more.all_begun, more.last_begins);
+        self.also = Some((other.first, other.last));
+        self.whole &= other.whole;
+        self.spans += other.spans;
+        self.begins(other.all_begun, other.last_begins);
         (self.start, self.end) = (self.start.min(other.start), self.end.max(other.end));
         true
     }
-}
 
-impl Item<'_> {
-    pub(super) fn is_train(&self) -> bool {
-        self.train.is_some()
-    }
-
-    /// The first of its records.
-    #[inline]
-    pub(super) fn head(&self, records: &[Record]) -> Record {
-        records[self.first]
-    }
-
-    /// When it began and ended.
-    #[inline]
-    pub(super) fn times(&self, records: &[Record]) -> (Time, Time) {
-        match (self.train, self.head(records)) {
-            (Some(train), _) => (train.start, train.end),
-            (None, Record::Transfer { at, span, .. }) => (at, at + span),
-            (None, one) => one.span().map(|span| (span.at, span.end())).expect("a ledger keeps what takes time"),
-        }
-    }
-
-    /// Where its records are.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let stretch = |(first, last): (usize, usize)| first..last + 1;
-        let also = self.train.and_then(|train| train.train.also);
-        std::iter::once(stretch((self.first, self.last))).chain(also.map(stretch))
-    }
-
-    /// Spans that it stands for, once its periods are cut.
-    pub(super) fn effort(&self) -> u64 {
-        let Some(Stretch { start, end, train, .. }) = self.train else { return 1 };
-        match train.cut() {
-            Some((_, periods)) => train.spans - train.spans * periods / ((*end - *start) / train.pitch).max(1),
-            None => train.spans,
-        }
-    }
-}
-
-impl Train {
     /// One of the lanes begins its first period, and its last.
     fn begins(&mut self, first: Time, last: Time) {
         (self.all_begun, self.last_begins) = (self.all_begun.max(first), self.last_begins.min(last));
@@ -259,10 +262,12 @@ impl Repeats {
         edges: &[Time],
     ) -> Repeats {
         let mut boundaries: Vec<Time> = edges.to_vec();
-        let mut trains: Vec<(usize, &Stretch)> = Vec::new();
+        let mut trains: Vec<(usize, &Train)> = Vec::new();
         if items.clone().any(|item| item.is_train()) {
             for (number, item) in items.enumerate() {
-                trains.extend(item.train.map(|train| (number, train)));
+                if let Item::Train(train) = item {
+                    trains.push((number, train));
+                }
                 boundaries.extend(<[Time; 2]>::from(item.times(records)));
             }
         }
@@ -270,9 +275,10 @@ impl Repeats {
         boundaries.sort_unstable();
         let (mut cuts, mut of_item) = (Vec::new(), HashMap::new());
         let (mut removed, mut latest) = (Time::ZERO, Time::ZERO);
-        for (position, &(number, Stretch { start, end, train, .. })) in trains.iter().enumerate() {
-            let alone = latest <= *start && trains.get(position + 1).is_none_or(|(_, next)| next.start >= *end);
-            latest = latest.max(*end);
+        for (position, &(number, train)) in trains.iter().enumerate() {
+            let alone =
+                latest <= train.start && trains.get(position + 1).is_none_or(|(_, next)| next.start >= train.end);
+            latest = latest.max(train.end);
             let Some((at, periods)) = train.cut().filter(|_| alone) else { continue };
             let pitch = train.pitch;
             let (from, until) = (at - pitch, at + pitch * periods);

@@ -80,22 +80,25 @@ fn jobs_get_the_same_with_and_without_what_is_booked_ahead() {
     }
 }
 
+/// What jobs get with what is booked ahead is what they get without; returns what the run with it cost.
+fn get_the_same(drawn: Drawn, seed: u64) -> Counts {
+    let Drawn { blueprint, jobs, words } = drawn;
+    let run = |trains| {
+        run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
+            .unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"))
+    };
+    let (ahead, by_hand) = (run(true), run(false));
+    let got = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.jobs, outcome.rate, outcome.simulated);
+    assert_eq!(got(&ahead), got(&by_hand), "seed {seed} {words}");
+    ahead.counts
+}
+
 /// Where nobody looks on, two channels of an IDE bridge take turns ahead of time.
 #[test]
 fn jobs_get_the_same_whether_channels_take_turns_or_not_on_random_machines() {
     let library = Library::new(None).expect("the shipped files can be read");
-    let mut taken = 0;
-    for seed in 0..200 {
-        let Drawn { blueprint, jobs, words } = random_machines::two_channels(&library, seed, "30ms");
-        let run = |trains| {
-            run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
-                .unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"))
-        };
-        let (ahead, by_hand) = (run(true), run(false));
-        let got = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.jobs, outcome.rate, outcome.simulated);
-        assert_eq!(got(&ahead), got(&by_hand), "seed {seed} {words}");
-        taken += ahead.counts.told;
-    }
+    let each = |seed| get_the_same(random_machines::two_channels(&library, seed, "30ms"), seed).told;
+    let taken: u64 = (0..200).map(each).sum();
     assert!(taken > 1_000_000, "turns are taken ahead: {taken} grants and ends");
 }
 
@@ -167,17 +170,10 @@ fn jobs_get_the_same_whether_pieces_are_told_of_at_once_or_one_by_one() {
     let library = Library::new(None).expect("the shipped files can be read");
     let (mut pieces, mut trains, mut cut) = (0, 0, 0);
     for seed in 200..350 {
-        let Drawn { blueprint, jobs, words } = random_machines::pieces_of_reads(&library, seed, "150ms");
-        let run = |trains| {
-            run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
-                .unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"))
-        };
-        let (at_once, one_by_one) = (run(true), run(false));
-        let got = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.jobs, outcome.rate, outcome.simulated);
-        assert_eq!(got(&at_once), got(&one_by_one), "seed {seed} {words}");
-        pieces += at_once.counts.bursts_in_trains;
-        trains += at_once.counts.trains;
-        cut += at_once.counts.trains_cut;
+        let counts = get_the_same(random_machines::pieces_of_reads(&library, seed, "150ms"), seed);
+        pieces += counts.bursts_in_trains;
+        trains += counts.trains;
+        cut += counts.trains_cut;
     }
     println!("{pieces} pieces in {trains} trains, {cut} cut");
     assert!(pieces > 100_000 && cut > 1_000, "{pieces} pieces in {trains} trains, {cut} cut");

@@ -279,13 +279,9 @@ impl Path {
 
     /// A register access of the processor, on its way to the bridge and `through` it.
     pub async fn register_down(&self, through: Lead<'_>) {
-        let legs = self.registers.of(Way::Down, || {
-            let mut legs: Vec<Leg> = self.hops.iter().rev().map(|hop| hop.register(&hop.down)).collect();
-            let last = legs.pop().map_or_else(|| Leg::owing(&[through]), |last| last.then(&[through]));
-            legs.push(last);
-            legs.into()
-        });
-        self.sim.go(legs).await;
+        let across = |hop: &Hop| hop.register(&hop.down);
+        let legs = || self.hops.iter().rev().map(across).chain([Leg::owing(&[through])]).collect();
+        self.sim.go(self.registers.of(Way::Down, legs)).await;
     }
 
     /// The answer to a register read, on its way `through` the bridge and back.

@@ -251,7 +251,8 @@ impl PciBus {
     /// asked to come again, nothing where it is over. What nobody can end the bus ends by itself.
     pub async fn cycle(&self, transaction: &Transaction, moved: impl FnOnce()) -> Option<Time> {
         let grant = self.lane.acquire(&ARBITRATION).await;
-        let (course, begun) = (self.course(transaction, self.sim.now()), self.sim.now());
+        let begun = self.sim.now();
+        let course = self.course(transaction, begun);
         let reads = transaction.command.reads();
         let in_time = course.data_after() <= self.clocks(self.spec.latency_timer);
         if !course.retry && !(in_time && (reads || !self.lane.is_drawn())) {

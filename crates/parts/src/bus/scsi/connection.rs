@@ -9,6 +9,8 @@ use hopscope_kernel::{Either, Grant, Label, Time, race};
 use super::{Drive, Fifo, Nexus, Phase, Pieces, ScsiBus, ToHost};
 use crate::protocols::scsi::{DATA_IN, DATA_OUT, FIFO_EMPTY, FIFO_FULL, NO_REQ};
 
+static ON_THEIR_WAY: Label = Label::reason("pieces on their way");
+
 /// Fewer pieces are told of one by one: that costs as much.
 const SEVERAL_MIN: u32 = 2;
 
@@ -116,8 +118,11 @@ impl<'a> Connection<'a> {
         let (start, pitch) = (sim.now(), self.span(bytes));
         self.nexus.to_host.put_now(ToHost::Data(Pieces { bytes, count: more + 1, pitch }));
         let all_come = sim.wait_until(start + pitch * u64::from(more));
-        let come = match race(sim, all_come, self.nexus.one_by_one.take(&FIFO_EMPTY)).await {
-            Either::Left(()) => None,
+        let come = match race(sim, all_come, self.nexus.one_by_one.take(&ON_THEIR_WAY)).await {
+            Either::Left(()) => {
+                fifo.release(bytes);
+                None
+            }
             Either::Right(come) => {
                 let next = start + pitch * u64::from(come);
                 sim.wait_until(next).await;
@@ -125,9 +130,6 @@ impl<'a> Connection<'a> {
                 Some(come)
             }
         };
-        if come.is_none() {
-            fifo.release(bytes);
-        }
         self.last.set(sim.now());
         come
     }

@@ -132,17 +132,21 @@ pub fn two_channels(library: &Library, seed: u64, runtime: &str) -> Drawn {
         ]),
         draw.of(&["ide.rerequest_delay=1clock", "ide.rerequest_delay=5clocks"]),
     ];
-    let changes = changes.map(str::to_string);
-    let mut drawn =
-        of(library, "piix4e-two-disks-two-channels", &options.iter().map(String::as_str).collect::<Vec<_>>());
-    for change in &changes {
-        drawn.blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&Sources::default(), false)));
+    let drawn = of(library, "piix4e-two-disks-two-channels", &options.iter().map(String::as_str).collect::<Vec<_>>());
+    changed(&mut draw, drawn, &changes, &["as it is", "as it is", "cable", "pci", "ide.buffer", "host"])
+}
+
+/// With these changes, and one of these hops at another pace, unless that one is none.
+fn changed(draw: &mut Draw, drawn: Drawn, changes: &[&str], hops: &[&str]) -> Drawn {
+    let Drawn { mut blueprint, jobs, words } = drawn;
+    for change in changes {
+        blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&Sources::default(), false)));
     }
-    let hop = draw.of(&["as it is", "as it is", "cable", "pci", "ide.buffer", "host"]);
+    let hop = draw.of(hops);
     if hop != "as it is" {
-        drawn.blueprint.faster(hop, Pace::new(1_000 + draw.number() as u32 % 900, 1_000).expect("a pace"));
+        blueprint.faster(hop, Pace::new(1_000 + draw.number() as u32 % 900, 1_000).expect("a pace"));
     }
-    Drawn { words: format!("{options:?} {changes:?} faster {hop}"), ..drawn }
+    Drawn { blueprint, jobs, words: format!("{words} {changes:?} faster {hop}") }
 }
 
 /// A RAID adapter whose drives send pieces into its memory one behind the other: others want that, too, and the FIFOs of
@@ -159,7 +163,7 @@ pub fn pieces_of_reads(library: &Library, seed: u64, runtime: &str) -> Drawn {
         format!("--runtime={runtime}"),
         "--time_based".to_string(),
     ];
-    let mut drawn = of(library, system, &options.iter().map(String::as_str).collect::<Vec<_>>());
+    let drawn = of(library, system, &options.iter().map(String::as_str).collect::<Vec<_>>());
     let changes = [
         draw.of(&["raid.channel.fifo=1024B", "raid.channel.fifo=1536B", "raid.channel.fifo=4096B"]),
         draw.of(&["raid.channel.piece=512B", "raid.channel.piece=512B", "raid.channel.piece=1024B"]),
@@ -168,14 +172,7 @@ pub fn pieces_of_reads(library: &Library, seed: u64, runtime: &str) -> Drawn {
         draw.of(&["scsi0.rate=160MB/s", "scsi0.rate=80MB/s", "scsi0.rate=20MB/s"]),
         draw.of(&["disk0.overhead.read_completion=0us", "disk0.overhead.read_completion=40us"]),
     ];
-    for change in &changes {
-        drawn.blueprint.set(change).unwrap_or_else(|p| panic!("{change}: {}", p.render(&Sources::default(), false)));
-    }
-    let hop = draw.of(&["as it is", "raid.memory", "scsi0", "scsi1", "disk0.firmware", "pci"]);
-    if hop != "as it is" {
-        drawn.blueprint.faster(hop, Pace::new(1_000 + draw.number() as u32 % 900, 1_000).expect("a pace"));
-    }
-    Drawn { words: format!("{system} {options:?} {changes:?} faster {hop}"), ..drawn }
+    changed(&mut draw, drawn, &changes, &["as it is", "raid.memory", "scsi0", "scsi1", "disk0.firmware", "pci"])
 }
 
 /// A shipped system and its jobs.
