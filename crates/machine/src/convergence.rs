@@ -57,6 +57,9 @@ const BYTES_MAX: f64 = 8e9;
 const LOOSER: f64 = 2.0;
 const LOOSER_FROM: f64 = 0.25;
 const LOOSER_AFTER: Time = Time::ms(20_000);
+/// What is written goes through stores that may stand still for a while: of a runtime with writes so much is simulated at
+/// least.
+const WRITES_FROM: f64 = 0.1;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
@@ -102,10 +105,10 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// What ends a stage that is to converge to `until`, if it is; whether its jobs have a runtime and only read.
-    pub(crate) fn of(options: &Options, until: Option<f64>, only_reads: bool) -> Ends {
+    /// What ends a stage that is to converge to `until`, if it is; whether its jobs have a runtime.
+    pub(crate) fn of(options: &Options, until: Option<f64>, has_runtime: bool) -> Ends {
         let loosens = options.until.is_none() && until.is_some();
-        let not_longer_than_needed = options.not_longer_than_needed && until.is_none() && only_reads;
+        let not_longer_than_needed = options.not_longer_than_needed && until.is_none() && has_runtime;
         let Options { interrupted, while_watched, .. } = *options;
         Ends { until, loosens, not_longer_than_needed, interrupted, while_watched }
     }
@@ -140,7 +143,7 @@ pub(crate) fn advance(
     let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
     let mut settled = None;
     let stop = loop {
-        let looks_on = ends.until.is_some() || settled.is_none();
+        let looks_on = ends.may_be_early() || settled.is_none();
         let next = if looks_on { watch.next.min(span.end) } else { span.end };
         match slices.run(sim, next) {
             None => break Stop::Interrupted,
@@ -158,20 +161,23 @@ pub(crate) fn advance(
         }
         match watch.look() {
             Some(stop) if ends.until.is_some() => break stop,
-            Some(Stop::Converged) => {
-                settled = Some(sim.now());
+            Some(stop) => {
+                if stop == Stop::Converged {
+                    settled.get_or_insert(sim.now());
+                }
                 let window = watch.verdict().0.filter(|_| ends.not_longer_than_needed);
                 if window.is_some_and(|first| says_all(&transfers.batches(), first, span)) {
-                    break Stop::Converged;
+                    break stop;
                 }
             }
-            _ => {}
+            None => {}
         }
         if !span.has_runtime && of_the_limit(&transfers.batches()) >= 1.0 {
             break Stop::Limit;
         }
     };
-    if stop == Stop::Finished || (ends.until.is_none() && stop != Stop::Converged) {
+    let is_early = matches!(stop, Stop::Converged | Stop::Drifting);
+    if stop == Stop::Finished || (ends.until.is_none() && !is_early) {
         return Ok(Ending { stop, unsettled: None, settled, window: false });
     }
     let (window, unsettled) = watch.verdict();
@@ -181,12 +187,13 @@ pub(crate) fn advance(
 }
 
 /// Whether the window that begins with a batch gives what the whole runtime would, within [`UNTIL`]: what it leaves away
-/// at the beginning weighs as little in the runtime.
+/// at the beginning weighs as little in the runtime. Of one with writes enough of it is over.
 fn says_all(batches: &Batches, first: usize, span: &Span) -> bool {
     let (all, rest) = (batches.rate_from(0), batches.rate_from(first));
     let apart = (all.bytes_per_second / rest.bytes_per_second - 1.0).abs();
     let so_far = all.end.saturating_sub(span.from).as_seconds_f64();
-    apart * so_far <= UNTIL * (span.end - span.from).as_seconds_f64()
+    let runtime = (span.end - span.from).as_seconds_f64();
+    apart * so_far <= UNTIL * runtime && (!span.writes || so_far >= WRITES_FROM * runtime)
 }
 
 /// How much of what jobs without an end may do is done.

@@ -33,9 +33,9 @@ pub struct Options {
     /// Stop when everything has come to rest and the 95 % interval of the throughput is narrower than this share either
     /// way. Jobs that have no end of their own stop at [`UNTIL`] where nothing is said.
     pub until: Option<f64>,
-    /// Jobs that only read stop within their runtime as soon as the rest of it says nothing new: when their mean is known
-    /// to [`UNTIL`], and what was otherwise before weighs no more in the runtime than that. Writes go on to fill what
-    /// takes them, long after that looks settled.
+    /// Stop within a runtime as soon as the rest of it says nothing new: when the mean is known to [`UNTIL`], nothing fills
+    /// or empties before the runtime is over, and what was otherwise before weighs no more in it than that. Of a runtime
+    /// with writes a tenth is simulated at least.
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
@@ -229,7 +229,7 @@ pub fn run_in(
         let pause = pauses().map(|job| job.think.time).max().unwrap_or(Time::ZERO);
         let every = pauses().map(|job| job.think.every).max().unwrap_or(1);
         let writes = jobs.iter().filter(|job| of_stage(job)).any(|job| job.rw.sides()[1]);
-        let ends = Ends::of(&options, until, runtime.is_some() && !writes);
+        let ends = Ends::of(&options, until, runtime.is_some());
         let windows = ends.may_be_early().then_some(every);
         transfers.restart(from, windows);
         sim.meter_from(from, windows.unwrap_or(1));

@@ -2,13 +2,15 @@
 //!
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
 //! from then on, until enough requests have ended to speak for the others. Of writes it is observed from the beginning,
-//! which takes long: it is made beside the first, of a window that is guessed, and again where that was wrong.
+//! which takes long: unless the first soon comes to rest, it is made beside it, of a window that is guessed, and again
+//! where that was wrong.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Sender, channel};
 
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::Problem;
-use hopscope_kernel::{Observer, Sim, Time};
+use hopscope_kernel::{Observer, Record, Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::both::Both;
 use hopscope_machine::fio_json::Figures;
@@ -27,6 +29,8 @@ pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_0
 const PATIENCE: u64 = 2;
 /// Hardly any request takes as long.
 const FORESEEN: Time = Time::ms(1_000);
+/// A run of writes comes to rest soon within this part of its runtime.
+const SOON: u64 = 4;
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
 
@@ -83,13 +87,54 @@ pub(crate) fn ran(
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
     let mut foreseen = None;
     let outcome = rayon::in_place_scope(|scope| {
-        if let Some(window) = guessed_window(jobs, options) {
-            let foreseen = &mut foreseen;
-            scope.spawn(move |_| *foreseen = Foreseen::of(blueprint, jobs, options, window, extent).ok().flatten());
-        }
-        run(blueprint, jobs, options, watcher)
+        let Some(window) = guessed_window(jobs, options) else { return run(blueprint, jobs, options, watcher) };
+        let (goes_on, (tell, told)) = (&mut foreseen, channel());
+        scope.spawn(move |_| {
+            if told.recv() == Ok(Lasts::Longer) {
+                *goes_on = Foreseen::of(blueprint, jobs, options, window, extent).ok().flatten();
+            }
+        });
+        let passing = Box::new(Passing { at: soon(jobs), tell: Some(tell.clone()) });
+        let watcher: Box<dyn Observer> = match watcher {
+            Some(watcher) => Box::new(Both(watcher, passing)),
+            None => passing,
+        };
+        let outcome = run(blueprint, jobs, options, Some(watcher));
+        // Nobody waits for it where somebody was told before.
+        let _ = tell.send(Lasts::NoLonger);
+        outcome
     })?;
     Ok(Ran { outcome, foreseen })
+}
+
+/// Whether a run takes longer than until then.
+#[derive(PartialEq)]
+enum Lasts {
+    Longer,
+    NoLonger,
+}
+
+/// Tells when a run has come to an instant.
+struct Passing {
+    at: Time,
+    tell: Option<Sender<Lasts>>,
+}
+
+impl Observer for Passing {
+    fn records(&mut self, batch: &[Record]) {
+        let is_past = |record: &Record| matches!(*record, Record::Transfer { at, span, .. } if at + span > self.at);
+        if self.tell.is_some()
+            && batch.iter().any(is_past)
+            && let Some(tell) = self.tell.take()
+        {
+            // Whoever waits for it does until it has been told.
+            let _ = tell.send(Lasts::Longer);
+        }
+    }
+
+    fn wants_phases(&self) -> bool {
+        false
+    }
 }
 
 /// Accounts for a run that has been made.
@@ -115,8 +160,9 @@ pub(crate) fn observe_ran(
     let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && pause(jobs);
-    // What stopped because it had come to rest has warmed up.
-    let from = if pauses || has_converged(&outcome) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
+    // What stopped because it had come to rest has warmed up; where that took longer, a window of writes has been guessed.
+    let is_soon = !writes(jobs) || outcome.simulated <= soon(jobs);
+    let from = if pauses || (has_converged(&outcome) && is_soon) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
     if let Some(Foreseen { account, seen, .. }) = foreseen.filter(|of| of.is_right((since, from, window))) {
         return Ok(seen.explained(outcome, (account, window)));
@@ -283,6 +329,16 @@ fn pause(jobs: &[Job]) -> bool {
     jobs.iter().any(|job| job.think.time > Time::ZERO)
 }
 
+/// Until when it is soon that a run of writes comes to rest.
+fn soon(jobs: &[Job]) -> Time {
+    ramp_of(jobs).saturating_add(Time::ps(runtime_of(jobs).as_ps() / SOON))
+}
+
+/// The longest runtime of them.
+fn runtime_of(jobs: &[Job]) -> Time {
+    jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO)
+}
+
 /// When all of their ramps are over.
 pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
     jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
@@ -290,8 +346,7 @@ pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
 
 /// The same, and a tenth of the runtime.
 fn warm_by_then(jobs: &[Job]) -> Time {
-    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    ramp_of(jobs).saturating_add(Time::ps(runtime.as_ps() / 10))
+    ramp_of(jobs).saturating_add(Time::ps(runtime_of(jobs).as_ps() / 10))
 }
 
 /// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest
