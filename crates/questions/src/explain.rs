@@ -162,7 +162,8 @@ pub(crate) fn observe_ran(
     let pauses = transfers < FEW && pause(jobs);
     // What stopped because it had come to rest has warmed up; where that took longer, a window of writes has been guessed.
     let is_soon = !writes(jobs) || outcome.simulated <= soon(jobs);
-    let from = if pauses || (has_converged(&outcome) && is_soon) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
+    let from =
+        if pauses || (has_converged(&outcome) && is_soon) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
     if let Some(Foreseen { account, seen, .. }) = foreseen.filter(|of| of.is_right((since, from, window))) {
         return Ok(seen.explained(outcome, (account, window)));

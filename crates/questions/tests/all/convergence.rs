@@ -225,8 +225,7 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
     let cold = both("raid-acceleraid-64-66", "--rw=randread --bs=16k --size=20m --iodepth=8 --time_based --runtime=5");
     // A cache takes what is written at one rate for a third of that time, and dies for more than half of it.
     let fills = both("raid-acceleraid-64-66", "--rw=write --bs=64k --iodepth=1 --runtime=200ms");
-    let copies =
-        both("nvme-server drive0.flash.state=steady", "--rw=randwrite --bs=4k --iodepth=64 --runtime=20ms");
+    let copies = both("nvme-server drive0.flash.state=steady", "--rw=randwrite --bs=4k --iodepth=64 --runtime=20ms");
     for not_shorter in [cold, fills, copies] {
         assert_eq!(not_shorter, (0.0, 1.0, Stop::Runtime));
     }

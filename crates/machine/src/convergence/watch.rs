@@ -1,0 +1,246 @@
+//! Samples of all levels while a stage runs, and whether everything has come to rest by them.
+
+use hopscope_kernel::{Levels, Sim, Time, Unit};
+use hopscope_observe::batches::{STEP, Window};
+use hopscope_observe::{Batches, Transfers, levels};
+
+use super::{Span, UNTIL, Unsettled, of_the_limit, share_of_the_limit};
+use crate::run::Stop;
+
+/// Requests of a window, at least: where they are drawn, so many speak for the rare ones, too.
+pub(super) const DRAWN_MIN: u64 = 2_000;
+const IN_ORDER_MIN: u64 = 500;
+/// Of long requests in order fewer do: so many bytes, and so many of them.
+const IN_ORDER_BYTES: u64 = 128 << 20;
+const LONG_MIN: u64 = 100;
+/// The same, times what is in flight.
+pub(super) const TIMES_IN_FLIGHT: u64 = 10;
+/// Where jobs pause, a window is so many times as long as the longest pause, at least.
+pub(super) const TIMES_PAUSED: u64 = 24;
+/// Levels are sampled from this part of those requests on, and so often before twice the time is over.
+const SAMPLED_FROM: u64 = 4;
+const SAMPLES_AT_FIRST: u64 = 8;
+/// Warm-up that costs less than this part of the share that is asked for is no warm-up.
+const WARM_UP_MIN: f64 = 0.05;
+/// The first time at which it is asked how many requests have ended; then after twice as long.
+pub(super) const FIRST: Time = Time::us(1);
+/// A level may change by this part of the share that is asked for, and so may the rate.
+const MOVES_MAX: f64 = 0.5;
+/// Where nobody asked for a share, jobs that take long to be known may stop at so many times the usual one: after this
+/// part of what such jobs may do, and jobs that only read after so long, as disks take it. What is written goes through stores that may
+/// stand still for a minute and change then.
+const LOOSER: f64 = 2.0;
+const LOOSER_FROM: f64 = 0.25;
+const LOOSER_AFTER: Time = Time::ms(20_000);
+
+/// Samples of all levels while a stage runs.
+pub(super) struct Watch<'a> {
+    sim: &'a Sim,
+    transfers: &'a Transfers,
+    from: Time,
+    /// Half-width over the mean at which it is known, and whether that loosens in the long run. Whether
+    /// anything is written.
+    share: f64,
+    loosens: bool,
+    writes: bool,
+    needed: u64,
+    pause: Time,
+    /// Known when the first sample is taken.
+    levels: Option<Groups>,
+    samples: levels::Levels,
+    step: Time,
+    /// When something is to be done next.
+    pub(super) next: Time,
+    /// When it is looked at next whether everything has come to rest.
+    look: Time,
+    /// How the run could have ended at the last look.
+    before: Option<Stop>,
+    /// When the stage ends at the latest, and whether requests are counted, too.
+    end: Time,
+    has_runtime: bool,
+}
+
+impl Watch<'_> {
+    pub(super) fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, share: f64, loosens: bool) -> Watch<'a> {
+        let next = span.from.saturating_add(FIRST);
+        let long = (IN_ORDER_BYTES / span.longest.max(1)).clamp(LONG_MIN, IN_ORDER_MIN);
+        Watch {
+            sim,
+            transfers,
+            from: span.from,
+            share,
+            loosens,
+            writes: span.writes,
+            needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
+            pause: span.pause,
+            levels: None,
+            samples: levels::Levels::default(),
+            step: FIRST,
+            next,
+            look: next,
+            before: None,
+            end: span.end,
+            has_runtime: span.has_runtime,
+        }
+    }
+
+    /// Time has come to where something was to be done: how the run may end, by this look and the one before.
+    pub(super) fn look(&mut self) -> Option<Stop> {
+        let (now, count) = (self.sim.now(), self.transfers.batches().count());
+        if now < self.next {
+            return None;
+        }
+        let Some(levels) = &self.levels else {
+            if count >= self.needed / SAMPLED_FROM {
+                self.levels = Some(Groups::of(self.sim));
+                self.step = Time::ps((now - self.from).as_ps() / SAMPLES_AT_FIRST + 1);
+                self.next = now + self.step;
+            } else {
+                self.next = now.saturating_add(now - self.from);
+            }
+            return None;
+        };
+        if self.samples.sample(now, levels.amounts()) {
+            self.step = self.step * 2;
+        }
+        self.next = now.saturating_add(self.step);
+        if count < self.needed || now < self.look {
+            return None;
+        }
+        self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
+        let long_read = !self.writes && now - self.from >= LOOSER_AFTER;
+        let is_long = long_read || of_the_limit(&self.transfers.batches()) >= LOOSER_FROM;
+        if self.loosens && is_long {
+            self.share = LOOSER * UNTIL;
+        }
+        let stop = match self.verdict() {
+            (Some(_), None) => Some(Stop::Converged),
+            (Some(_), Some(Unsettled::Level { .. })) => Some(Stop::Drifting),
+            _ => None,
+        };
+        std::mem::replace(&mut self.before, stop).filter(|before| Some(*before) == stop)
+    }
+
+    /// The first batch of the window in which everything was at rest, if there is one, and why the mean is not known
+    /// nonetheless.
+    pub(super) fn verdict(&self) -> (Option<usize>, Option<Unsettled>) {
+        let batches = self.transfers.batches();
+        let mut why = Unsettled::TooFew(batches.count(), self.needed);
+        // Between the first request and the last there is a pause less than requests, unless one comes before.
+        let earliest = if self.pause > Time::ZERO { STEP } else { 0 };
+        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share).max(earliest)) {
+            match self.at_rest(&batches, first) {
+                Ok((half_width, _)) if half_width > self.share => {
+                    return (Some(first), Some(Unsettled::Wide(half_width)));
+                }
+                Ok((_, empties)) => return (Some(first), empties),
+                Err(Unsettled::TooFew(..)) => break,
+                Err(short @ Unsettled::TooShort(..)) => {
+                    why = short;
+                    break;
+                }
+                Err(moves) => why = moves,
+            }
+        }
+        (None, Some(why))
+    }
+
+    /// Half-width of the interval over the mean where nothing moves from a batch on, but what empties very slowly.
+    fn at_rest(&self, batches: &Batches, first: usize) -> Result<(f64, Option<Unsettled>), Unsettled> {
+        let window = batches.window(first);
+        let too_few = Unsettled::TooFew(batches.count(), self.needed);
+        let Some((levels, drifts)) = self.levels.as_ref().zip(self.samples.since(window.from)) else {
+            return Err(too_few);
+        };
+        if window.count < self.needed {
+            return Err(too_few);
+        }
+        let (at_rest, paused) = (self.sim.now().saturating_sub(window.from), self.pause * TIMES_PAUSED);
+        if at_rest < paused {
+            return Err(Unsettled::TooShort(at_rest, paused));
+        }
+        let share = |drift: &levels::Drift| match levels.names[drift.level].1 {
+            Unit::Items => drift.change() / window.count as f64,
+            Unit::Bytes => drift.change() / window.bytes as f64,
+        };
+        let mut moving: Vec<&levels::Drift> = drifts.iter().filter(|d| share(d) > MOVES_MAX * self.share).collect();
+        moving.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        let half_width = window.relative_half_width;
+        if moving.first().is_some_and(|most| half_width > self.share && share(most) < half_width) {
+            // What moves less than the mean is known to may as well be chance.
+            return Ok((half_width, None));
+        }
+        let said = |drift: &levels::Drift| {
+            let (name, unit) = levels.names[drift.level].clone();
+            let lasts = self.outlasts(drift, unit, &window);
+            Unsettled::Level { name, unit, from: drift.from.max(0.0), to: drift.to.max(0.0), lasts }
+        };
+        let mut moving = moving.into_iter().map(said).peekable();
+        let empties = moving.peek().cloned();
+        if let Some(moves) = moving.find(|moves| !matches!(moves, Unsettled::Level { lasts: Some(_), .. })) {
+            return Err(moves);
+        }
+        if half_width.is_infinite() || window.trend.abs() > MOVES_MAX * self.share {
+            return Err(Unsettled::Rate(window.trend));
+        }
+        Ok((half_width, empties))
+    }
+
+    /// How long a store lasts that empties, where that is longer than the run may take.
+    fn outlasts(&self, drift: &levels::Drift, unit: Unit, window: &Window) -> Option<Time> {
+        if unit == Unit::Items || drift.to >= drift.from {
+            return None;
+        }
+        let (now, times) = (self.sim.now(), drift.to / drift.change());
+        let lasts = Time::ps(((now - window.from).as_ps() as f64 * times) as u64);
+        let done = of_the_limit(&self.transfers.batches());
+        let share = done + times * share_of_the_limit(window.count, window.bytes);
+        let outlasts = now.saturating_add(lasts) > self.end || !self.has_runtime && share > 1.0;
+        outlasts.then_some(lasts)
+    }
+}
+
+/// Levels of alike hops, added up.
+struct Groups {
+    levels: Levels,
+    /// Of each level.
+    group: Vec<usize>,
+    names: Vec<(String, Unit)>,
+}
+
+impl Groups {
+    fn of(sim: &Sim) -> Groups {
+        let levels = sim.levels();
+        let (mut names, mut group): (Vec<(String, Unit)>, Vec<usize>) = (Vec::new(), Vec::new());
+        for level in levels.known() {
+            let name = (without_numbers(&level.name), level.unit);
+            let found = names.iter().position(|other| *other == name);
+            group.push(found.unwrap_or(names.len()));
+            if found.is_none() {
+                names.push(name);
+            }
+        }
+        Groups { levels, group, names }
+    }
+
+    fn amounts(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.names.len()];
+        for (amount, group) in self.levels.amounts().zip(&self.group) {
+            sums[*group] += amount as f64;
+        }
+        sums
+    }
+}
+
+/// `channel3.die1` is as `channel0.die2`: `channel*.die*`.
+fn without_numbers(name: &str) -> String {
+    let mut alike = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '0'..='9' if alike.ends_with('*') => {}
+            '0'..='9' => alike.push('*'),
+            other => alike.push(other),
+        }
+    }
+    alike
+}
