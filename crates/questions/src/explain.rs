@@ -1,16 +1,14 @@
 //! Explains a run: the loss account of every lane, and the lives of its requests.
 //!
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
-//! from then on, until enough requests have ended to speak for the others. Of writes it is observed from the beginning,
-//! which takes long: unless the first soon comes to rest, it is made beside it, of a window that is guessed, and again
-//! where that was wrong.
+//! from then on, until enough requests have ended to speak for the others; of writes from the beginning, for what they
+//! leave behind is moved later. It takes several times as long as the first: of most of its window nothing need be seen.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Sender, channel};
 
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::Problem;
-use hopscope_kernel::{Observer, Record, Sim, Time};
+use hopscope_kernel::{Observer, Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::both::Both;
 use hopscope_machine::fio_json::Figures;
@@ -27,10 +25,6 @@ use crate::trials::{Performance, performance};
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
-/// Hardly any request takes as long.
-const FORESEEN: Time = Time::ms(1_000);
-/// A run of writes comes to rest soon within this part of its runtime.
-const SOON: u64 = 4;
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
 
@@ -66,75 +60,19 @@ pub fn explain(
     extent: Extent,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
-    let ran = ran(blueprint, jobs, options, extent, watcher)?;
-    observe_ran(blueprint, jobs, options, extent, ran)
-}
-
-/// A run that is to be explained.
-pub(crate) struct Ran {
-    pub(crate) outcome: Outcome,
-    foreseen: Option<Foreseen>,
+    let outcome = run_at_once(blueprint, jobs, options, watcher)?;
+    observe(blueprint, jobs, options, extent, outcome)
 }
 
 /// Makes the run that is to be explained.
-pub(crate) fn ran(
+pub(crate) fn run_at_once(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
-    extent: Extent,
     watcher: Option<Box<dyn Observer>>,
-) -> Result<Ran, Failure> {
+) -> Result<Outcome, Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
-    let mut foreseen = None;
-    let outcome = rayon::in_place_scope(|scope| {
-        let Some(window) = guessed_window(jobs, options) else { return run(blueprint, jobs, options, watcher) };
-        let (goes_on, (tell, told)) = (&mut foreseen, channel());
-        scope.spawn(move |_| {
-            if told.recv() == Ok(Lasts::Longer) {
-                *goes_on = Foreseen::of(blueprint, jobs, options, window, extent).ok().flatten();
-            }
-        });
-        let passing = Box::new(Passing { at: soon(jobs), tell: Some(tell.clone()) });
-        let watcher: Box<dyn Observer> = match watcher {
-            Some(watcher) => Box::new(Both(watcher, passing)),
-            None => passing,
-        };
-        let outcome = run(blueprint, jobs, options, Some(watcher));
-        // Nobody waits for it where somebody was told before.
-        let _ = tell.send(Lasts::NoLonger);
-        outcome
-    })?;
-    Ok(Ran { outcome, foreseen })
-}
-
-/// Whether a run takes longer than until then.
-#[derive(PartialEq)]
-enum Lasts {
-    Longer,
-    NoLonger,
-}
-
-/// Tells when a run has come to an instant.
-struct Passing {
-    at: Time,
-    tell: Option<Sender<Lasts>>,
-}
-
-impl Observer for Passing {
-    fn records(&mut self, batch: &[Record]) {
-        let is_past = |record: &Record| matches!(*record, Record::Transfer { at, span, .. } if at + span > self.at);
-        if self.tell.is_some()
-            && batch.iter().any(is_past)
-            && let Some(tell) = self.tell.take()
-        {
-            // Whoever waits for it does until it has been told.
-            let _ = tell.send(Lasts::Longer);
-        }
-    }
-
-    fn wants_phases(&self) -> bool {
-        false
-    }
+    run(blueprint, jobs, options, watcher)
 }
 
 /// Accounts for a run that has been made.
@@ -145,45 +83,29 @@ pub fn observe(
     extent: Extent,
     outcome: Outcome,
 ) -> Result<Explained, Failure> {
-    observe_ran(blueprint, jobs, options, extent, Ran { outcome, foreseen: None })
-}
-
-/// The same with what was seen of it already.
-pub(crate) fn observe_ran(
-    blueprint: &Blueprint,
-    jobs: &[Job],
-    options: Options,
-    extent: Extent,
-    Ran { outcome, foreseen }: Ran,
-) -> Result<Explained, Failure> {
     let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
     let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && pause(jobs);
-    // What stopped because it had come to rest has warmed up; where that took longer, a window of writes has been guessed.
-    let is_soon = !writes(jobs) || outcome.simulated <= soon(jobs);
-    let from =
-        if pauses || (has_converged(&outcome) && is_soon) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
+    // What stopped because it had come to rest has warmed up.
+    let from = if pauses || has_converged(&outcome) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
-    if let Some(Foreseen { account, seen, .. }) = foreseen.filter(|of| of.is_right((since, from, window))) {
-        return Ok(seen.explained(outcome, (account, window)));
-    }
     let seen = watch(blueprint, jobs, options, (since, from, window), extent)?;
     if let Some(account) = seen.account.clone() {
-        return Ok(seen.seen(blueprint).explained(outcome, (account, window)));
+        return Ok(seen.explained(blueprint, outcome, (account, window)));
     }
     // The window was too short for anything to end in it: by the end of the run it has.
     let longer = watch(blueprint, jobs, options, (since, from, outcome.simulated), extent)?;
     if let Some(account) = longer.account.clone() {
         let simulated = outcome.simulated;
-        return Ok(longer.seen(blueprint).explained(outcome, (account, simulated)));
+        return Ok(longer.explained(blueprint, outcome, (account, simulated)));
     }
     match jobs.iter().position(|job| job.think.time > Time::ZERO) {
         _ if outcome.stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, outcome.simulated)),
         Some(index) => {
             let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
             let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
-            Ok(seen.seen(blueprint).explained(outcome, (idle, window)))
+            Ok(seen.explained(blueprint, outcome, (idle, window)))
         }
         None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
     }
@@ -226,12 +148,11 @@ pub(crate) fn run_until(
     run_in(sim.clone(), blueprint, &shorter, options, Some(watcher))
 }
 
-/// A run that was watched, and when that ended.
+/// A run that was watched.
 struct Watched {
     sim: Sim,
     lives: Lives,
     account: Option<Account>,
-    until: Time,
 }
 
 /// Runs `jobs` again and watches them within a window, until there is enough. No account where no lane worked in it.
@@ -248,19 +169,12 @@ fn watch(
     let options = Options { while_watched: true, ..options };
     let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
     let account = account_of(&sim, &ledger, &observed)?;
-    Ok(Watched { sim, lives, account, until: observed.simulated })
-}
-
-/// What was seen of it besides its account.
-struct Seen {
-    latency: Option<Latency>,
-    shares: BTreeMap<String, Shares>,
-    hops: Vec<Hop>,
-    names: Names,
+    Ok(Watched { sim, lives, account })
 }
 
 impl Watched {
-    fn seen(&self, blueprint: &Blueprint) -> Seen {
+    /// With what the whole run said.
+    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
         let Watched { sim, lives, .. } = self;
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
@@ -269,55 +183,8 @@ impl Watched {
         let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
         let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
         let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
-        Seen { latency: lives.latency(), shares, hops, names }
+        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
     }
-}
-
-impl Seen {
-    /// With what the whole run said.
-    fn explained(self, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
-        let Seen { latency, shares, hops, names, .. } = self;
-        Explained { outcome, account, latency, shares, hops, names, watched }
-    }
-}
-
-/// What was seen of a run of writes beside it, for a window that was guessed, until there was enough.
-struct Foreseen {
-    window: Window,
-    account: Account,
-    seen: Seen,
-}
-
-impl Foreseen {
-    /// Nothing where no lane worked in that window.
-    fn of(
-        blueprint: &Blueprint,
-        jobs: &[Job],
-        options: Options,
-        (since, from, until): Window,
-        extent: Extent,
-    ) -> Result<Option<Foreseen>, Failure> {
-        let mut watched = watch(blueprint, jobs, options, (since, from, until), extent)?;
-        let window = (since, from, watched.until);
-        let account = watched.account.take();
-        Ok(account.map(|account| Foreseen { window, account, seen: watched.seen(blueprint) }))
-    }
-
-    /// Whether as much was seen as in that window: it begins where it was guessed, and there was enough before it ends.
-    fn is_right(&self, ((since, traced), from, until): Window) -> bool {
-        let ((seen_since, seen_traced), seen_from, seen_until) = self.window;
-        seen_since == since && seen_traced <= traced && seen_from == from && seen_until <= until
-    }
-}
-
-/// The window of a run of writes, by its jobs alone; nothing of others, of which more has to be known. That a request takes
-/// longer than `FORESEEN` is not foreseen.
-fn guessed_window(jobs: &[Job], options: Options) -> Option<Window> {
-    let end = |job: &Job| Some(job.ramp_time.saturating_add(job.runtime?));
-    let until = jobs.iter().map(end).collect::<Option<Vec<Time>>>()?.into_iter().max()?;
-    let from = warm_by_then(jobs);
-    let traced = from.saturating_sub(FORESEEN);
-    (writes(jobs) && !pause(jobs) && options.until.is_none()).then_some(((Time::ZERO, traced), from, until))
 }
 
 /// Whether any of them writes.
@@ -330,16 +197,6 @@ fn pause(jobs: &[Job]) -> bool {
     jobs.iter().any(|job| job.think.time > Time::ZERO)
 }
 
-/// Until when it is soon that a run of writes comes to rest.
-fn soon(jobs: &[Job]) -> Time {
-    ramp_of(jobs).saturating_add(Time::ps(runtime_of(jobs).as_ps() / SOON))
-}
-
-/// The longest runtime of them.
-fn runtime_of(jobs: &[Job]) -> Time {
-    jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO)
-}
-
 /// When all of their ramps are over.
 pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
     jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
@@ -347,7 +204,8 @@ pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
 
 /// The same, and a tenth of the runtime.
 fn warm_by_then(jobs: &[Job]) -> Time {
-    ramp_of(jobs).saturating_add(Time::ps(runtime_of(jobs).as_ps() / 10))
+    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
+    ramp_of(jobs).saturating_add(Time::ps(runtime.as_ps() / 10))
 }
 
 /// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest

@@ -12,7 +12,7 @@ use hopscope_machine::run::{Failure, Options};
 use serde_json::Value;
 
 use crate::diagnosis::{Diagnosis, diagnose_with};
-use crate::explain::{EXTENT, Explained, observe_ran, ran};
+use crate::explain::{EXTENT, Explained, observe, run_at_once};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
 use crate::trials::{Setting, Trials};
@@ -74,11 +74,10 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Setting { blueprint, jobs } = setting;
         let Listening { watcher, news } = listening;
-        let ran = ran(blueprint, jobs, options, EXTENT, watcher)?;
-        let outcome = ran.outcome.clone();
+        let outcome = run_at_once(blueprint, jobs, options, watcher)?;
         // While it is accounted for, trials begin.
         let (explained, foreseen) = rayon::join(
-            || observe_ran(blueprint, jobs, options, EXTENT, ran),
+            || observe(blueprint, jobs, options, EXTENT, outcome.clone()),
             || Trials::foreseen(setting, options.seed, &outcome),
         );
         let explained = explained?;

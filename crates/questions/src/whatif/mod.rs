@@ -22,7 +22,7 @@ use hopscope_machine::run::{Failure, Options};
 use hopscope_parts::parameters::Basis;
 
 use crate::diagnosis;
-use crate::explain::{EXTENT, Explained, explain, observe_ran, ran};
+use crate::explain::{EXTENT, Explained, explain, observe, run_at_once};
 
 use crate::trials::Trials;
 pub use crate::trials::{Effort, Performance, Setting, Shift};
@@ -269,11 +269,10 @@ pub fn outlook(
 ) -> Result<Outlook, Failure> {
     // Trials compare what is run here with itself: no longer than it says something new.
     let shorter = Options { not_longer_than_needed: true, ..options };
-    let (seed, ran) = (options.seed, ran(&setting.blueprint, &setting.jobs, shorter, EXTENT, None)?);
-    let outcome = ran.outcome.clone();
+    let (seed, outcome) = (options.seed, run_at_once(&setting.blueprint, &setting.jobs, shorter, None)?);
     // While that is accounted for, numbers that do nothing are found.
     let (base, foreseen) = rayon::join(
-        || observe_ran(&setting.blueprint, &setting.jobs, shorter, EXTENT, ran),
+        || observe(&setting.blueprint, &setting.jobs, shorter, EXTENT, outcome.clone()),
         || Foreseen::of(setting, seed, &outcome),
     );
     let (base, foreseen) = (base?, foreseen?);

@@ -3,10 +3,10 @@
 use hopscope_files::library::Library;
 use hopscope_files::problem::Problems;
 use hopscope_kernel::Time;
-use hopscope_machine::run::{Failure, Options, run};
+use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Entry, Extent, Use};
 use hopscope_questions::diagnosis::diagnose;
-use hopscope_questions::explain::{EXTENT, Explained, explain, observe};
+use hopscope_questions::explain::{EXTENT, Explained, explain};
 use hopscope_questions::trials::Setting;
 
 use crate::random_machines;
@@ -227,36 +227,4 @@ fn what_limits_is_what_helps_when_it_is_made_faster() {
     assert_eq!(leading(&found), "cable", "{found:?}");
     assert!(found.remedies[0].change.starts_with("--set cable.ultra_dma.rows[2].word="), "{:?}", found.remedies);
     assert_eq!(found.next.map(|next| next.0).as_deref(), Some("pci"));
-}
-
-#[test]
-fn a_run_of_writes_that_is_watched_while_it_is_made_is_accounted_for_as_one_that_is_watched_later() {
-    for (system, options) in [
-        ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --runtime=20ms --ramp_time=2ms"),
-        ("piix4e-two-disks-two-channels", "--rw=write --bs=64k --iodepth=2 --runtime=2 --size=64k"),
-        ("raid-megaraid-64-66", "--rw=rw --bs=99k --ramp_time=1500ms --runtime=500ms"),
-        // A tenth of this takes as long as some requests.
-        ("win2000-cifs", "--rw=randwrite --bs=4k --iodepth=32 --runtime=200ms"),
-        // There is not enough to see before its end.
-        ("scsi-ultra160", "--rw=randwrite --bs=4k --iodepth=4 --runtime=300ms"),
-        // It has warmed up later than was guessed.
-        ("sata-ssd", "--rw=randwrite --bs=64k --iodepth=32 --runtime=50ms"),
-    ] {
-        let words: Vec<&str> = options.split(' ').chain(["--time_based"]).collect();
-        let Drawn { blueprint, jobs, .. } = random_machines::of(&Library::new(None).unwrap(), system, &words);
-        let meanwhile = explain(&blueprint, &jobs, Options::default(), EXTENT, None).expect("the job runs");
-        let outcome = run(&blueprint, &jobs, Options::default(), None).expect("it ran before");
-        let later =
-            observe(&blueprint, &jobs, Options::default(), EXTENT, outcome).expect("it was accounted for before");
-        let told = |of: &Explained| (of.account.clone(), of.latency.clone(), of.hops.clone(), of.watched);
-        assert_eq!(told(&meanwhile), told(&later), "{system} {options}");
-        for (lane, shares) in &meanwhile.shares {
-            let [one, other] = [shares, &later.shares[lane]].map(|of| (of.in_life + of.outside).as_ps() as f64);
-            assert!(
-                (one - other).abs() <= 0.01 * other,
-                "{system} {options}: {lane} {shares:?} {:?}",
-                later.shares[lane]
-            );
-        }
-    }
 }
