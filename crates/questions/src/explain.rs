@@ -1,8 +1,9 @@
 //! Explains a run: the loss account of every lane, and the lives of its requests.
 //!
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
-//! from then on, until enough requests have ended to speak for the others; of writes from the beginning, for what they
-//! leave behind is moved later. It takes several times as long as the first: of most of its window nothing need be seen.
+//! from then on, until enough requests have ended to speak for the others; of writes from the end of
+//! the ramp, for what they leave behind is moved later. It takes several times as long as the first, as far as it is
+//! observed.
 
 use std::collections::BTreeMap;
 
@@ -211,7 +212,7 @@ fn warm_by_then(jobs: &[Job]) -> Time {
 /// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest
 /// latency before the window and a quarter more, so that whatever ends in the window was made by then, which is a little
 /// before it is issued. What writes leave behind may be moved by hops that do nothing in the window: whom lanes work for is
-/// watched from the beginning.
+/// watched from the end of the ramp.
 fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
     if pause(jobs) {
         return (Time::ZERO, Time::ZERO);
@@ -219,7 +220,7 @@ fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);
     let traced = from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)));
-    (if writes(jobs) { Time::ZERO } else { traced }, traced)
+    (if writes(jobs) { ramp_of(jobs).min(traced) } else { traced }, traced)
 }
 
 /// When enough requests will have ended.
