@@ -112,8 +112,9 @@ impl Trials<'_> {
         // What gains hardly anything is not worth another seed.
         let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
         while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {
-            let spent = || lives.iter().map(Live::events).sum::<u64>();
-            if tried.gain.is_some() && spent() - of_first + self.cost(&tried, wanted)? > affords {
+            let spent: u64 = lives.iter().map(Live::events).sum();
+            let ended: usize = lives.iter().map(|live| live.transfers().len()).sum();
+            if tried.gain.is_some() && spent - of_first + self.cost(&tried, wanted, (spent, ended))? > affords {
                 break;
             }
             let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;
@@ -131,13 +132,13 @@ impl Trials<'_> {
         Ok(tried)
     }
 
-    /// Events of going on to so many parts, about: each seed has its ramp.
-    fn cost(&self, tried: &Tried, wanted: usize) -> Result<u64, Failure> {
+    /// Events of going on to so many parts, about: each seed has its ramp, and a request costs what it has cost so far.
+    fn cost(&self, tried: &Tried, wanted: usize, (spent, ended): (u64, usize)) -> Result<u64, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
         let one = self.counted(&before, 0, 1);
         let seeds = |parts: usize| parts.div_ceil(self.parts_of_one_seed()) as u64;
         let ramps = (seeds(wanted) - seeds(tried.parts)) * one.start as u64 * LONGER.pow(tried.longer);
-        Ok((ramps + (one.len() * (wanted - tried.parts)) as u64) * before.events_each())
+        Ok((ramps + (one.len() * (wanted - tried.parts)) as u64) * (spent / ended.max(1) as u64))
     }
 
     /// Goes on to so many parts, seed by seed: how many there are, and what they gave.
