@@ -32,9 +32,7 @@ pub(super) struct Book {
     newest: Newest,
     in_flight: usize,
     in_flight_max: usize,
-    /// Stages, by what tells them apart.
-    places: HashMap<Place, u16, FixedState>,
-    stages: Vec<Place>,
+    stages: Stages,
     /// Of the request that has just ended, by stage.
     sums: Vec<Time>,
     pub(super) ended: Vec<Ended>,
@@ -48,9 +46,48 @@ pub(super) struct Book {
     until: Time,
 }
 
+/// Slots for places that came last: two to the power of so many.
+const SLOT_BITS: u32 = 8;
+
 pub(super) struct Open {
     begun: Time,
     issued: Option<Time>,
+}
+
+/// Places of lives, numbered as they come.
+struct Stages {
+    all: Vec<Place>,
+    numbers: HashMap<Place, u16, FixedState>,
+    /// The number of the last place of those that fall on one slot: most come again and again.
+    recent: [u16; 1 << SLOT_BITS],
+}
+
+impl Default for Stages {
+    fn default() -> Self {
+        Stages { all: Vec::new(), numbers: HashMap::default(), recent: [0; 1 << SLOT_BITS] }
+    }
+}
+
+impl Stages {
+    fn number(&mut self, place: Place) -> u16 {
+        let recent = &mut self.recent[slot(&place)];
+        if self.all.get(usize::from(*recent)) == Some(&place) {
+            return *recent;
+        }
+        *recent = *self.numbers.entry(place).or_insert_with(|| {
+            self.all.push(place);
+            self.all.len() as u16 - 1
+        });
+        *recent
+    }
+}
+
+/// Where a place is looked for first: anything that spreads them.
+fn slot(place: &Place) -> usize {
+    let (Hop::Lane(hop) | Hop::Process(hop)) = place.hop;
+    let behind = place.behind.map_or(0, |label| std::ptr::from_ref(label).addr());
+    let mixed = std::ptr::from_ref(place.phase).addr() ^ behind.rotate_left(20) ^ (usize::from(hop) << 40);
+    ((mixed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SLOT_BITS)) as usize
 }
 
 /// A request that has ended.
@@ -75,8 +112,7 @@ impl Book {
             newest: Newest::default(),
             in_flight: 0,
             in_flight_max: 0,
-            places: HashMap::default(),
-            stages: Vec::new(),
+            stages: Stages::default(),
             sums: Vec::new(),
             ended: Vec::new(),
             spans: 0,
@@ -167,14 +203,13 @@ impl Book {
         }
         // What the job says of its request counts: a replay's begins when it is due.
         let issued = issued.min(asked);
-        let Book { traces, places, stages, sums, .. } = self;
+        let Book { traces, stages, sums, .. } = self;
         let mut been: Vec<u16> = Vec::new();
         let each = |place: Place, time: Time| {
-            let stage = *places.entry(place).or_insert_with(|| {
-                stages.push(place);
+            let stage = stages.number(place);
+            if usize::from(stage) == sums.len() {
                 sums.push(Time::ZERO);
-                stages.len() as u16 - 1
-            });
+            }
             let sum = &mut sums[usize::from(stage)];
             if *sum == Time::ZERO {
                 been.push(stage);
@@ -226,12 +261,12 @@ impl Book {
         self.ended.sort_by_key(|request| request.latency);
         let names = (self.sim.lanes(), self.sim.processes());
         let split = |requests: &[Ended]| {
-            let mut sums = vec![Time::ZERO; self.stages.len()];
+            let mut sums = vec![Time::ZERO; self.stages.all.len()];
             requests
                 .iter()
                 .flat_map(|request| &request.stages[..])
                 .for_each(|(stage, time)| sums[*stage as usize] += *time);
-            let named = self.stages.iter().zip(sums).filter(|(_, time)| *time > Time::ZERO);
+            let named = self.stages.all.iter().zip(sums).filter(|(_, time)| *time > Time::ZERO);
             let named = named.map(|(place, time)| {
                 let lane = match place.hop {
                     Hop::Lane(lane) => names.0[usize::from(lane)].0.clone(),
