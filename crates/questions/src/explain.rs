@@ -2,8 +2,7 @@
 //!
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
 //! from then on, until enough requests have ended to speak for the others; of writes from the end of
-//! the ramp, for what they leave behind is moved later. It takes several times as long as the first, as far as it is
-//! observed.
+//! the ramp, for what they leave behind is moved later. What is observed takes several times as long as what is not.
 
 use std::collections::BTreeMap;
 

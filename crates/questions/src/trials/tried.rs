@@ -177,3 +177,34 @@ impl Trials<'_> {
         Ok((parts, all))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hopscope_files::job_file;
+    use hopscope_files::library::Library;
+    use hopscope_files::problem::Sources;
+    use hopscope_machine::blueprint::Blueprint;
+    use hopscope_machine::run::{Options, run};
+
+    use super::super::PARTS_OF_ONE_SEED;
+    use super::*;
+
+    #[test]
+    fn going_on_costs_what_requests_have_cost_so_far_and_the_ramp_of_a_further_seed() {
+        let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
+        let text = library.open_system("piix4e-one-disk").expect("a shipped system");
+        let file = sources.add(text.name, text.text);
+        let Ok(blueprint) = Blueprint::read(&library, &mut sources, file) else { panic!("a right system") };
+        let words = ["--rw=randread", "--bs=64k", "--runtime=1", "--time_based"];
+        let jobs = job_file::read_options(&mut sources, &words).expect("right options").jobs;
+        let setting = Setting { blueprint, jobs };
+        let outcome = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
+        let trials = Trials::foreseen(&setting, 1, &outcome).expect("it runs").expect("requests ended");
+        let tried = |parts| Tried { parts, ..Tried::default() };
+        let cost = |from: usize, wanted, spent| trials.cost(&tried(from), wanted, (spent, 100)).expect("it ran before");
+        assert_eq!(cost(1, 2, 3_000), 30 * cost(1, 2, 100));
+        assert_eq!(cost(1, 3, 100), 2 * cost(1, 2, 100));
+        let another_seed = cost(PARTS_OF_ONE_SEED, PARTS_OF_ONE_SEED + 1, 100);
+        assert!(another_seed > cost(1, 2, 100), "{another_seed}");
+    }
+}
