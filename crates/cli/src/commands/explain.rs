@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long)]
     hops: bool,
     /// Stop when the 95 % interval of the throughput is narrower than this either way, such as 0.5%;
-    /// without it jobs that only read stop when the rest of their runtime says nothing new
+    /// without it jobs stop when the rest of their runtime says nothing new
     #[arg(long, value_name = "SHARE", value_parser = inputs::share)]
     until: Option<f64>,
     /// Decides every random choice

@@ -27,8 +27,8 @@ pub(super) const FIRST: Time = Time::us(1);
 /// A level may change by this part of the share that is asked for, and so may the rate.
 const MOVES_MAX: f64 = 0.5;
 /// Where nobody asked for a share, jobs that take long to be known may stop at so many times the usual one: after this
-/// part of what such jobs may do, and jobs that only read after so long, as disks take it. What is written goes through stores that may
-/// stand still for a minute and change then.
+/// part of what such jobs may do, and jobs that only read after so long, as disks take it. What is written goes through
+/// stores that may stand still for a minute and change then.
 const LOOSER: f64 = 2.0;
 const LOOSER_FROM: f64 = 0.25;
 const LOOSER_AFTER: Time = Time::ms(20_000);
