@@ -141,8 +141,9 @@ pub(crate) fn advance(
                 if stop == Stop::Converged {
                     settled.get_or_insert(sim.now());
                 }
-                let window = watch.verdict().0.filter(|_| ends.not_longer_than_needed);
-                if window.is_some_and(|first| says_all(&transfers.batches(), first, span)) {
+                if ends.not_longer_than_needed
+                    && watch.verdict().0.is_some_and(|first| says_all(&transfers.batches(), first, span))
+                {
                     break stop;
                 }
             }

@@ -1,8 +1,8 @@
 //! Explains a run: the loss account of every lane, and the lives of its requests.
 //!
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
-//! from then on, until enough requests have ended to speak for the others; of writes from the end of
-//! the ramp, for what they leave behind is moved later. What is observed takes several times as long as what is not.
+//! from then on, until enough requests have ended to speak for the others; of writes from the end of the ramp, for what
+//! they leave behind is moved later. What is observed takes several times as long as what is not.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +51,8 @@ pub struct Explained {
 }
 
 /// Runs `jobs` and accounts for every lane, over a window of that extent from where the run has warmed up; with `watcher`
-/// besides. Where the jobs have a runtime, the first tenth of it is left away at least: buffers fill, arms find their
-/// place.
+/// besides. Where the jobs have a runtime that they need, the first tenth of it is left away at least: buffers fill, arms
+/// find their place.
 pub fn explain(
     blueprint: &Blueprint,
     jobs: &[Job],
@@ -90,13 +90,13 @@ pub fn observe(
     // What stopped because it had come to rest has warmed up.
     let from = if pauses || has_converged(&outcome) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
-    let seen = watch(blueprint, jobs, options, (since, from, window), extent)?;
-    if let Some(account) = seen.account.clone() {
+    let (seen, account) = watch(blueprint, jobs, options, (since, from, window), extent)?;
+    if let Some(account) = account {
         return Ok(seen.explained(blueprint, outcome, (account, window)));
     }
     // The window was too short for anything to end in it: by the end of the run it has.
-    let longer = watch(blueprint, jobs, options, (since, from, outcome.simulated), extent)?;
-    if let Some(account) = longer.account.clone() {
+    let (longer, account) = watch(blueprint, jobs, options, (since, from, outcome.simulated), extent)?;
+    if let Some(account) = account {
         let simulated = outcome.simulated;
         return Ok(longer.explained(blueprint, outcome, (account, simulated)));
     }
@@ -152,7 +152,6 @@ pub(crate) fn run_until(
 struct Watched {
     sim: Sim,
     lives: Lives,
-    account: Option<Account>,
 }
 
 /// Runs `jobs` again and watches them within a window, until there is enough. No account where no lane worked in it.
@@ -162,20 +161,20 @@ fn watch(
     options: Options,
     ((since, traced), from, until): Window,
     extent: Extent,
-) -> Result<Watched, Failure> {
+) -> Result<(Watched, Option<Account>), Failure> {
     let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
     let lives = Lives::since(&sim, (since, from), Enough::FOR_AN_ACCOUNT).traced_since(traced);
     let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
     let options = Options { while_watched: true, ..options };
     let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
     let account = account_of(&sim, &ledger, &observed)?;
-    Ok(Watched { sim, lives, account })
+    Ok((Watched { sim, lives }, account))
 }
 
 impl Watched {
     /// With what the whole run said.
     fn explained(&self, blueprint: &Blueprint, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
-        let Watched { sim, lives, .. } = self;
+        let Watched { sim, lives } = self;
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
         let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());

@@ -5,6 +5,7 @@ use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
 use super::{Span, UNTIL, Unsettled, of_the_limit, share_of_the_limit};
+use crate::hops::starred;
 use crate::run::Stop;
 
 /// Requests of a window, at least: where they are drawn, so many speak for the rare ones, too.
@@ -213,7 +214,7 @@ impl Groups {
         let levels = sim.levels();
         let (mut names, mut group): (Vec<(String, Unit)>, Vec<usize>) = (Vec::new(), Vec::new());
         for level in levels.known() {
-            let name = (without_numbers(&level.name), level.unit);
+            let name = (starred(&level.name), level.unit);
             let found = names.iter().position(|other| *other == name);
             group.push(found.unwrap_or(names.len()));
             if found.is_none() {
@@ -230,17 +231,4 @@ impl Groups {
         }
         sums
     }
-}
-
-/// `channel3.die1` is as `channel0.die2`: `channel*.die*`.
-fn without_numbers(name: &str) -> String {
-    let mut alike = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter {
-            '0'..='9' if alike.ends_with('*') => {}
-            '0'..='9' => alike.push('*'),
-            other => alike.push(other),
-        }
-    }
-    alike
 }

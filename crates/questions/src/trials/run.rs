@@ -97,7 +97,12 @@ impl Live {
 
     /// How many more have to end; nothing where as many have.
     fn missing(&self, asked: usize) -> Option<NonZeroU64> {
-        NonZeroU64::new(asked.saturating_sub(self.kept.borrow().len()) as u64)
+        NonZeroU64::new(asked.saturating_sub(self.ended()) as u64)
+    }
+
+    /// How many have ended so far.
+    pub(super) fn ended(&self) -> usize {
+        self.kept.borrow().len()
     }
 
     /// Runs until so many requests have ended in all, however long that takes, if it does not cost far more than in the

@@ -113,8 +113,8 @@ impl Trials<'_> {
         let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
         while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {
             let spent: u64 = lives.iter().map(Live::events).sum();
-            let ended: usize = lives.iter().map(|live| live.transfers().len()).sum();
-            if tried.gain.is_some() && spent - of_first + self.cost(&tried, wanted, (spent, ended))? > affords {
+            let each = spent / lives.iter().map(Live::ended).sum::<usize>().max(1) as u64;
+            if tried.gain.is_some() && spent - of_first + self.cost(&tried, wanted, each)? > affords {
                 break;
             }
             let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;
@@ -132,13 +132,13 @@ impl Trials<'_> {
         Ok(tried)
     }
 
-    /// Events of going on to so many parts, about: each seed has its ramp, and a request costs what it has cost so far.
-    fn cost(&self, tried: &Tried, wanted: usize, (spent, ended): (u64, usize)) -> Result<u64, Failure> {
+    /// Events of going on to so many parts, about, where a request costs so many: each seed has its ramp.
+    fn cost(&self, tried: &Tried, wanted: usize, each: u64) -> Result<u64, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
         let one = self.counted(&before, 0, 1);
         let seeds = |parts: usize| parts.div_ceil(self.parts_of_one_seed()) as u64;
         let ramps = (seeds(wanted) - seeds(tried.parts)) * one.start as u64 * LONGER.pow(tried.longer);
-        Ok((ramps + (one.len() * (wanted - tried.parts)) as u64) * (spent / ended.max(1) as u64))
+        Ok((ramps + (one.len() * (wanted - tried.parts)) as u64) * each)
     }
 
     /// Goes on to so many parts, seed by seed: how many there are, and what they gave.
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn going_on_costs_what_requests_have_cost_so_far_and_the_ramp_of_a_further_seed() {
+    fn going_on_costs_what_its_requests_cost_and_the_ramp_of_a_further_seed() {
         let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
         let text = library.open_system("piix4e-one-disk").expect("a shipped system");
         let file = sources.add(text.name, text.text);
@@ -201,10 +201,10 @@ mod tests {
         let outcome = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
         let trials = Trials::foreseen(&setting, 1, &outcome).expect("it runs").expect("requests ended");
         let tried = |parts| Tried { parts, ..Tried::default() };
-        let cost = |from: usize, wanted, spent| trials.cost(&tried(from), wanted, (spent, 100)).expect("it ran before");
-        assert_eq!(cost(1, 2, 3_000), 30 * cost(1, 2, 100));
-        assert_eq!(cost(1, 3, 100), 2 * cost(1, 2, 100));
-        let another_seed = cost(PARTS_OF_ONE_SEED, PARTS_OF_ONE_SEED + 1, 100);
-        assert!(another_seed > cost(1, 2, 100), "{another_seed}");
+        let cost = |from: usize, wanted, each| trials.cost(&tried(from), wanted, each).expect("it ran before");
+        assert_eq!(cost(1, 2, 30), 30 * cost(1, 2, 1));
+        assert_eq!(cost(1, 3, 1), 2 * cost(1, 2, 1));
+        let another_seed = cost(PARTS_OF_ONE_SEED, PARTS_OF_ONE_SEED + 1, 1);
+        assert!(another_seed > cost(1, 2, 1), "{another_seed}");
     }
 }

@@ -198,10 +198,8 @@ fn a_drive_that_owes_copies_has_not_come_to_rest() {
 #[test]
 fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
     let shorter = Options { not_longer_than_needed: true, ..Options::default() };
-    let both = |system: &str, job: &str| {
-        let (name, sets) = system.split_once(' ').unwrap_or((system, ""));
-        let sets: Vec<&str> = sets.split_whitespace().collect();
-        let (of, got) = (machine(name, &sets, job), |outcome: &Outcome| outcome.rate.bytes_per_second);
+    let both = |system: &str, changes: &[&str], job: &str| {
+        let (of, got) = (machine(system, changes, job), |outcome: &Outcome| outcome.rate.bytes_per_second);
         let (whole, shorter) = (outcome(&of, Options::default()), outcome(&of, shorter));
         assert_eq!(whole.stop, Stop::Runtime, "{system} {job}");
         // What still moves is named, and nothing else is.
@@ -219,16 +217,18 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
         // Its spare blocks last for longer than that.
         ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --runtime=100ms", Stop::Drifting),
     ] {
-        let (apart, share, stop) = both(system, job);
+        let (apart, share, stop) = both(system, &[], job);
         assert!(apart.abs() < 0.006 && share < 0.5, "{system} {job}: {apart} of {share}");
         assert_eq!(stop, how, "{system} {job}");
         assert!(share >= 0.1 || !job.contains("write"), "{system} {job}: {share}");
     }
     // What comes from the drives before it is in the cache is a part of what the runtime gives.
-    let cold = both("raid-acceleraid-64-66", "--rw=randread --bs=16k --size=20m --iodepth=8 --time_based --runtime=5");
+    let cold =
+        both("raid-acceleraid-64-66", &[], "--rw=randread --bs=16k --size=20m --iodepth=8 --time_based --runtime=5");
     // A cache takes what is written at one rate for a third of that time, and dies for more than half of it.
-    let fills = both("raid-acceleraid-64-66", "--rw=write --bs=64k --iodepth=1 --runtime=200ms");
-    let copies = both("nvme-server drive0.flash.state=steady", "--rw=randwrite --bs=4k --iodepth=64 --runtime=20ms");
+    let fills = both("raid-acceleraid-64-66", &[], "--rw=write --bs=64k --iodepth=1 --runtime=200ms");
+    let copies =
+        both("nvme-server", &["drive0.flash.state=steady"], "--rw=randwrite --bs=4k --iodepth=64 --runtime=20ms");
     for not_shorter in [cold, fills, copies] {
         assert_eq!(not_shorter, (0.0, 1.0, Stop::Runtime));
     }
