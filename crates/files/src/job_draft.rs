@@ -48,6 +48,7 @@ impl Draft {
             targets: Vec::new(),
             runtime: None,
             time_based: false,
+            start_delay: Time::ZERO,
             ramp_time: Time::ZERO,
             randseed: None,
             random_map: true,

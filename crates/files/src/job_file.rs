@@ -87,7 +87,9 @@ pub struct Job {
     pub runtime: Option<Time>,
     /// Whether to start over when the extent is done, until `runtime` is over.
     pub time_based: bool,
-    /// Time to run before measuring, on top of `runtime`.
+    /// Time to do nothing at first.
+    pub start_delay: Time,
+    /// Time before measuring, on top of `runtime`: fio's `startdelay` and its `ramp_time`.
     pub ramp_time: Time,
     /// Seed of its random choices.
     pub randseed: Option<u64>,
@@ -125,6 +127,12 @@ impl Job {
     /// Where an option is written; where the job is, if it is not.
     pub fn place_of(&self, option: &str) -> Place {
         self.places.get(option).copied().unwrap_or(self.place)
+    }
+
+    /// Has it do nothing for so long at first, and run as long as before until it is measured.
+    pub(crate) fn begins_after(&mut self, time: Time) {
+        self.ramp_time = self.ramp_time.saturating_sub(self.start_delay).saturating_add(time);
+        self.start_delay = time;
     }
 
     /// Gives one modelled option another value, as if it were written `at`.

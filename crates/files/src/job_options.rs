@@ -106,7 +106,7 @@ static MODELLED: &[Modelled] = &[
     among_jobs("numjobs", &Value(count, |draft, jobs| draft.numjobs = jobs)),
     of_job("offset fileoffset", &Value(bytes, |draft, bytes| draft.job.offset_bytes = bytes)),
     of_job("percentage_random", &Value(percentages, |draft, percent| draft.job.random_percent = percent)),
-    of_job("ramp_time", &Value(time, |draft, time| draft.job.ramp_time = time)),
+    of_job("ramp_time", &Value(time, |draft, time| draft.job.ramp_time = draft.job.start_delay.saturating_add(time))),
     of_job(
         "random_distribution",
         &Value(law, |draft, (law, zones)| (draft.job.distribution, draft.job.zones) = (law, zones)),
@@ -122,6 +122,7 @@ static MODELLED: &[Modelled] = &[
     // Where both are given and do not add up to 100, the later one decides.
     of_job("rwmixwrite", &Value(percent, |draft, writes| draft.job.reads_percent = 100 - writes)),
     of_job("size", &Value(size, |draft, size| (draft.job.size_bytes, draft.job.size_percent) = size)),
+    of_job("startdelay", &Value(time, |draft, time| draft.job.begins_after(time))),
     among_jobs("stonewall wait_for_previous", &Flag(|draft, is_set| draft.job.stonewall = is_set)),
     of_job("thinktime", &Value(time_in_us, |draft, time| draft.job.think = Think { time, ..draft.job.think })),
     of_job("thinktime_blocks", &Value(count, |draft, every| draft.job.think.every = every)),
@@ -177,7 +178,7 @@ const NOT_MODELLED: &str = "\
     numa_mem_policy number_ios=0 offset_align=0 offset_increment=0 opendir \
     percentage_sequential pre_read=0 prio prioclass profile ramp_size=0 rate=0 \
     rate_cycle rate_iops=0 rate_iops_min=0 rate_min=0 rate_process=linear read_iolog rw_sequencer rwmixcycle \
-    serialize_overlap=0 softrandommap=0 sprandom=0 startdelay=0 steadystate sync=0 \
+    serialize_overlap=0 softrandommap=0 sprandom=0 steadystate sync=0 \
     sync_file_range thinktime_iotime=0 thinktime_spin=0 trim_percentage=0 verify=0 \
     verify_backlog=0 verify_only=0 wait_for write_barrier write_iolog zonecapacity zonemode=none zonerange \
     zonesize zoneskip";

@@ -107,12 +107,19 @@ impl Started {
 fn same_times(jobs: &[Job], problems: &mut Problems) {
     for job in jobs {
         let Some(first) = jobs.iter().find(|first| first.stage == job.stage) else { continue };
-        let runtime = ("runtime", job.runtime == first.runtime);
-        let ramp_time = ("ramp_time", job.ramp_time == first.ramp_time);
-        for (option, _) in [runtime, ramp_time].iter().filter(|(_, same)| !same) {
-            let title = format!("`{}` has another `{option}` than `{}`", job.name, first.name);
+        if job.runtime != first.runtime {
+            let title = format!("`{}` has another `runtime` than `{}`", job.name, first.name);
+            let problem = Problem::at(job.place_of("runtime"), title).label("not modelled");
+            problems.0.push(problem.help("jobs stop together: move `runtime` to [global]"));
+        }
+        if job.ramp_time != first.ramp_time {
+            let of = |job: &Job| format!("{} s of `{}`", job.ramp_time.as_seconds_f64(), job.name);
+            let title = format!("`startdelay` and `ramp_time` add up to {}, not to the {}", of(job), of(first));
+            let option = if job.places.contains_key("ramp_time") { "ramp_time" } else { "startdelay" };
             let problem = Problem::at(job.place_of(option), title).label("not modelled");
-            problems.0.push(problem.help(format!("jobs start and stop together: move `{option}` to [global]")));
+            problems.0.push(
+                problem.help("jobs are measured together: give all of them the same sum, or move both to [global]"),
+            );
         }
     }
 }

@@ -28,9 +28,12 @@ pub(crate) struct Effort {
     pub(crate) seeds_max: u64,
     /// Book trains.
     pub(crate) trains: bool,
-    /// Account for the first run of each cell of which it is said what it goes through.
+    /// Account for the first runs of each cell of which it is said what it goes through.
     pub(crate) accounts: bool,
 }
+
+/// So many seeds a mean has at least.
+pub(crate) const SEEDS_LEAST: u64 = 2;
 
 /// How much wider than the mean over seeds a single run's interval may be: eight runs are narrower by √8 together.
 const RUN_WIDER: f64 = 2.5;
@@ -48,7 +51,7 @@ pub(crate) fn until_known(
         let until = Some(RUN_WIDER * effort.share);
         figures.push(figure(Options { seed, trains: effort.trains, until, cut: true, ..Options::default() })?);
         let mean = over_seeds(&figures);
-        if seed >= 2 && mean.half_width <= effort.share * mean.value.abs() {
+        if seed >= SEEDS_LEAST && mean.half_width <= effort.share * mean.value.abs() {
             break;
         }
     }

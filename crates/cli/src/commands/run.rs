@@ -34,7 +34,7 @@ Examples:
 
 fio's options that a job may have: bs, bssplit, cpus_allowed, cpus_allowed_policy, filename, iodepth,
 name, new_group, norandommap, numjobs, offset, percentage_random, ramp_time, random_distribution,
-randseed, runtime, rw, rwmixread, rwmixwrite, size, stonewall, thinktime, thinktime_blocks,
+randseed, runtime, rw, rwmixread, rwmixwrite, size, startdelay, stonewall, thinktime, thinktime_blocks,
 thinktime_blocks_type, time_based. Of ioengine it matters whether it is synchronous, and hipri has the
 driver poll. What changes nothing here is accepted and listed; what would change the answer and is not
 modelled is an error.";

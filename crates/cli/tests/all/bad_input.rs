@@ -132,6 +132,7 @@ fn a_job_that_does_not_fit_the_machine_says_why() {
         ("--filename=disk:disk", &["several devices"]),
         ("--iodpth=2", &["unknown option `iodpth`", "command line:1:13"]),
         ("--name=a --runtime=1 --name=b --runtime=2", &["another `runtime`", "[global]"]),
+        ("--name=a --ramp_time=1 --name=b --startdelay=3", &["add up to 3 s of `b`", "the 1 s of `a`", "same sum"]),
         ("--set disk.hds=8", &["no number `disk.hds`", "did you mean `disk.heads`?"]),
         ("--set disk.heads=8", &["`disk.heads=8`", "a unit is missing", "\"8 heads\""]),
         ("--set disk.heads=8MHz", &["`disk.heads` is a count", "a frequency"]),

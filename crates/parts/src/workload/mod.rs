@@ -38,6 +38,8 @@ pub struct Spec {
     pub offset_bytes: u64,
     /// Bytes from there.
     pub size_bytes: u64,
+    /// It does nothing for so long at first.
+    pub start_delay: Time,
     /// The job ends when it has moved its span once.
     pub once: bool,
     /// The processors that the thread may run on, by number; any of them where none is named.

@@ -11,6 +11,7 @@ use crate::cpu::Processor;
 use crate::protocols::storage::{Completion, Operation, READ, Request, Storage, WRITE};
 
 static IN_FLIGHT: Label = Label::workload("as many requests in flight as the job allows");
+static START_DELAY: Label = Label::workload("start delay");
 static TURN: Label = Label::workload("the jobs before it");
 /// The pause of a job between its requests.
 pub static THINK_TIME: Label = Label::workload("think time");
@@ -58,7 +59,10 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
     let addresses = Addresses::new(&spec, name);
     let turn = waits.then(|| Bell::new(sim));
     let state = Rc::new(State { turn, ..State::default() });
-    let pauses = spec.think.map(|think| Pauses { think, lane: sim.lane(name, None), at_the_last: 0 });
+    let delay = Some(spec.start_delay).filter(|time| *time > Time::ZERO);
+    // What its idle times are owed to.
+    let idle = (spec.think.is_some() || delay.is_some()).then(|| sim.lane(name, None));
+    let pauses = spec.think.zip(idle.clone()).map(|(think, lane)| Pauses { think, lane, at_the_last: 0 });
     let processor = target.processor().map(|all| match &spec.processors[..] {
         [] => all,
         some => all.bound_to(some),
@@ -77,6 +81,9 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
     sim.process(name, async move {
         if let Some(turn) = &thread.state.turn {
             turn.heard(&TURN).await;
+        }
+        if let (Some(idle), Some(time)) = (idle, delay) {
+            idle.delay(&START_DELAY, time).await;
         }
         thread.run(addresses, pauses).await;
         thread.state.ended.set(Some(thread.sim.now()));
@@ -107,7 +114,6 @@ struct Thread {
 /// When the thread pauses.
 struct Pauses {
     think: Think,
-    /// What the pauses are owed to.
     lane: Lane,
     /// How many had been counted when it was decided to pause last.
     at_the_last: u64,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hopscope_files::job_file::{self, JobFile};
+use hopscope_files::job_file::{self, Job, JobFile};
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
 use hopscope_kernel::Time;
@@ -175,6 +175,33 @@ fn a_ramp_that_ends_in_a_pause_leaves_whole_pauses_to_the_figures() {
     assert!(ran.count == 3 && (ran.iops - 1.0 / 0.3).abs() < 0.02, "{ran:?}");
     let report: Value = serde_json::from_str(&fixture("think-ramp")).expect("fio writes JSON");
     assert_eq!(sides(&report["jobs"][0])[0].0, 7);
+}
+
+#[test]
+fn a_job_that_starts_later_gets_what_it_gets_at_once() {
+    let words = "--rw=read --bs=4k --runtime=1 --time_based";
+    let (at_once, later) =
+        (figures("piix4e-one-disk", words), outcome("piix4e-one-disk", &format!("{words} --startdelay=2")));
+    let got = Figures::of(&later.jobs[0]).expect("requests ended");
+    assert_eq!(later.jobs[0].from, Time::ms(2_000));
+    assert_eq!((got.count, (later.simulated - Time::ms(2_000)).as_seconds_f64().floor()), (at_once.count, 1.0));
+    // Until then another one has the machine for itself.
+    let both = |delay: &str| {
+        let words = format!(
+            "--ramp_time=500ms --runtime=500ms --time_based --bs=4k --name=a --rw=read --name=b --rw=read --offset=1g {delay}"
+        );
+        let (blueprint, jobs) = setting("piix4e-one-disk", words.trim_end());
+        let all = Job { ramp_time: Time::ZERO, runtime: Some(Time::ms(500)), ..jobs.jobs[0].clone() };
+        let before = [all.clone(), Job { ramp_time: Time::ZERO, runtime: all.runtime, ..jobs.jobs[1].clone() }];
+        let of = |jobs: &[Job]| {
+            let ran = run(&blueprint, jobs, Options::default(), None).expect("the jobs run");
+            ran.jobs.iter().map(|job| Figures::of(job).map_or(0, |got| got.count)).collect::<Vec<u64>>()
+        };
+        (of(&before), of(&jobs.jobs))
+    };
+    let ((alone, then), (together, at_once)) = (both("--startdelay=500ms --ramp_time=0"), both(""));
+    assert!(alone[0] > 3 * together[0] / 2 && alone[1] <= 1, "{alone:?} {together:?}");
+    assert!(then[1] > 0 && then[0].abs_diff(at_once[0]) <= at_once[0] / 20, "{then:?} {at_once:?}");
 }
 
 #[test]

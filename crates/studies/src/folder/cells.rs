@@ -21,10 +21,13 @@ use super::declared::{MOST_SEEDS, Seeds};
 use super::figures::Given;
 use super::formula::Formula;
 use super::numbers::{Numbers, plain};
-use super::readings::{ByLane, ran};
+use super::readings::{ByLane, by_lane, ran};
 use super::rows::{PROBE, Row, Table};
-use crate::measure::{Effort, Mean, over_seeds, until_known};
+use crate::measure::{Effort, Mean, SEEDS_LEAST, over_seeds, until_known};
 use crate::report::Cell;
+
+/// Runs of a cell that account for where their time went, at most: each for as much less as there are more.
+const ACCOUNTS_MOST: u64 = 4;
 
 /// What a published table deserves: half a percent, eight seeds.
 pub(super) const FULL: Effort = Effort { share: 0.005, seeds_max: MOST_SEEDS, trains: true, accounts: true };
@@ -199,7 +202,7 @@ impl Setup<'_> {
         let (answers, count) = (answers?, rows.len() as f64);
         let mean = |of: fn(&Mean) -> f64| answers.iter().map(|(mean, _)| of(mean)).sum::<f64>() / count;
         let mean = Mean { value: mean(|mean| mean.value), half_width: mean(|mean| mean.half_width) };
-        Ok((mean, answers.into_iter().find_map(|(_, went)| went)))
+        Ok((mean, together(answers.into_iter().filter_map(|(_, went)| went))))
     }
 
     fn answer_one(&self, table: &Table, row: &Row, effort: Effort, now: &Now) -> Result<Answer, Failure> {
@@ -221,7 +224,7 @@ impl Setup<'_> {
     }
 
     /// The formula of the mean figures of some runs; the interval is that of the formula of each run. Where the time went
-    /// is that of the first.
+    /// is that of the first of them.
     fn mean(
         &self,
         table: &Table,
@@ -231,10 +234,11 @@ impl Setup<'_> {
         numbers: &Numbers,
     ) -> Result<Answer, Failure> {
         let formula = table.value(row);
-        let accounts = effort.accounts && self.read.paths.iter().any(|path| path.is_of(table));
-        let runs: RefCell<Vec<(Vec<f64>, Option<ByLane>)>> = RefCell::default();
+        let is_asked = effort.accounts && self.read.paths.iter().any(|path| path.is_of(table));
+        let accounts = is_asked.then(|| asked.seeds.unwrap_or(SEEDS_LEAST).min(ACCOUNTS_MOST));
+        let runs: RefCell<Vec<(Vec<f64>, ByLane)>> = RefCell::default();
         let figure = |options: Options| {
-            let run = self.figures(row, asked, formula, options, accounts && options.seed == 1)?;
+            let run = self.figures(row, asked, formula, options, accounts.filter(|runs| options.seed <= *runs))?;
             let value = value(table, row, formula, &run.0, numbers)?;
             runs.borrow_mut().push(run);
             Ok(value)
@@ -251,21 +255,21 @@ impl Setup<'_> {
         let mean_of = |number: usize| runs.iter().map(|(figures, _)| figures[number]).sum::<f64>() / runs.len() as f64;
         let means: Vec<f64> = (0..formula.names().len()).map(mean_of).collect();
         let mean = Mean { value: value(table, row, formula, &means, numbers)?, ..each };
-        Ok((mean.as_said(), runs.into_iter().find_map(|(_, went)| went)))
+        Ok((mean.as_said(), together(runs.into_iter().map(|(_, went)| went))))
     }
 
     /// The figures of one run that a formula names; no number where it names something else. Besides, where its time went,
-    /// if somebody asks.
+    /// if it is one of so many that account for that.
     fn figures(
         &self,
         row: &Row,
         Asked { machine, jobs, words, of, .. }: &Asked,
         formula: &Formula,
         options: Options,
-        is_asked: bool,
-    ) -> Result<(Vec<f64>, Option<ByLane>), Failure> {
+        accounts: Option<u64>,
+    ) -> Result<(Vec<f64>, ByLane), Failure> {
         let wrong = |problems: Problems| Failure::Input(in_row(problems, row, words));
-        let (given, went) = match ran(machine, jobs, options, is_asked) {
+        let (given, went) = match ran(machine, jobs, options, accounts) {
             Ok((outcome, went)) => (Given::by(&outcome, of.as_deref()), went),
             Err(Failure::Input(problems)) => return Err(wrong(problems)),
             Err(defect) => return Err(defect),
@@ -394,6 +398,11 @@ pub(super) struct Now<'a> {
 
 /// What runs gave of a row, and where the time of the first went, if somebody asks.
 type Answer = (Mean, Option<ByLane>);
+
+/// What several runs went through together; nothing where none of them accounts for it.
+fn together(went: impl Iterator<Item = ByLane>) -> Option<ByLane> {
+    Some(by_lane(went.flatten())).filter(|lanes| !lanes.is_empty())
+}
 
 /// Of a table, rows with that.
 type Answered = (usize, Vec<(usize, Answer)>);

@@ -5,7 +5,7 @@ use hopscope_files::problem::{Problem, Problems, place};
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::{Failure, Options, Outcome, run};
-use hopscope_observe::account::{Account, Extent};
+use hopscope_observe::account::Extent;
 use hopscope_parts::parameters::Place;
 use hopscope_questions::explain::run_and_account;
 
@@ -19,7 +19,7 @@ use crate::report::{self, Alternative, Cell};
 
 /// What a formula calls the simulated figure of a cell.
 pub(super) const SIMULATED: &str = "simulated";
-/// What an account of a cell covers.
+/// What the accounts of a cell's runs cover together.
 const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 1_000_000 };
 
 /// A reading that was read.
@@ -102,27 +102,29 @@ pub(super) struct Path {
 /// Time along the critical path, by part and lane: the largest first.
 pub(super) type ByLane = Vec<(String, String, Time)>;
 
-/// Runs jobs, and says where their time went if somebody asks.
+/// Runs jobs, and says where their time went if somebody asks: of so many runs, each of which accounts for its part.
 pub(super) fn ran(
     machine: &Blueprint,
     jobs: &[Job],
     options: Options,
-    is_asked: bool,
-) -> Result<(Outcome, Option<ByLane>), Failure> {
-    if !is_asked {
-        return Ok((run(machine, jobs, options, None)?, None));
-    }
-    let (outcome, account) = run_and_account(machine, jobs, options, EXTENT)?;
-    Ok((outcome, Some(path_by_lane(&account))))
+    accounts: Option<u64>,
+) -> Result<(Outcome, ByLane), Failure> {
+    let Some(runs) = accounts else { return Ok((run(machine, jobs, options, None)?, ByLane::new())) };
+    let Extent { spans, requests, spans_max } = EXTENT;
+    let part = |of: usize| of.div_ceil(runs as usize);
+    let extent = Extent { spans: part(spans), requests: part(requests), spans_max: part(spans_max) };
+    let (outcome, account) = run_and_account(machine, jobs, options, extent)?;
+    let path = account.path.into_iter().map(|entry| (entry.part, entry.lane, entry.time));
+    Ok((outcome, by_lane(path)))
 }
 
-/// The path of an account.
-fn path_by_lane(account: &Account) -> ByLane {
+/// The paths of several accounts together.
+pub(super) fn by_lane(paths: impl Iterator<Item = (String, String, Time)>) -> ByLane {
     let mut lanes = ByLane::new();
-    for entry in &account.path {
-        match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.lane) {
-            Some((_, _, time)) => *time += entry.time,
-            None => lanes.push((entry.part.clone(), entry.lane.clone(), entry.time)),
+    for entry in paths {
+        match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.1) {
+            Some((_, _, time)) => *time += entry.2,
+            None => lanes.push(entry),
         }
     }
     lanes.sort_by(|a, b| (b.2, &a.1).cmp(&(a.2, &b.1)));
