@@ -21,13 +21,10 @@ use super::declared::{MOST_SEEDS, Seeds};
 use super::figures::Given;
 use super::formula::Formula;
 use super::numbers::{Numbers, plain};
-use super::readings::{ByLane, by_lane, ran};
+use super::readings::{ACCOUNTS_MOST, ByLane, ran, together};
 use super::rows::{PROBE, Row, Table};
 use crate::measure::{Effort, Mean, SEEDS_LEAST, over_seeds, until_known};
 use crate::report::Cell;
-
-/// Runs of a cell that account for where their time went, at most: each for as much less as there are more.
-const ACCOUNTS_MOST: u64 = 4;
 
 /// What a published table deserves: half a percent, eight seeds.
 pub(super) const FULL: Effort = Effort { share: 0.005, seeds_max: MOST_SEEDS, trains: true, accounts: true };
@@ -398,11 +395,6 @@ pub(super) struct Now<'a> {
 
 /// What runs gave of a row, and where the time of the first went, if somebody asks.
 type Answer = (Mean, Option<ByLane>);
-
-/// What several runs went through together; nothing where none of them accounts for it.
-fn together(went: impl Iterator<Item = ByLane>) -> Option<ByLane> {
-    Some(by_lane(went.flatten())).filter(|lanes| !lanes.is_empty())
-}
 
 /// Of a table, rows with that.
 type Answered = (usize, Vec<(usize, Answer)>);

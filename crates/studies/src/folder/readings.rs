@@ -19,7 +19,9 @@ use crate::report::{self, Alternative, Cell};
 
 /// What a formula calls the simulated figure of a cell.
 pub(super) const SIMULATED: &str = "simulated";
-/// What the accounts of a cell's runs cover together.
+/// So many runs of a cell account for where their time went, at most: each for as much less as there are more.
+pub(super) const ACCOUNTS_MOST: u64 = 4;
+/// What their accounts cover together.
 const EXTENT: Extent = Extent { spans: 400_000, requests: 250, spans_max: 1_000_000 };
 
 /// A reading that was read.
@@ -99,7 +101,7 @@ pub(super) struct Path {
     table: usize,
 }
 
-/// Time along the critical path, by part and lane: the largest first.
+/// Time along the critical path, by part and lane; the largest first, each lane once, where it is of a cell.
 pub(super) type ByLane = Vec<(String, String, Time)>;
 
 /// Runs jobs, and says where their time went if somebody asks: of so many runs, each of which accounts for its part.
@@ -115,20 +117,20 @@ pub(super) fn ran(
     let extent = Extent { spans: part(spans), requests: part(requests), spans_max: part(spans_max) };
     let (outcome, account) = run_and_account(machine, jobs, options, extent)?;
     let path = account.path.into_iter().map(|entry| (entry.part, entry.lane, entry.time));
-    Ok((outcome, by_lane(path)))
+    Ok((outcome, path.collect()))
 }
 
-/// The paths of several accounts together.
-pub(super) fn by_lane(paths: impl Iterator<Item = (String, String, Time)>) -> ByLane {
+/// What several runs went through together; nothing where none of them accounts for it.
+pub(super) fn together(went: impl Iterator<Item = ByLane>) -> Option<ByLane> {
     let mut lanes = ByLane::new();
-    for entry in paths {
+    for entry in went.flatten() {
         match lanes.iter_mut().find(|(_, lane, _)| *lane == entry.1) {
             Some((_, _, time)) => *time += entry.2,
             None => lanes.push(entry),
         }
     }
     lanes.sort_by(|a, b| (b.2, &a.1).cmp(&(a.2, &b.1)));
-    lanes
+    Some(lanes).filter(|lanes| !lanes.is_empty())
 }
 
 impl Path {
