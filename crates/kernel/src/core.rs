@@ -16,6 +16,7 @@ use crate::cut::TrainState;
 use crate::errand::Errand;
 use crate::events::{Event, Events, class_of};
 use crate::level::Held;
+use crate::memory::Rememberer;
 use crate::meter::Meter;
 use crate::names::Names;
 use crate::on_call::Process;
@@ -99,6 +100,7 @@ pub(crate) struct Shared {
     pub(crate) observer: RefCell<Option<Box<dyn Observer>>>,
     pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
     pub(crate) held: RefCell<Vec<Held>>,
+    pub(crate) remembering: RefCell<Vec<Rememberer>>,
     /// Who is told what crews carry.
     pub(crate) told: RefCell<Vec<Box<WhoIsTold>>>,
 }
@@ -281,6 +283,7 @@ impl Shared {
             observer: RefCell::new(None),
             queues: RefCell::new(Vec::new()),
             held: RefCell::new(Vec::new()),
+            remembering: RefCell::new(Vec::new()),
             told: RefCell::new(Vec::new()),
         }
     }

@@ -354,6 +354,7 @@ impl Sim {
             queue.empty();
         }
         drop(std::mem::take(&mut *self.shared.held.borrow_mut()));
+        drop(std::mem::take(&mut *self.shared.remembering.borrow_mut()));
         drop(std::mem::take(&mut *self.shared.told.borrow_mut()));
         self.shared.core.borrow_mut().crews.clear();
         self.flush();

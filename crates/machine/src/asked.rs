@@ -90,6 +90,7 @@ pub(crate) fn of(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload:
         offset_bytes: job.offset_bytes,
         size_bytes,
         start_delay: job.start_delay,
+        behind: 0,
         once: !job.time_based,
         processors: match volume.processor() {
             Some(all) => all.threads_on().iter().copied().filter(|number| job.processors.contains(number)).collect(),

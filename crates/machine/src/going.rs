@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use hopscope_files::job_file::Job;
-use hopscope_kernel::{Ended, Observer, Sim, Time};
+use hopscope_kernel::{Ended, Memories, Observer, Sim, Time};
 use hopscope_parts::workload::Running;
 
 use crate::blueprint::{Blueprint, Machine};
@@ -16,12 +16,50 @@ pub struct Going {
     running: Vec<Running>,
 }
 
+/// What the parts of a run remember at some point of it, and how many requests each of its jobs has asked for.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    memories: Memories,
+    issued: Vec<u64>,
+}
+
+impl Remembered {
+    /// Requests of all jobs until then.
+    pub fn requests(&self) -> u64 {
+        self.issued.iter().sum()
+    }
+}
+
 impl Going {
     /// Builds the machine, and has the jobs ready to begin. What ends is told to `watcher`.
     pub fn new(blueprint: &Blueprint, jobs: &[Job], seed: u64, watcher: Box<dyn Observer>) -> Result<Going, Failure> {
-        let Started { machine, running, .. } = Started::of(Sim::new(), blueprint, jobs, seed, true)?;
+        let Started { machine, running, .. } = Started::of(Sim::new(), blueprint, jobs, seed, true, &[])?;
         machine.sim.observe(watcher);
         Ok(Going { machine, running })
+    }
+
+    /// The same from where another run of these jobs was: the next requests, of parts that remember what those of the other
+    /// one did. Nothing where a part cannot.
+    pub fn behind(
+        blueprint: &Blueprint,
+        jobs: &[Job],
+        seed: u64,
+        watcher: Box<dyn Observer>,
+        remembered: &Remembered,
+    ) -> Result<Option<Going>, Failure> {
+        let Started { machine, running, .. } =
+            Started::of(Sim::new(), blueprint, jobs, seed, true, &remembered.issued)?;
+        machine.sim.observe(watcher);
+        let can = machine.sim.recall(&remembered.memories);
+        let going = Going { machine, running };
+        Ok(can.then_some(going))
+    }
+
+    /// What its parts remember, and how far its jobs are; nothing where no part remembers anything.
+    pub fn remembered(&self) -> Option<Remembered> {
+        let memories = self.machine.sim.memories();
+        let issued = self.running.iter().map(Running::issued).collect();
+        (!memories.is_empty()).then_some(Remembered { memories, issued })
     }
 
     /// Runs until so many more transfers have ended, or until then, or until the jobs are done; whether they are.

@@ -204,7 +204,7 @@ pub fn run_in(
     options: Options,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Outcome, Failure> {
-    let started = Started::of(sim, blueprint, jobs, options.seed, options.trains)?;
+    let started = Started::of(sim, blueprint, jobs, options.seed, options.trains, &[])?;
     let Started { machine, running, thinks, mut outcomes } = started;
     let sim = &machine.sim;
     let transfers = Transfers::new(Time::ZERO);

@@ -32,13 +32,15 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Builds the machine in `sim`, and has its devices ready for the jobs.
+    /// Builds the machine in `sim`, and has its devices ready for the jobs; each goes on behind so many requests, where
+    /// that is said of them.
     pub(crate) fn of(
         sim: Sim,
         blueprint: &Blueprint,
         jobs: &[Job],
         seed: u64,
         trains: bool,
+        behind: &[u64],
     ) -> Result<Started, Problems> {
         let machine = blueprint.instantiate(sim, seed)?;
         let sim = &machine.sim;
@@ -90,6 +92,7 @@ impl Started {
                     let smallest = spec.sizes.iter().map(Sizes::min).min().unwrap_or(1);
                     let requests = if spec.once { spec.size_bytes / u64::from(smallest) } else { 0 };
                     thinks.push(paused(job.think.time, requests / job.think.every));
+                    let spec = workload::Spec { behind: behind.get(index).copied().unwrap_or(0), ..spec };
                     running.push(workload::start(sim, &name, spec, volume, job.stage > 0));
                 }
                 Err(problem) => problems.0.push(problem),

@@ -10,6 +10,7 @@
 //!
 //! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
 
+mod behind;
 mod gain;
 mod glance;
 mod run;
@@ -31,7 +32,7 @@ use rayon::prelude::*;
 use crate::explain::{Explained, ramp_of, time_of};
 pub use gain::{Gain, Shift};
 pub use glance::Look;
-use run::{Live, Run, Transfer, warm};
+use run::{Run, Transfer, warm};
 use tried::{Asked, Tried};
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
@@ -104,6 +105,10 @@ pub struct Trials<'a> {
     first_turns: u64,
     /// A ramp that is long enough where warm-up is over by then; nothing once that has been looked at.
     turns: Option<Time>,
+    /// How long it takes until they have been replaced, whatever ramp the jobs ask for.
+    replaced: Time,
+    /// Trials from the beginning of the jobs on, where these go on behind their ramp.
+    from_the_beginning: Option<Box<Trials<'a>>>,
     /// Each trial has so many parts at most.
     parts_max: usize,
     /// Whether any of the jobs draws.
@@ -179,19 +184,26 @@ impl<'a> Trials<'a> {
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
-        let (first_turns, turns) = ((TURNS * depth).max(RAMP_REQUESTS_MIN), Some(turns.max(asked)));
-        let before = Arc::default();
+        let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
+        let (replaced, turns) = (turns, Some(turns.max(asked)));
+        let (before, from_the_beginning) = (Arc::default(), None);
         let parts_max = PARTS[usize::from(!draws)];
-        Some(Trials { setting, effort, end, before, first_turns, turns, parts_max, draws })
+        Some(Trials { setting, effort, end, before, first_turns, turns, replaced, from_the_beginning, parts_max, draws })
     }
 
     /// Trials of another setting, of as many requests as these; what limits there is said more roughly.
-    pub fn of_another<'b>(&self, setting: &'b Setting) -> Result<Trials<'b>, Failure> {
-        let Trials { end, first_turns, draws, .. } = *self;
+    pub fn of_another<'b>(&self, setting: &'b Setting) -> Result<Trials<'b>, Failure>
+    where
+        'a: 'b,
+    {
+        let Trials { end, first_turns, replaced, draws, .. } = *self;
         let seed = self.effort.seeds[0];
         let own = self.before((0, seed))?;
         let asked = self.counted(&own, 0, PARTS_OF_ANOTHER).end;
-        let mut live = Live::new(setting, seed)?;
+        let mut live = match self.live(setting, seed)? {
+            Ok(live) => live,
+            Err(from_the_beginning) => return from_the_beginning.of_another(setting),
+        };
         live.go_on(asked, &own, self.effort.ramp + self.effort.runtime)?;
         let run = live.run();
         let mut effort = self.effort.clone();
@@ -204,8 +216,9 @@ impl<'a> Trials<'a> {
             }
         }
         let known = Known::new(Mutex::new(Some(Arc::new(run))));
-        let (before, parts_max) = (Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)]))), PARTS_OF_ANOTHER);
-        Ok(Trials { setting, effort, end, before, first_turns, turns: None, parts_max, draws })
+        let before = Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)])));
+        let (turns, from_the_beginning, parts_max) = (None, self.from_the_beginning.clone(), PARTS_OF_ANOTHER);
+        Ok(Trials { setting, effort, end, before, first_turns, turns, replaced, from_the_beginning, parts_max, draws })
     }
 
     /// How long they are.
@@ -272,7 +285,14 @@ impl<'a> Trials<'a> {
     /// Warm-up is what a long run says it is, to be on the safe side. Where the first requests come as later ones do, it is
     /// over before.
     fn settle(&mut self) -> Result<(), Failure> {
-        let Some(turns) = self.turns.take().filter(|turns| *turns < self.effort.ramp) else { return Ok(()) };
+        let Some(turns) = self.turns.take() else { return Ok(()) };
+        if let Some(behind) = self.behind_the_ramp()? {
+            *self = behind;
+            return Ok(());
+        }
+        if turns >= self.effort.ramp {
+            return Ok(());
+        }
         let Effort { ramp, runtime, ref seeds } = self.effort;
         let (which, parts) = ((0, seeds[0]), self.parts_of_one_seed() as u64);
         let run = self.before(which)?;
@@ -303,15 +323,19 @@ impl<'a> Trials<'a> {
         if let Some(run) = &*known {
             return Ok(run.clone());
         }
-        let mut live = Live::new(self.setting, which.1)?;
+        let Ok(mut live) = self.live(self.setting, which.1)? else {
+            return Err(Failure::Defect("a machine does not remember what it has remembered before".to_string()));
+        };
         let (ramp, runtime) = (self.ramp(which.0), self.effort.runtime);
+        live.go_until(ramp, usize::MAX)?;
+        let remembered = live.remembered().filter(|_| self.from_the_beginning.is_none());
         live.go_until(ramp + runtime, usize::MAX)?;
         let parts = self.parts_of_one_seed();
         let (first, one) = self.first_part(&live.transfers(), which.0);
         // As many requests in each, if they come at about that rate.
         let latest = ramp.saturating_add(runtime * (2 * parts as u64)).min(self.end);
         live.go_until(latest, first + parts * one)?;
-        let run = Arc::new(live.run());
+        let run = Arc::new(Run { remembered, ..live.run() });
         *known = Some(run.clone());
         Ok(run)
     }

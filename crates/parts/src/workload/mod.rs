@@ -40,6 +40,8 @@ pub struct Spec {
     pub size_bytes: u64,
     /// It does nothing for so long at first.
     pub start_delay: Time,
+    /// It goes on behind so many requests, as if it had asked for them.
+    pub behind: u64,
     /// The job ends when it has moved its span once.
     pub once: bool,
     /// The processors that the thread may run on, by number; any of them where none is named.

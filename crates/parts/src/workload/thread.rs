@@ -26,6 +26,8 @@ struct State {
     ended: Cell<Option<Time>>,
     /// The run stops when the job ends.
     stops: Cell<bool>,
+    /// So many requests have been asked for, with those that it goes on behind.
+    issued: Cell<u64>,
     /// Where the job waits for its turn.
     turn: Option<Bell>,
 }
@@ -46,6 +48,11 @@ impl Running {
         self.0.ended.get()
     }
 
+    /// So many requests it has asked for, with those that it went on behind.
+    pub fn issued(&self) -> u64 {
+        self.0.issued.get()
+    }
+
     /// A job that waits for its turn begins.
     pub fn begin(&self) {
         if let Some(turn) = &self.0.turn {
@@ -56,13 +63,14 @@ impl Running {
 
 /// Starts a job on a device; one that `waits` begins when it is told to.
 pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: bool) -> Running {
-    let addresses = Addresses::new(&spec, name);
+    let mut addresses = Addresses::new(&spec, name);
+    (0..spec.behind).for_each(|_| _ = addresses.next());
     let turn = waits.then(|| Bell::new(sim));
-    let state = Rc::new(State { turn, ..State::default() });
-    let delay = Some(spec.start_delay).filter(|time| *time > Time::ZERO);
+    let state = Rc::new(State { turn, issued: Cell::new(spec.behind), ..State::default() });
+    let delay = Some(spec.start_delay).filter(|time| *time > Time::ZERO && spec.behind == 0);
     // What its idle times are owed to.
     let idle = (spec.think.is_some() || delay.is_some()).then(|| sim.lane(name, None));
-    let pauses = spec.think.zip(idle.clone()).map(|(think, lane)| Pauses { think, lane, at_the_last: 0 });
+    let pauses = spec.think.zip(idle.clone()).map(|(think, lane)| Pauses { think, lane, at_the_last: spec.behind });
     let processor = target.processor().map(|all| match &spec.processors[..] {
         [] => all,
         some => all.bound_to(some),
@@ -76,7 +84,6 @@ pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: 
         offset_bytes: spec.offset_bytes,
         state: state.clone(),
         in_flight: Cell::new(0),
-        issued: Cell::new(0),
     };
     sim.process(name, async move {
         if let Some(turn) = &thread.state.turn {
@@ -107,8 +114,6 @@ struct Thread {
     offset_bytes: u64,
     state: Rc<State>,
     in_flight: Cell<usize>,
-    /// So many in all.
-    issued: Cell<u64>,
 }
 
 /// When the thread pauses.
@@ -133,7 +138,7 @@ impl Thread {
             self.sim.issued(errand);
             let errand = self.sim.pass_on(errand);
             self.target.submit(Request { operation, offset_bytes, bytes, issued, errand, done });
-            self.issued.set(self.issued.get() + 1);
+            self.state.issued.set(self.state.issued.get() + 1);
             self.in_flight.set(self.in_flight.get() + 1);
             if self.in_flight.get() == self.depth {
                 self.complete().await;
@@ -161,8 +166,8 @@ impl Thread {
     /// After each request it is asked whether a pause is due, also after the last. What ends while the thread waits for
     /// those in flight counts for the next one already: with many in flight one request a pause is enough for that.
     async fn pause(&self, pauses: &mut Pauses) {
-        let completed = self.issued.get() - self.in_flight.get() as u64;
-        let counted = if pauses.think.counts_issues { self.issued.get() } else { completed };
+        let completed = self.state.issued.get() - self.in_flight.get() as u64;
+        let counted = if pauses.think.counts_issues { self.state.issued.get() } else { completed };
         if counted - pauses.at_the_last < pauses.think.every {
             return;
         }

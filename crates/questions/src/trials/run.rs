@@ -6,14 +6,14 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use hopscope_kernel::{Observer, Record, Time};
-use hopscope_machine::going::Going;
+use hopscope_machine::going::{Going, Remembered};
 use hopscope_machine::run::Failure;
 
 use super::gain::{Piece, mean};
 use super::{LONGEST, Setting};
 
 /// Rates of two windows may differ so much, besides what chance does.
-const ALIKE: f64 = 0.005;
+pub(super) const ALIKE: f64 = 0.005;
 /// What a trial counts is compared in so many pieces.
 pub(super) const PIECES: usize = 8;
 /// What a change does may cost so many times the events of the setting as it is, and as many as this.
@@ -32,6 +32,8 @@ pub(super) struct Transfer {
 pub(super) struct Run {
     pub(super) transfers: Vec<Transfer>,
     pub(super) events: u64,
+    /// What its parts remember where its ramp is over, of the setting as it is from the beginning.
+    pub(super) remembered: Option<Remembered>,
 }
 
 impl Run {
@@ -51,7 +53,8 @@ impl Run {
     /// Its first requests.
     pub(super) fn first(&self, count: usize) -> Run {
         let (count, all) = (count.min(self.transfers.len()), self.transfers.len().max(1) as u64);
-        Run { events: self.events * count as u64 / all, transfers: self.transfers[..count].to_vec() }
+        let events = self.events * count as u64 / all;
+        Run { events, transfers: self.transfers[..count].to_vec(), remembered: self.remembered.clone() }
     }
 
     /// Whether requests of two windows come at the same rate, but for what chance does.
@@ -85,6 +88,14 @@ impl Live {
         let kept = Rc::new(RefCell::new(Vec::new()));
         let going = Going::new(&setting.blueprint, &setting.jobs, seed, Box::new(Keeper(kept.clone())))?;
         Ok(Live { going, kept, over: false })
+    }
+
+    /// The same from where another run was; nothing where a part cannot remember what that one's did.
+    pub(super) fn behind(setting: &Setting, seed: u64, remembered: &Remembered) -> Result<Option<Live>, Failure> {
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let keeper = Box::new(Keeper(kept.clone()));
+        let going = Going::behind(&setting.blueprint, &setting.jobs, seed, keeper, remembered)?;
+        Ok(going.map(|going| Live { going, kept, over: false }))
     }
 
     /// Runs until then, or until so many requests have ended in all.
@@ -130,7 +141,12 @@ impl Live {
 
     /// What has come of it.
     pub(super) fn run(self) -> Run {
-        Run { transfers: self.transfers().to_vec(), events: self.events() }
+        Run { transfers: self.transfers().to_vec(), events: self.events(), remembered: None }
+    }
+
+    /// What its parts remember, and how far its jobs are; nothing where no part remembers anything.
+    pub(super) fn remembered(&self) -> Option<Remembered> {
+        self.going.remembered()
     }
 }
 

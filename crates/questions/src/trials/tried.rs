@@ -96,7 +96,13 @@ impl Trials<'_> {
         glance: Option<Glance>,
     ) -> Result<Tried, Failure> {
         let first = self.effort.seeds[0];
-        let mut lives = vec![Live::new(change, first)?];
+        let mut lives = match self.live(change, first)? {
+            Ok(live) => vec![live],
+            Err(from_the_beginning) => {
+                let glance = from_the_beginning.glance()?;
+                return from_the_beginning.try_one((change, of), asked, glance);
+            }
+        };
         if asked == Asked::Difference {
             let is_same = self.is_same(&mut lives[0], glance)?;
             return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
@@ -162,7 +168,8 @@ impl Trials<'_> {
             let asked = (wanted - parts).min(has).min(self.parts_of_one_seed());
             let counted = self.counted(&before, longer, asked);
             if number == lives.len() {
-                lives.push(Live::new(change, seed)?);
+                let Ok(live) = self.live(change, seed)? else { break };
+                lives.push(live);
             }
             lives[number].go_on(counted.end, &before, self.ramp(longer) + self.effort.runtime)?;
             let after = lives[number].transfers();

@@ -235,11 +235,7 @@ impl Cache {
 
     /// Lines to write, the one written longest ago first.
     pub fn dirty(&self) -> impl Iterator<Item = u32> + '_ {
-        let first = self.oldest[TO_WRITE];
-        std::iter::successors((first != NONE).then_some(first), |&at| {
-            let next = self.lines[at as usize].after[TO_WRITE];
-            (next != NONE).then_some(next)
-        })
+        self.in_order(TO_WRITE)
     }
 
     /// Whether a line is there that can be written to the drives now.
@@ -247,6 +243,51 @@ impl Cache {
         let at = self.find(number)?;
         let marks = self.marks(at);
         (marks.dirty != 0 && !marks.destaging).then_some(at)
+    }
+
+    /// Adds what the cache holds to `words`: how many lines, each with its number and the sectors that are there and that
+    /// the drives do not have, by last use; then the numbers of those to write, by last write. Nobody works on any of them
+    /// any more: what is on its way is not there.
+    pub fn remembered(&self, words: &mut Vec<u64>) {
+        let halves = |marks: u128| [marks as u64, (marks >> 64) as u64];
+        words.push(0);
+        let count = words.len() - 1;
+        for at in self.in_order(LINES_AT_ONCE) {
+            let Line { number, marks, .. } = self.lines[at as usize];
+            words.push(number);
+            words.extend(halves(marks.valid).into_iter().chain(halves(marks.dirty | marks.going)));
+            words[count] += 1;
+        }
+        let on_the_way = self.lines.iter().filter(|line| line.marks.destaging).map(|line| line.number);
+        words.extend(on_the_way.chain(self.dirty().map(|at| self.number(at))));
+    }
+
+    /// Takes in what [`Cache::remembered`] said; whether that is something. Of more lines than there are those used last.
+    pub fn recall(&mut self, words: &[u64]) -> bool {
+        let Some((count, words)) = words.split_first() else { return false };
+        let Some((lines, to_write)) = words.split_at_checked(*count as usize * 5) else { return false };
+        let marks = |halves: &[u64]| u128::from(halves[0]) | u128::from(halves[1]) << 64;
+        let lines: Vec<&[u64]> = lines.chunks_exact(5).collect();
+        for line in &lines[lines.len().saturating_sub(self.free.len())..] {
+            if let Some(at) = self.take_in(line[0]) {
+                self.filled(at, marks(&line[1..3]));
+                self.lines[at as usize].marks.dirty = marks(&line[3..5]);
+            }
+        }
+        for number in to_write {
+            if let Some(at) = self.find(*number)
+                && !self.lines[at as usize].listed[TO_WRITE]
+            {
+                let dirty = std::mem::take(&mut self.lines[at as usize].marks.dirty);
+                self.written(at, dirty, true);
+            }
+        }
+        true
+    }
+
+    fn in_order(&self, order: usize) -> impl Iterator<Item = u32> + '_ {
+        let of = |at: u32| (at != NONE).then_some(at);
+        std::iter::successors(of(self.oldest[order]), move |&at| of(self.lines[at as usize].after[order]))
     }
 
     fn append(&mut self, order: usize, at: u32) {
@@ -346,6 +387,37 @@ mod tests {
         cache.destage(lines[0]);
         cache.destaged(lines[0]);
         assert_eq!((cache.unwritten(), cache.unwritten_bytes()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_remembered_is_there_again_and_what_is_on_its_way_is_to_be_done() {
+        let mut cache = Cache::new(4);
+        let lines: Vec<u32> = (0..4).filter_map(|n| cache.take_in(10 + n)).collect();
+        cache.filled(lines[0], mask(0, 100));
+        for (line, first) in [(1, 0), (2, 8), (3, 16)] {
+            cache.written(lines[line], mask(first, 8), true);
+        }
+        cache.fill(lines[1], mask(64, 8));
+        cache.destage(lines[2]);
+        cache.written(lines[2], mask(120, 4), true);
+        cache.used(lines[0]);
+        let mut words = Vec::new();
+        cache.remembered(&mut words);
+        let mut again = Cache::new(4);
+        assert!(again.recall(&words));
+        let mut same = Vec::new();
+        again.remembered(&mut same);
+        assert_eq!(same, words);
+        assert_eq!((again.unwritten(), again.unwritten_bytes()), (3, 28 * SECTOR_BYTES));
+        let at = |number| again.find(number).expect("it was there");
+        assert!(again.has(at(10), mask(0, 100)) && again.has(at(12), mask(8, 8)) && !again.has(at(11), mask(64, 8)));
+        // What was on its way goes first.
+        assert_eq!(again.dirty().map(|at| again.number(at)).collect::<Vec<_>>(), [12, 11, 13]);
+        // The oldest goes from a smaller one.
+        let mut smaller = Cache::new(2);
+        assert!(smaller.recall(&words) && smaller.find(11).is_none() && smaller.find(12).is_none());
+        assert_eq!((smaller.unwritten(), smaller.find(10).is_some()), (1, true));
+        assert!(!smaller.recall(&[]) && !smaller.recall(&[2, 1]));
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod writes;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Sim, Time};
+use hopscope_kernel::{Bell, Errand, Label, Lane, Queue, Remembers, Sim, Time};
 
 use crate::bridge::pci_x::initiator::Initiator;
 use crate::bridge::pci_x::slot::Slot;
@@ -208,6 +208,24 @@ impl Raid {
     }
 }
 
+impl Remembers for Raid {
+    /// The size of a line, then what the cache holds.
+    fn remembered(&self) -> Vec<u64> {
+        let mut words = vec![self.spec.line_bytes];
+        self.cache.borrow().remembered(&mut words);
+        words
+    }
+
+    fn recall(&self, words: &[u64]) -> bool {
+        let [line_bytes, held @ ..] = words else { return false };
+        let can = *line_bytes == self.spec.line_bytes && self.cache.borrow_mut().recall(held);
+        if can {
+            self.destage_if_idle();
+        }
+        can
+    }
+}
+
 impl BlockCard for Raid {
     fn start(self: Rc<Raid>) -> Result<bool, (String, String)> {
         if self.channels.drives()?.iter().all(Vec::is_empty) {
@@ -222,6 +240,9 @@ impl BlockCard for Raid {
         self.sim.level(&format!("what {} has to write to its drives", self.name), held);
         let held = move || taken.cache.borrow().taken() as u64 * taken.spec.line_bytes;
         self.sim.level(&format!("the cache of {}", self.name), held);
+        if !self.spec.keeps_nothing {
+            self.sim.remembers(&self.name, self.clone());
+        }
         array::start(&self);
         contexts::start(&self);
         read_ahead::start(&self);

@@ -1,0 +1,57 @@
+//! Trials that go on where the setting as it is was when the ramp of its jobs was over.
+//!
+//! A ramp that jobs ask for is mostly there to fill caches, and each trial had to fill them again: three quarters of it.
+//! Parts that hold much remember what they held ([`hopscope_kernel::Remembers`]); a trial begins with that, and its jobs
+//! with the requests that come next. What is in flight is replaced soon, and then it counts.
+//!
+//! Whether that is all that such a machine remembers is found out: requests of the setting as it is have to take as long
+//! as they do from the beginning. A changed machine that cannot remember it is tried from the beginning.
+
+use hopscope_machine::run::Failure;
+
+use super::gain::gain;
+use super::run::{ALIKE, Live, PIECES, pieces};
+use super::{Effort, Setting, Trials};
+
+/// It has to make ramps so many times shorter.
+const SHORTER: u64 = 4;
+/// How well it has to be known that requests take as long.
+const KNOWN: f64 = 0.05;
+
+impl<'a> Trials<'a> {
+    /// A machine where trials begin; trials from the beginning where it cannot begin there.
+    pub(super) fn live(&self, setting: &Setting, seed: u64) -> Result<Result<Live, &Trials<'a>>, Failure> {
+        let Some(all) = &self.from_the_beginning else { return Live::new(setting, seed).map(Ok) };
+        let run = all.before((0, seed))?;
+        let Some(remembered) = &run.remembered else { return Ok(Err(all)) };
+        Ok(Live::behind(setting, seed, remembered)?.ok_or(all))
+    }
+
+    /// These trials behind the ramp; nothing where that is not worth it, or says something else of the setting as it is.
+    pub(super) fn behind_the_ramp(&self) -> Result<Option<Trials<'a>>, Failure> {
+        if self.replaced * SHORTER > self.effort.ramp {
+            return Ok(None);
+        }
+        let which = (0, self.effort.seeds[0]);
+        let all = self.before(which)?;
+        let Some(remembered) = &all.remembered else { return Ok(None) };
+        let behind = Trials {
+            effort: Effort { ramp: self.replaced, ..self.effort.clone() },
+            end: self.end.saturating_sub(self.effort.ramp),
+            before: Default::default(),
+            from_the_beginning: Some(Box::new(self.clone())),
+            ..self.clone()
+        };
+        let own = behind.before(which)?;
+        let all = all.transfers.get(remembered.requests() as usize..).unwrap_or_default();
+        let counted = behind.counted(&own, 0, self.parts_of_one_seed());
+        let counted = counted.start..counted.end.min(all.len());
+        if counted.len() < PIECES {
+            return Ok(None);
+        }
+        let other = gain(pieces(all, &own.transfers, counted, PIECES).iter()).throughput;
+        if std::env::var("HS_DEBUG").is_ok() { eprintln!("behind: {other:?} ramp {} of {}", self.replaced, self.effort.ramp); }
+        let is_same = other.half_width <= KNOWN && other.mean.abs() <= other.half_width.max(ALIKE);
+        Ok(is_same.then_some(behind))
+    }
+}
