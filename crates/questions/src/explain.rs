@@ -201,10 +201,10 @@ pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
     jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
 }
 
-/// The same, and a tenth of the runtime.
+/// The same, and not before a tenth of the runtime.
 fn warm_by_then(jobs: &[Job]) -> Time {
     let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    ramp_of(jobs).saturating_add(Time::ps(runtime.as_ps() / 10))
+    ramp_of(jobs).max(Time::ps(runtime.as_ps() / 10))
 }
 
 /// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest

@@ -109,6 +109,8 @@ pub struct Trials<'a> {
     replaced: Time,
     /// Trials from the beginning of the jobs on, where these go on behind their ramp.
     from_the_beginning: Option<Box<Trials<'a>>>,
+    /// These trials as they will be made, where that is known already.
+    settled: Option<Box<Trials<'a>>>,
     /// Each trial has so many parts at most.
     parts_max: usize,
     /// Whether any of the jobs draws.
@@ -138,15 +140,23 @@ impl<'a> Trials<'a> {
         // Where several requests are in flight, they mostly wait for something.
         let is_full = setting.jobs.iter().map(|job| job.iodepth).sum::<u64>() > 1;
         let Some(foreseen) = Trials::of_run(setting, seed, outcome, is_full) else { return Ok(None) };
-        foreseen.before((0, seed))?;
-        Ok(Some(foreseen))
+        let mut settled = foreseen.clone();
+        settled.settle()?;
+        if settled.draws {
+            // What is not known well enough with one seed is asked with another.
+            settled.before((0, seed + 1))?;
+        }
+        Ok(Some(Trials { settled: Some(Box::new(settled)), ..foreseen }))
     }
 
     /// With what has been run already where that was foreseen.
     #[must_use]
     pub fn with(self, foreseen: Option<Trials<'a>>) -> Trials<'a> {
         match foreseen {
-            Some(foreseen) if self.are_as_long_as(&foreseen) => Trials { before: foreseen.before, ..self },
+            Some(foreseen) if self.are_as_long_as(&foreseen) => {
+                let settled = foreseen.settled.filter(|_| foreseen.replaced == self.replaced);
+                Trials { before: foreseen.before, settled, ..self }
+            }
             _ => self,
         }
     }
@@ -186,9 +196,21 @@ impl<'a> Trials<'a> {
         let end = if unbounded { Time::MAX } else { end };
         let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
         let (replaced, turns) = (turns, Some(turns.max(asked)));
-        let (before, from_the_beginning) = (Arc::default(), None);
+        let (before, from_the_beginning, settled) = (Arc::default(), None, None);
         let parts_max = PARTS[usize::from(!draws)];
-        Some(Trials { setting, effort, end, before, first_turns, turns, replaced, from_the_beginning, parts_max, draws })
+        Some(Trials {
+            setting,
+            effort,
+            end,
+            before,
+            first_turns,
+            turns,
+            replaced,
+            from_the_beginning,
+            settled,
+            parts_max,
+            draws,
+        })
     }
 
     /// Trials of another setting, of as many requests as these; what limits there is said more roughly.
@@ -217,8 +239,21 @@ impl<'a> Trials<'a> {
         }
         let known = Known::new(Mutex::new(Some(Arc::new(run))));
         let before = Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)])));
-        let (turns, from_the_beginning, parts_max) = (None, self.from_the_beginning.clone(), PARTS_OF_ANOTHER);
-        Ok(Trials { setting, effort, end, before, first_turns, turns, replaced, from_the_beginning, parts_max, draws })
+        let (turns, settled, parts_max) = (None, None, PARTS_OF_ANOTHER);
+        let from_the_beginning = self.from_the_beginning.clone();
+        Ok(Trials {
+            setting,
+            effort,
+            end,
+            before,
+            first_turns,
+            turns,
+            replaced,
+            from_the_beginning,
+            settled,
+            parts_max,
+            draws,
+        })
     }
 
     /// How long they are.
@@ -285,6 +320,10 @@ impl<'a> Trials<'a> {
     /// Warm-up is what a long run says it is, to be on the safe side. Where the first requests come as later ones do, it is
     /// over before.
     fn settle(&mut self) -> Result<(), Failure> {
+        if let Some(settled) = self.settled.take() {
+            *self = Trials { parts_max: self.parts_max, ..*settled };
+            return Ok(());
+        }
         let Some(turns) = self.turns.take() else { return Ok(()) };
         if let Some(behind) = self.behind_the_ramp()? {
             *self = behind;
