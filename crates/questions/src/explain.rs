@@ -19,10 +19,12 @@ use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
 use hopscope_parts::workload::THINK_TIME;
 
-use crate::trials::{Performance, performance};
+use crate::trials::{Performance, performance, spent};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
+/// Whom lanes work for is watched for so many events before the account begins, where jobs write.
+const EVENTS_BEFORE: u64 = 1_000_000;
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
 /// Transfers below which jobs that pause are accounted for from the beginning.
@@ -210,7 +212,7 @@ fn warm_by_then(jobs: &[Job]) -> Time {
 /// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest
 /// latency before the window and a quarter more, so that whatever ends in the window was made by then, which is a little
 /// before it is issued. What writes leave behind may be moved by hops that do nothing in the window: whom lanes work for is
-/// watched from the end of the ramp.
+/// watched from the end of the ramp on, or for as much before as [`EVENTS_BEFORE`] take.
 fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
     if pause(jobs) {
         return (Time::ZERO, Time::ZERO);
@@ -218,7 +220,12 @@ fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
     let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
     let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);
     let traced = from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)));
-    (if writes(jobs) { ramp_of(jobs).min(traced) } else { traced }, traced)
+    if !writes(jobs) {
+        return (traced, traced);
+    }
+    let (all, spent) = (u128::from(outcome.simulated.as_ps()), u128::from(spent(&outcome.counts)));
+    let longest = Time::ps((all * u128::from(EVENTS_BEFORE) / spent.max(1)).try_into().unwrap_or(u64::MAX));
+    (ramp_of(jobs).max(traced.saturating_sub(longest)).min(traced), traced)
 }
 
 /// When enough requests will have ended.

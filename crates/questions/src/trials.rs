@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hopscope_files::job_file::Job;
-use hopscope_kernel::Time;
+use hopscope_kernel::{Counts, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Failure, Outcome};
@@ -173,9 +173,7 @@ impl<'a> Trials<'a> {
             return None;
         }
         let each = outcome.measured.as_ps() / transfers;
-        let counts = outcome.counts;
-        let spent = counts.events + counts.told + counts.bursts_in_trains / 8;
-        let cost = spent * each / outcome.simulated.as_ps().max(1);
+        let cost = spent(&outcome.counts) * each / outcome.simulated.as_ps().max(1);
         let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
@@ -392,6 +390,11 @@ impl<'a> Trials<'a> {
         let all = before.transfers.len();
         from..(from + parts * one).clamp(from.min(all), all)
     }
+}
+
+/// What a run has cost, in events: what carriers tell costs about as much as one, a burst of a train an eighth.
+pub(crate) fn spent(counts: &Counts) -> u64 {
+    counts.events + counts.told + counts.bursts_in_trains / 8
 }
 
 /// What all jobs of a run got together; nothing where no transfer ended.

@@ -14,6 +14,8 @@ use crate::account::Hop;
 
 /// A class of latencies is the mean of the ranks within this share of it.
 const RANKS: f64 = 0.005;
+/// Where there will not be as many requests as are wanted, this part of the spans is enough.
+const OF_SPANS: u64 = 3;
 
 /// What is known so far.
 pub(super) struct Book {
@@ -130,7 +132,10 @@ impl Book {
         let count = self.ended.len();
         let speak = count >= at_least && count >= self.in_flight_max.saturating_mul(times_in_flight);
         let were_long = self.spans >= spans_most && count > self.in_flight_max;
-        were_long || speak && (count >= requests || self.spans >= spans)
+        // At this rate there will not be as many within those spans.
+        let [wide, narrow] = [count as u128 * u128::from(spans), requests as u128 * u128::from(self.spans)];
+        let too_few = self.spans >= spans / OF_SPANS && wide < narrow;
+        were_long || speak && (count >= requests || self.spans >= spans || too_few)
     }
 
     /// What was recorded next.
