@@ -117,6 +117,8 @@ impl Addresses {
 
 #[cfg(test)]
 mod tests {
+    use hopscope_kernel::Time;
+
     use super::*;
 
     fn range(min: u32, max: u32) -> [Sizes; 2] {
@@ -132,6 +134,8 @@ mod tests {
             depth: 1,
             offset_bytes: 0,
             size_bytes,
+            start_delay: Time::ZERO,
+            behind: 0,
             once,
             processors: Vec::new(),
             think: None,

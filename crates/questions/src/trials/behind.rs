@@ -50,9 +50,6 @@ impl<'a> Trials<'a> {
             return Ok(None);
         }
         let other = gain(pieces(all, &own.transfers, counted, PIECES).iter()).throughput;
-        if std::env::var("HS_DEBUG").is_ok() {
-            eprintln!("behind: {other:?} ramp {} of {}", self.replaced, self.effort.ramp);
-        }
         let is_same = other.half_width <= KNOWN && other.mean.abs() <= other.half_width.max(ALIKE);
         Ok(is_same.then_some(behind))
     }

@@ -2,6 +2,7 @@
 
 mod account;
 mod ata_raid;
+mod behind;
 mod block_diagram;
 mod buffer;
 mod cifs;

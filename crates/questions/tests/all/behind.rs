@@ -1,0 +1,108 @@
+//! Runs that begin where others were: the next requests take as long as they do in the run that goes on.
+
+use std::num::NonZeroU64;
+
+use hopscope_files::job_file::Job;
+use hopscope_kernel::{Pace, Time};
+use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::fio_json::Figures;
+use hopscope_machine::going::Going;
+use hopscope_machine::run::{Options, run};
+use hopscope_questions::explain::{EXTENT, explain};
+use hopscope_questions::trials::{Setting, Trials};
+
+use crate::shipped;
+use crate::trials::Ends;
+
+const OFFICE: &str = "--name=office --filename=raid --rw=randrw --rwmixread=60 --bs=35k --size=1g --norandommap=1 \
+                      --random_distribution=zoned:78/1:22/99 --time_based";
+
+fn office(times: &str) -> Vec<Job> {
+    shipped::jobs(&format!("{OFFICE} {times}"))
+}
+
+fn on(going: &Going, requests: u64) {
+    going.on(NonZeroU64::new(requests).expect("some"), Time::MAX).expect("it goes on");
+}
+
+/// How long the last so many requests took, from the end of the one before them.
+fn last(ends: &Ends, requests: usize) -> Time {
+    let ends: Vec<Time> = ends.0.borrow().iter().map(|(at, span)| *at + *span).collect();
+    ends[ends.len() - 1].saturating_sub(ends[ends.len() - 1 - requests])
+}
+
+/// With one request under way to the last digit, and from an empty cache not at all; with several, chance has its share.
+#[test]
+fn a_machine_that_remembers_goes_on_as_the_run_did() {
+    for (system, depth, counted, off) in [
+        ("raid-acceleraid-64-66", 1, 600, 1e-6),
+        ("raid-megaraid-32-33", 1, 600, 1e-6),
+        ("raid-5-megaraid-64-66", 1, 600, 1e-6),
+        ("raid-acceleraid-pci-x-100", 4, 4_000, 0.04),
+    ] {
+        let jobs = office(&format!("--iodepth={depth} --runtime=100"));
+        let (blueprint, ends) = (shipped::machine(system, &[]), Ends::default());
+        let whole = Going::new(&blueprint, &jobs, 1, Box::new(ends.clone())).expect("it is built");
+        on(&whole, 2_500);
+        let remembered = whole.remembered().expect("a cache remembers");
+        let asked_for = remembered.requests();
+        assert!((2_500..2_500 + depth).contains(&asked_for), "{system}: {asked_for}");
+        on(&whole, 200 + counted);
+        let took = last(&ends, counted as usize);
+        let of = |going: Going, ends: Ends| {
+            on(&going, 2_700 + counted - asked_for);
+            last(&ends, counted as usize).as_seconds_f64() / took.as_seconds_f64() - 1.0
+        };
+        let ends = Ends::default();
+        let behind = Going::behind(&blueprint, &jobs, 1, Box::new(ends.clone()), &remembered).expect("it is built");
+        let apart = of(behind.expect("it is the same machine"), ends);
+        assert!(apart.abs() < off, "{system}: {apart}");
+        let ends = Ends::default();
+        let from_nothing = Going::new(&blueprint, &jobs, 1, Box::new(ends.clone())).expect("it is built");
+        let apart = of(from_nothing, ends);
+        assert!(depth > 1 || apart.abs() > 0.03, "{system}: {apart} from an empty cache");
+        // Other lines are nothing that it can remember; with a smaller cache it remembers what it can.
+        let going = |change: &str| {
+            let changed = shipped::machine(system, &[change]);
+            Going::behind(&changed, &jobs, 1, Box::new(Ends::default()), &remembered).expect("it is built")
+        };
+        assert!(going("raid.cache.line=32KiB").is_none() && going("raid.cache.size=100MiB").is_some(), "{system}");
+    }
+    // Of a disk nothing is remembered, and of another adapter nothing can be.
+    let jobs = shipped::jobs("--rw=read");
+    let going = Going::new(&shipped::machine("piix4e-one-disk", &[]), &jobs, 1, Box::new(Ends::default()));
+    assert!(going.expect("it is built").remembered().is_none());
+}
+
+/// Faster arms, a smaller cache and lines of another size, which have to be tried from an empty cache: as in long runs.
+#[test]
+fn trials_behind_a_ramp_say_what_long_runs_say() {
+    let setting = Setting {
+        blueprint: shipped::machine("raid-acceleraid-64-66", &[]),
+        jobs: office("--ramp_time=2 --runtime=5"),
+    };
+    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+    let mut faster = setting.blueprint.clone();
+    faster.faster("disk*.arm", Pace::new(2, 1).expect("a pace"));
+    let changed = |change| shipped::machine("raid-acceleraid-64-66", &[change]);
+    let blueprints = [faster, changed("raid.cache.size=40MiB"), changed("raid.cache.line=32KiB")];
+    let changes = blueprints.map(|blueprint| Setting { blueprint, jobs: setting.jobs.clone() });
+    let gains = trials.gains(&changes, &|_, _| {}).expect("they run");
+    assert!(trials.effort().ramp < Time::ms(200), "{:?}", trials.effort());
+    let jobs = office("--ramp_time=2 --runtime=15");
+    let rate = |blueprint: &Blueprint, seed| {
+        let ran = run(blueprint, &jobs, Options { seed, ..Options::default() }, None).expect("it runs");
+        Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
+    };
+    for (change, gain) in changes.iter().zip(gains) {
+        let gain = gain.expect("nothing refuses it").throughput;
+        let long: f64 =
+            [1, 2].map(|seed| rate(&change.blueprint, seed) / rate(&setting.blueprint, seed) - 1.0).iter().sum();
+        assert!(
+            (gain.mean - long / 2.0).abs() < gain.half_width.max(0.01) + 0.02,
+            "{gain:?}, {} in long runs",
+            long / 2.0
+        );
+    }
+}
