@@ -219,7 +219,9 @@ impl<'a> Trials<'a> {
         let Trials { end, first_turns, replaced, draws, .. } = *self;
         let seed = self.effort.seeds[0];
         let own = self.before((0, seed))?;
-        let asked = self.counted(&own, 0, PARTS_OF_ANOTHER).end;
+        // Without a ramp of their own there can be more parts.
+        let parts_max = if self.from_the_beginning.is_some() { PARTS_OF_ONE_SEED } else { PARTS_OF_ANOTHER };
+        let asked = self.counted(&own, 0, parts_max).end;
         let mut live = match self.live(setting, seed)? {
             Ok(live) => live,
             Err(from_the_beginning) => return from_the_beginning.of_another(setting),
@@ -237,7 +239,7 @@ impl<'a> Trials<'a> {
         }
         let known = Known::new(Mutex::new(Some(Arc::new(run))));
         let before = Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)])));
-        let (turns, settled, parts_max) = (None, None, PARTS_OF_ANOTHER);
+        let (turns, settled) = (None, None);
         let from_the_beginning = self.from_the_beginning.clone();
         Ok(Trials {
             setting,

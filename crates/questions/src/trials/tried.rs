@@ -8,7 +8,7 @@ use super::{Failure, LONGER, PARTS, Setting, Trials};
 /// After so many parts it is asked whether they say enough.
 const STEPS: [usize; 6] = [1, 2, 3, 4, 6, PARTS[0]];
 /// Where it is only asked whether something gains, an interval of this share of the gain says so.
-const SURE: f64 = 0.5;
+const SURE: f64 = 0.3;
 /// Halves that differ by more than this do not say the same, whatever their intervals.
 const HALVES: f64 = 0.005;
 /// A ramp is made longer so many times, at most.

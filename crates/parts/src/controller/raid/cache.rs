@@ -259,7 +259,8 @@ impl Cache {
             words[count] += 1;
         }
         let on_the_way = self.lines.iter().filter(|line| line.marks.destaging).map(|line| line.number);
-        words.extend(on_the_way.chain(self.dirty().map(|at| self.number(at))));
+        let waiting = self.dirty().filter(|&at| !self.marks(at).destaging).map(|at| self.number(at));
+        words.extend(on_the_way.chain(waiting));
     }
 
     /// Takes in what [`Cache::remembered`] said; whether that is something. Of more lines than there are those used last.
@@ -275,9 +276,7 @@ impl Cache {
             }
         }
         for number in to_write {
-            if let Some(at) = self.find(*number)
-                && !self.lines[at as usize].listed[TO_WRITE]
-            {
+            if let Some(at) = self.find(*number) {
                 let dirty = std::mem::take(&mut self.lines[at as usize].marks.dirty);
                 self.written(at, dirty, true);
             }
