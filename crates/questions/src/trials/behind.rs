@@ -15,7 +15,7 @@ use super::{Effort, Setting, Trials};
 
 /// It has to make ramps so many times shorter.
 const SHORTER: u64 = 4;
-/// How well it has to be known that requests take as long.
+/// Where requests do not take as long to [`ALIKE`], how well it has to be known that this is chance.
 const KNOWN: f64 = 0.05;
 
 impl<'a> Trials<'a> {
@@ -50,7 +50,8 @@ impl<'a> Trials<'a> {
             return Ok(None);
         }
         let other = gain(pieces(all, &own.transfers, counted, PIECES).iter()).throughput;
-        let is_same = other.half_width <= KNOWN && other.mean.abs() <= other.half_width.max(ALIKE);
+        let off = other.mean.abs();
+        let is_same = off <= ALIKE || (off <= other.half_width && other.half_width <= KNOWN);
         Ok(is_same.then_some(behind))
     }
 }

@@ -15,6 +15,8 @@ const HALVES: f64 = 0.005;
 const LONGER_MAX: u32 = 2;
 /// Events of a trial beyond its first part, and of all that are made at once.
 const EVENTS_AGAIN: u64 = 4_000_000;
+/// The same where another seed has no ramp of its jobs.
+const EVENTS_AGAIN_BEHIND: u64 = 3_000_000;
 const EVENTS_AGAIN_OF_ALL: u64 = 48_000_000;
 
 /// What is asked of a change.
@@ -114,7 +116,8 @@ impl Trials<'_> {
             return Ok(glanced);
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
-        let affords = EVENTS_AGAIN.min(EVENTS_AGAIN_OF_ALL / of.max(1) as u64);
+        let again = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
+        let affords = again.min(EVENTS_AGAIN_OF_ALL / of.max(1) as u64);
         // What gains hardly anything is not worth another seed.
         let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
         while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {
