@@ -5,12 +5,14 @@
 //! timelines, and one of those that stay stands for them too. What follows comes earlier by what was cut: timelines
 //! are in *squeezed* time. A stretch of it is measured in real time, in which it counts as often as it was there.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use hopscope_kernel::{Record, Time, whole};
 
 use super::ledger::burst;
+use crate::search::first_from;
 
 /// Periods that stay before and after those that are cut: they meet what is different.
 const KEPT: u64 = 2;
@@ -88,6 +90,8 @@ struct Cut {
 pub(super) struct Repeats {
     /// In order of time.
     cuts: Vec<Cut>,
+    /// Where the last look at a squeezed time ended.
+    near: Cell<usize>,
     /// Which one each item has that has one.
     of_item: HashMap<usize, usize>,
 }
@@ -290,7 +294,7 @@ impl Repeats {
             cuts.push(Cut { at, pitch, periods, stands_at: from - removed, before: removed });
             removed += pitch * periods;
         }
-        Repeats { cuts, of_item }
+        Repeats { cuts, near: Cell::new(0), of_item }
     }
 
     /// The records of an item without the periods that are cut, in one or two pieces, each with what it comes earlier
@@ -327,7 +331,8 @@ impl Repeats {
 
     /// Squeezed time to real time: within a period that stands for others, as if it were all of them.
     pub(super) fn real(&self, squeezed: Time) -> Time {
-        let next = self.cuts.partition_point(|cut| cut.stands_at <= squeezed);
+        let next = first_from(self.near.get(), self.cuts.len(), |place| self.cuts[place].stands_at <= squeezed);
+        self.near.set(next);
         match next.checked_sub(1) {
             Some(last) => {
                 let cut = &self.cuts[last];

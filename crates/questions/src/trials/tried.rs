@@ -16,7 +16,7 @@ const LONGER_MAX: u32 = 2;
 /// Events of a trial beyond its first part, and of all that are made at once.
 const EVENTS_AGAIN: u64 = 4_000_000;
 /// The same where another seed has no ramp of its jobs.
-const EVENTS_AGAIN_BEHIND: u64 = 3_000_000;
+const EVENTS_AGAIN_BEHIND: u64 = 2_500_000;
 const EVENTS_AGAIN_OF_ALL: u64 = 48_000_000;
 
 /// What is asked of a change.
