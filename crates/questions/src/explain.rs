@@ -224,8 +224,8 @@ fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
         return (traced, traced);
     }
     let (all, spent) = (u128::from(outcome.simulated.as_ps()), u128::from(spent(&outcome.counts)));
-    let longest = Time::ps((all * u128::from(EVENTS_BEFORE) / spent.max(1)).try_into().unwrap_or(u64::MAX));
-    (ramp_of(jobs).max(traced.saturating_sub(longest)).min(traced), traced)
+    let before = Time::ps((all * u128::from(EVENTS_BEFORE) / spent.max(1)).try_into().unwrap_or(u64::MAX));
+    (ramp_of(jobs).max(traced.saturating_sub(before)).min(traced), traced)
 }
 
 /// When enough requests will have ended.

@@ -109,7 +109,7 @@ pub struct Trials<'a> {
     replaced: Time,
     /// Trials from the beginning of the jobs on, where these go on behind their ramp.
     from_the_beginning: Option<Box<Trials<'a>>>,
-    /// These trials as they will be made, where that is known already.
+    /// These trials as they will be made, where that has been found out already.
     settled: Option<Box<Trials<'a>>>,
     /// Each trial has so many parts at most.
     parts_max: usize,
@@ -219,7 +219,7 @@ impl<'a> Trials<'a> {
         let Trials { end, first_turns, replaced, draws, .. } = *self;
         let seed = self.effort.seeds[0];
         let own = self.before((0, seed))?;
-        // Without a ramp of their own there can be more parts.
+        // Without the ramp of the jobs there can be more parts.
         let parts_max = if self.from_the_beginning.is_some() { PARTS_OF_ONE_SEED } else { PARTS_OF_ANOTHER };
         let asked = self.counted(&own, 0, parts_max).end;
         let mut live = match self.live(setting, seed)? {

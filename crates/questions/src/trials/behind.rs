@@ -29,7 +29,7 @@ impl<'a> Trials<'a> {
 
     /// These trials behind the ramp; nothing where that is not worth it, or says something else of the setting as it is.
     pub(super) fn behind_the_ramp(&self) -> Result<Option<Trials<'a>>, Failure> {
-        if self.replaced * SHORTER > self.effort.ramp {
+        if self.replaced.as_ps() > self.effort.ramp.as_ps() / SHORTER {
             return Ok(None);
         }
         let which = (0, self.effort.seeds[0]);

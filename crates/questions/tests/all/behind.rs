@@ -74,6 +74,20 @@ fn a_machine_that_remembers_goes_on_as_the_run_did() {
     assert!(going.expect("it is built").remembered().is_none());
 }
 
+/// A job that has begun goes on at once, however late it was to begin.
+#[test]
+fn a_job_does_not_wait_for_its_start_twice() {
+    let jobs = office("--startdelay=2 --runtime=100");
+    let (blueprint, ends) = (shipped::machine("raid-acceleraid-64-66", &[]), Ends::default());
+    let whole = Going::new(&blueprint, &jobs, 1, Box::new(ends.clone())).expect("it is built");
+    on(&whole, 100);
+    assert!(ends.0.borrow()[0].0 >= Time::ms(2_000));
+    let (remembered, ends) = (whole.remembered().expect("a cache remembers"), Ends::default());
+    let behind = Going::behind(&blueprint, &jobs, 1, Box::new(ends.clone()), &remembered).expect("it is built");
+    on(&behind.expect("it is the same machine"), 1);
+    assert!(ends.0.borrow()[0].0 < Time::ms(1));
+}
+
 /// Faster arms, a smaller cache and lines of another size, which have to be tried from an empty cache: as in long runs.
 #[test]
 fn trials_behind_a_ramp_say_what_long_runs_say() {

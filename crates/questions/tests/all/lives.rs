@@ -13,8 +13,10 @@ use hopscope_kernel::{Class, Observer, Record, Sim, Time, expand};
 use hopscope_machine::run::{Options, run_in};
 use hopscope_observe::Lives;
 use hopscope_observe::lives::{Enough, Latency, Shares, Split, StageKind};
+use hopscope_questions::explain::{EXTENT, explain};
 
 use crate::random_machines::{self, Drawn};
+use crate::shipped;
 
 /// All that lanes did, added up without a look at whom it was for.
 #[derive(Clone, Default)]
@@ -294,5 +296,23 @@ fn lives_on_myrinet() {
         for job in ["--rw=read --bs=4k --iodepth=2", "--rw=write --bs=64k", "--rw=rw --bs=16k --iodepth=4"] {
             lives(system, &format!("{job} --runtime=2ms --time_based"));
         }
+    }
+}
+
+/// Where requests are so long that there will be no 99th percentile, a third of the spans is enough; a ramp that is long
+/// enough is all that an account leaves away.
+#[test]
+fn no_more_is_watched_than_an_answer_can_use() {
+    for (words, least, most, has_p99) in [
+        ("--rw=read --bs=128k --iodepth=32 --ramp_time=20ms --runtime=100ms --time_based", 320, 700, false),
+        ("--rw=randread --bs=4k --iodepth=1 --ramp_time=20ms --runtime=300ms --time_based", 2_000, 2_100, true),
+    ] {
+        let (blueprint, jobs) = (shipped::machine("nvme-desktop", &[]), shipped::jobs(words));
+        let explained = explain(&blueprint, &jobs, Options::default(), EXTENT, None).expect("it runs");
+        let latency = explained.latency.expect("requests ended");
+        assert!((least..most).contains(&latency.mean.count), "{words}: {}", latency.mean.count);
+        assert_eq!(latency.p99.is_some(), has_p99, "{words}");
+        let warm_up = explained.outcome.stages[0].warm_up;
+        assert_eq!(explained.account.from.max(Time::ms(30)), warm_up.max(Time::ms(30)), "{words}");
     }
 }

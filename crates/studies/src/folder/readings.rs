@@ -207,3 +207,17 @@ impl Path {
         machines.into_iter().enumerate().map(of_machine).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_went_through_is_added_up_lane_by_lane() {
+        let lane = |name: &str, time| ("disk".to_string(), name.to_string(), Time::ms(time));
+        let runs = [vec![lane("arm", 3), lane("bus", 2)], Vec::new(), vec![lane("bus", 4), lane("cable", 1)]];
+        let all = together(runs.into_iter()).expect("two runs were accounted for");
+        assert_eq!(all, [lane("bus", 6), lane("arm", 3), lane("cable", 1)]);
+        assert!(together([Vec::new(), Vec::new()].into_iter()).is_none());
+    }
+}
