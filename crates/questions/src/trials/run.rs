@@ -1,10 +1,12 @@
 //! One run of a trial: every request that ended in it, and what two of them say of the same requests.
 
+use std::borrow::Cow;
 use std::cell::{Ref, RefCell};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::rc::Rc;
 
+use hopscope_files::job_file::Job;
 use hopscope_kernel::{Observer, Record, Time};
 use hopscope_machine::going::{Going, Remembered};
 use hopscope_machine::run::Failure;
@@ -86,7 +88,7 @@ impl Live {
     /// The setting with a seed, ready to begin.
     pub(super) fn new(setting: &Setting, seed: u64) -> Result<Live, Failure> {
         let kept = Rc::new(RefCell::new(Vec::new()));
-        let going = Going::new(&setting.blueprint, &setting.jobs, seed, Box::new(Keeper(kept.clone())))?;
+        let going = Going::new(&setting.blueprint, &at_once(&setting.jobs), seed, Box::new(Keeper(kept.clone())))?;
         Ok(Live { going, kept, over: false })
     }
 
@@ -94,7 +96,7 @@ impl Live {
     pub(super) fn behind(setting: &Setting, seed: u64, remembered: &Remembered) -> Result<Option<Live>, Failure> {
         let kept = Rc::new(RefCell::new(Vec::new()));
         let keeper = Box::new(Keeper(kept.clone()));
-        let going = Going::behind(&setting.blueprint, &setting.jobs, seed, keeper, remembered)?;
+        let going = Going::behind(&setting.blueprint, &at_once(&setting.jobs), seed, keeper, remembered)?;
         Ok(going.map(|going| Live { going, kept, over: false }))
     }
 
@@ -148,6 +150,14 @@ impl Live {
     pub(super) fn remembered(&self) -> Option<Remembered> {
         self.going.remembered()
     }
+}
+
+/// The same jobs, of which none begins later: of a faster machine other requests would come before that.
+fn at_once(jobs: &[Job]) -> Cow<'_, [Job]> {
+    if jobs.iter().all(|job| job.start_delay == Time::ZERO) {
+        return Cow::Borrowed(jobs);
+    }
+    jobs.iter().map(|job| Job { start_delay: Time::ZERO, ..job.clone() }).collect()
 }
 
 /// Keeps every transfer of a run.

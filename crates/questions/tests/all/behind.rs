@@ -96,6 +96,8 @@ fn trials_behind_a_ramp_say_what_long_runs_say() {
         jobs: office("--ramp_time=2 --runtime=5"),
     };
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    // A ramp that is long enough is all that an account leaves away.
+    assert_eq!(explained.account.from, Time::ms(2_000));
     let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
     let mut faster = setting.blueprint.clone();
     faster.faster("disk*.arm", Pace::new(2, 1).expect("a pace"));
@@ -118,5 +120,43 @@ fn trials_behind_a_ramp_say_what_long_runs_say() {
             "{gain:?}, {} in long runs",
             long / 2.0
         );
+    }
+}
+
+/// A job that begins when the ramp is over is there from the beginning in trials, or what is counted of a faster machine
+/// would be from before.
+#[test]
+fn trials_beside_a_job_that_begins_later_say_what_long_runs_say() {
+    let load = "--name=load --filename=ide --rw=read --bs=64k --iodepth=2 --offset=71g --size=1g --time_based";
+    let jobs = office(&format!("--ramp_time=2 --runtime=5 {load} --startdelay=2 --ramp_time=0 --runtime=5"));
+    let setting = Setting { blueprint: shipped::machine("raid-megaraid-32-33-loaded", &[]), jobs };
+    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+    let mut faster = setting.clone();
+    faster.blueprint.faster("pci", Pace::new(2, 1).expect("a pace"));
+    let rate = |setting: &Setting| {
+        let ran = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
+        Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
+    };
+    let long = rate(&faster) / rate(&setting) - 1.0;
+    let gain = trials.gains(&[faster], &|_, _| {}).expect("they run")[0].expect("nothing refuses it").throughput;
+    assert!(long > 0.05 && (gain.mean - long).abs() < gain.half_width + 0.02, "{gain:?}, {long} in the whole run");
+}
+
+/// A machine that remembers less than it takes, as its operating system has a cache, too.
+#[test]
+fn a_trial_that_would_say_something_else_behind_the_ramp_is_made_from_the_beginning() {
+    let words =
+        "--filename=raid --rw=randread --bs=64k --size=64m --norandommap=1 --ramp_time=40 --runtime=1 --time_based";
+    for (direct, is_behind) in [("--direct=0", false), ("--direct=1", true)] {
+        let jobs = shipped::jobs(&format!("{words} {direct}"));
+        let setting = Setting { blueprint: shipped::machine("win2000-3ware-raid0-2", &[]), jobs };
+        let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+        let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+        let mut faster = setting.clone();
+        faster.blueprint.faster("cpu", Pace::new(2, 1).expect("a pace"));
+        let gains = trials.gains(&[faster], &|_, _| {}).expect("they run");
+        let ramp = trials.effort().ramp;
+        assert_eq!(ramp < Time::ms(40_000), is_behind, "{direct}: {ramp}, {gains:?}");
     }
 }
