@@ -216,7 +216,6 @@ impl<'a> Trials<'a> {
     where
         'a: 'b,
     {
-        let Trials { end, first_turns, replaced, draws, .. } = *self;
         let seed = self.effort.seeds[0];
         let own = self.before((0, seed))?;
         // Without the ramp of the jobs there can be more parts.
@@ -239,21 +238,7 @@ impl<'a> Trials<'a> {
         }
         let known = Known::new(Mutex::new(Some(Arc::new(run))));
         let before = Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)])));
-        let (turns, settled) = (None, None);
-        let from_the_beginning = self.from_the_beginning.clone();
-        Ok(Trials {
-            setting,
-            effort,
-            end,
-            before,
-            first_turns,
-            turns,
-            replaced,
-            from_the_beginning,
-            settled,
-            parts_max,
-            draws,
-        })
+        Ok(Trials { setting, effort, before, turns: None, settled: None, parts_max, ..self.clone() })
     }
 
     /// How long they are.
