@@ -211,6 +211,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
             Cell::figure(percent(hop.doubled.throughput.half_width), hop.doubled.throughput.half_width),
             figure(hop.doubled.latency.mean),
             figure(hop.share.throughput.mean),
+            Cell::figure(percent(hop.share.throughput.half_width), hop.share.throughput.half_width),
             Cell::figure(percent(hop.busy), hop.busy),
         ]
     });
@@ -220,6 +221,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
         ("±", "interval"),
         ("latency", "latency_gain"),
         ("share of a little more", "share"),
+        ("±", "share_interval"),
         ("at work", "busy_share"),
     ];
     let words = "Each hop was simulated at twice its pace by itself, with the same requests and draws: what that gains. \
