@@ -33,9 +33,7 @@ impl Remembered {
 impl Going {
     /// Builds the machine, and has the jobs ready to begin. What ends is told to `watcher`.
     pub fn new(blueprint: &Blueprint, jobs: &[Job], seed: u64, watcher: Box<dyn Observer>) -> Result<Going, Failure> {
-        let Started { machine, running, .. } = Started::of(Sim::new(), blueprint, jobs, seed, true, &[])?;
-        machine.sim.observe(watcher);
-        Ok(Going { machine, running })
+        Going::started(blueprint, jobs, seed, watcher, &[])
     }
 
     /// The same from where another run of these jobs was: the next requests, of parts that remember what those of the other
@@ -47,12 +45,21 @@ impl Going {
         watcher: Box<dyn Observer>,
         remembered: &Remembered,
     ) -> Result<Option<Going>, Failure> {
-        let Started { machine, running, .. } =
-            Started::of(Sim::new(), blueprint, jobs, seed, true, &remembered.issued)?;
-        machine.sim.observe(watcher);
-        let can = machine.sim.recall(&remembered.memories);
-        let going = Going { machine, running };
+        let going = Going::started(blueprint, jobs, seed, watcher, &remembered.issued)?;
+        let can = going.machine.sim.recall(&remembered.memories);
         Ok(can.then_some(going))
+    }
+
+    fn started(
+        blueprint: &Blueprint,
+        jobs: &[Job],
+        seed: u64,
+        watcher: Box<dyn Observer>,
+        behind: &[u64],
+    ) -> Result<Going, Failure> {
+        let Started { machine, running, .. } = Started::of(Sim::new(), blueprint, jobs, seed, true, behind)?;
+        machine.sim.observe(watcher);
+        Ok(Going { machine, running })
     }
 
     /// What its parts remember, and how far its jobs are; nothing where no part remembers anything.

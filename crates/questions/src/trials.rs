@@ -352,7 +352,7 @@ impl<'a> Trials<'a> {
         };
         let (ramp, runtime) = (self.ramp(which.0), self.effort.runtime);
         live.go_until(ramp, usize::MAX)?;
-        let remembered = live.remembered().filter(|_| self.from_the_beginning.is_none());
+        let remembered = if self.from_the_beginning.is_none() { live.remembered() } else { None };
         live.go_until(ramp + runtime, usize::MAX)?;
         let parts = self.parts_of_one_seed();
         let (first, one) = self.first_part(&live.transfers(), which.0);

@@ -52,11 +52,11 @@ impl Run {
         self.events / self.transfers.len().max(1) as u64
     }
 
-    /// Its first requests.
+    /// Its first requests; nothing goes on behind them.
     pub(super) fn first(&self, count: usize) -> Run {
         let (count, all) = (count.min(self.transfers.len()), self.transfers.len().max(1) as u64);
         let events = self.events * count as u64 / all;
-        Run { events, transfers: self.transfers[..count].to_vec(), remembered: self.remembered.clone() }
+        Run { events, transfers: self.transfers[..count].to_vec(), remembered: None }
     }
 
     /// Whether requests of two windows come at the same rate, but for what chance does.

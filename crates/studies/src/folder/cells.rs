@@ -221,7 +221,7 @@ impl Setup<'_> {
     }
 
     /// The formula of the mean figures of some runs; the interval is that of the formula of each run. Where the time went
-    /// is that of the first of them.
+    /// is said of the first ones together.
     fn mean(
         &self,
         table: &Table,

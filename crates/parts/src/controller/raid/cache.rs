@@ -250,13 +250,11 @@ impl Cache {
     /// any more: what is on its way is not there.
     pub fn remembered(&self, words: &mut Vec<u64>) {
         let halves = |marks: u128| [marks as u64, (marks >> 64) as u64];
-        words.push(0);
-        let count = words.len() - 1;
+        words.push(self.in_order(LINES_AT_ONCE).count() as u64);
         for at in self.in_order(LINES_AT_ONCE) {
             let Line { number, marks, .. } = self.lines[at as usize];
             words.push(number);
             words.extend(halves(marks.valid).into_iter().chain(halves(marks.dirty | marks.going)));
-            words[count] += 1;
         }
         let on_the_way = self.lines.iter().filter(|line| line.marks.destaging).map(|line| line.number);
         let waiting = self.dirty().filter(|&at| !self.marks(at).destaging).map(|at| self.number(at));
