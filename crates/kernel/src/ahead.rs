@@ -26,7 +26,7 @@ impl Core {
     /// Books lanes for the legs of a task's way from `first` on, as far as they can be made out; returns how many legs
     /// that are, and when the last of them is over.
     pub(crate) fn book_way(&mut self, task: u32, legs: &[Leg], first: usize, now: Time) -> Option<(usize, Time)> {
-        if self.observed || !self.trains_allowed || self.combined.is_some() {
+        if self.observed || !self.trains_allowed {
             return None;
         }
         let rank = self.rank(task);

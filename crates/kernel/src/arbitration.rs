@@ -307,7 +307,7 @@ impl Shared {
         }
         let state = &core.lanes[lane as usize];
         let (edge, class) = (state.edge(now), state.class);
-        if state.is_free(now) && core.may_skip(edge) {
+        if state.is_free(now) && self.may_skip(core, edge) {
             // Nobody else does anything before this lane would be granted: it is granted here.
             self.advance(core, edge, order_of_class(class));
             let ticket = core.take_over(lane);

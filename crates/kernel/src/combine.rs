@@ -21,13 +21,10 @@ pub async fn join<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> (A::Output, B:
         {
             right = Some(v);
         }
-        match (left.take(), right.take()) {
-            (Some(l), Some(r)) => Poll::Ready((l, r)),
-            (l, r) => {
-                (left, right) = (l, r);
-                Poll::Pending
-            }
+        if left.is_none() || right.is_none() {
+            return Poll::Pending;
         }
+        left.take().zip(right.take()).map_or(Poll::Pending, Poll::Ready)
     })
     .await
 }

@@ -115,12 +115,12 @@ impl Shared {
             core.convoys[task as usize] = Some(convoy);
             return false;
         };
-        let combined = core.combined.replace(false);
+        let combined = self.combined.replace(Some(false));
         for number in 0..last {
             while self.ride_on(core, task, &mut convoy, number) {}
         }
         // Only the last lane's bursts may skip time: the others have said by now what they wait for.
-        core.combined = combined;
+        self.combined.set(combined);
         while self.ride_on(core, task, &mut convoy, last) {}
         // A burst may be through sooner than it has left the lane before.
         let over = convoy.stages.iter().all(|stage| stage.at == At::Over);

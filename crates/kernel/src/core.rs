@@ -72,8 +72,6 @@ pub(crate) struct Core {
     pub(crate) carrying: Vec<Option<Carrying>>,
     pub(crate) booked: Vec<Booked>,
     pub(crate) booked_free: Vec<u32>,
-    /// Several futures of one process are being polled: whether the present one is the last of them.
-    pub(crate) combined: Option<bool>,
     /// Position of each name among all names: the order of simultaneous events never depends on the order of a file.
     pub(crate) ranks: Vec<u32>,
     pub(crate) records: Vec<Record>,
@@ -90,6 +88,8 @@ pub(crate) struct Shared {
     pub(crate) core: RefCell<Core>,
     pub(crate) now: Cell<Time>,
     pub(crate) current: Cell<u32>,
+    /// Several futures of one process are being polled: whether the present one is the last of them.
+    pub(crate) combined: Cell<Option<bool>>,
     /// Someone wants to see what the wires of a lane carry.
     pub(crate) drawn: Cell<bool>,
     pub(crate) names: RefCell<Names>,
@@ -152,14 +152,6 @@ impl Core {
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         self.interrupt();
-    }
-
-    /// Whether time may advance to `until` right here, because until the event loop has its turn nobody else does anything
-    /// before or at it.
-    #[inline]
-    pub(crate) fn may_skip(&self, until: Time) -> bool {
-        let alone = self.ready.is_empty() && !self.interrupted && self.combined != Some(false);
-        alone && until < self.horizon && until < self.events.next_time()
     }
 
     /// Something happened that takes no time and needs no event.
@@ -266,7 +258,6 @@ impl Shared {
                 carrying: Vec::new(),
                 booked: Vec::new(),
                 booked_free: Vec::new(),
-                combined: None,
                 ranks: Vec::new(),
                 records: Vec::with_capacity(BATCH),
                 meter: Meter::new(),
@@ -276,6 +267,7 @@ impl Shared {
             }),
             now: Cell::new(Time::ZERO),
             current: Cell::new(0),
+            combined: Cell::new(None),
             drawn: Cell::new(false),
             names: RefCell::default(),
             processes: RefCell::new(Vec::new()),
@@ -286,6 +278,14 @@ impl Shared {
             remembering: RefCell::new(Vec::new()),
             told: RefCell::new(Vec::new()),
         }
+    }
+
+    /// Whether time may advance to `until` right here, because until the event loop has its turn nobody else does anything
+    /// before or at it.
+    #[inline]
+    pub(crate) fn may_skip(&self, core: &Core, until: Time) -> bool {
+        let alone = core.ready.is_empty() && !core.interrupted && self.combined.get() != Some(false);
+        alone && until < core.horizon && until < core.events.next_time()
     }
 
     /// Time comes to an event of some order among those of its instant, popped or (only after `may_skip`) in place.
@@ -332,7 +332,7 @@ impl Shared {
         if self.now.get() >= until {
             return if core.stands_still(task) { Wait::Still } else { Wait::Over };
         }
-        if core.may_skip(until) {
+        if self.may_skip(core, until) {
             self.advance(core, until, core.rank(task));
             return Wait::Over;
         }

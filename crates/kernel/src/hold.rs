@@ -95,7 +95,7 @@ impl Grant<'_> {
             let core = &mut *sim.shared.core.borrow_mut();
             let task = sim.shared.current.get();
             let end = start + rule.unit * count;
-            if end > start && core.lanes[id].waiters.is_empty() && core.may_skip(end) {
+            if end > start && core.lanes[id].waiters.is_empty() && sim.shared.may_skip(core, end) {
                 // Nobody asks before that.
                 sim.shared.advance(core, end, core.rank(task));
                 core.record_plan(self.lane.id, task, &[(phase, end - start)], start, end);

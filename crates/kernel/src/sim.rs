@@ -232,14 +232,11 @@ impl Sim {
     /// Polls one of several futures of one process. Only the last one that is not over may skip time: the others would
     /// miss it, and have said by then what they wait for.
     pub(crate) fn one_of_several<R>(&self, is_last: bool, poll: impl FnOnce() -> R) -> R {
-        let before = {
-            let core = &mut *self.shared.core.borrow_mut();
-            let before = core.combined;
-            core.combined = Some(is_last && before != Some(false));
-            before
-        };
+        let combined = &self.shared.combined;
+        let before = combined.get();
+        combined.set(Some(is_last && before != Some(false)));
         let polled = poll();
-        self.shared.core.borrow_mut().combined = before;
+        combined.set(before);
         polled
     }
 

@@ -131,6 +131,7 @@ impl Shared {
         let Progress { leg: mut number, mut at, mark, .. } = *progress;
         while let Some(leg) = legs.get(number) {
             if at == At::Before
+                && self.combined.get().is_none()
                 && let Some((count, over)) = core.book_way(task, legs, number, self.now.get())
             {
                 number += count;
@@ -296,7 +297,7 @@ impl Future for Way<'_> {
             this.legs = None;
             return Poll::Ready(());
         }
-        if core.combined.is_none() {
+        if shared.combined.get().is_none() {
             let going = |legs: Rc<[Leg]>| Going { until: legs.len(), legs, progress: this.progress };
             core.going[task as usize] = this.legs.take().map(going);
         }

@@ -62,9 +62,9 @@ fn dump(chromium: &Path, profile: &Path, file: &Path) -> String {
     std::fs::read_to_string(dumped).unwrap()
 }
 
-/// Says of a page that is open what of its text cannot be read: what is cut by its drawing, lies on other text, or is
-/// wider than its box or than the window. Measured from what was rendered.
-const UNREADABLE: &str = "<script>window.addEventListener('load', () => setTimeout(() => {
+/// Says of a page that is open, and again when it is asked, what of its text cannot be read: what is cut by its drawing,
+/// lies on other text, or is wider than its box or than the window. Measured from what was rendered.
+const UNREADABLE: &str = "<script>const probe = () => {
   const found = [];
   const words = (e) => e.textContent.trim().replace(/\\s+/g, ' ').slice(0, 60);
   const root = document.documentElement;
@@ -96,7 +96,10 @@ const UNREADABLE: &str = "<script>window.addEventListener('load', () => setTimeo
   }
   parent.postMessage({ unreadable: found, errors: window.errors, requests: performance.getEntriesByType('resource').length,
     dark: matchMedia('(prefers-color-scheme: dark)').matches, reached: reached.size }, '*');
-}, 60));</script></body>";
+};
+const soon = () => setTimeout(probe, 60);
+window.addEventListener('load', soon);
+window.addEventListener('message', soon);</script></body>";
 
 /// Counts what goes wrong, from before the first script on.
 const ERRORS: &str =
@@ -122,42 +125,45 @@ pub fn frames(pages: &[(String, String)]) -> Option<Value> {
     }
     let names: Vec<&String> = pages.iter().map(|(name, _)| name).collect();
     let names = serde_json::to_string(&names).unwrap();
-    // A browser a theme and a width, so that each is done in time.
-    let theme = |theme: &str| {
-        let profile = folder.path().join(theme);
+    // A browser a width: a page has another one from its beginning, and other colours while it is open.
+    let seen = |width: &str| {
+        let profile = folder.path().join(width);
         std::fs::create_dir(&profile).unwrap();
-        [1440, 400].map(|width| {
-            let file = folder.path().join(format!("frames-{width}-{theme}.html"));
-            let frames = FRAMES.replace("NAMES", &names).replace("WIDTH", &width.to_string()).replace("THEME", theme);
-            std::fs::write(&file, frames).unwrap();
-            outcome(&dump(&chromium, &profile, &file))
-        })
+        let file = folder.path().join(format!("frames-{width}.html"));
+        std::fs::write(&file, FRAMES.replace("NAMES", &names).replace("WIDTH", width)).unwrap();
+        outcome(&dump(&chromium, &profile, &file))
     };
     let found = std::thread::scope(|scope| {
-        let light = scope.spawn(|| theme("light"));
-        [theme("dark"), light.join().unwrap()]
+        let narrow = scope.spawn(|| seen("400"));
+        [seen("1440"), narrow.join().unwrap()]
     });
     let mut all = json!({});
-    for found in found.iter().flatten() {
+    for found in &found {
         all.as_object_mut().unwrap().extend(found.as_object().unwrap().clone());
     }
     Some(all)
 }
 
-/// One page after the other in a frame.
+/// One page after the other in a frame, by day and then by night.
 const FRAMES: &str = "<!doctype html><html><body><script>
   const names = NAMES;
   const outcome = {};
   const frame = document.createElement('iframe');
-  frame.style = 'width: WIDTHpx; height: 900px; border: 0; color-scheme: THEME';
   document.body.append(frame);
+  const lit = (theme) => { frame.style = `width: WIDTHpx; height: 900px; border: 0; color-scheme: ${theme}`; };
   const next = () => {
     const name = names.pop();
     if (!name) {
       document.documentElement.dataset.selftest = JSON.stringify(outcome);
       return;
     }
-    window.onmessage = ({ data }) => { outcome[`${name} WIDTH THEME`] = data; next(); };
+    window.onmessage = (day) => {
+      outcome[`${name} WIDTH light`] = day.data;
+      window.onmessage = (night) => { outcome[`${name} WIDTH dark`] = night.data; next(); };
+      lit('dark');
+      frame.contentWindow.postMessage('again', '*');
+    };
+    lit('light');
     frame.src = `${name}.html`;
   };
   next();
