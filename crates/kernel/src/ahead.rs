@@ -24,7 +24,7 @@ use crate::way::{Going, Leg};
 
 impl Core {
     /// Books lanes for the legs of a task's way from `first` on, as far as they can be made out; returns how many legs
-    /// that are, and when the last of them is over.
+    /// that are, and when the last of them is over. Not for a task that polls several futures at once.
     pub(crate) fn book_way(&mut self, task: u32, legs: &[Leg], first: usize, now: Time) -> Option<(usize, Time)> {
         if self.observed || !self.trains_allowed {
             return None;

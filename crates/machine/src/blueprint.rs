@@ -15,7 +15,7 @@ use hopscope_files::system_file::{self, PartDeclaration, Plug};
 use hopscope_kernel::{MOST, Pace, Sim};
 use hopscope_parts::bus::pcie::Training;
 use hopscope_parts::catalog::{self, Context, Kind, Numbers, Socket};
-use hopscope_parts::nearest::did_you_mean;
+use hopscope_parts::nearest::{among_devices, did_you_mean};
 use hopscope_parts::parameters::{Parameters, Place, SpecError, Unknown};
 use hopscope_parts::protocols::storage::Storage;
 
@@ -141,11 +141,7 @@ impl Blueprint {
         blueprint.default_target = match system.default_target {
             Some((name, place)) if !machine.volumes.contains_key(&name) => {
                 let problem = Problem::at(place, format!("`{name}` is no device of this system"));
-                problems.0.push(problem.help(format!(
-                    "{} (devices: {})",
-                    did_you_mean(&name, &volumes),
-                    volumes.join(", ")
-                )));
+                problems.0.push(problem.help(among_devices(&name, &volumes)));
                 String::new()
             }
             Some((name, _)) => name,

@@ -3,7 +3,7 @@
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problem, Problems};
 use hopscope_kernel::{Sim, Time};
-use hopscope_parts::nearest::did_you_mean;
+use hopscope_parts::nearest::among_devices;
 use hopscope_parts::protocols::storage::Opened;
 use hopscope_parts::workload::{self, Running, Sizes};
 
@@ -64,11 +64,7 @@ impl Started {
             let Some(volume) = machine.volumes.get(&target) else {
                 let names: Vec<&str> = machine.volumes.keys().map(String::as_str).collect();
                 let problem = Problem::at(job.place_of("filename"), format!("this system has no device `{target}`"));
-                problems.0.push(problem.help(format!(
-                    "{} (devices: {})",
-                    did_you_mean(&target, &names),
-                    names.join(", ")
-                )));
+                problems.0.push(problem.help(among_devices(&target, &names)));
                 continue;
             };
             let how = Opened { buffered: job.buffered.is_some(), asynchronous: job.iodepth > 1 };

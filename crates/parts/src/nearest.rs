@@ -37,6 +37,16 @@ pub fn did_you_mean<S: AsRef<str>>(name: &str, candidates: &[S]) -> String {
     }
 }
 
+/// The same for a name that is no device of a system: the nearest one and all, or what devices are where it has none.
+pub fn among_devices(name: &str, devices: &[&str]) -> String {
+    if devices.is_empty() {
+        return "it has no devices: those are drives, arrays and adapters, each with the driver that controls it"
+            .into();
+    }
+    let all = format!("devices: {}", devices.join(", "));
+    nearest(name, devices).map_or(all.clone(), |candidate| format!("did you mean `{candidate}`? ({all})"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +62,12 @@ mod tests {
     #[test]
     fn where_nothing_is_near_the_possible_names_are_listed() {
         assert_eq!(did_you_mean("zzzz", &["at", "controls"]), "possible are: at, controls");
+    }
+
+    #[test]
+    fn a_name_that_is_no_device_has_the_devices_or_what_they_are_beside_it() {
+        assert_eq!(among_devices("dsk", &["disk", "tape"]), "did you mean `disk`? (devices: disk, tape)");
+        assert_eq!(among_devices("zzzz", &["disk", "tape"]), "devices: disk, tape");
+        assert!(among_devices("disk", &[]).starts_with("it has no devices: those are drives"));
     }
 }

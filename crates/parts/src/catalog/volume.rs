@@ -2,7 +2,7 @@
 
 use super::plugs::RunsOn;
 use super::{Above, Builder, Built, Kind, NO_SOCKETS, Volumes};
-use crate::nearest::nearest;
+use crate::nearest::among_devices;
 use crate::parameters::SpecError;
 use crate::volume::striped::{Spec, Striped};
 
@@ -22,7 +22,10 @@ pub static STRIPED_VOLUME: Kind = Kind {
             for wanted in &spec.members {
                 let Some((_, device)) = devices.iter().find(|(name, _)| name == wanted) else {
                     let names: Vec<&str> = devices.iter().map(|(name, _)| name.as_str()).collect();
-                    return Err(refuse(format!("`{wanted}` is no device of this system"), among(wanted, &names)));
+                    return Err(refuse(
+                        format!("`{wanted}` is no device of this system"),
+                        among_devices(wanted, &names),
+                    ));
                 };
                 members.push(device.clone());
             }
@@ -35,9 +38,3 @@ pub static STRIPED_VOLUME: Kind = Kind {
         Ok(Built { over: Some((Above::Volume, Box::new(make))), ..Built::default() })
     }),
 };
-
-/// "did you mean" the nearest name, and all of them.
-fn among(wanted: &str, names: &[&str]) -> String {
-    let all = format!("devices: {}", names.join(", "));
-    nearest(wanted, names).map_or(all.clone(), |name| format!("did you mean `{name}`? ({all})"))
-}
