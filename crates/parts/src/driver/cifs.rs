@@ -16,6 +16,7 @@ use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use super::tcp::{self, Tcp};
 use crate::cpu::{Layer, Processor};
+use crate::nearest::among_devices;
 use crate::network::client::Client;
 use crate::network::tcp::Message;
 use crate::protocols::smb;
@@ -103,8 +104,8 @@ fn served(name: &str, serves: &str, devices: &Devices) -> Result<Devices, (Strin
         let found = devices.iter().filter(|(device, _)| device == serves);
         found.map(|(_, storage)| (name.to_string(), storage.clone())).collect()
     };
-    let help = format!("devices: {}, or \"{EVERY_DEVICE}\"", names.join(", "));
     if shares.is_empty() {
+        let help = format!("{}; \"{EVERY_DEVICE}\" is all of them", among_devices(serves, &names));
         return Err((format!("`{serves}` is no device of this system"), help));
     }
     for (share, storage) in &shares {
@@ -112,6 +113,7 @@ fn served(name: &str, serves: &str, devices: &Devices) -> Result<Devices, (Strin
             return Err((format!("there is a device `{share}` already"), "give the server another name".to_string()));
         }
         if !PIECE_BYTES.is_multiple_of(storage.block_bytes()) {
+            let help = format!("devices: {}, or \"{EVERY_DEVICE}\"", names.join(", "));
             return Err((format!("blocks of {} B cannot be served", storage.block_bytes()), help));
         }
     }
