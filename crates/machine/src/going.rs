@@ -6,6 +6,7 @@ use hopscope_files::job_file::Job;
 use hopscope_kernel::{Ended, Memories, Observer, Sim, Time};
 use hopscope_parts::workload::Running;
 
+use crate::alike_levels::AlikeLevels;
 use crate::blueprint::{Blueprint, Machine};
 use crate::run::{Failure, defect};
 use crate::started::Started;
@@ -82,6 +83,11 @@ impl Going {
             Ended::Deadlock(lines) => Err(defect("everybody waits for somebody", sim, &lines)),
             Ended::Livelock(lines) => Err(defect("time stands still", sim, &lines)),
         }
+    }
+
+    /// What its hops hold, whenever somebody asks for the amounts from now on. It has gone on before.
+    pub fn levels(&self) -> AlikeLevels {
+        AlikeLevels::of(&self.machine.sim)
     }
 
     /// Simulated time so far.

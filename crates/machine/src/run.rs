@@ -140,8 +140,8 @@ pub struct Stage {
     pub end: Time,
     /// All of them together, of the time that their figures are of.
     pub rate: Rate,
-    /// When warm-up was over, also where it counts in the figures because the jobs have a runtime.
-    pub warm_up: Time,
+    /// All of them together once warm-up was over, also where it counts in the figures because the jobs have a runtime.
+    pub warm: Rate,
     /// Why they stopped.
     pub stop: Stop,
     /// Why the mean is not known as well as it was to be; nothing where it is, or where nobody asked.
@@ -251,7 +251,7 @@ pub fn run_in(
         let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
         // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.
         let mut rate = transfers.rate();
-        let warm_up = transfers.batches().warmed_up().max(rate.warm_up);
+        let warm = Some(transfers.batches().warmed_up()).filter(|warm| warm.warm_up > rate.warm_up).unwrap_or(rate);
         let ends_as_in_fio = !window && !options.cut && stop != Stop::Interrupted;
         if ends_as_in_fio {
             end_all(sim, &now, pause)?;
@@ -285,7 +285,7 @@ pub fn run_in(
             let ended = ended.fold((0, 0), |(count, bytes), got| (count + got.count, bytes + got.bytes));
             add_stage(cost, sim, &rate, ended)?;
         }
-        stages.push(Stage { start, from, end: sim.now(), rate, warm_up, stop, unsettled, settled });
+        stages.push(Stage { start, from, end: sim.now(), rate, warm, stop, unsettled, settled });
         if stop == Stop::Interrupted {
             break;
         }

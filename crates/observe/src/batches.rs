@@ -163,9 +163,9 @@ impl Batches {
         first.next_multiple_of(STEP).min(self.batches.len() / 2 / STEP * STEP)
     }
 
-    /// When warm-up is over as far as batches show; at once where there are too few of them.
-    pub fn warmed_up(&self) -> Time {
-        if self.batches.len() < BATCHES_MIN { self.start } else { self.begin(self.warm_up(0.0)) }
+    /// The rate once warm-up is over as far as batches show; from the beginning where there are too few of them.
+    pub fn warmed_up(&self) -> Rate {
+        self.rate_from(if self.batches.len() < BATCHES_MIN { 0 } else { self.warm_up(0.0) })
     }
 
     /// First batches of windows that may be looked at: from `first` to the half.

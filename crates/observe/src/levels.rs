@@ -2,17 +2,24 @@
 
 use hopscope_kernel::Time;
 
-/// Samples kept, at most; half as many after every other one has gone.
+/// Samples kept, at most, where nobody says otherwise; half as many after every other one has gone.
 const SAMPLES_MAX: usize = 64;
 /// Fewer samples in a window say nothing.
 const SAMPLES_MIN: usize = 8;
 
 /// Samples of several levels at even intervals.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Levels {
+    most: usize,
     at: Vec<Time>,
     /// One for each sample.
     amounts: Vec<Vec<f64>>,
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Levels::of_at_most(SAMPLES_MAX)
+    }
 }
 
 /// How one level changed over a window, by the straight line that fits best.
@@ -24,6 +31,8 @@ pub struct Drift {
     pub from: f64,
     /// At the end.
     pub to: f64,
+    /// By how much the change may be off: twice its standard error, as far as samples do not depend on each other.
+    pub half_width: f64,
 }
 
 impl Drift {
@@ -34,11 +43,16 @@ impl Drift {
 }
 
 impl Levels {
+    /// So many samples are kept, at most.
+    pub fn of_at_most(most: usize) -> Levels {
+        Levels { most, at: Vec::new(), amounts: Vec::new() }
+    }
+
     /// One more sample. True where every other one has gone, so that the next is due twice as late.
     pub fn sample(&mut self, at: Time, amounts: Vec<f64>) -> bool {
         self.at.push(at);
         self.amounts.push(amounts);
-        if self.at.len() < SAMPLES_MAX {
+        if self.at.len() < self.most {
             return false;
         }
         let mut keep = [false, true].into_iter().cycle();
@@ -50,8 +64,14 @@ impl Levels {
 
     /// How each level changed since an instant; nothing where there are too few samples.
     pub fn since(&self, from: Time) -> Option<Vec<Drift>> {
+        self.between(from, Time::MAX)
+    }
+
+    /// The same up to another one.
+    pub fn between(&self, from: Time, until: Time) -> Option<Vec<Drift>> {
         let first = self.at.partition_point(|at| *at < from);
-        let (at, amounts) = (&self.at[first..], &self.amounts[first..]);
+        let last = self.at.partition_point(|at| *at <= until).max(first);
+        let (at, amounts) = (&self.at[first..last], &self.amounts[first..last]);
         if at.len() < SAMPLES_MIN {
             return None;
         }
@@ -64,7 +84,10 @@ impl Levels {
             let mean = amounts.iter().map(|amounts| amounts[level]).sum::<f64>() / n;
             let products = seconds.iter().zip(amounts).map(|(at, amounts)| (at - middle) * (amounts[level] - mean));
             let slope = products.sum::<f64>() / spread;
-            Drift { level, from: mean + slope * first, to: mean + slope * last }
+            let off = seconds.iter().zip(amounts).map(|(at, amounts)| amounts[level] - mean - slope * (at - middle));
+            let squares: f64 = off.map(|off| off * off).sum();
+            let half_width = 2.0 * (squares / (n - 2.0) / spread).sqrt() * (last - first);
+            Drift { level, from: mean + slope * first, to: mean + slope * last, half_width }
         };
         Some((0..amounts[0].len()).map(drift).collect())
     }

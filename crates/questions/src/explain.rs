@@ -85,7 +85,7 @@ pub fn observe(
     extent: Extent,
     outcome: Outcome,
 ) -> Result<Explained, Failure> {
-    let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm_up);
+    let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm.warm_up);
     let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && pause(jobs);
@@ -247,7 +247,7 @@ pub(crate) fn time_of(outcome: &Outcome, jobs: &[Job]) -> Time {
 }
 
 /// Whether the jobs would have gone on as they did.
-fn has_converged(outcome: &Outcome) -> bool {
+pub(crate) fn has_converged(outcome: &Outcome) -> bool {
     matches!(outcome.stop, Stop::Converged | Stop::Drifting)
 }
 

@@ -3,8 +3,11 @@
 //! What is compared is not what two runs did in the same time, but the time that they took for the same requests: one
 //! more or less at the end would hide an effect of a tenth of a percent. A trial counts only after the requests in flight
 //! have been replaced many times over, for a change moves queues from hop to hop. It goes on, part by part, until the
-//! interval of what the change gains is narrow, then with another seed; and where both halves do not say the same, what
-//! counts begins later.
+//! interval of what the change gains is narrow, then with another seed; and where both halves do not say the same, or
+//! something is still filling (`rest`), what counts begins later.
+//!
+//! It begins where requests of the setting as it is come at the rate of the whole run. That may be long before the ramp
+//! that jobs ask for is over, and long after what is in flight has been replaced.
 //!
 //! Most changes do nothing, and a glance at the first requests shows it (`glance`).
 //!
@@ -13,6 +16,7 @@
 mod behind;
 mod gain;
 mod glance;
+mod rest;
 mod run;
 mod tried;
 
@@ -27,9 +31,10 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Failure, Outcome};
 use hopscope_observe::LaneAccount;
+use hopscope_observe::batches::Rate;
 use rayon::prelude::*;
 
-use crate::explain::{Explained, ramp_of, time_of};
+use crate::explain::{Explained, has_converged, ramp_of, time_of};
 pub use gain::{Gain, Shift};
 pub use glance::Look;
 use run::{Run, Transfer, warm};
@@ -57,8 +62,12 @@ const PARTS_OF_ONE_SEED: usize = 4;
 const PARTS_OF_ANOTHER: usize = 2;
 /// A longer ramp is so many times as long.
 const LONGER: u64 = 4;
+/// A part behind one is this part of it, at least.
+const OF_RAMP: u64 = 8;
 /// Events of as many first parts as can be afforded.
 const EVENTS_OF_ALL: u64 = 28_000_000;
+/// Events of a ramp that is longer than the warm-up that shows.
+const EVENTS_OF_RAMP: f64 = 4e6;
 /// A machine that does hardly anything is run up to this time: pauses cost no events.
 const LONGEST: Time = Time::ms(30 * 86_400_000);
 
@@ -103,8 +112,8 @@ pub struct Trials<'a> {
     before: Arc<Mutex<BTreeMap<Which, Known>>>,
     /// Requests after which what is in flight has been replaced a few times.
     first_turns: u64,
-    /// A ramp that is long enough where warm-up is over by then; nothing once that has been looked at.
-    turns: Option<Time>,
+    /// What the whole run says that requests come at; nothing once a ramp has been found behind which they do.
+    rate: Option<Rate>,
     /// How long it takes until they have been replaced, whatever ramp the jobs ask for.
     replaced: Time,
     /// Trials from the beginning of the jobs on, where these go on behind their ramp.
@@ -184,16 +193,16 @@ impl<'a> Trials<'a> {
         // After a long ramp it costs little to count for longer.
         let requests = REQUESTS[usize::from(!draws)].max(before / 3).min(most);
         let turns = Time::ps(each.saturating_mul(before));
-        let asked = ramp_of(&setting.jobs);
+        let rate = warm_rate(outcome);
         let end = time_of(outcome, &setting.jobs);
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
         // Within what was run: a job that ends before knows no other state.
-        let ramp = turns.max(outcome.rate.warm_up).max(asked).min(end.saturating_sub(runtime));
+        let ramp = turns.max(rate.warm_up).max(ramp_of(&setting.jobs)).min(end.saturating_sub(runtime));
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
         let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
-        let (replaced, turns) = (turns, Some(turns.max(asked)));
+        let (replaced, rate) = (turns, Some(rate));
         let (before, from_the_beginning, settled) = (Arc::default(), None, None);
         let parts_max = PARTS[usize::from(!draws)];
         Some(Trials {
@@ -202,7 +211,7 @@ impl<'a> Trials<'a> {
             end,
             before,
             first_turns,
-            turns,
+            rate,
             replaced,
             from_the_beginning,
             settled,
@@ -238,7 +247,7 @@ impl<'a> Trials<'a> {
         }
         let known = Known::new(Mutex::new(Some(Arc::new(run))));
         let before = Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)])));
-        Ok(Trials { setting, effort, before, turns: None, settled: None, parts_max, ..self.clone() })
+        Ok(Trials { setting, effort, before, rate: None, settled: None, parts_max, ..self.clone() })
     }
 
     /// How long they are.
@@ -302,37 +311,61 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// Warm-up is what a long run says it is, to be on the safe side. Where the first requests come as later ones do, it is
-    /// over before.
+    /// The ramp that a long run suggests is long enough, and mostly far too long: trials begin where the first requests come
+    /// as they do in all of it. What comes in bursts is counted over several of them.
     fn settle(&mut self) -> Result<(), Failure> {
         if let Some(settled) = self.settled.take() {
             *self = Trials { parts_max: self.parts_max, ..*settled };
             return Ok(());
         }
-        let Some(turns) = self.turns.take() else { return Ok(()) };
+        let Some(rate) = self.rate.take() else { return Ok(()) };
         if let Some(behind) = self.behind_the_ramp()? {
             *self = behind;
             return Ok(());
         }
-        if turns >= self.effort.ramp {
-            return Ok(());
+        let longest = self.effort.ramp;
+        // What fills a cache with what is only read is seen by nothing, and asked for by a ramp.
+        let caches = self.setting.jobs.iter().any(|job| job.buffered.is_some()) || self.remembers()?;
+        let asked = if caches { ramp_of(&self.setting.jobs) } else { Time::ZERO };
+        let (mut ramp, mut runtime) = (self.replaced.max(asked).min(longest), self.effort.runtime);
+        // Within what was run.
+        let most = times(runtime, LONGER * LONGER).min(Time::ps(rate.end.as_ps() / (2 * LONGER)));
+        loop {
+            let effort = Effort { ramp, runtime, ..self.effort.clone() };
+            let tried = Trials { effort, before: Arc::default(), ..self.clone() };
+            let own = tried.before((0, self.effort.seeds[0]))?;
+            let part = tried.counted(&own, 0, 1);
+            let events = own.events_each() * LONGER * part.len() as u64;
+            if own.comes_in_bursts(part) && events <= EVENTS_OF_ONE && runtime < most {
+                runtime = times(runtime, LONGER).min(most);
+                continue;
+            }
+            let is_alike = own.comes_at(rate, tried.counted(&own, 0, self.parts_of_one_seed()));
+            let counted = runtime.as_seconds_f64() * self.parts_of_one_seed() as f64;
+            let simulated = |ramp: Time| ramp.as_seconds_f64() + counted;
+            let longer = times(ramp, LONGER).max(runtime);
+            let events = own.events as f64 * simulated(longer) / simulated(ramp);
+            // What fills slowly does so behind any ramp that can be paid for.
+            let is_last = longer > Time::ps(rate.end.as_ps() / 2) || events > EVENTS_OF_RAMP;
+            if is_alike.unwrap_or(ramp >= longest) || ramp >= longest && is_last {
+                *self = tried;
+                return Ok(());
+            }
+            ramp = if ramp < longest { times(ramp, LONGER).min(longest) } else { longer };
+            runtime = runtime.max(Time::ps(ramp.as_ps() / OF_RAMP));
         }
-        let Effort { ramp, runtime, ref seeds } = self.effort;
-        let (which, parts) = ((0, seeds[0]), self.parts_of_one_seed() as u64);
-        let run = self.before(which)?;
-        let counted = |from: Time| warm(&run.transfers, from)..warm(&run.transfers, from + runtime * parts);
-        if run.alike(counted(turns), counted(ramp)) {
-            let kept = run.first(warm(&run.transfers, turns + runtime * parts));
-            self.effort.ramp = turns;
-            let kept = Known::new(Mutex::new(Some(Arc::new(kept))));
-            self.before = Arc::new(Mutex::new(BTreeMap::from([(which, kept)])));
-        }
-        Ok(())
     }
 
     fn ramp(&self, longer: u32) -> Time {
-        let ramp = self.effort.ramp.as_ps().saturating_mul(LONGER.pow(longer));
-        Time::ps(ramp).min(self.end.saturating_sub(self.effort.runtime)).max(self.effort.ramp)
+        times(self.effort.ramp, LONGER.pow(longer))
+            .min(self.end.saturating_sub(self.effort.runtime))
+            .max(self.effort.ramp)
+    }
+
+    /// Simulated time of a part behind a ramp. Who has waited long counts for longer: what took so long may come in bursts.
+    fn runtime(&self, longer: u32) -> Time {
+        let waited = if longer > 0 { Time::ps(self.ramp(longer).as_ps() / OF_RAMP) } else { Time::ZERO };
+        waited.min(self.end.saturating_sub(self.ramp(longer))).max(self.effort.runtime)
     }
 
     fn parts_of_one_seed(&self) -> usize {
@@ -350,7 +383,7 @@ impl<'a> Trials<'a> {
         let Ok(mut live) = self.live(self.setting, which.1)? else {
             return Err(Failure::Defect("a machine does not remember what it has remembered before".to_string()));
         };
-        let (ramp, runtime) = (self.ramp(which.0), self.effort.runtime);
+        let (ramp, runtime) = (self.ramp(which.0), self.runtime(which.0));
         live.go_until(ramp, usize::MAX)?;
         let remembered = if self.from_the_beginning.is_none() { live.remembered() } else { None };
         live.go_until(ramp + runtime, usize::MAX)?;
@@ -368,7 +401,7 @@ impl<'a> Trials<'a> {
     fn first_part(&self, before: &[Transfer], longer: u32) -> (usize, usize) {
         let ramp = self.ramp(longer);
         let from = warm(before, ramp);
-        (from, warm(before, ramp + self.effort.runtime).saturating_sub(from).max(1))
+        (from, warm(before, ramp + self.runtime(longer)).saturating_sub(from).max(1))
     }
 
     /// The requests that so many parts count, as far as there are as many.
@@ -377,6 +410,16 @@ impl<'a> Trials<'a> {
         let all = before.transfers.len();
         from..(from + parts * one).clamp(from.min(all), all)
     }
+}
+
+/// So many times as long, as far as there is such a time.
+fn times(time: Time, count: u64) -> Time {
+    Time::ps(time.as_ps().saturating_mul(count))
+}
+
+/// At which rate requests of a run come once warm-up is over.
+fn warm_rate(outcome: &Outcome) -> Rate {
+    outcome.stages.last().filter(|_| !has_converged(outcome)).map_or(outcome.rate, |stage| stage.warm)
 }
 
 /// What a run has cost, in events: what carriers tell costs about as much as one, a burst of a train an eighth.

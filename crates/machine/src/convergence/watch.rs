@@ -1,11 +1,11 @@
 //! Samples of all levels while a stage runs, and whether everything has come to rest by them.
 
-use hopscope_kernel::{Levels, Sim, Time, Unit};
+use hopscope_kernel::{Sim, Time, Unit};
 use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
 use super::{Span, UNTIL, Unsettled, of_the_limit, share_of_the_limit};
-use crate::hops::starred;
+use crate::alike_levels::AlikeLevels;
 use crate::run::Stop;
 
 /// Requests of a window, at least: where they are drawn, so many speak for the rare ones, too.
@@ -47,7 +47,7 @@ pub(super) struct Watch<'a> {
     needed: u64,
     pause: Time,
     /// Known when the first sample is taken.
-    levels: Option<Groups>,
+    levels: Option<AlikeLevels>,
     samples: levels::Levels,
     step: Time,
     /// When something is to be done next.
@@ -93,7 +93,7 @@ impl Watch<'_> {
         }
         let Some(levels) = &self.levels else {
             if count >= self.needed / SAMPLED_FROM {
-                self.levels = Some(Groups::of(self.sim));
+                self.levels = Some(AlikeLevels::of(self.sim));
                 self.step = Time::ps((now - self.from).as_ps() / SAMPLES_AT_FIRST + 1);
                 self.next = now + self.step;
             } else {
@@ -160,7 +160,7 @@ impl Watch<'_> {
         if at_rest < paused {
             return Err(Unsettled::TooShort(at_rest, paused));
         }
-        let share = |drift: &levels::Drift| match levels.names[drift.level].1 {
+        let share = |drift: &levels::Drift| match levels.names()[drift.level].1 {
             Unit::Items => drift.change() / window.count as f64,
             Unit::Bytes => drift.change() / window.bytes as f64,
         };
@@ -172,7 +172,7 @@ impl Watch<'_> {
             return Ok((half_width, None));
         }
         let said = |drift: &levels::Drift| {
-            let (name, unit) = levels.names[drift.level].clone();
+            let (name, unit) = levels.names()[drift.level].clone();
             let lasts = self.outlasts(drift, unit, &window);
             Unsettled::Level { name, unit, from: drift.from.max(0.0), to: drift.to.max(0.0), lasts }
         };
@@ -198,37 +198,5 @@ impl Watch<'_> {
         let share = done + times * share_of_the_limit(window.count, window.bytes);
         let outlasts = now.saturating_add(lasts) > self.end || !self.has_runtime && share > 1.0;
         outlasts.then_some(lasts)
-    }
-}
-
-/// Levels of alike hops, added up.
-struct Groups {
-    levels: Levels,
-    /// Of each level.
-    group: Vec<usize>,
-    names: Vec<(String, Unit)>,
-}
-
-impl Groups {
-    fn of(sim: &Sim) -> Groups {
-        let levels = sim.levels();
-        let (mut names, mut group): (Vec<(String, Unit)>, Vec<usize>) = (Vec::new(), Vec::new());
-        for level in levels.known() {
-            let name = (starred(&level.name), level.unit);
-            let found = names.iter().position(|other| *other == name);
-            group.push(found.unwrap_or(names.len()));
-            if found.is_none() {
-                names.push(name);
-            }
-        }
-        Groups { levels, group, names }
-    }
-
-    fn amounts(&self) -> Vec<f64> {
-        let mut sums = vec![0.0; self.names.len()];
-        for (amount, group) in self.levels.amounts().zip(&self.group) {
-            sums[*group] += amount as f64;
-        }
-        sums
     }
 }

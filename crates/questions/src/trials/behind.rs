@@ -27,12 +27,20 @@ impl<'a> Trials<'a> {
         Ok(Live::behind(setting, seed, remembered)?.ok_or(all))
     }
 
+    /// Whether parts of the setting as it is remember anything.
+    pub(super) fn remembers(&self) -> Result<bool, Failure> {
+        Ok(Live::new(self.setting, self.effort.seeds[0])?.remembered().is_some())
+    }
+
     /// These trials behind the ramp; nothing where that is not worth it, or says something else of the setting as it is.
     pub(super) fn behind_the_ramp(&self) -> Result<Option<Trials<'a>>, Failure> {
         if self.replaced.as_ps() > self.effort.ramp.as_ps() / SHORTER {
             return Ok(None);
         }
         let which = (0, self.effort.seeds[0]);
+        if !self.remembers()? {
+            return Ok(None);
+        }
         let all = self.before(which)?;
         let Some(remembered) = &all.remembered else { return Ok(None) };
         let behind = Trials {

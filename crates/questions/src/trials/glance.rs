@@ -9,6 +9,7 @@ use std::ops::Range;
 use hopscope_machine::run::Failure;
 
 use super::gain::{Gain, gain};
+use super::rest::{AT_REST, moving};
 use super::run::{Live, PIECES, Run, pieces};
 use super::tried::{Asked, Tried};
 use super::{Progress, Setting, Trials};
@@ -20,6 +21,8 @@ const NOTHING: f64 = 0.001;
 /// Where it is smaller than this, a part of those requests is enough.
 const NOTHING_AT_ALL: f64 = 1e-6;
 const FIRST: usize = 8;
+/// A store that lasts for so many times what is looked at is none that ends soon.
+const AWAITED: f64 = 100.0;
 /// Whether requests are the same is asked after these parts of them.
 const SOON: [usize; 4] = [64, 16, 4, 1];
 
@@ -109,7 +112,7 @@ impl Trials<'_> {
                 return Ok(false);
             }
         }
-        Ok(true)
+        Ok(rests(live, &before, glance.map_or(all / 2, |glance| glance.from)))
     }
 
     /// A look at a changed setting: whether it settles what the change does; nothing where too few requests ended.
@@ -123,11 +126,12 @@ impl Trials<'_> {
         } else {
             is_at_most(gain, NOTHING_AT_ALL)
         };
-        if is_settled {
+        if is_settled && rests(live, &before, from) {
             return Ok(Some(Tried::settled(gain)));
         }
         let gain = self.gain_at(live, &before, from..until)?;
-        Ok(gain.map(|gain| if is_at_most(gain, NOTHING) { Tried::settled(gain) } else { Tried::looked_at(gain) }))
+        let is_nothing = |gain| is_at_most(gain, NOTHING) && rests(live, &before, from);
+        Ok(gain.map(|gain| if is_nothing(gain) { Tried::settled(gain) } else { Tried::looked_at(gain) }))
     }
 
     /// What some requests show, which are waited for; nothing where too few ended.
@@ -142,4 +146,9 @@ impl Trials<'_> {
 /// Whether a change does no more than that, its interval included.
 fn is_at_most(gain: Gain, most: f64) -> bool {
     [gain.throughput, gain.latency].iter().all(|shift| shift.mean.abs() + shift.half_width <= most)
+}
+
+/// Whether nothing fills behind so many requests: what does nothing to them may do so later.
+fn rests(live: &Live, before: &Run, behind: usize) -> bool {
+    moving(before, (live.held(), &live.transfers()), behind, AWAITED).sure < AT_REST
 }

@@ -10,12 +10,16 @@ use hopscope_files::job_file::Job;
 use hopscope_kernel::{Observer, Record, Time};
 use hopscope_machine::going::{Going, Remembered};
 use hopscope_machine::run::Failure;
+use hopscope_observe::batches::Rate;
 
-use super::gain::{Piece, mean};
+use super::gain::{Piece, are_bursts, evened, mean};
+use super::rest::{Held, Looking};
 use super::{LONGEST, Setting};
 
 /// Rates of two windows may differ so much, besides what chance does.
 pub(super) const ALIKE: f64 = 0.005;
+/// A rate that is not known to this is not known.
+const KNOWN: f64 = 0.05;
 /// What a trial counts is compared in so many pieces.
 pub(super) const PIECES: usize = 8;
 /// What a change does may cost so many times the events of the setting as it is, and as many as this.
@@ -36,6 +40,8 @@ pub(super) struct Run {
     pub(super) events: u64,
     /// What its parts remember where its ramp is over, of the setting as it is from the beginning.
     pub(super) remembered: Option<Remembered>,
+    /// What its hops held meanwhile.
+    pub(super) held: Held,
 }
 
 impl Run {
@@ -52,22 +58,40 @@ impl Run {
         self.events / self.transfers.len().max(1) as u64
     }
 
-    /// Its first requests; nothing goes on behind them.
-    pub(super) fn first(&self, count: usize) -> Run {
-        let (count, all) = (count.min(self.transfers.len()), self.transfers.len().max(1) as u64);
-        let events = self.events * count as u64 / all;
-        Run { events, transfers: self.transfers[..count].to_vec(), remembered: None }
-    }
-
     /// Whether requests of two windows come at the same rate, but for what chance does.
     pub(super) fn alike(&self, one: Range<usize>, other: Range<usize>) -> bool {
-        let pieces = |of: Range<usize>| pieces(&self.transfers, &self.transfers, of, PIECES);
-        let (one, other) = (pieces(one), pieces(other));
-        if one.len().min(other.len()) < PIECES {
-            return false;
+        let (one, other) = (self.time_a_byte(one), self.time_a_byte(other));
+        one.zip(other).is_some_and(|((one, one_width), (other, other_width))| {
+            (one / other - 1.0).abs() <= one_width.hypot(other_width).max(ALIKE)
+        })
+    }
+
+    /// The same of a window and of a rate that is known to so much; nothing where too few requests are in it.
+    pub(super) fn comes_at(&self, rate: Rate, counted: Range<usize>) -> Option<bool> {
+        if counted.len() < PIECES {
+            return None;
         }
-        let ((one, one_width), (other, other_width)) = (mean(&one), mean(&other));
-        (one / other - 1.0).abs() <= one_width.hypot(other_width).max(ALIKE)
+        let is_alike = |(each, half_width): (f64, f64)| {
+            let off = (each * rate.bytes_per_second / 1e12 - 1.0).abs();
+            off <= half_width.hypot(rate.relative_half_width.min(KNOWN)).max(ALIKE)
+        };
+        Some(self.time_a_byte(counted).is_some_and(is_alike))
+    }
+
+    /// Whether requests of a window come in bursts, of which it has too few to say how fast they come.
+    pub(super) fn comes_in_bursts(&self, counted: Range<usize>) -> bool {
+        let pieces = pieces(&self.transfers, &self.transfers, counted, PIECES);
+        are_bursts(&pieces) && mean(&evened(pieces)).1 > KNOWN
+    }
+
+    /// Picoseconds a byte in a window, and the half-width of their 95 % interval; nothing where too few requests, or
+    /// bursts, are in it.
+    fn time_a_byte(&self, of: Range<usize>) -> Option<(f64, f64)> {
+        if self.comes_in_bursts(of.clone()) {
+            return None;
+        }
+        let pieces = pieces(&self.transfers, &self.transfers, of, PIECES);
+        (pieces.len() >= PIECES).then(|| mean(&evened(pieces)))
     }
 }
 
@@ -80,6 +104,7 @@ pub(super) fn warm(transfers: &[Transfer], ramp: Time) -> usize {
 pub(super) struct Live {
     going: Going,
     kept: Rc<RefCell<Vec<Transfer>>>,
+    looking: Looking,
     /// The jobs are done.
     over: bool,
 }
@@ -89,7 +114,7 @@ impl Live {
     pub(super) fn new(setting: &Setting, seed: u64) -> Result<Live, Failure> {
         let kept = Rc::new(RefCell::new(Vec::new()));
         let going = Going::new(&setting.blueprint, &at_once(&setting.jobs), seed, Box::new(Keeper(kept.clone())))?;
-        Ok(Live { going, kept, over: false })
+        Ok(Live { going, kept, looking: Looking::default(), over: false })
     }
 
     /// The same from where another run was; nothing where a part cannot remember what that one's did.
@@ -97,13 +122,15 @@ impl Live {
         let kept = Rc::new(RefCell::new(Vec::new()));
         let keeper = Box::new(Keeper(kept.clone()));
         let going = Going::behind(&setting.blueprint, &at_once(&setting.jobs), seed, keeper, remembered)?;
-        Ok(going.map(|going| Live { going, kept, over: false }))
+        Ok(going.map(|going| Live { going, kept, looking: Looking::default(), over: false }))
     }
 
     /// Runs until then, or until so many requests have ended in all.
     pub(super) fn go_until(&mut self, until: Time, asked: usize) -> Result<(), Failure> {
-        if let Some(missing) = self.missing(asked).filter(|_| !self.over && self.going.now() < until) {
-            self.over = self.going.on(missing, until)?;
+        while let Some(missing) = self.missing(asked).filter(|_| !self.over && self.going.now() < until) {
+            let due = self.looking.due_after(self.ended());
+            self.over = self.going.on(missing.min(due), until)?;
+            self.looking.look(&self.going, self.ended());
         }
         Ok(())
     }
@@ -136,6 +163,11 @@ impl Live {
         Ref::map(self.kept.borrow(), |kept| &kept[..])
     }
 
+    /// What its hops have held so far.
+    pub(super) fn held(&self) -> &Held {
+        self.looking.held()
+    }
+
     /// What it has cost, in events.
     pub(super) fn events(&self) -> u64 {
         self.going.events()
@@ -143,7 +175,8 @@ impl Live {
 
     /// What has come of it.
     pub(super) fn run(self) -> Run {
-        Run { transfers: self.transfers().to_vec(), events: self.events(), remembered: None }
+        let transfers = self.transfers().to_vec();
+        Run { transfers, events: self.events(), remembered: None, held: self.looking.into_held() }
     }
 
     /// What its parts remember, and how far its jobs are; nothing where no part remembers anything.

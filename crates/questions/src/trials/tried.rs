@@ -1,7 +1,8 @@
 //! One change, tried out: its run goes on until it says enough.
 
-use super::gain::{Gain, Piece, gain};
+use super::gain::{Gain, Piece, Shift, evened, gain};
 use super::glance::Glance;
+use super::rest::{AT_REST, Moving, moving};
 use super::run::{Live, PIECES, pieces};
 use super::{Failure, LONGER, PARTS, Setting, Trials};
 
@@ -66,12 +67,20 @@ impl Tried {
     }
 
     /// So many parts gave these pieces.
-    fn judge(&mut self, parts: usize, pieces: &[Piece], asked: Asked) {
-        let all = gain(pieces.iter());
+    fn judge(&mut self, parts: usize, pieces: &[Piece], moving: Moving, asked: Asked) {
+        let mut all = gain(pieces.iter());
         let [early, late] = [false, true].map(|half| gain(pieces.iter().filter(move |piece| piece.later == half)));
         let apart = (early.throughput.mean - late.throughput.mean).abs();
         let blur = early.throughput.half_width.hypot(late.throughput.half_width);
-        let moves = apart > blur + HALVES && self.longer < LONGER_MAX;
+        // What moves less than the gain is known to may as well be chance.
+        let fills = moving.sure > AT_REST.max(all.throughput.half_width / (1.0 + all.throughput.mean));
+        if fills {
+            // As fast as now while it fills, and slower by so much once it is full.
+            let half = (1.0 + all.throughput.mean) * moving.share / 2.0;
+            let Shift { mean, half_width } = all.throughput;
+            all.throughput = Shift { mean: mean - half, half_width: half_width.max(half) };
+        }
+        let moves = (fills || apart > blur + HALVES) && self.longer < LONGER_MAX;
         (self.gain, self.parts) = (Some(all), parts);
         if moves && parts > 1 {
             // What has not come to rest by now takes longer.
@@ -127,18 +136,30 @@ impl Trials<'_> {
                 break;
             }
             let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;
+            let pieces = evened(pieces);
+            let moving = self.moving(&lives[0], tried.longer)?;
             if pieces.is_empty() || parts <= tried.parts {
                 break;
             }
             if of_first == 0 {
                 of_first = lives.iter().map(Live::events).sum();
             }
-            tried.judge(parts, &pieces, asked);
+            tried.judge(parts, &pieces, moving, asked);
             if tried.done || asked == Asked::Look || (tried.parts > 0 && parts < wanted) {
                 break;
             }
         }
         Ok(tried)
+    }
+
+    /// What fills or empties behind a ramp in a changed machine, and could be waited for behind the longest one.
+    fn moving(&self, live: &Live, longer: u32) -> Result<Moving, Failure> {
+        let before = self.before((longer, self.effort.seeds[0]))?;
+        let after = live.transfers();
+        let from = self.counted(&before, longer, 1).start.min(after.len());
+        let counted = (after.len() - from).max(1) as f64;
+        let awaited = from as f64 * LONGER.pow(LONGER_MAX - longer) as f64 / counted;
+        Ok(moving(&before, (live.held(), &after), from, awaited))
     }
 
     /// Events of going on to so many parts, about, where a request costs so many: each seed has its ramp.
@@ -174,7 +195,7 @@ impl Trials<'_> {
                 let Ok(live) = self.live(change, seed)? else { break };
                 lives.push(live);
             }
-            lives[number].go_on(counted.end, &before, self.ramp(longer) + self.effort.runtime)?;
+            lives[number].go_on(counted.end, &before, self.ramp(longer) + self.runtime(longer))?;
             let after = lives[number].transfers();
             let counted = counted.start..counted.end.min(after.len());
             // Longer pieces say better how much chance there is in them.

@@ -11,6 +11,7 @@ mod convergence;
 mod data_sheets;
 mod diagnosis;
 mod drivers;
+mod filling;
 mod fio_results;
 mod flash;
 mod lives;
