@@ -222,6 +222,12 @@ impl Blueprint {
         self.paces.push((hop.to_string(), times));
     }
 
+    /// Whether hops work faster than in the machine that it was made of, which has the same parts.
+    pub fn is_faster_than(&self, other: &Blueprint) -> bool {
+        let more = self.paces.strip_prefix(&other.paces[..]).unwrap_or_default();
+        !more.is_empty() && more.iter().all(|(_, times)| times.as_f64() >= 1.0)
+    }
+
     /// Its hops.
     pub fn hops(&self) -> Vec<hops::Hop> {
         hops::hops(&self.parts, &self.build(Sim::new(), 0, &mut Problems::default()).sim)

@@ -283,9 +283,9 @@ impl<'a> Trials<'a> {
             return Ok(Vec::new());
         }
         self.settle()?;
-        let (glance, done) = (self.glance()?, AtomicUsize::new(0));
+        let (glances, done) = (self.glances()?, AtomicUsize::new(0));
         let one = |change: &Setting| {
-            let tried = self.try_one((change, changes.len()), asked, glance);
+            let tried = self.try_one((change, changes.len()), asked, glances);
             progress(1 + done.fetch_add(1, Ordering::Relaxed), changes.len());
             match tried {
                 // A part refuses what cannot be built, a device what it has no room for.

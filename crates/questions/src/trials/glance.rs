@@ -23,6 +23,8 @@ const NOTHING_AT_ALL: f64 = 1e-6;
 const FIRST: usize = 8;
 /// A store that lasts for so many times what is looked at is none that ends soon.
 const AWAITED: f64 = 100.0;
+/// Where the setting as it is has not come to that there, it is looked at behind so many times as many requests.
+const LATER: usize = 2;
 /// Whether requests are the same is asked after these parts of them.
 const SOON: [usize; 4] = [64, 16, 4, 1];
 
@@ -31,6 +33,22 @@ const SOON: [usize; 4] = [64, 16, 4, 1];
 pub(super) struct Glance {
     from: usize,
     until: usize,
+    /// Whether something may fill from there on that does not in the setting as it is.
+    may_fill: bool,
+}
+
+/// Where hops work faster, and nothing else is changed, what does nothing to requests fills nothing either: those that are
+/// looked at first will do. Whatever else is changed may be slower in something that has not begun by then.
+#[derive(Clone, Copy)]
+pub(super) struct Glances {
+    of_faster_hops: Option<Glance>,
+    of_others: Option<Glance>,
+}
+
+impl Glances {
+    pub(super) fn of(self, is_faster: bool) -> Option<Glance> {
+        if is_faster { self.of_faster_hops } else { self.of_others }
+    }
 }
 
 /// What a look at a change has shown.
@@ -88,16 +106,26 @@ impl Trials<'_> {
 
     /// What is looked at; nothing where that is all that a trial has, or where the setting has not come to what it goes on
     /// to do.
-    pub(super) fn glance(&self) -> Result<Option<Glance>, Failure> {
+    pub(super) fn glances(&self) -> Result<Glances, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
-        let from = usize::try_from(self.first_turns).unwrap_or(usize::MAX).max(1);
-        let until = from.saturating_add(LOOKED_AT[usize::from(!self.draws)]);
         let one = self.counted(&before, 0, 1);
         let counted = one.start..before.transfers.len();
-        if until > one.end || counted.len() < PIECES {
-            return Ok(None);
+        let own = before.window(counted.clone());
+        let mut glances = Glances { of_faster_hops: None, of_others: None };
+        let mut from = usize::try_from(self.first_turns).unwrap_or(usize::MAX).max(1);
+        while glances.of_others.is_none() && counted.len() >= PIECES {
+            let until = from.saturating_add(LOOKED_AT[usize::from(!self.draws)]);
+            if until > one.end {
+                break;
+            }
+            if before.alike(from..until, counted.clone()) {
+                glances.of_faster_hops.get_or_insert(Glance { from, until, may_fill: false });
+                let rests = moving(&own, &before.window(from / 2..until), AWAITED).sure < AT_REST;
+                glances.of_others = rests.then_some(Glance { from, until, may_fill: true });
+            }
+            from *= LATER;
         }
-        Ok(before.alike(from..until, counted).then_some(Glance { from, until }))
+        Ok(glances)
     }
 
     /// Whether requests end as they do in the setting as it is, to the last digit.
@@ -112,11 +140,15 @@ impl Trials<'_> {
                 return Ok(false);
             }
         }
-        Ok(rests(live, &before, glance.map_or(all / 2, |glance| glance.from)))
+        Ok(!fills(live, &before, glance.map_or(all / 2, |glance| glance.from)))
     }
 
     /// A look at a changed setting: whether it settles what the change does; nothing where too few requests ended.
-    pub(super) fn look(&self, live: &mut Live, Glance { from, until }: Glance) -> Result<Option<Tried>, Failure> {
+    pub(super) fn look(
+        &self,
+        live: &mut Live,
+        Glance { from, until, may_fill }: Glance,
+    ) -> Result<Option<Tried>, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
         let at_once = from + (until - from) / FIRST;
         let Some(gain) = self.gain_at(live, &before, from..at_once)? else { return Ok(None) };
@@ -126,11 +158,11 @@ impl Trials<'_> {
         } else {
             is_at_most(gain, NOTHING_AT_ALL)
         };
-        if is_settled && rests(live, &before, from) {
+        if is_settled && !(may_fill && fills(live, &before, from)) {
             return Ok(Some(Tried::settled(gain)));
         }
         let gain = self.gain_at(live, &before, from..until)?;
-        let is_nothing = |gain| is_at_most(gain, NOTHING) && rests(live, &before, from);
+        let is_nothing = |gain| is_at_most(gain, NOTHING) && !(may_fill && fills(live, &before, from));
         Ok(gain.map(|gain| if is_nothing(gain) { Tried::settled(gain) } else { Tried::looked_at(gain) }))
     }
 
@@ -148,7 +180,7 @@ fn is_at_most(gain: Gain, most: f64) -> bool {
     [gain.throughput, gain.latency].iter().all(|shift| shift.mean.abs() + shift.half_width <= most)
 }
 
-/// Whether nothing fills behind so many requests: what does nothing to them may do so later.
-fn rests(live: &Live, before: &Run, behind: usize) -> bool {
-    moving(before, (live.held(), &live.transfers()), behind, AWAITED).sure < AT_REST
+/// Whether something fills from halfway to where requests are looked at on: what does nothing to them may do so later.
+fn fills(live: &Live, before: &Run, from: usize) -> bool {
+    live.moving(before, from / 2, AWAITED).sure >= AT_REST
 }

@@ -6,16 +6,19 @@
 //! what comes of it.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 
 use hopscope_kernel::{Time, Unit};
 use hopscope_machine::alike_levels::AlikeLevels;
 use hopscope_machine::going::Going;
 use hopscope_observe::levels::{Drift, Levels};
 
-use super::run::{Run, Transfer};
+use super::run::Transfer;
 
-/// What hops hold is looked at after every so many requests at first.
-const EVERY: u64 = 20;
+/// What hops hold is looked at after every so many requests at first, and later.
+const EVERY: [u64; 2] = [8, 20];
+/// In between after this part of all.
+const EVERY_OF_ALL: u64 = 32;
 /// So many looks are kept, at most: however long a ramp was, enough of them are of what counts behind it.
 const LOOKS_MAX: usize = 4_096;
 
@@ -37,7 +40,7 @@ impl Default for Held {
 pub(super) struct Looking {
     levels: Option<AlikeLevels>,
     held: Held,
-    /// Requests between two looks, as a power of two times [`EVERY`].
+    /// Requests between two looks, as a power of two times as many as at first.
     rarer: u32,
     /// Requests that have to end before the next one.
     due: u64,
@@ -61,7 +64,8 @@ impl Looking {
         if self.held.samples.sample(going.now(), levels.amounts()) {
             self.rarer += 1;
         }
-        self.due = ended as u64 + (EVERY << self.rarer);
+        let every = (ended as u64 / EVERY_OF_ALL).clamp(EVERY[0], EVERY[1]);
+        self.due = ended as u64 + (every << self.rarer);
     }
 
     pub(super) fn held(&self) -> &Held {
@@ -85,14 +89,18 @@ pub(super) struct Moving {
     pub(super) sure: f64,
 }
 
-/// What fills or empties behind so many requests, and does not in the setting as it is. A store that would not
-/// be empty before so many times as many have ended is none that anybody could wait for.
-pub(super) fn moving(before: &Run, (held, after): (&Held, &[Transfer]), behind: usize, times: f64) -> Moving {
-    let (Some(own), Some(changed)) =
-        (before.held.shares(&before.transfers, behind, after.len()), held.shares(after, behind, after.len()))
-    else {
-        return Moving::default();
-    };
+/// Requests of a run, one after the other, and what hops held in it.
+#[derive(Clone)]
+pub(super) struct Window<'a> {
+    pub(super) held: &'a Held,
+    pub(super) transfers: &'a [Transfer],
+    pub(super) requests: Range<usize>,
+}
+
+/// What fills or empties in a window and does not in another one, of the setting as it is. A store that would not be empty
+/// before so many times as many requests have ended is none that anybody could wait for.
+pub(super) fn moving(own: &Window<'_>, changed: &Window<'_>, times: f64) -> Moving {
+    let (Some(own), Some(changed)) = (own.shares(), changed.shares()) else { return Moving::default() };
     let mut most = Moving::default();
     for (name, changed) in changed {
         if changed.share < 0.0 && changed.left > times {
@@ -119,16 +127,16 @@ struct Share {
     left: f64,
 }
 
-impl Held {
-    /// By how much of what ended behind so many requests each level grows, up to so many; nothing where too little was
-    /// seen.
-    fn shares<'a>(&'a self, transfers: &[Transfer], behind: usize, until: usize) -> Option<Vec<(&'a str, Share)>> {
-        let ended = transfers.get(behind..until.min(transfers.len()))?;
-        let from = behind.checked_sub(1).map_or(Time::ZERO, |last| transfers[last].end);
-        let drifts = self.samples.between(from, ended.last()?.end)?;
+impl<'a> Window<'a> {
+    /// By how much of what ended each level grows; nothing where too little was seen.
+    fn shares(&self) -> Option<Vec<(&'a str, Share)>> {
+        let Range { start, end } = self.requests;
+        let ended = self.transfers.get(start..end.min(self.transfers.len()))?;
+        let from = start.checked_sub(1).map_or(Time::ZERO, |last| self.transfers[last].end);
+        let drifts = self.held.samples.between(from, ended.last()?.end)?;
         let (count, bytes) = (ended.len() as f64, ended.iter().map(|transfer| transfer.bytes).sum::<u64>() as f64);
         let of = |drift: &Drift| {
-            let (name, unit) = &self.names[drift.level];
+            let (name, unit) = &self.held.names[drift.level];
             let all = if *unit == Unit::Items { count } else { bytes };
             let left = drift.to.max(0.0) / drift.change();
             (&name[..], Share { share: (drift.to - drift.from) / all, half_width: drift.half_width / all, left })

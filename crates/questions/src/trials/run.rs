@@ -13,7 +13,7 @@ use hopscope_machine::run::Failure;
 use hopscope_observe::batches::Rate;
 
 use super::gain::{Piece, are_bursts, evened, mean};
-use super::rest::{Held, Looking};
+use super::rest::{Held, Looking, Moving, Window, moving};
 use super::{LONGEST, Setting};
 
 /// Rates of two windows may differ so much, besides what chance does.
@@ -76,6 +76,11 @@ impl Run {
             off <= half_width.hypot(rate.relative_half_width.min(KNOWN)).max(ALIKE)
         };
         Some(self.time_a_byte(counted).is_some_and(is_alike))
+    }
+
+    /// Some of its requests, and what its hops held meanwhile.
+    pub(super) fn window(&self, requests: Range<usize>) -> Window<'_> {
+        Window { held: &self.held, transfers: &self.transfers, requests }
     }
 
     /// Whether requests of a window come in bursts, of which it has too few to say how fast they come.
@@ -163,9 +168,12 @@ impl Live {
         Ref::map(self.kept.borrow(), |kept| &kept[..])
     }
 
-    /// What its hops have held so far.
-    pub(super) fn held(&self) -> &Held {
-        self.looking.held()
+    /// What fills or empties behind so many requests, and does not behind as many of the setting as it is.
+    pub(super) fn moving(&self, before: &Run, behind: usize, times: f64) -> Moving {
+        let transfers = self.transfers();
+        let requests = behind..transfers.len();
+        let own = before.window(requests.clone());
+        moving(&own, &Window { held: self.looking.held(), transfers: &transfers, requests }, times)
     }
 
     /// What it has cost, in events.

@@ -1,8 +1,8 @@
 //! One change, tried out: its run goes on until it says enough.
 
 use super::gain::{Gain, Piece, Shift, evened, gain};
-use super::glance::Glance;
-use super::rest::{AT_REST, Moving, moving};
+use super::glance::Glances;
+use super::rest::{AT_REST, Moving};
 use super::run::{Live, PIECES, pieces};
 use super::{Failure, LONGER, PARTS, Setting, Trials};
 
@@ -104,16 +104,17 @@ impl Trials<'_> {
         &self,
         (change, of): (&Setting, usize),
         asked: Asked,
-        glance: Option<Glance>,
+        glances: Glances,
     ) -> Result<Tried, Failure> {
         let first = self.effort.seeds[0];
         let mut lives = match self.live(change, first)? {
             Ok(live) => vec![live],
             Err(from_the_beginning) => {
-                let glance = from_the_beginning.glance()?;
-                return from_the_beginning.try_one((change, of), asked, glance);
+                let glances = from_the_beginning.glances()?;
+                return from_the_beginning.try_one((change, of), asked, glances);
             }
         };
+        let glance = glances.of(change.blueprint.is_faster_than(&self.setting.blueprint));
         if asked == Asked::Difference {
             let is_same = self.is_same(&mut lives[0], glance)?;
             return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
@@ -155,11 +156,11 @@ impl Trials<'_> {
     /// What fills or empties behind a ramp in a changed machine, and could be waited for behind the longest one.
     fn moving(&self, live: &Live, longer: u32) -> Result<Moving, Failure> {
         let before = self.before((longer, self.effort.seeds[0]))?;
-        let after = live.transfers();
-        let from = self.counted(&before, longer, 1).start.min(after.len());
-        let counted = (after.len() - from).max(1) as f64;
+        let ended = live.ended();
+        let from = self.counted(&before, longer, 1).start.min(ended);
+        let counted = (ended - from).max(1) as f64;
         let awaited = from as f64 * LONGER.pow(LONGER_MAX - longer) as f64 / counted;
-        Ok(moving(&before, (live.held(), &after), from, awaited))
+        Ok(live.moving(&before, from, awaited))
     }
 
     /// Events of going on to so many parts, about, where a request costs so many: each seed has its ramp.

@@ -25,11 +25,15 @@ fn twice_as_fast(blueprint: &Blueprint, hop: &str) -> Blueprint {
 
 /// What hops give, twice as fast, and the ramp of the trials that say so.
 fn gains(blueprint: &Blueprint, words: &str, hops: &[&str]) -> (Vec<Shift>, Time) {
+    gains_of(blueprint, words, hops.iter().map(|hop| twice_as_fast(blueprint, hop)).collect())
+}
+
+fn gains_of(blueprint: &Blueprint, words: &str, changed: Vec<Blueprint>) -> (Vec<Shift>, Time) {
     let setting = Setting { blueprint: blueprint.clone(), jobs: shipped::jobs(words) };
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
     let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
-    let faster = |hop: &&str| Setting { blueprint: twice_as_fast(blueprint, hop), jobs: setting.jobs.clone() };
-    let changes: Vec<Setting> = hops.iter().map(faster).collect();
+    let change = |blueprint| Setting { blueprint, jobs: setting.jobs.clone() };
+    let changes: Vec<Setting> = changed.into_iter().map(change).collect();
     let gains = trials.gains(&changes, &|_, _| {}).expect("they run");
     (gains.iter().map(|gain| gain.expect("nothing refuses it").throughput).collect(), trials.effort().ramp)
 }
@@ -59,6 +63,18 @@ fn gains_are_those_of_full_buffers() {
             );
         }
     }
+}
+
+/// No request takes longer before the buffer is full, which is long after the first few hundred.
+#[test]
+fn slower_flash_shows_once_its_buffer_is_full() {
+    let words = "--rw=randwrite --bs=4k --iodepth=32";
+    let changes = ["drive.flash.single_bit.program=380us"];
+    let (blueprint, slower) = (shipped::machine("nvme-desktop", &[]), shipped::machine("nvme-desktop", &changes));
+    let (said, _) = gains_of(&blueprint, &format!("{words} --time_based --runtime=100ms"), vec![slower.clone()]);
+    let long = rate(&slower, words, 100) / rate(&blueprint, words, 100) - 1.0;
+    assert!(long < -0.3 && (said[0].mean - long).abs() < said[0].half_width + 0.02, "{said:?}, {long}");
+    assert!(said[0].mean + said[0].half_width < -0.05, "{said:?}");
 }
 
 /// The cache of an adapter takes in for a second what a faster processor gives it; what gives most is what gives it for
