@@ -73,32 +73,10 @@ pub(super) struct Piece {
     pub(super) later: bool,
 }
 
-/// Where requests of the setting as it is come in bursts, pieces are as long as it takes for them to come evenly: as many
-/// joined as that makes its mean known best. Which these are does not depend on what a change gains.
-pub(super) fn evened(pieces: Vec<Piece>) -> Vec<Piece> {
-    if !are_bursts(&pieces) {
-        return pieces;
-    }
-    let joined = |times: usize| -> Vec<Piece> { pieces.chunks_exact(times).map(together).collect() };
-    let even = [2, 4]
-        .into_iter()
-        .filter(|times| pieces.len().is_multiple_of(*times) && pieces.len() / times >= FEWEST)
-        .map(joined);
-    even.fold(pieces.clone(), |best, other| if mean(&other).1 < mean(&best).1 { other } else { best })
-}
-
 /// Whether requests of the setting as it is come in bursts.
 pub(super) fn are_bursts(pieces: &[Piece]) -> bool {
     let count = pieces.len();
     count >= FEWEST && mean(pieces).1 * (count as f64).sqrt() / student(count - 1) > BURSTS
-}
-
-/// Pieces of as many requests each, as one.
-fn together(pieces: &[Piece]) -> Piece {
-    let mean = |side: usize| pieces.iter().map(|piece| piece.time[side]).sum::<f64>() / pieces.len() as f64;
-    let sum = |side: usize| pieces.iter().map(|piece| piece.latency[side]).sum();
-    let later = pieces[0].later;
-    Piece { time: [mean(0), mean(1)], latency: [sum(0), sum(1)], later }
 }
 
 /// The gain over some pieces: of their sums; its interval from how they differ.

@@ -12,13 +12,13 @@ use hopscope_machine::going::{Going, Remembered};
 use hopscope_machine::run::Failure;
 use hopscope_observe::batches::Rate;
 
-use super::gain::{Piece, are_bursts, evened, mean};
+use super::gain::{Piece, are_bursts, mean};
 use super::rest::{Held, Looking, Moving, Window, moving};
 use super::{LONGEST, Setting};
 
 /// Rates of two windows may differ so much, besides what chance does.
 pub(super) const ALIKE: f64 = 0.005;
-/// A rate that is not known to this is not known.
+/// A rate of which less is known is compared as if this were known.
 const KNOWN: f64 = 0.05;
 /// What a trial counts is compared in so many pieces.
 pub(super) const PIECES: usize = 8;
@@ -85,18 +85,18 @@ impl Run {
 
     /// Whether requests of a window come in bursts, of which it has too few to say how fast they come.
     pub(super) fn comes_in_bursts(&self, counted: Range<usize>) -> bool {
-        let pieces = pieces(&self.transfers, &self.transfers, counted, PIECES);
-        are_bursts(&pieces) && mean(&evened(pieces)).1 > KNOWN
+        are_bursts(&self.pieces(counted))
     }
 
     /// Picoseconds a byte in a window, and the half-width of their 95 % interval; nothing where too few requests, or
     /// bursts, are in it.
-    fn time_a_byte(&self, of: Range<usize>) -> Option<(f64, f64)> {
-        if self.comes_in_bursts(of.clone()) {
-            return None;
-        }
-        let pieces = pieces(&self.transfers, &self.transfers, of, PIECES);
-        (pieces.len() >= PIECES).then(|| mean(&evened(pieces)))
+    fn time_a_byte(&self, counted: Range<usize>) -> Option<(f64, f64)> {
+        let pieces = self.pieces(counted);
+        (pieces.len() >= PIECES && !are_bursts(&pieces)).then(|| mean(&pieces))
+    }
+
+    fn pieces(&self, counted: Range<usize>) -> Vec<Piece> {
+        pieces(&self.transfers, &self.transfers, counted, PIECES)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One change, tried out: its run goes on until it says enough.
 
-use super::gain::{Gain, Piece, Shift, evened, gain};
+use super::gain::{Gain, Piece, Shift, gain};
 use super::glance::Glances;
 use super::rest::{AT_REST, Moving};
 use super::run::{Live, PIECES, pieces};
@@ -137,7 +137,6 @@ impl Trials<'_> {
                 break;
             }
             let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;
-            let pieces = evened(pieces);
             let moving = self.moving(&lives[0], tried.longer)?;
             if pieces.is_empty() || parts <= tried.parts {
                 break;
