@@ -24,7 +24,7 @@ use crate::page::{Block, Chapter, Figure, Page, Section, Tile};
 use crate::passage;
 use crate::study::parameter_table;
 use crate::table::{Cell, Table, Tone};
-use crate::wording::{digits, percent, rate, signed_percent, slug, span, span_ps};
+use crate::wording::{digits, gained, percent, rate, signed_percent, slug, span, span_ps};
 
 /// A run that was explained.
 pub struct Subject<'a> {
@@ -173,7 +173,7 @@ fn answer(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<String> {
         Some(diagnosis) => {
             lines.push(diagnosis.why.clone());
             lines.extend(diagnosis.remedies.iter().map(|remedy| {
-                let gain = signed_percent(remedy.gain.throughput.mean);
+                let gain = gained(remedy.gain.throughput);
                 format!("To try: {} (now {}), {gain}.", remedy.change, remedy.instead_of)
             }));
             lines.push(diagnosis.then.clone());
@@ -189,7 +189,7 @@ fn tiles(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<Tile> {
     let mut tiles =
         vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(explained.iops())))];
     if let Some((diagnosis, hop)) = diagnosis.and_then(|diagnosis| Some((diagnosis, diagnosis.leading()?))) {
-        let gain = signed_percent(hop.doubled.throughput.mean);
+        let gain = gained(hop.doubled.throughput);
         let about = format!("{}: {gain} at twice its pace, at work {}", diagnosis.headline.word(), percent(hop.busy));
         tiles.push(Tile { tone: Tone::Fair, ..tile("Limited by", hop.hop.clone(), about) });
     }

@@ -13,7 +13,7 @@ use crate::latency;
 use crate::map;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Table, Tone};
-use crate::wording::{percent, rate, signed_percent, slug, span_ps};
+use crate::wording::{gained, percent, rate, signed_percent, slug, span_ps};
 
 /// Effects below this share are left to the table.
 const SHOWN_MIN: f64 = 0.001;
@@ -87,7 +87,7 @@ fn performance_tiles(when: &str, got: &Performance) -> Vec<Tile> {
 
 fn limit_words(limit: Option<&Limit>) -> String {
     let Some(limit) = limit else { return "nothing that could be named".into() };
-    format!("{} ({} at twice its pace)", limit.lane, signed_percent(limit.gain.mean))
+    format!("{} ({} at twice its pace)", limit.lane, gained(limit.gain))
 }
 
 fn signed_tick(value: f64) -> String {
@@ -148,9 +148,8 @@ fn upgrade_figure(upgrades: &Upgrades) -> Figure {
             Cell::figure(rate(got.throughput_bytes_per_s), got.throughput_bytes_per_s),
             Cell::figure(signed_percent(upgrade.latency), upgrade.latency),
             Cell::figure(span_ps(1e3 * got.latency_mean_ns), got.latency_mean_ns),
-            Cell::words(limit.map_or(String::new(), |limit| limit.lane.clone())).note(
-                limit.map_or(String::new(), |limit| format!("{} at twice its pace", signed_percent(limit.gain.mean))),
-            ),
+            Cell::words(limit.map_or(String::new(), |limit| limit.lane.clone()))
+                .note(limit.map_or(String::new(), |limit| format!("{} at twice its pace", gained(limit.gain)))),
             Cell::words(upgrade.changes.join("; ")).note(also(&upgrade.also_on)),
             Cell::words(upgrade.basis.word()).note(upgrade.basis.text()),
         ]

@@ -2,6 +2,7 @@
 
 use hopscope_files::quantity;
 use hopscope_kernel::Time;
+use hopscope_questions::trials::Shift;
 use serde_json::Value;
 
 /// Four digits that say something.
@@ -24,6 +25,11 @@ pub fn percent(share: f64) -> String {
 pub fn signed_percent(share: f64) -> String {
     let percent = (1_000.0 * share).round() / 10.0;
     if percent == 0.0 { "0.0 %".into() } else { minus(format!("{percent:+.1} %")) }
+}
+
+/// A gain, with its interval where that is wide.
+pub fn gained(shift: Shift) -> String {
+    minus(shift.words())
 }
 
 /// A sign as typesetters have it.
