@@ -319,13 +319,14 @@ impl<'a> Trials<'a> {
             return Ok(());
         }
         let Some(rate) = self.rate.take() else { return Ok(()) };
-        if let Some(behind) = self.behind_the_ramp()? {
+        let remembers = self.remembers()?;
+        if remembers && let Some(behind) = self.behind_the_ramp()? {
             *self = behind;
             return Ok(());
         }
         let longest = self.effort.ramp;
         // What fills a cache with what is only read is seen by nothing, and asked for by a ramp.
-        let caches = self.setting.jobs.iter().any(|job| job.buffered.is_some()) || self.remembers()?;
+        let caches = remembers || self.setting.jobs.iter().any(|job| job.buffered.is_some());
         let asked = if caches { ramp_of(&self.setting.jobs) } else { Time::ZERO };
         let (mut ramp, mut runtime) = (self.replaced.max(asked).min(longest), self.effort.runtime);
         // Within what was run.

@@ -38,9 +38,6 @@ impl<'a> Trials<'a> {
             return Ok(None);
         }
         let which = (0, self.effort.seeds[0]);
-        if !self.remembers()? {
-            return Ok(None);
-        }
         let all = self.before(which)?;
         let Some(remembered) = &all.remembered else { return Ok(None) };
         let behind = Trials {
