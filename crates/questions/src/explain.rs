@@ -19,7 +19,7 @@ use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
 use hopscope_parts::workload::THINK_TIME;
 
-use crate::trials::{Performance, performance, spent};
+use crate::trials::{Performance, Setting, performance, spent};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
@@ -27,6 +27,8 @@ pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_0
 const EVENTS_BEFORE: u64 = 1_000_000;
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
+/// Requests that are looked at to find out early which hops are at work.
+const FIRST: Enough = Enough { at_least: 32, times_in_flight: 2, requests: 64, spans: 50_000, spans_most: 200_000 };
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
 
@@ -113,6 +115,16 @@ pub fn observe(
     }
 }
 
+/// The hops that work while the first requests are under way: most of those that will be found to be at work.
+pub(crate) fn hops_at_work_first(setting: &Setting, seed: u64, until: Time) -> Result<Vec<Hop>, Failure> {
+    let Setting { blueprint, jobs } = setting;
+    let sim = Sim::new();
+    let lives = Lives::since(&sim, (Time::ZERO, Time::ZERO), FIRST);
+    let options = Options { seed, while_watched: true, ..Options::USUAL };
+    run_until(&sim, blueprint, jobs, options, until, Box::new(lives.clone()))?;
+    Ok(Watched { sim, lives }.hops_at_work(blueprint))
+}
+
 /// Runs `jobs`, and accounts for every lane from the end of their ramp on.
 pub fn run_and_account(
     blueprint: &Blueprint,
@@ -179,12 +191,16 @@ impl Watched {
         let Watched { sim, lives } = self;
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
-        let (all, at_work) = (hops(blueprint.parts(), sim), lives.at_work());
-        let names = names(blueprint.parts(), sim);
-        let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
-        let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].starts_with(JOB);
-        let hops = all.into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect();
+        let (hops, names) = (self.hops_at_work(blueprint), names(blueprint.parts(), sim));
         Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
+    }
+
+    /// The hops that were seen to work.
+    fn hops_at_work(&self, blueprint: &Blueprint) -> Vec<Hop> {
+        let (lanes, at_work) = (self.sim.lanes(), self.lives.at_work());
+        let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
+        let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].0.starts_with(JOB);
+        hops(blueprint.parts(), &self.sim).into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! All that an explanation answers: a run with its account, what limits it, and a measurement beside it.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopscope_files::fio_result::{self, Measured};
 use hopscope_files::job_file::Job;
@@ -11,11 +12,11 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::{Failure, Options};
 use serde_json::Value;
 
-use crate::diagnosis::{Diagnosis, diagnose_with};
+use crate::diagnosis::{Diagnosis, Foreseen, diagnose_with};
 use crate::explain::{EXTENT, Explained, observe, run_at_once};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
-use crate::trials::{Setting, Trials};
+use crate::trials::Setting;
 
 /// What is going on, for whoever waits. It is said from several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +77,14 @@ impl Explanation {
         let Listening { watcher, news } = listening;
         let outcome = run_at_once(blueprint, jobs, options, watcher)?;
         // While it is accounted for, trials begin.
-        let (explained, foreseen) = rayon::join(
-            || observe(blueprint, jobs, options, EXTENT, outcome.clone()),
-            || Trials::foreseen(setting, options.seed, &outcome),
-        );
+        let is_accounted_for = AtomicBool::new(false);
+        let account = || {
+            let explained = observe(blueprint, jobs, options, EXTENT, outcome.clone());
+            is_accounted_for.store(true, Ordering::Relaxed);
+            explained
+        };
+        let wanted = || !is_accounted_for.load(Ordering::Relaxed);
+        let (explained, foreseen) = rayon::join(account, || Foreseen::of(setting, options.seed, &outcome, &wanted));
         let explained = explained?;
         news(News::Explained);
         let tried = |done, of| news(News::Tried(done, of));

@@ -13,6 +13,7 @@
 //!
 //! How much is simulated is counted in events, not in time: the same question has the same answer everywhere.
 
+mod asking;
 mod behind;
 mod gain;
 mod glance;
@@ -22,7 +23,6 @@ mod tried;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hopscope_files::job_file::Job;
@@ -32,13 +32,12 @@ use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Failure, Outcome};
 use hopscope_observe::LaneAccount;
 use hopscope_observe::batches::Rate;
-use rayon::prelude::*;
 
 use crate::explain::{Explained, has_converged, ramp_of, time_of};
+pub use asking::Known;
 pub use gain::{Gain, Shift};
 pub use glance::Look;
 use run::{Run, Transfer, warm};
-use tried::{Asked, Tried};
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
 /// from hop to hop, and that takes longer.
@@ -109,7 +108,7 @@ pub struct Trials<'a> {
     effort: Effort,
     /// Nothing is simulated beyond this.
     end: Time,
-    before: Arc<Mutex<BTreeMap<Which, Known>>>,
+    before: Arc<Mutex<BTreeMap<Which, Made>>>,
     /// Requests after which what is in flight has been replaced a few times.
     first_turns: u64,
     /// What the whole run says that requests come at; nothing once a ramp has been found behind which they do.
@@ -130,7 +129,7 @@ pub struct Trials<'a> {
 type Which = (u32, u64);
 
 /// That run, once it has been made.
-type Known = Arc<Mutex<Option<Arc<Run>>>>;
+type Made = Arc<Mutex<Option<Arc<Run>>>>;
 
 /// How far trials are; called from several threads with how many are done, of how many, and what they are.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
@@ -168,6 +167,11 @@ impl<'a> Trials<'a> {
             }
             _ => self,
         }
+    }
+
+    /// Whether they are the same as those that were foreseen, which have been settled.
+    pub fn are_as(&self, foreseen: &Trials<'_>) -> bool {
+        self.are_as_long_as(foreseen) && foreseen.settled.is_some() && foreseen.replaced == self.replaced
     }
 
     /// Whether they are to be as long as others of the same setting are.
@@ -245,7 +249,7 @@ impl<'a> Trials<'a> {
                 *time = Time::ps((share / u128::from(own_last.end.as_ps().max(1))) as u64);
             }
         }
-        let known = Known::new(Mutex::new(Some(Arc::new(run))));
+        let known = Made::new(Mutex::new(Some(Arc::new(run))));
         let before = Arc::new(Mutex::new(BTreeMap::from([((0, seed), known)])));
         Ok(Trials { setting, effort, before, rate: None, settled: None, parts_max, ..self.clone() })
     }
@@ -255,45 +259,9 @@ impl<'a> Trials<'a> {
         &self.effort
     }
 
-    /// What each change does; nothing where a part refuses it. Trials that say too little go on.
-    pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        let tried = self.try_out(changes, Asked::Gain, progress)?;
-        Ok(tried.iter().map(Tried::gain).collect())
-    }
-
-    /// The same with a wider interval: of what is only to be told from much and little.
-    pub fn gains_roughly(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        let most = self.parts_max;
-        self.parts_max = most.min(PARTS_OF_ANOTHER);
-        let gains = self.gains(changes, progress);
-        self.parts_max = most;
-        gains
-    }
-
-    /// So many changes can be tried out before that takes long.
-    pub fn affordable(&mut self) -> Result<usize, Failure> {
-        self.settle()?;
-        let before = self.before((0, self.effort.seeds[0]))?;
-        Ok((EVENTS_OF_ALL / (before.events_each() * self.counted(&before, 0, 1).end as u64).max(1)) as usize)
-    }
-
-    /// Asks the same of each change, several at once.
-    fn try_out(&mut self, changes: &[Setting], asked: Asked, progress: Progress<'_>) -> Result<Vec<Tried>, Failure> {
-        if changes.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.settle()?;
-        let (glances, done) = (self.glances()?, AtomicUsize::new(0));
-        let one = |change: &Setting| {
-            let tried = self.try_one((change, changes.len()), asked, glances);
-            progress(1 + done.fetch_add(1, Ordering::Relaxed), changes.len());
-            match tried {
-                // A part refuses what cannot be built, a device what it has no room for.
-                Err(Failure::Input(_)) => Ok(Tried::refused()),
-                tried => tried,
-            }
-        };
-        changes.par_iter().with_max_len(1).map(one).collect()
+    /// How long it takes until what is in flight has been replaced a few times.
+    pub fn turns_take(&self) -> Time {
+        self.replaced
     }
 
     /// What the setting gets as it is.

@@ -23,11 +23,8 @@ pub use saved::{COLUMNS_MAX, read};
 use hopscope_files::problem::Problem;
 use hopscope_machine::run::{Failure, Options};
 
-use crate::diagnosis::diagnose;
-use crate::explain::{EXTENT, Explained, explain};
-use crate::explain_json;
-use crate::explanation::{Listening, News};
-use crate::trials::{Progress, Setting};
+use crate::explain::Explained;
+use crate::explanation::{Explanation, Listening};
 
 /// What stands side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,25 +56,15 @@ pub struct Group {
     pub columns: Vec<usize>,
 }
 
-/// What a run that was explained says beside others: what limits it is tried first.
-pub fn column(work: &Work, seed: u64, explained: &Explained, progress: Progress<'_>) -> Result<Column, Failure> {
-    let diagnosis = diagnose(&work.setting, seed, explained, progress)?;
-    let mut report = explain_json::report(&work.setting.blueprint, explained, diagnosis.as_ref());
-    report["system"] = work.system.clone().into();
-    report["job"] = work.job.clone().into();
-    let name = work.name();
-    saved::of_report(name, report).map_err(|what| Failure::Defect(format!("the report of {name}: {what}")))
-}
-
 /// Explains one machine with one job, for a column and for a page; a failure names what failed.
 pub fn explained(work: &Work, options: Options, listening: Listening<'_>) -> Result<(Column, Explained), Failure> {
-    let Setting { blueprint, jobs } = &work.setting;
-    let Listening { watcher, news } = listening;
     let both = || {
-        let explained = explain(blueprint, jobs, options, EXTENT, watcher)?;
-        news(News::Explained);
-        let column = column(work, options.seed, &explained, &|done, of| news(News::Tried(done, of)))?;
-        Ok((column, explained))
+        let explanation = Explanation::of(&work.setting, options, None, listening)?;
+        let report = explanation.json(&work.setting.blueprint, (&work.system, &work.job));
+        let name = work.name();
+        let column =
+            saved::of_report(name, report).map_err(|what| Failure::Defect(format!("the report of {name}: {what}")))?;
+        Ok((column, explanation.explained))
     };
     both().map_err(|failure| work.blamed(failure))
 }

@@ -14,10 +14,11 @@ mod words;
 
 use hopscope_files::job_file::Job;
 use hopscope_machine::hops::Hop;
-use hopscope_machine::run::Failure;
+use hopscope_machine::run::{Failure, Outcome};
 
-use crate::explain::Explained;
+use crate::explain::{Explained, hops_at_work_first};
 use crate::trials::{Effort, Gain, Progress, Setting, Shift, Trials};
+use profile::Ahead;
 
 /// What holds a run back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,17 +147,42 @@ pub fn diagnose(
     diagnose_with(setting, seed, explained, None, progress)
 }
 
-/// The same where something may have been run already.
+/// What is likely to be asked for, tried while a run is still accounted for.
+pub(crate) struct Foreseen<'a> {
+    trials: Trials<'a>,
+    ahead: Ahead,
+}
+
+impl<'a> Foreseen<'a> {
+    /// Of a run that has been made; nothing where too few requests ended. What is not begun once nobody wants it any more
+    /// is left.
+    pub(crate) fn of(
+        setting: &'a Setting,
+        seed: u64,
+        outcome: &Outcome,
+        wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Foreseen<'a>>, Failure> {
+        let Some(trials) = Trials::foreseen(setting, seed, outcome)? else { return Ok(None) };
+        let hops = if wanted() { hops_at_work_first(setting, seed, trials.turns_take())? } else { Vec::new() };
+        let ahead = Ahead::of(&mut trials.clone(), setting, &hops, wanted)?;
+        Ok(Some(Foreseen { trials, ahead }))
+    }
+}
+
+/// The same where something may have been tried already.
 pub(crate) fn diagnose_with(
     setting: &Setting,
     seed: u64,
     explained: &Explained,
-    foreseen: Option<Trials<'_>>,
+    foreseen: Option<Foreseen<'_>>,
     progress: Progress<'_>,
 ) -> Result<Option<Diagnosis>, Failure> {
     let Some(trials) = Trials::new(setting, seed, explained) else { return Ok(None) };
+    let (foreseen, ahead) = foreseen.map(|foreseen| (foreseen.trials, foreseen.ahead)).unzip();
+    // What other trials say is not what these would.
+    let ahead = ahead.filter(|_| foreseen.as_ref().is_some_and(|foreseen| trials.are_as(foreseen))).unwrap_or_default();
     let mut trials = trials.with(foreseen);
-    let Some(profile) = profile::of(&mut trials, setting, explained, progress)? else { return Ok(None) };
+    let Some(profile) = profile::of(&mut trials, setting, explained, &ahead, progress)? else { return Ok(None) };
     let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
     let helps = profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= profile::HELPS);
     let together = if helps { Vec::new() } else { profile::together(&mut trials, setting, &profile, progress)? };
@@ -190,7 +216,8 @@ pub(crate) fn diagnose_with(
 
 /// The hop that leads the profile of a run that was explained, by trials of its setting.
 pub fn leading(mut trials: Trials<'_>, setting: &Setting, explained: &Explained) -> Result<Option<HopGain>, Failure> {
-    Ok(profile::of(&mut trials, setting, explained, &|_, _| {})?.and_then(|profile| profile.into_iter().next()))
+    Ok(profile::of(&mut trials, setting, explained, &Ahead::default(), &|_, _| {})?
+        .and_then(|profile| profile.into_iter().next()))
 }
 
 /// Of the hops of a changed setting that were at work before it was changed, or were not there, the one that gains most.
@@ -219,4 +246,48 @@ fn with_jobs(setting: &Setting, change: impl Fn(&mut Job)) -> Setting {
     let mut changed = setting.clone();
     changed.jobs.iter_mut().for_each(change);
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use hopscope_files::job_file;
+    use hopscope_files::library::Library;
+    use hopscope_files::problem::Sources;
+    use hopscope_machine::blueprint::Blueprint;
+    use hopscope_machine::run::Options;
+
+    use super::*;
+    use crate::explain::{EXTENT, explain};
+
+    /// However many hops were tried while the run was accounted for, the answer is the same.
+    #[test]
+    fn what_was_foreseen_changes_nothing_of_a_diagnosis() {
+        let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
+        let text = library.open_system("sata-ssd").expect("a shipped system");
+        let file = sources.add(text.name, text.text);
+        let Ok(blueprint) = Blueprint::read(&library, &mut sources, file) else { panic!("a right system") };
+        let words = ["--rw=randread", "--bs=4k", "--iodepth=32", "--runtime=1", "--time_based"];
+        let jobs = job_file::read_options(&mut sources, &words).expect("right options").jobs;
+        let setting = Setting { blueprint, jobs };
+        let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+        let expected = diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run").expect("requests ended");
+        let hops = expected.profile.len();
+        for most in [usize::MAX, hops + 1, hops / 2, 0] {
+            let asked = AtomicUsize::new(0);
+            let wanted = || asked.fetch_add(1, Ordering::Relaxed) < most;
+            let foreseen = Foreseen::of(&setting, 1, &explained.outcome, &wanted).expect("trials run");
+            let trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+            assert!(foreseen.as_ref().is_some_and(|foreseen| trials.are_as(&foreseen.trials)));
+            let known = |hop: &HopGain| foreseen.as_ref().is_some_and(|foreseen| foreseen.ahead.knows(&hop.hop));
+            let known = expected.profile.iter().filter(|hop| known(hop)).count();
+            assert_eq!(known == hops, most >= hops, "{known} of {hops} hops, of {most}");
+            assert_eq!(known == 0, most == 0, "{known} of {hops} hops, of {most}");
+            let tried = AtomicUsize::new(0);
+            let progress = |_, _| _ = tried.fetch_add(1, Ordering::Relaxed);
+            let diagnosis = diagnose_with(&setting, 1, &explained, foreseen, &progress).expect("trials run");
+            assert_eq!(diagnosis.as_ref(), Some(&expected), "{most} trials were foreseen");
+        }
+    }
 }

@@ -1,12 +1,14 @@
 //! The profile: what each hop gains when it alone is faster.
 
+use std::collections::BTreeMap;
+
 use hopscope_kernel::{Pace, Time};
 use hopscope_machine::hops::Hop;
 use hopscope_machine::run::Failure;
 
 use super::{GAIN_MIN, HopGain, Together, with_jobs};
 use crate::explain::Explained;
-use crate::trials::{Gain, Progress, Setting, Shift, Trials};
+use crate::trials::{Gain, Known, Progress, Setting, Shift, Trials};
 
 /// Twice the pace, and a little more than it.
 const TWICE: Pace = pace(2, 1);
@@ -37,27 +39,80 @@ fn paced(setting: &Setting, hops: &[&str], pace: Pace) -> Setting {
     changed
 }
 
+/// The setting with each of some hops at a pace.
+fn each_paced(setting: &Setting, hops: &[&str], pace: Pace) -> Vec<Setting> {
+    hops.iter().map(|hop| paced(setting, &[hop], pace)).collect()
+}
+
+/// Whether a gain at twice the pace is one at all: where it is none, a little more than the pace moves nothing either.
+fn moves(gain: Option<Gain>) -> bool {
+    gain.is_some_and(|gain| gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN)
+}
+
+/// What single hops gain at a pace, as far as it was tried ahead.
+#[derive(Default)]
+pub(super) struct Ahead {
+    twice: BTreeMap<String, Known>,
+    little: BTreeMap<String, Known>,
+}
+
+impl Ahead {
+    /// Tries hops as [`of`] will, as long as that is wanted.
+    pub(super) fn of(
+        trials: &mut Trials<'_>,
+        setting: &Setting,
+        hops: &[Hop],
+        wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Ahead, Failure> {
+        let mut tried = |hops: &[&str], pace: Pace| -> Result<BTreeMap<String, Known>, Failure> {
+            let known = trials.gains_while(wanted, &each_paced(setting, hops, pace))?;
+            Ok(hops.iter().zip(known).filter_map(|(hop, known)| Some((hop.to_string(), known?))).collect())
+        };
+        let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+        let twice = tried(&names, TWICE)?;
+        let moving = |name: &&str| twice.get(*name).and_then(|known| known.of(names.len())).is_some_and(moves);
+        let moving: Vec<&str> = names.iter().copied().filter(moving).collect();
+        let little = tried(&moving, LITTLE)?;
+        Ok(Ahead { twice, little })
+    }
+
+    /// Whether a hop was tried.
+    #[cfg(test)]
+    pub(super) fn knows(&self, hop: &str) -> bool {
+        self.twice.contains_key(hop)
+    }
+}
+
+/// What each of some hops gains at a pace, of which some is known.
+fn gains(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    (hops, pace): (&[&str], Pace),
+    ahead: &BTreeMap<String, Known>,
+    progress: Progress<'_>,
+) -> Result<Vec<Option<Gain>>, Failure> {
+    let known = |hop: &&str| ahead.get(*hop).and_then(|known| known.of(hops.len()));
+    let unknown: Vec<&str> = hops.iter().copied().filter(|hop| known(hop).is_none()).collect();
+    let mut tried = trials.gains_among(&each_paced(setting, &unknown, pace), hops.len(), progress)?.into_iter();
+    Ok(hops.iter().map(|hop| known(hop).unwrap_or_else(|| tried.next().flatten())).collect())
+}
+
 /// Every hop that is at work, the largest gain first; nothing where trials say nothing of any of them.
 pub(super) fn of(
     trials: &mut Trials<'_>,
     setting: &Setting,
     explained: &Explained,
+    ahead: &Ahead,
     progress: Progress<'_>,
 ) -> Result<Option<Vec<HopGain>>, Failure> {
     let hops = &explained.hops;
-    let settings =
-        |hops: &[&str], pace: Pace| -> Vec<Setting> { hops.iter().map(|hop| paced(setting, &[hop], pace)).collect() };
     let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
-    let twice = trials.gains(&settings(&names, TWICE), progress)?;
+    let twice = gains(trials, setting, (&names, TWICE), &ahead.twice, progress)?;
     if !hops.is_empty() && twice.iter().all(Option::is_none) {
         return Ok(None);
     }
-    // What twice the pace does not move, a little more does not move either.
-    let moved = |gain: &Option<Gain>| {
-        gain.is_some_and(|gain| gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN)
-    };
-    let moving: Vec<&str> = names.iter().zip(&twice).filter(|(_, gain)| moved(gain)).map(|(name, _)| *name).collect();
-    let mut little = moving.iter().zip(trials.gains(&settings(&moving, LITTLE), progress)?);
+    let moving: Vec<&str> = names.iter().zip(&twice).filter(|(_, gain)| moves(**gain)).map(|(name, _)| *name).collect();
+    let mut little = moving.iter().zip(gains(trials, setting, (&moving, LITTLE), &ahead.little, progress)?);
     let over = |shift: Shift| {
         let little = LITTLE.as_f64() - 1.0;
         Shift { mean: shift.mean / little, half_width: shift.half_width / little }
@@ -66,7 +121,7 @@ pub(super) fn of(
         .iter()
         .zip(&twice)
         .map(|(hop, doubled)| {
-            let little = if moved(doubled) { little.next().and_then(|(_, gain)| gain) } else { None };
+            let little = if moves(*doubled) { little.next().and_then(|(_, gain)| gain) } else { None };
             let little = little.unwrap_or(Gain::NONE);
             let share = Gain { throughput: over(little.throughput), latency: over(little.latency) };
             let (busy, doubled) = (explained.busy_share(&hop.name), doubled.unwrap_or(Gain::NONE));

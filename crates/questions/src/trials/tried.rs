@@ -20,6 +20,17 @@ const EVENTS_AGAIN: u64 = 4_000_000;
 const EVENTS_AGAIN_BEHIND: u64 = 2_500_000;
 const EVENTS_AGAIN_OF_ALL: u64 = 48_000_000;
 
+/// Events of each of so many trials beyond its first part, of what all of them may cost.
+fn share_of_all(trials: usize) -> u64 {
+    EVENTS_AGAIN_OF_ALL / trials.max(1) as u64
+}
+
+/// Whether one of so many trials may go on for as long as one of so many others.
+pub(super) fn is_as_much(trials: usize, others: usize) -> bool {
+    let affords = |trials| share_of_all(trials).min(EVENTS_AGAIN);
+    affords(trials) == affords(others)
+}
+
 /// What is asked of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -127,7 +138,7 @@ impl Trials<'_> {
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
         let again = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
-        let affords = again.min(EVENTS_AGAIN_OF_ALL / of.max(1) as u64);
+        let affords = again.min(share_of_all(of));
         // What gains hardly anything is not worth another seed.
         let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
         while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {

@@ -8,8 +8,9 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::Options;
 use hopscope_questions::compare::{self, Column, Comparison, From, Given, Work, json};
 use hopscope_questions::diagnosis::diagnose;
-use hopscope_questions::explain::{EXTENT, explain};
+use hopscope_questions::explain::Explained;
 use hopscope_questions::explain_json;
+use hopscope_questions::explanation::Listening;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -36,12 +37,13 @@ fn works(systems: &[&str], jobs: &[&str]) -> Result<Vec<Work>, Problems> {
     compare::works(&library, &mut sources, &read, &jobs)
 }
 
+fn explained(work: &Work) -> (Column, Explained) {
+    let listening = Listening { watcher: None, news: &|_| {} };
+    compare::explained(work, Options::default(), listening).expect("it runs")
+}
+
 fn simulated(systems: &[&str], jobs: &[&str]) -> Vec<Column> {
-    let each = |work: &Work| {
-        let setting = &work.setting;
-        let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
-        compare::column(work, 1, &explained, &|_, _| {}).expect("trials run")
-    };
+    let each = |work: &Work| explained(work).0;
     works(systems, jobs).expect("they can be read").iter().map(each).collect()
 }
 
@@ -106,8 +108,7 @@ fn a_system_beside_itself_is_no_different() {
 fn a_saved_result_says_what_a_fresh_one_says() {
     let work = &works(&["sata-ssd"], &[WRITES]).unwrap()[0];
     let setting = &work.setting;
-    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).unwrap();
-    let fresh = compare::column(work, 1, &explained, &|_, _| {}).unwrap();
+    let (fresh, explained) = explained(work);
     let diagnosis = diagnose(setting, 1, &explained, &|_, _| {}).unwrap();
     let mut report = explain_json::report(&setting.blueprint, &explained, diagnosis.as_ref());
     report["system"] = work.system.clone().into();
