@@ -170,6 +170,7 @@ impl Core {
     }
 
     /// Records the phases of a plan that began at `start`, as far as they have come by `now`.
+    #[inline]
     pub(crate) fn record_plan(
         &mut self,
         lane: u32,
@@ -181,9 +182,12 @@ impl Core {
         if self.lanes[lane as usize].metered {
             self.meter_plan(plan, start, now);
         }
-        if !self.observed() {
-            return;
+        if self.observed() {
+            self.record_phases((lane, task), plan, start, now);
         }
+    }
+
+    fn record_phases(&mut self, (lane, task): (u32, u32), plan: &[(&'static Label, Time)], start: Time, now: Time) {
         let (lane, who) = (lane as u16, task as u16);
         let mut at = start;
         for &(label, span) in plan {
@@ -198,16 +202,22 @@ impl Core {
     #[inline]
     pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
+        if state.arbitrating || state.waiters.is_empty() {
+            return;
+        }
         let free_at = match state.holder {
             0 => now,
             LEFT => state.left_until.max(now),
             _ => return,
         };
-        if !state.arbitrating && !state.waiters.is_empty() {
-            state.arbitrating = true;
-            let (at, class) = (state.edge(free_at), state.class);
-            self.schedule(Event::arbitrate(at, class, lane));
-        }
+        state.arbitrating = true;
+        let event = Event::arbitrate(state.edge(free_at), state.class, lane);
+        self.schedule_it(event);
+    }
+
+    #[inline(never)]
+    fn schedule_it(&mut self, event: Event) {
+        self.schedule(event);
     }
 
     /// Forgets the requests for a lane that would be granted now.

@@ -116,12 +116,13 @@ impl Shared {
             return false;
         };
         let combined = self.combined.replace(Some(false));
-        for number in 0..last {
+        for number in 0..=last {
+            if number == last {
+                // Only the last lane's bursts may skip time: the others have said by now what they wait for.
+                self.combined.set(combined);
+            }
             while self.ride_on(core, task, &mut convoy, number) {}
         }
-        // Only the last lane's bursts may skip time: the others have said by now what they wait for.
-        self.combined.set(combined);
-        while self.ride_on(core, task, &mut convoy, last) {}
         // A burst may be through sooner than it has left the lane before.
         let over = convoy.stages.iter().all(|stage| stage.at == At::Over);
         if over {
@@ -132,7 +133,7 @@ impl Shared {
     }
 
     /// One step on one lane; whether there may be another one now.
-    #[inline]
+    #[inline(always)]
     fn ride_on(&self, core: &mut Core, task: u32, convoy: &mut Convoy, number: usize) -> bool {
         let stage = &mut convoy.stages[number];
         match stage.at {

@@ -329,15 +329,20 @@ impl Shared {
     /// Comes to `until` in place, or sets a timer for a task.
     #[inline]
     pub(crate) fn begin_wait(&self, core: &mut Core, task: u32, until: Time) -> Wait {
+        self.begin_wait_in_turn(core, task, core.rank(task), until)
+    }
+
+    /// The same in the turn of whoever's name has this rank.
+    #[inline(always)]
+    pub(crate) fn begin_wait_in_turn(&self, core: &mut Core, task: u32, rank: u32, until: Time) -> Wait {
         if self.now.get() >= until {
             return if core.stands_still(task) { Wait::Still } else { Wait::Over };
         }
         if self.may_skip(core, until) {
-            self.advance(core, until, core.rank(task));
+            self.advance(core, until, rank);
             return Wait::Over;
         }
-        let event = Event::wake(until, core.rank(task), task);
-        core.schedule(event);
+        core.schedule(Event::wake(until, rank, task));
         Wait::Timer
     }
 

@@ -93,31 +93,63 @@ pub(crate) struct Ticket {
 }
 
 /// Leaves the line when the wait is cancelled.
-struct Waits<'a, T> {
+pub(crate) struct Waits<'a, T> {
     queue: &'a Queue<T>,
     ticket: Ticket,
 }
 
-impl<T> Drop for Waits<'_, T> {
-    fn drop(&mut self) {
-        if self.ticket.number != 0 {
+impl<'a, T> Waits<'a, T> {
+    /// Waits for an item.
+    pub(crate) fn for_one(queue: &'a Queue<T>) -> Waits<'a, T> {
+        Waits { queue, ticket: Ticket::default() }
+    }
+
+    /// Takes the first item, or waits for `reason`.
+    pub(crate) fn poll_take(&mut self, reason: &'static Label) -> Poll<T> {
+        self.queue.poll_take(&mut self.ticket, reason)
+    }
+
+    /// Whether nobody takes before.
+    pub(crate) fn is_first(&self) -> bool {
+        self.queue.state.borrow().takers.front().is_some_and(|(number, _)| number == self.ticket.number)
+    }
+
+    /// Waits no longer.
+    pub(crate) fn leave(&mut self) {
+        let number = std::mem::take(&mut self.ticket.number);
+        if number != 0 {
             let mut state = self.queue.state.borrow_mut();
-            state.takers.leave(self.ticket.number);
-            state.putters.leave(self.ticket.number);
+            state.takers.leave(number);
+            state.putters.leave(number);
             self.queue.wake_fronts(&state);
         }
+    }
+}
+
+impl<T> Drop for Waits<'_, T> {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
 impl<T: 'static> Queue<T> {
     /// An empty queue for at most `capacity` items.
     pub fn new(sim: &Sim, capacity: usize) -> Queue<T> {
+        let queue = Queue::unlisted(sim, capacity);
+        sim.shared.add_queue(queue.as_waiting());
+        queue
+    }
+
+    /// The same for whoever says himself what it holds.
+    pub(crate) fn unlisted(sim: &Sim, capacity: usize) -> Queue<T> {
         assert!(capacity > 0, "a queue holds at least one item");
         let (takers, putters) = (Line::default(), Line::default());
         let state = State { items: VecDeque::new(), capacity, takers, putters, put_by: None, taken_by: None };
-        let state = Rc::new(RefCell::new(state));
-        sim.shared.add_queue(state.clone());
-        Queue { sim: sim.clone(), state }
+        Queue { sim: sim.clone(), state: Rc::new(RefCell::new(state)) }
+    }
+
+    pub(crate) fn as_waiting(&self) -> Rc<dyn Waiting> {
+        self.state.clone()
     }
 }
 
@@ -142,12 +174,18 @@ impl<T> Queue<T> {
     /// Puts an item if there is room and nobody waits to put; gives it back otherwise.
     #[inline]
     pub fn try_put(&self, item: T) -> Result<(), T> {
+        self.try_put_by(self.sim.shared.current.get(), item)
+    }
+
+    /// The same for another task.
+    #[inline]
+    pub(crate) fn try_put_by(&self, task: u32, item: T) -> Result<(), T> {
         let mut state = self.state.borrow_mut();
         if state.items.len() >= state.capacity || !state.putters.0.is_empty() {
             return Err(item);
         }
         state.items.push_back(item);
-        state.put_by = Some(self.sim.shared.current.get());
+        state.put_by = Some(task);
         self.wake_fronts(&state);
         Ok(())
     }
@@ -210,8 +248,19 @@ impl<T> Queue<T> {
         {
             return item;
         }
-        let mut waits = Waits { queue: self, ticket: Ticket::default() };
-        poll_fn(|_| self.poll_take(&mut waits.ticket, reason)).await
+        let mut waits = Waits::for_one(self);
+        poll_fn(|_| waits.poll_take(reason)).await
+    }
+
+    /// Wakes whoever would take the next item.
+    pub(crate) fn wake_taker(&self) {
+        if let Some((_, task)) = self.state.borrow().takers.front() {
+            self.sim.shared.core.borrow_mut().wake(task);
+        }
+    }
+
+    pub(crate) fn sim(&self) -> &Sim {
+        &self.sim
     }
 
     /// Takes the first item for whoever has the ticket, or has it wait for `reason`.

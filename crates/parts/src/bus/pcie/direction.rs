@@ -58,6 +58,19 @@ pub struct Speed {
 }
 
 impl Speed {
+    /// Before a direction is trained nothing is sent.
+    const UNTRAINED: Speed = Speed {
+        ps: 1,
+        per_bytes: 1,
+        framing_bytes: 0,
+        dllp_bytes: 0,
+        skip_every: Time::MAX,
+        skip: Time::ZERO,
+        acknowledge: Acknowledge::Each,
+        flight: Time::ZERO,
+        bits_per_error: 0,
+    };
+
     /// How long `bytes` take by the data, rounded down.
     pub fn time(&self, bytes: u64) -> Time {
         Time::ps(bytes * self.ps / self.per_bytes)
@@ -93,7 +106,8 @@ impl Range {
 pub struct Direction {
     sim: Sim,
     lane: Lane,
-    speed: Cell<Speed>,
+    /// Once it is trained.
+    speed: OnceCell<Speed>,
     /// Parts of a picosecond that packets were sent too early so far, times `per_bytes`.
     fractions: Cell<u64>,
     /// When the next SKP ordered set is due; the first one is, so long after the beginning, where none has been sent.
@@ -111,22 +125,11 @@ pub struct Direction {
 impl Direction {
     /// An untrained direction, whose lane is `name`.
     pub fn new(sim: &Sim, name: &str, seed: u64) -> Direction {
-        let speed = Speed {
-            ps: 1,
-            per_bytes: 1,
-            framing_bytes: 0,
-            dllp_bytes: 0,
-            skip_every: Time::MAX,
-            skip: Time::ZERO,
-            acknowledge: Acknowledge::Each,
-            flight: Time::ZERO,
-            bits_per_error: 0,
-        };
         let random = crate::chance::of(name, seed);
         Direction {
             sim: sim.clone(),
             lane: sim.lane(name, None),
-            speed: Cell::new(speed),
+            speed: OnceCell::new(),
             fractions: Cell::new(0),
             skip_at: Cell::new(None),
             busy_until: Cell::new(Time::ZERO),
@@ -140,13 +143,13 @@ impl Direction {
     /// The link has trained; the receiver advertises these credits for posted and non-posted requests.
     pub fn trained(&self, speed: Speed, posted: Credits, non_posted: Credits) {
         self.lane.carries(&DATA, speed.per_bytes, Time::ps(speed.ps));
-        self.speed.set(speed);
+        assert!(self.speed.set(speed).is_ok(), "a link trains once");
         let _ = self.credits.set([posted, non_posted]);
         self.draw_error();
     }
 
     fn draw_error(&self) {
-        let mean = self.speed.get().bits_per_error;
+        let mean = self.speed().bits_per_error;
         self.sound_bits.set(match mean {
             0 => u64::MAX,
             // An exponential draw: errors come independently of each other.
@@ -157,6 +160,10 @@ impl Direction {
         });
     }
 
+    fn speed(&self) -> &Speed {
+        self.speed.get().unwrap_or(&Speed::UNTRAINED)
+    }
+
     /// The lane.
     pub fn lane(&self) -> &Lane {
         &self.lane
@@ -164,7 +171,7 @@ impl Direction {
 
     /// From one end of the link to the other.
     pub fn flight(&self) -> Time {
-        self.lane.paced(self.speed.get().flight)
+        self.lane.paced(self.speed().flight)
     }
 
     /// The credits that packets of a kind need, where they are not infinitely many. Completions need none here: a
@@ -181,7 +188,7 @@ impl Direction {
 
     /// The phases of a packet.
     pub fn plan(&self, packets: &Packets, payload_bytes: u32) -> PacketPlan {
-        let speed = self.speed.get();
+        let speed = self.speed();
         let header = self.lane.paced(speed.time(u64::from(speed.framing_bytes + packets.header_bytes)));
         [(&HEADER, header), (packets.data, self.length(packets, payload_bytes) - header)]
     }
@@ -193,14 +200,14 @@ impl Direction {
 
     /// The same, whatever the lane's pace.
     fn length_by_data(&self, packets: &Packets, payload_bytes: u32) -> Time {
-        let speed = self.speed.get();
+        let speed = self.speed();
         speed.time(u64::from(speed.framing_bytes + packets.header_bytes + payload_bytes.next_multiple_of(WORD_BYTES)))
     }
 
     /// Sends what fell due before a message, and counts the message. `other` is the opposite direction, which will
     /// have to acknowledge it.
     pub async fn prepare(&self, packets: &Packets, other: &Direction) {
-        let (now, speed) = (self.sim.now(), self.speed.get());
+        let (now, speed) = (self.sim.now(), self.speed());
         let mut skip = Time::ZERO;
         let skip_every = self.lane.paced(speed.skip_every);
         if now >= self.skip_at.get().unwrap_or(skip_every) {
@@ -220,14 +227,13 @@ impl Direction {
             grant.hold_plan([(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)]).await;
         }
         // Each packet is rounded down by itself. The pace comes afterwards: fractions are those of the data.
-        let rounded: u64 = if packets.equal() {
-            let one = self.length_by_data(packets, packets.payload(0));
-            bytes * speed.ps - one.as_ps() * count * speed.per_bytes
-        } else {
-            let lengths =
-                (0..packets.count()).map(|index| self.length_by_data(packets, packets.payload(index)).as_ps());
-            bytes * speed.ps - lengths.sum::<u64>() * speed.per_bytes
+        let by_data = |index| self.length_by_data(packets, packets.payload(index)).as_ps();
+        let lengths = match count {
+            1 => length.as_ps(),
+            _ if packets.equal() => by_data(0) * count,
+            _ => (0..packets.count()).map(by_data).sum(),
         };
+        let rounded = bytes * speed.ps - lengths * speed.per_bytes;
         self.fractions.set(self.fractions.get() + rounded);
         // Messages of several senders take turns on the wire: their packets are on it one after the other.
         let begin = self.sim.now().max(self.busy_until.get());
@@ -243,7 +249,7 @@ impl Direction {
         let from = self.sim.now() + sender.flight();
         let until = from + sender.lane.paced(length);
         let mut due = self.due.borrow_mut();
-        let range = match self.speed.get().acknowledge {
+        let range = match self.speed().acknowledge {
             Acknowledge::Each => {
                 let pitch = sender.lane.paced(Time::ps((length.as_ps() / count).max(1)));
                 Range { first: from + pitch, pitch, instants: count, packets }
@@ -288,7 +294,7 @@ impl Direction {
     /// 3.6.2: the receiver discards what follows a damaged packet until it comes again, a round trip later.
     #[inline]
     fn replay(&self, packets: &Packets) -> Time {
-        let speed = self.speed.get();
+        let speed = self.speed();
         if speed.bits_per_error == 0 {
             return Time::ZERO;
         }

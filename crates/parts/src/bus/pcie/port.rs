@@ -71,8 +71,8 @@ pub struct Port {
     down: Path,
     root: Rc<RootComplex>,
     tags: Tokens,
-    /// The numbers of those that are free: the one that has been longest comes next.
-    free_tags: RefCell<VecDeque<u16>>,
+    /// The numbers of those that are free, or will be: since when. The one that has been longest comes next.
+    free_tags: RefCell<VecDeque<(Time, u16)>>,
     intake: Option<Intake>,
     header_bytes: u32,
     payload_max: u32,
@@ -103,7 +103,7 @@ impl Port {
             up: Path::new(sim, up),
             down: Path::new(sim, down),
             tags,
-            free_tags: RefCell::new((0..spec.tags as u16).collect()),
+            free_tags: RefCell::new((0..spec.tags as u16).map(|tag| (Time::ZERO, tag)).collect()),
             intake,
             header_bytes: if spec.address_bits == 32 { HEADER_3DW } else { HEADER_4DW },
             payload_max,
@@ -200,6 +200,7 @@ impl Port {
         }
         // Several requests: they are sent one after the other, and answered one after the other.
         let (sent, answered) = (Steps::default(), Steps::default());
+        let is_seen = self.sim.is_observed();
         let asking = pin!(async {
             let mut done = 0;
             while done < bytes {
@@ -211,40 +212,78 @@ impl Port {
             }
         });
         let answering = pin!(async {
-            let (mut done, mut index) = (0, 0);
+            let (mut done, mut index, mut over) = (0, 0, Time::ZERO);
             while done < bytes {
                 let request = sent.get(index).await;
-                answered.push(self.answer(request, address + u64::from(done), data, home).await);
+                let answer = self.answer(request, address + u64::from(done), data, home).await;
+                over = self.taken_in(intake, answer.arrival).max(over);
+                answered.push(answer);
                 (done, index) = (done + request.bytes, index + 1);
+                // The last one is waited for anyway.
+                if !is_seen && done < bytes {
+                    self.give_tag(answer.tag, over);
+                }
             }
+            over
         });
-        let arriving = pin!(async {
-            let (mut done, mut index) = (0, 0);
-            while done < bytes {
-                let answer = answered.get(index).await;
-                self.down.arrive(answer.arrival).await;
-                self.take_in(intake, answer.arrival, answer.tag).await;
-                (done, index) = (done + answer.bytes, index + 1);
+        if is_seen {
+            let arriving = pin!(async {
+                let (mut done, mut index) = (0, 0);
+                while done < bytes {
+                    let answer = answered.get(index).await;
+                    self.down.arrive(answer.arrival).await;
+                    self.take_in(intake, answer.arrival, answer.tag).await;
+                    (done, index) = (done + answer.bytes, index + 1);
+                }
+            });
+            // Where they are, and not by value: each join would keep a copy of them.
+            let later = pin!(join(&self.sim, answering, arriving));
+            join(&self.sim, asking, later).await;
+            return;
+        }
+        // Who looks on from now on only misses where each of them was before.
+        let ((), over) = join(&self.sim, asking, answering).await;
+        self.sim.wait_until(over).await;
+        let mut at = Time::ZERO;
+        if let Some(last) = answered.all().last() {
+            self.give_tag(last.tag, over);
+        }
+        for Sent { arrival, .. } in answered.all() {
+            self.down.flew(at.max(arrival.saturating_sub(self.down.flight())), arrival);
+            at = at.max(arrival);
+            if let Some(Intake { lane, .. }) = intake {
+                let over = self.taken_in(intake, arrival).max(at);
+                lane.delayed(&TAKEN_IN, at, over);
+                at = over;
             }
-        });
-        // Where they are, and not by value: each join would keep a copy of them.
-        let later = pin!(join(&self.sim, answering, arriving));
-        join(&self.sim, asking, later).await;
+        }
+    }
+
+    /// When the data of a completion are there that arrives at `arrival`, and its tag is free.
+    fn taken_in(&self, intake: Option<&Intake>, arrival: Time) -> Time {
+        intake.map_or(arrival, |Intake { lane, span }| arrival + lane.paced(*span))
     }
 
     /// The last completion of a request has arrived at `arrival`: ends when its data are there and its tag is free.
     async fn take_in(&self, intake: Option<&Intake>, arrival: Time, tag: u16) {
-        if let Some(Intake { lane, span }) = intake {
-            lane.delay_until(&TAKEN_IN, (arrival + lane.paced(*span)).max(self.sim.now())).await;
+        if let Some(Intake { lane, .. }) = intake {
+            lane.delay_until(&TAKEN_IN, self.taken_in(intake, arrival).max(self.sim.now())).await;
         }
-        self.free_tags.borrow_mut().push_back(tag);
-        self.tags.give();
+        self.give_tag(tag, self.sim.now());
+    }
+
+    /// A tag is free from an instant on, now or later.
+    fn give_tag(&self, tag: u16, at: Time) {
+        let mut free = self.free_tags.borrow_mut();
+        let before = free.iter().rposition(|known| known.0 <= at).map_or(0, |last| last + 1);
+        free.insert(before, (at, tag));
+        self.tags.give_at(at);
     }
 
     /// Waits for a tag.
     async fn take_tag(&self) -> u16 {
         self.tags.take(&NO_TAG).await;
-        self.free_tags.borrow_mut().pop_front().unwrap_or(0)
+        self.free_tags.borrow_mut().pop_front().map_or(0, |(_, tag)| tag)
     }
 
     /// Whether the host sends the end of a read in a completion of its own, although it lies in a line with what comes

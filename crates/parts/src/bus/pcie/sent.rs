@@ -41,6 +41,11 @@ impl Steps {
         self.count.set(self.count.get() + 1);
     }
 
+    /// All that have.
+    pub(super) fn all(&self) -> impl Iterator<Item = Sent> + '_ {
+        (0..self.count.get()).map(|index| self.arrivals.borrow()[index])
+    }
+
     /// Waits until request `index` has come so far.
     pub(super) async fn get(&self, index: usize) -> Sent {
         poll_fn(|_| if self.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
