@@ -1,6 +1,6 @@
 //! Levels over time: what fills, empties or moves from one place to another, in constant memory.
 
-use hopscope_kernel::Time;
+use hopscope_kernel::{Time, Unit};
 
 /// Samples kept, at most, where nobody says otherwise; half as many after every other one has gone.
 const SAMPLES_MAX: usize = 64;
@@ -39,6 +39,14 @@ impl Drift {
     /// By how much.
     pub fn change(&self) -> f64 {
         (self.to - self.from).abs()
+    }
+
+    /// Of what ended meanwhile, so many requests with so many bytes, what a level of this unit drifts by a share of.
+    pub fn of_all(unit: Unit, requests: u64, bytes: u64) -> f64 {
+        match unit {
+            Unit::Items => requests as f64,
+            Unit::Bytes => bytes as f64,
+        }
     }
 }
 

@@ -160,9 +160,8 @@ impl Watch<'_> {
         if at_rest < paused {
             return Err(Unsettled::TooShort(at_rest, paused));
         }
-        let share = |drift: &levels::Drift| match levels.names()[drift.level].1 {
-            Unit::Items => drift.change() / window.count as f64,
-            Unit::Bytes => drift.change() / window.bytes as f64,
+        let share = |drift: &levels::Drift| {
+            drift.change() / levels::Drift::of_all(levels.names()[drift.level].1, window.count, window.bytes)
         };
         let mut moving: Vec<&levels::Drift> = drifts.iter().filter(|d| share(d) > MOVES_MAX * self.share).collect();
         moving.sort_by(|a, b| share(b).total_cmp(&share(a)));

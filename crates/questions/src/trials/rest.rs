@@ -134,10 +134,10 @@ impl<'a> Window<'a> {
         let ended = self.transfers.get(start..end.min(self.transfers.len()))?;
         let from = start.checked_sub(1).map_or(Time::ZERO, |last| self.transfers[last].end);
         let drifts = self.held.samples.between(from, ended.last()?.end)?;
-        let (count, bytes) = (ended.len() as f64, ended.iter().map(|transfer| transfer.bytes).sum::<u64>() as f64);
+        let (count, bytes) = (ended.len() as u64, ended.iter().map(|transfer| transfer.bytes).sum());
         let of = |drift: &Drift| {
             let (name, unit) = &self.held.names[drift.level];
-            let all = if *unit == Unit::Items { count } else { bytes };
+            let all = Drift::of_all(*unit, count, bytes);
             let left = drift.to.max(0.0) / drift.change();
             (&name[..], Share { share: (drift.to - drift.from) / all, half_width: drift.half_width / all, left })
         };

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use hopscope_files::job_file::Job;
-use hopscope_kernel::{Pace, Time};
+use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::going::Going;
@@ -99,8 +99,7 @@ fn trials_behind_a_ramp_say_what_long_runs_say() {
     // A ramp that is long enough is all that an account leaves away.
     assert_eq!(explained.account.from, Time::ms(2_000));
     let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
-    let mut faster = setting.blueprint.clone();
-    faster.faster("disk*.arm", Pace::new(2, 1).expect("a pace"));
+    let faster = shipped::twice_as_fast(&setting.blueprint, "disk*.arm");
     let changed = |change| shipped::machine("raid-acceleraid-64-66", &[change]);
     let blueprints = [faster, changed("raid.cache.size=40MiB"), changed("raid.cache.line=32KiB")];
     let changes = blueprints.map(|blueprint| Setting { blueprint, jobs: setting.jobs.clone() });
@@ -132,8 +131,8 @@ fn trials_beside_a_job_that_begins_later_say_what_long_runs_say() {
     let setting = Setting { blueprint: shipped::machine("raid-megaraid-32-33-loaded", &[]), jobs };
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
     let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
-    let mut faster = setting.clone();
-    faster.blueprint.faster("pci", Pace::new(2, 1).expect("a pace"));
+    let blueprint = shipped::twice_as_fast(&setting.blueprint, "pci");
+    let faster = Setting { blueprint, jobs: setting.jobs.clone() };
     let rate = |setting: &Setting| {
         let ran = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
         Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
@@ -154,8 +153,8 @@ fn a_trial_that_would_say_something_else_behind_the_ramp_is_made_from_the_beginn
         let setting = Setting { blueprint: shipped::machine("win2000-3ware-raid0-2", &[]), jobs };
         let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
         let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
-        let mut faster = setting.clone();
-        faster.blueprint.faster("cpu", Pace::new(2, 1).expect("a pace"));
+        let blueprint = shipped::twice_as_fast(&setting.blueprint, "cpu");
+        let faster = Setting { blueprint, jobs: setting.jobs.clone() };
         let gains = trials.gains(&[faster], &|_, _| {}).expect("they run");
         let ramp = trials.effort().ramp;
         assert_eq!(ramp < Time::ms(40_000), is_behind, "{direct}: {ramp}, {gains:?}");

@@ -1,7 +1,7 @@
 //! Machines that do for a while what they cannot go on to do: what a change gains is what long runs say, not what happens
 //! until a buffer is full.
 
-use hopscope_kernel::{Pace, Time};
+use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Options, run};
@@ -17,15 +17,9 @@ fn rate(blueprint: &Blueprint, words: &str, ms: u64) -> f64 {
     Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
 }
 
-fn twice_as_fast(blueprint: &Blueprint, hop: &str) -> Blueprint {
-    let mut faster = blueprint.clone();
-    faster.faster(hop, Pace::new(2, 1).expect("a pace"));
-    faster
-}
-
 /// What hops give, twice as fast, and the ramp of the trials that say so.
 fn gains(blueprint: &Blueprint, words: &str, hops: &[&str]) -> (Vec<Shift>, Time) {
-    gains_of(blueprint, words, hops.iter().map(|hop| twice_as_fast(blueprint, hop)).collect())
+    gains_of(blueprint, words, hops.iter().map(|hop| shipped::twice_as_fast(blueprint, hop)).collect())
 }
 
 fn gains_of(blueprint: &Blueprint, words: &str, changed: Vec<Blueprint>) -> (Vec<Shift>, Time) {
@@ -55,7 +49,7 @@ fn gains_are_those_of_full_buffers() {
         assert!(said[0].mean > 0.2 && said[1].mean < 0.03, "{system} {changes:?}: {said:?}");
         let before = rate(&blueprint, words, ms);
         for (hop, said) in [most, other].into_iter().zip(said) {
-            let long = rate(&twice_as_fast(&blueprint, hop), words, ms) / before - 1.0;
+            let long = rate(&shipped::twice_as_fast(&blueprint, hop), words, ms) / before - 1.0;
             let apart = (said.mean - long).abs();
             assert!(
                 apart < said.half_width + 0.06 && said.half_width < 0.1,
@@ -85,7 +79,7 @@ fn a_gain_that_lasts_until_a_cache_is_full_says_so() {
     let blueprint = shipped::machine("raid-megaraid-64-66", &[]);
     let (said, _) =
         gains(&blueprint, &format!("{words} --time_based --runtime=4s"), &["raid.memory", "raid.processor"]);
-    let faster = twice_as_fast(&blueprint, "raid.processor");
+    let faster = shipped::twice_as_fast(&blueprint, "raid.processor");
     let [at_first, later] = [600, 8_000].map(|ms| rate(&faster, words, ms) / rate(&blueprint, words, ms) - 1.0);
     assert!(at_first > later + 0.1, "{at_first} at first, {later} later");
     let has = |gain: f64| (said[1].mean - gain).abs() < said[1].half_width + 0.02;
@@ -103,7 +97,7 @@ fn a_ramp_that_nothing_needs_is_not_waited_for() {
     assert!(ramp < Time::ms(10), "{ramp}");
     let before = rate(&blueprint, words, 40);
     for (hop, said) in hops.into_iter().zip(said) {
-        let long = rate(&twice_as_fast(&blueprint, hop), words, 40) / before - 1.0;
+        let long = rate(&shipped::twice_as_fast(&blueprint, hop), words, 40) / before - 1.0;
         assert!((said.mean - long).abs() < said.half_width + 0.003, "{hop}: {said:?}, {long}");
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hopscope_kernel::{Observer, Pace, Record, Time};
+use hopscope_kernel::{Observer, Record, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::going::Going;
@@ -76,9 +76,7 @@ fn what_does_nothing_at_a_glance_does_nothing_in_the_long_run() {
         };
         let before = rate(&setting.blueprint);
         for hop in idle {
-            let mut faster = setting.blueprint.clone();
-            faster.faster(&hop.hop, Pace::new(2, 1).expect("a pace"));
-            let gain = rate(&faster) / before - 1.0;
+            let gain = rate(&shipped::twice_as_fast(&setting.blueprint, &hop.hop)) / before - 1.0;
             assert!(gain.abs() < 0.006, "{system}: {} gives {gain} in the long run, not {:?}", hop.hop, hop.doubled);
         }
     }
@@ -91,11 +89,8 @@ fn nothing_is_tried_twice() {
     let words = "--rw=read --bs=64k --runtime=50ms";
     let setting = Setting { blueprint: shipped::machine("pcie-bench-ivy-bridge", &[]), jobs: shipped::jobs(words) };
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
-    let faster = |hop: &str| {
-        let mut changed = setting.clone();
-        changed.blueprint.faster(hop, Pace::new(2, 1).expect("a pace"));
-        changed
-    };
+    let faster =
+        |hop: &str| Setting { blueprint: shipped::twice_as_fast(&setting.blueprint, hop), jobs: setting.jobs.clone() };
     let changes: Vec<Setting> = explained.hops.iter().map(|hop| faster(&hop.name)).collect();
     assert!(changes.len() >= 5);
     let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
