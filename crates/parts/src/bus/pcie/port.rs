@@ -241,7 +241,7 @@ impl Port {
             join(&self.sim, asking, later).await;
             return;
         }
-        // Who looks on from now on only misses where each of them was before.
+        // Nobody looked on when it began: whoever does by now is told of each once all are there.
         let ((), over) = join(&self.sim, asking, answering).await;
         self.sim.wait_until(over).await;
         let mut at = Time::ZERO;
