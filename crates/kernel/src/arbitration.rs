@@ -201,23 +201,24 @@ impl Core {
 
     #[inline]
     pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
-        let state = &mut self.lanes[lane as usize];
-        if state.arbitrating || state.waiters.is_empty() {
-            return;
+        let state = &self.lanes[lane as usize];
+        if !state.arbitrating && !state.waiters.is_empty() {
+            self.begin_arbitration(lane, now);
         }
+    }
+
+    /// By itself, since mostly there is nothing to begin.
+    #[inline(never)]
+    fn begin_arbitration(&mut self, lane: u32, now: Time) {
+        let state = &mut self.lanes[lane as usize];
         let free_at = match state.holder {
             0 => now,
             LEFT => state.left_until.max(now),
             _ => return,
         };
         state.arbitrating = true;
-        let event = Event::arbitrate(state.edge(free_at), state.class, lane);
-        self.schedule_it(event);
-    }
-
-    #[inline(never)]
-    fn schedule_it(&mut self, event: Event) {
-        self.schedule(event);
+        let (at, class) = (state.edge(free_at), state.class);
+        self.schedule(Event::arbitrate(at, class, lane));
     }
 
     /// Forgets the requests for a lane that would be granted now.

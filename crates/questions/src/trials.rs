@@ -79,6 +79,20 @@ pub struct Setting {
     pub jobs: Vec<Job>,
 }
 
+#[cfg(test)]
+impl Setting {
+    /// A shipped system, and what it is to do by fio's options, a blank between them.
+    pub(crate) fn shipped(system: &str, options: &str) -> Setting {
+        use hopscope_files::{job_file, library::Library, problem::Sources};
+        let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
+        let text = library.open_system(system).expect("a shipped system");
+        let file = sources.add(text.name, text.text);
+        let Ok(blueprint) = Blueprint::read(&library, &mut sources, file) else { panic!("a right system") };
+        let words: Vec<&str> = options.split(' ').collect();
+        Setting { blueprint, jobs: job_file::read_options(&mut sources, &words).expect("right options").jobs }
+    }
+}
+
 /// What all jobs together got.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Performance {
@@ -162,7 +176,7 @@ impl<'a> Trials<'a> {
     pub fn with(self, foreseen: Option<Trials<'a>>) -> Trials<'a> {
         match foreseen {
             Some(foreseen) if self.are_as_long_as(&foreseen) => {
-                let settled = foreseen.settled.filter(|_| foreseen.replaced == self.replaced);
+                let settled = self.are_as(&foreseen).then_some(foreseen.settled).flatten();
                 Trials { before: foreseen.before, settled, ..self }
             }
             _ => self,

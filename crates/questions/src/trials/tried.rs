@@ -222,10 +222,6 @@ impl Trials<'_> {
 
 #[cfg(test)]
 mod tests {
-    use hopscope_files::job_file;
-    use hopscope_files::library::Library;
-    use hopscope_files::problem::Sources;
-    use hopscope_machine::blueprint::Blueprint;
     use hopscope_machine::run::{Options, run};
 
     use super::super::PARTS_OF_ONE_SEED;
@@ -233,13 +229,7 @@ mod tests {
 
     #[test]
     fn going_on_costs_what_its_requests_cost_and_the_ramp_of_a_further_seed() {
-        let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
-        let text = library.open_system("piix4e-one-disk").expect("a shipped system");
-        let file = sources.add(text.name, text.text);
-        let Ok(blueprint) = Blueprint::read(&library, &mut sources, file) else { panic!("a right system") };
-        let words = ["--rw=randread", "--bs=64k", "--runtime=1", "--time_based"];
-        let jobs = job_file::read_options(&mut sources, &words).expect("right options").jobs;
-        let setting = Setting { blueprint, jobs };
+        let setting = Setting::shipped("piix4e-one-disk", "--rw=randread --bs=64k --runtime=1 --time_based");
         let outcome = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
         let trials = Trials::foreseen(&setting, 1, &outcome).expect("it runs").expect("requests ended");
         let tried = |parts| Tried { parts, ..Tried::default() };

@@ -241,13 +241,20 @@ impl Port {
             join(&self.sim, asking, later).await;
             return;
         }
-        // Nobody looked on when it began: whoever does by now is told of each once all are there.
         let ((), over) = join(&self.sim, asking, answering).await;
         self.sim.wait_until(over).await;
-        let mut at = Time::ZERO;
         if let Some(last) = answered.all().last() {
             self.give_tag(last.tag, over);
         }
+        if self.sim.is_observed() {
+            // Nobody looked on when it began.
+            self.tell_flights(intake, &answered);
+        }
+    }
+
+    /// Says what answers went through on their way, once all are there.
+    fn tell_flights(&self, intake: Option<&Intake>, answered: &Steps) {
+        let mut at = Time::ZERO;
         for Sent { arrival, .. } in answered.all() {
             self.down.flew(at.max(arrival.saturating_sub(self.down.flight())), arrival);
             at = at.max(arrival);
