@@ -9,6 +9,7 @@ use hopscope_observe::account::Use;
 use hopscope_observe::lives::StageKind;
 use hopscope_questions::explain::{EXTENT, Explained, explain};
 use hopscope_questions::passage::{Enough, HopOverTime, OTHERS, Passage, passage};
+use rayon::prelude::*;
 
 use crate::shipped::{jobs, machine};
 
@@ -33,16 +34,26 @@ fn came_by(explained: &Explained, system: &str, options: &str, apart: &[String],
     found.ok().flatten().unwrap_or_else(|| panic!("{system}: nothing came by"))
 }
 
-/// Those runs, explained; once.
-fn explained() -> &'static [(&'static str, &'static str, Explained)] {
-    static EXPLAINED: LazyLock<Vec<(&str, &str, Explained)>> = LazyLock::new(|| {
+/// A run, explained, and all that came by in it.
+struct Seen {
+    system: &'static str,
+    options: &'static str,
+    explained: Explained,
+    all: Passage,
+}
+
+/// Those runs; once.
+fn seen() -> &'static [Seen] {
+    static SEEN: LazyLock<Vec<Seen>> = LazyLock::new(|| {
         let one = |(system, options): (&'static str, &'static str)| {
             let found = explain(&machine(system, &[]), &jobs(options), Options::default(), EXTENT, None);
-            (system, options, found.unwrap_or_else(|failure| panic!("{system}: {failure:?}")))
+            let explained = found.unwrap_or_else(|failure| panic!("{system}: {failure:?}"));
+            let all = came_by(&explained, system, options, &[], ALL);
+            Seen { system, options, explained, all }
         };
-        RUNS.into_iter().map(one).collect()
+        RUNS.into_par_iter().map(one).collect()
     });
-    &EXPLAINED
+    &SEEN
 }
 
 fn worked(hop: &HopOverTime) -> u64 {
@@ -52,8 +63,7 @@ fn worked(hop: &HopOverTime) -> u64 {
 #[test]
 fn hops_worked_over_time_as_long_as_their_account_says() {
     let (mut hops, mut exactly) = (0, 0);
-    for (system, options, of) in explained() {
-        let passage = came_by(of, system, options, &[], ALL);
+    for Seen { system, explained: of, all: passage, .. } in seen() {
         let mut by_hop: BTreeMap<&str, u64> = BTreeMap::new();
         for lane in &of.account.lanes {
             let busy = [Use::Payload, Use::WidthUnused, Use::Protocol].map(|class| lane.time_in(class).as_ps());
@@ -77,8 +87,8 @@ fn hops_worked_over_time_as_long_as_their_account_says() {
 
 #[test]
 fn requests_one_by_one_add_up_to_the_latencies_and_none_lies_on_another() {
-    for (system, options, of) in explained() {
-        let mut of = of.clone();
+    for Seen { system, options, explained, .. } in seen() {
+        let mut of = explained.clone();
         let latency = of.latency_alike().unwrap_or_else(|| panic!("{system}: no request ended"));
         // From the beginning to the end of what was watched.
         (of.account.from, of.account.until) = (Time::ZERO, of.watched.saturating_add(Time::ms(10_000)));
@@ -117,16 +127,15 @@ fn requests_one_by_one_add_up_to_the_latencies_and_none_lies_on_another() {
 
 #[test]
 fn what_is_listed_of_a_hop_does_not_overlap_and_ends_where_it_says() {
-    for (system, options, of) in explained() {
-        let few = Enough { requests: 20, phases: 500 };
-        let (all, some) = (came_by(of, system, options, &[], ALL), came_by(of, system, options, &[], few));
+    for Seen { system, options, explained: of, all } in seen() {
+        let some = came_by(of, system, options, &[], Enough { requests: 20, phases: 500 });
         assert!(some.phases.len() <= 1_000 && some.requests.len() <= 40, "{system}");
         assert!(some.phases_until <= all.phases_until && all.phases_until == of.account.until, "{system}");
         let until = |passage: &Passage, end: Time| -> Vec<(usize, &str, Time, Time, Option<u32>)> {
             let begun = passage.phases.iter().filter(|phase| phase.from < end);
             begun.map(|phase| (phase.hop, phase.name, phase.from, phase.until, phase.request)).collect()
         };
-        assert_eq!(until(&some, some.phases_until), until(&all, some.phases_until), "{system}");
+        assert_eq!(until(&some, some.phases_until), until(all, some.phases_until), "{system}");
         let mut rows: BTreeMap<(usize, usize), Time> = BTreeMap::new();
         for phase in &all.phases {
             let before = rows.insert((phase.hop, phase.row), phase.until);

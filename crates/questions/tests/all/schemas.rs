@@ -8,6 +8,7 @@ use hopscope_files::schema::SCHEMAS;
 use hopscope_machine::blueprint;
 use hopscope_parts::catalog::KINDS;
 use hopscope_parts::parameters::declared::Declared;
+use jsonschema::Validator;
 use serde_json::Value;
 
 const DISK: &str = include_str!("../../../../data/parts/disk/quantum-fireball-el10.2a.toml");
@@ -22,9 +23,12 @@ fn schema(name: &str) -> Value {
     (schema.make)(&library, &mut sources).unwrap_or_else(|problems| panic!("{}", problems.render(&sources, false)))
 }
 
+fn validator(schema: &Value) -> Validator {
+    jsonschema::draft202012::new(schema).expect("a schema of the dialect")
+}
+
 /// What a schema says against a TOML text.
-fn complaints(schema: &Value, text: &str) -> Vec<String> {
-    let validator = jsonschema::draft202012::new(schema).expect("a schema of the dialect");
+fn complaints(validator: &Validator, text: &str) -> Vec<String> {
     let content: Value = toml::from_str(text).expect("TOML");
     validator.iter_errors(&content).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
@@ -41,11 +45,11 @@ fn every_shipped_file_is_valid() {
     let library = Library::new(None).expect("the shipped files can be read");
     let parts = library.parts().map(|name| ("part", library.part(name)));
     let systems = library.systems().map(|name| ("system", library.system(name)));
-    let schemas = [("part", schema("part")), ("system", schema("system"))];
+    let validators = ["part", "system"].map(|name| (name, validator(&schema(name))));
     for (kind, text) in parts.chain(systems) {
         let text = text.expect("a listed file");
-        let (_, schema) = schemas.iter().find(|(name, _)| *name == kind).expect("its schema");
-        let found = complaints(schema, &text.text);
+        let (_, validator) = validators.iter().find(|(name, _)| *name == kind).expect("its schema");
+        let found = complaints(validator, &text.text);
         assert!(found.is_empty(), "{}: {found:#?}", text.name);
     }
 }
@@ -136,7 +140,7 @@ fn changed(text: &str, from: &str, to: &str) -> String {
 
 #[test]
 fn a_wrong_part_is_not_valid() {
-    let schema = schema("part");
+    let validator = validator(&schema("part"));
     for (text, from, to, place) in [
         (DISK, "model = \"hard-disk\"", "model = \"hard-dsk\"", "/model"),
         (DISK, "model = \"hard-disk\"", "", ""),
@@ -177,14 +181,14 @@ fn a_wrong_part_is_not_valid() {
         (BUS, "slots = {", "slots = \"8 slots\"\nslits = {", ""),
         (DRIVER, "cycle = \"interrupt-acknowledge\"", "", "/service/rows/0"),
     ] {
-        let found = complaints(&schema, &changed(text, from, to));
+        let found = complaints(&validator, &changed(text, from, to));
         assert!(found.iter().any(|said| said.starts_with(&format!("{place}: "))), "{from} -> {to}: {found:#?}");
     }
 }
 
 #[test]
 fn a_wrong_system_is_not_valid() {
-    let schema = schema("system");
+    let validator = validator(&schema("system"));
     for (from, to, place) in [
         ("title = ", "titel = ", ""),
         ("use = \"bus/pci-32-33\"", "use = \"bus/pci-32-3\"", "/part/pci/use"),
@@ -203,12 +207,12 @@ fn a_wrong_system_is_not_valid() {
         ("at = \"cable.drive0\"", "at = \"cable.drive{}\"\ncount = 0", "/part/disk/count"),
         ("[part.cpu]", "[part.\"C P U\"]", "/part"),
     ] {
-        let found = complaints(&schema, &changed(SYSTEM, from, to));
+        let found = complaints(&validator, &changed(SYSTEM, from, to));
         assert!(found.iter().any(|said| said.starts_with(&format!("{place}: "))), "{from} -> {to}: {found:#?}");
     }
     let own =
         "[part.disk.seek]\nbasis = { assumed = \"slower\" }\nrows = [{ distance = \"1 cylinder\", time = \"1 ms\" }]\n";
-    assert_eq!(complaints(&schema, &format!("{SYSTEM}\n{own}")), Vec::<String>::new());
+    assert_eq!(complaints(&validator, &format!("{SYSTEM}\n{own}")), Vec::<String>::new());
 }
 
 #[test]
@@ -220,7 +224,7 @@ fn a_column_of_a_table_that_its_part_does_not_ask_for_is_refused_with_its_line()
         (tims, ["the rows of `seek.rows` have no `tims` in `hard-disk`", "did you mean `time`?"]),
     ] {
         let text = changed(DISK, from, to);
-        assert!(!complaints(&schema("part"), &text).is_empty(), "the schema refuses it, too");
+        assert!(!complaints(&validator(&schema("part")), &text).is_empty(), "the schema refuses it, too");
         let line = text.lines().position(|line| line.contains(to)).expect("it was put in") + 1;
         let library = Library::new(None).expect("the shipped files can be read");
         let mut sources = Sources::default();

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use hopscope_kernel::{Class, Kind, Observer, Record, Sim, Span, Time, expand};
 use hopscope_machine::trace::{self, Format, Window};
 use hopscope_signals::pcie::capture;
+use rayon::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::perfetto::{Seen, Timeline};
@@ -86,6 +88,27 @@ pub fn recorded(system: &str, job: &str, window: Window) -> Recorded {
     recorded.take()
 }
 
+/// A run as its timeline shows it, and as it was recorded.
+struct Run {
+    system: &'static str,
+    job: &'static str,
+    timeline: Timeline,
+    recorded: Recorded,
+}
+
+/// Those runs; once.
+fn runs() -> &'static [Run] {
+    static SEEN: LazyLock<Vec<Run>> = LazyLock::new(|| {
+        let one = |(system, job): (&'static str, &'static str)| {
+            let window = window(system);
+            let timeline = Timeline::read(&drawn(system, job, window));
+            Run { system, job, timeline, recorded: recorded(system, job, window) }
+        };
+        RUNS.into_par_iter().map(one).collect()
+    });
+    &SEEN
+}
+
 fn within(window: Window, at: Time, end: Time) -> u64 {
     end.min(window.end()).saturating_sub(at.max(window.from)).as_ps()
 }
@@ -111,16 +134,14 @@ fn is_of_request(timeline: &Timeline, slice: &Seen) -> bool {
 
 #[test]
 fn every_track_has_what_was_recorded_of_its_hop_to_the_picosecond() {
-    for (system, job) in RUNS {
+    for Run { system, job, timeline, recorded } in runs() {
         let window = window(system);
-        let (bytes, recorded) = (drawn(system, job, window), recorded(system, job, window));
-        let timeline = Timeline::read(&bytes);
         let mut sums: BTreeMap<(String, &str, String), u64> = BTreeMap::new();
-        for slice in timeline.slices.iter().filter(|slice| !is_of_request(&timeline, slice)) {
+        for slice in timeline.slices.iter().filter(|slice| !is_of_request(timeline, slice)) {
             let (from, until) = (window.from.as_ps() / 1_000, window.end().as_ps().div_ceil(1_000));
             assert!(slice.from_ns >= from && slice.until_ns <= until, "{system}: {slice:?} is beyond the window");
             assert_eq!(slice.depth, 0, "{system}: a lane is in one phase at a time, {slice:?}");
-            let (of, what) = place(&timeline, slice);
+            let (of, what) = place(timeline, slice);
             *sums.entry((of, what, slice.name.clone())).or_default() += slice.ps;
         }
         let mut expected: BTreeMap<(String, &str, String), u64> = BTreeMap::new();
@@ -144,17 +165,17 @@ fn every_track_has_what_was_recorded_of_its_hop_to_the_picosecond() {
 
 #[test]
 fn a_counter_is_the_share_of_its_steps_that_its_lane_was_at_work() {
-    for (system, job) in RUNS {
+    for Run { system, timeline, recorded, .. } in runs() {
         let window = window(system);
-        let (bytes, recorded) = (drawn(system, job, window), recorded(system, job, window));
-        let timeline = Timeline::read(&bytes);
+        let mut work = vec![0; recorded.lanes.len()];
+        for span in &recorded.spans {
+            let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
+            if let Some(lane) = span.phase_of().filter(|_| works) {
+                work[usize::from(lane)] += within(window, span.at, span.at + span.span);
+            }
+        }
         let mut lanes = 0;
-        for (number, (lane, _)) in recorded.lanes.iter().enumerate() {
-            let work = |span: &&Span| {
-                let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
-                span.phase_of().map(usize::from) == Some(number) && works
-            };
-            let at_work: u64 = recorded.spans.iter().filter(work).map(|s| within(window, s.at, s.at + s.span)).sum();
+        for ((lane, _), &at_work) in recorded.lanes.iter().zip(&work) {
             let counter = timeline.tracks.iter().find(|(_, line)| {
                 line.name == "at work" && line.parent.is_some_and(|parent| timeline.tracks[&parent].name == *lane)
             });
@@ -181,10 +202,8 @@ fn a_counter_is_the_share_of_its_steps_that_its_lane_was_at_work() {
 
 #[test]
 fn requests_are_those_that_were_transferred_and_their_stretches_add_up() {
-    for (system, job) in RUNS {
+    for Run { system, job, timeline, recorded } in runs() {
         let window = window(system);
-        let (bytes, recorded) = (drawn(system, job, window), recorded(system, job, window));
-        let timeline = Timeline::read(&bytes);
         let depth: usize =
             job.split("iodepth=").nth(1).map_or(1, |rest| rest.split(' ').next().unwrap().parse().unwrap());
         let requests: Vec<usize> =
@@ -208,10 +227,14 @@ fn requests_are_those_that_were_transferred_and_their_stretches_add_up() {
         expected.sort_unstable();
         assert!(!drawn.is_empty(), "{system}: no request ends in the window");
         assert_eq!(drawn, expected, "{system}, {job}");
+        let mut stretches: BTreeMap<usize, Vec<&Seen>> = BTreeMap::new();
+        for slice in &timeline.slices {
+            slice.within.into_iter().for_each(|number| stretches.entry(number).or_default().push(slice));
+        }
         for &number in &requests {
             let request = &timeline.slices[number];
             assert!(["read", "write"].contains(&request.name.as_str()) && request.number("offset").is_some());
-            let of: Vec<&Seen> = timeline.slices.iter().filter(|slice| slice.within == Some(number)).collect();
+            let of = stretches.remove(&number).unwrap_or_default();
             if ended(request) {
                 let mut at = request.from_ns;
                 for stretch in &of {
@@ -233,22 +256,20 @@ fn requests_are_those_that_were_transferred_and_their_stretches_add_up() {
 
 #[test]
 fn what_a_request_spent_its_time_in_was_recorded_of_that_hop() {
-    for (system, job) in RUNS {
-        let window = window(system);
-        let (bytes, recorded) = (drawn(system, job, window), recorded(system, job, window));
-        let timeline = Timeline::read(&bytes);
+    for Run { system, timeline, recorded, .. } in runs() {
         let mut known: BTreeMap<(&str, &str), Vec<(u64, u64)>> = BTreeMap::new();
         for span in &recorded.spans {
             let place = recorded.place(span);
             let stretch = (span.at.as_ps() / 1_000, (span.at + span.span).as_ps() / 1_000);
             known.entry((place, span.label.name)).or_default().push(stretch);
         }
+        known.values_mut().for_each(|spans| spans.sort_unstable());
         let mut stretches = 0;
         for slice in timeline.slices.iter().filter(|slice| slice.within.is_some() && slice.name != "in line") {
             let spans = known.get(&(slice.text("at"), &slice.name));
             let spans = spans.unwrap_or_else(|| panic!("{system}: nothing like {slice:?} was recorded"));
-            let covers = |span: &(u64, u64)| span.0 <= slice.from_ns && slice.until_ns <= span.1;
-            assert!(spans.iter().any(covers), "{system}: {slice:?}");
+            let begun = spans.partition_point(|span| span.0 <= slice.from_ns);
+            assert!(spans[..begun].iter().rev().any(|span| slice.until_ns <= span.1), "{system}: {slice:?}");
             stretches += 1;
         }
         assert!(stretches > 10, "{system}: {stretches} stretches");
@@ -257,8 +278,7 @@ fn what_a_request_spent_its_time_in_was_recorded_of_that_hop() {
 
 #[test]
 fn a_flow_goes_from_its_request_by_what_was_done_for_it_to_its_end() {
-    for (system, job) in RUNS {
-        let timeline = Timeline::read(&drawn(system, job, window(system)));
+    for Run { system, timeline, .. } in runs() {
         let mut by: BTreeMap<u64, Vec<&Seen>> = BTreeMap::new();
         for slice in &timeline.slices {
             slice.flows.iter().for_each(|flow| by.entry(*flow).or_default().push(slice));
@@ -274,7 +294,7 @@ fn a_flow_goes_from_its_request_by_what_was_done_for_it_to_its_end() {
             for slice in slices.iter().filter(|slice| slice.category != "request") {
                 assert!(slice.from_ns <= request.until_ns, "{system}: {slice:?} is after {request:?}");
                 assert!(slice.number("request").is_none_or(|of| of == *flow), "{system}: {slice:?}");
-                assert_eq!(place(&timeline, slice).1, "phase", "{system}: flows come by lanes");
+                assert_eq!(place(timeline, slice).1, "phase", "{system}: flows come by lanes");
                 hops += 1;
             }
         }
@@ -282,8 +302,7 @@ fn a_flow_goes_from_its_request_by_what_was_done_for_it_to_its_end() {
         // Of whatever is done for a request that is drawn its flow comes by the first phase.
         let request = |slice: &Seen| slice.number("request").filter(|of| by.contains_key(of));
         let mut first: BTreeMap<(u64, u64), &Seen> = BTreeMap::new();
-        for slice in timeline.slices.iter().filter(|s| !is_of_request(&timeline, s) && place(&timeline, s).1 == "phase")
-        {
+        for slice in timeline.slices.iter().filter(|s| !is_of_request(timeline, s) && place(timeline, s).1 == "phase") {
             if let Some(of) = request(slice).filter(|of| by[of][0].from_ns <= slice.from_ns) {
                 first.entry((slice.track, of)).or_insert(slice);
             }

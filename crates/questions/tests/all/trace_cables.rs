@@ -3,18 +3,21 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use hopscope_kernel::{Label, Observer, Record, Sim, Span, Time, expand};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::run::Options;
 use hopscope_machine::trace::Window;
 use hopscope_parts::protocols::ide::{BURST_END, BURST_START, PIO, WORDS_IN, WORDS_OUT};
+use hopscope_signals::ide::decode::Decoder;
 use hopscope_signals::ide::over_time::USED_FOR;
 use hopscope_signals::ide::pins::Pins;
 use hopscope_signals::ide::together::{Delay, delays};
 use hopscope_signals::ide::{Protocol, register};
 use hopscope_signals::waves::read::{Bits, Next};
 use hopscope_signals::waves::vcd_in::VcdReader;
+use rayon::prelude::*;
 
 use super::trace::{blueprint, drawn, observed};
 
@@ -68,17 +71,29 @@ const RUNS: [(&str, &str, &[&str]); 6] = [
     ("win2000-3ware-raid0-2", "rw=read bs=64k iodepth=4", &["cable0", "cable1"]),
 ];
 
+const WINDOW: Window = Window { from: Time::ms(9), span: Time::ms(21) };
+
+/// The cables of those runs, each with the words that name it; once.
+fn decoded_runs() -> &'static [Vec<(String, Decoder)>] {
+    static DECODED: LazyLock<Vec<Vec<(String, Decoder)>>> = LazyLock::new(|| {
+        let one = |(system, job, cables): (&str, &str, &[&str])| {
+            let (dump, traced) = drawn(&blueprint(system), job, WINDOW);
+            let decoder = |cable: &&str| (format!("{system} {job} {cable}: {traced:?}"), decoded(&dump, cable).decoder);
+            cables.iter().map(decoder).collect()
+        };
+        RUNS.into_par_iter().map(one).collect()
+    });
+    &DECODED
+}
+
 #[test]
 fn what_is_drawn_of_a_cable_is_what_was_simulated() {
-    let window = Window { from: Time::ms(9), span: Time::ms(21) };
+    let window = WINDOW;
     let (mut all_words, mut all_accesses, mut all_bursts) = (0, 0, 0);
-    for (system, job, cables) in RUNS {
+    for ((system, job, cables), decoded) in RUNS.into_iter().zip(decoded_runs()) {
         let machine = blueprint(system);
-        let (dump, traced) = drawn(&machine, job, window);
-        for cable in cables {
-            let context = format!("{system} {job} {cable}: {traced:?}");
+        for (cable, (context, decoder)) in cables.iter().zip(decoded) {
             let spans = simulated(&machine, job, cable, window);
-            let decoder = decoded(&dump, cable).decoder;
             let within = |at: Time, span: Time| at >= window.from && at + span < window.end();
 
             let expected: Vec<Time> = phases(&spans, &PIO)
@@ -125,29 +140,20 @@ fn what_is_drawn_of_a_cable_is_what_was_simulated() {
 /// What a cable's steps add up to, against its bursts and accesses one by one.
 #[test]
 fn a_cable_over_time_adds_up() {
-    let window = Window { from: Time::ms(9), span: Time::ms(21) };
     let mut all_held = 0;
-    for (system, job, cables) in RUNS {
-        let (dump, _) = drawn(&blueprint(system), job, window);
-        for cable in cables {
-            let decoder = decoded(&dump, cable).decoder;
-            let mut sums = [0; USED_FOR.len()];
-            let steps = decoder.over_time.as_ref().expect("it was asked for");
-            for step in steps.sums() {
-                // The wires do one thing at a time; DMARQ may be asserted while a register is read.
-                assert!(step.iter().sum::<u64>() <= steps.step_ps() * 2, "{system} {job} {cable}");
-                sums.iter_mut().zip(step).for_each(|(all, sum)| *all += sum);
-            }
-            let accesses: u64 = decoder.accesses.iter().map(|of| of.end_ps - of.start_ps).sum();
-            let held: u64 = decoder.bursts.iter().map(|of| of.end_ps - of.start_ps).sum();
-            let pauses: u64 = decoder.bursts.iter().map(|of| of.paused.1).sum();
-            assert_eq!(
-                (sums[0], sums[1] + sums[2] + sums[3], sums[3]),
-                (accesses, held, pauses),
-                "{system} {job} {cable}"
-            );
-            all_held += held;
+    for (context, decoder) in decoded_runs().iter().flatten() {
+        let mut sums = [0; USED_FOR.len()];
+        let steps = decoder.over_time.as_ref().expect("it was asked for");
+        for step in steps.sums() {
+            // The wires do one thing at a time; DMARQ may be asserted while a register is read.
+            assert!(step.iter().sum::<u64>() <= steps.step_ps() * 2, "{context}");
+            sums.iter_mut().zip(step).for_each(|(all, sum)| *all += sum);
         }
+        let accesses: u64 = decoder.accesses.iter().map(|of| of.end_ps - of.start_ps).sum();
+        let held: u64 = decoder.bursts.iter().map(|of| of.end_ps - of.start_ps).sum();
+        let pauses: u64 = decoder.bursts.iter().map(|of| of.paused.1).sum();
+        assert_eq!((sums[0], sums[1] + sums[2] + sums[3], sums[3]), (accesses, held, pauses), "{context}");
+        all_held += held;
     }
     assert!(all_held > Time::ms(50).as_ps(), "{all_held} ps");
 }

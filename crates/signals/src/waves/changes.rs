@@ -1,6 +1,6 @@
 //! What wires change to. Whoever draws a bus says it a transaction at a time; a file wants it in order of time.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 /// A wire or a vector of wires, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,8 +49,10 @@ pub trait Sink {
 pub struct Changes {
     wires: Vec<Declared>,
     now: Vec<Level>,
-    /// By time and wire; of several the last one counts.
-    waiting: BTreeMap<(u64, Wire), Level>,
+    /// Of each wire, by time; of several at one time the last one counts.
+    waiting: Vec<VecDeque<(u64, Level)>>,
+    /// What is passed on, by time and wire; empty in between.
+    due: Vec<(u64, Wire, Level)>,
     /// Everything before has been passed on.
     passed_ps: u64,
 }
@@ -66,6 +68,7 @@ impl Changes {
         let scope = scope.iter().map(|name| name.to_string()).collect();
         self.wires.push(Declared { scope, name: name.to_string(), bits, at_rest });
         self.now.push(at_rest);
+        self.waiting.push(VecDeque::new());
         Wire(self.wires.len() as u32 - 1)
     }
 
@@ -76,34 +79,35 @@ impl Changes {
 
     /// From `at_ps` on the wire carries this; what is said too late holds from where the file has come to.
     pub fn set(&mut self, at_ps: u64, wire: Wire, level: Level) {
-        self.waiting.insert((at_ps.max(self.passed_ps), wire), level);
+        let (at, waiting) = (at_ps.max(self.passed_ps), &mut self.waiting[wire.0 as usize]);
+        // Mostly it is behind all that has been said of the wire.
+        let behind = waiting.iter().rposition(|known| known.0 <= at).map_or(0, |last| last + 1);
+        match behind.checked_sub(1).map(|last| &mut waiting[last]) {
+            Some(last) if last.0 == at => last.1 = level,
+            _ => waiting.insert(behind, (at, level)),
+        }
     }
 
     /// Nothing of what has been said of the wire from `from_ps` on comes about.
     pub fn forget(&mut self, from_ps: u64, wire: Wire) {
-        let after: Vec<(u64, Wire)> =
-            self.waiting.range((from_ps, Wire(0))..).map(|(key, _)| *key).filter(|key| key.1 == wire).collect();
-        for key in after {
-            self.waiting.remove(&key);
-        }
+        let waiting = &mut self.waiting[wire.0 as usize];
+        waiting.truncate(waiting.partition_point(|known| known.0 < from_ps));
     }
 
     /// Passes on everything before `until_ps`: nothing will be said any more of that time.
     pub fn pass_on<S: Sink + ?Sized>(&mut self, until_ps: u64, sink: &mut S) -> Result<(), S::Error> {
         self.passed_ps = self.passed_ps.max(until_ps);
-        while let Some(entry) = self.waiting.first_entry() {
-            let (at, wire) = *entry.key();
-            if at >= until_ps {
-                break;
-            }
-            let level = entry.remove();
-            let now = &mut self.now[wire.0 as usize];
-            if *now != level {
-                *now = level;
-                sink.change(at, wire, level)?;
+        for (number, waiting) in self.waiting.iter_mut().enumerate() {
+            let now = &mut self.now[number];
+            for (at, level) in waiting.drain(..waiting.partition_point(|known| known.0 < until_ps)) {
+                if *now != level {
+                    *now = level;
+                    self.due.push((at, Wire(number as u32), level));
+                }
             }
         }
-        Ok(())
+        self.due.sort_unstable_by_key(|&(at, wire, _)| (at, wire));
+        self.due.drain(..).try_for_each(|(at, wire, level)| sink.change(at, wire, level))
     }
 }
 

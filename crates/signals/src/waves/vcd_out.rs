@@ -71,7 +71,15 @@ impl<W: Write> Sink for VcdFile<W> {
             (Level::Floating, 1) => self.writer.change_scalar(code, Value::Z),
             (Level::Driven(value), 1) => self.writer.change_scalar(code, bit(value, 0)),
             (Level::Floating, _) => self.writer.change_vector(code, [Value::Z]),
-            (Level::Driven(value), _) => self.writer.change_vector(code, (0..bits).rev().map(|b| bit(value, b))),
+            // As the library writes vectors, all bits at once.
+            (Level::Driven(value), _) => {
+                let digits: [u8; 64] = std::array::from_fn(|b| b'0' + (value >> (63 - b) & 1) as u8);
+                let digits = &digits[64 - bits as usize..];
+                let out = self.writer.writer();
+                out.write_all(b"b")?;
+                out.write_all(digits)?;
+                writeln!(out, " {code}")
+            }
         }
     }
     fn end(self: Box<Self>, end_ps: u64) -> io::Result<()> {
