@@ -68,7 +68,7 @@ fn a_full_write_cache_is_waited_for_behind_the_arm() {
 #[test]
 fn a_read_that_joins_the_read_ahead_contains_the_rest_of_it() {
     for (bs, depth) in [("4k", 1), ("64k", 4), ("512k", 1), ("256k", 256)] {
-        let lived = lives(ONE_DISK, &format!("--rw=read --bs={bs} --iodepth={depth} --time_based --runtime=6s"));
+        let lived = lives(ONE_DISK, &format!("--rw=read --bs={bs} --iodepth={depth} --time_based --runtime=1s"));
         let (words, read) = (table(&lived.latency), lived.service_ns("read media"));
         // What comes from the media is waited for there, unless the cable is slower.
         assert!(read > 0.0, "{bs}: {words}");
