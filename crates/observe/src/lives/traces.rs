@@ -1,7 +1,7 @@
 //! Traces: what processes were at lately, for whom, and what lanes were in. As much is kept as the lives of the requests
 //! in flight may still ask for.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU32;
 
@@ -75,6 +75,8 @@ pub(super) struct Process {
     turns: VecDeque<Turn>,
     /// The number of the first turn that is kept.
     first_turn: u64,
+    /// The place where an act was looked for last: a life is told backwards, and the next one is mostly close by.
+    looked_at: Cell<usize>,
 }
 
 /// A lane was in a phase.
@@ -105,12 +107,20 @@ impl Newest {
     }
 }
 
+/// What a lane was in.
+#[derive(Default)]
+struct Line {
+    /// In order of their ends.
+    phases: VecDeque<Interval>,
+    /// As of a process.
+    looked_at: Cell<usize>,
+}
+
 /// What was recorded lately.
 #[derive(Default)]
 pub(super) struct Traces {
     processes: Vec<Process>,
-    /// Phases of each lane, in order of their ends.
-    lanes: Vec<VecDeque<Interval>>,
+    lanes: Vec<Line>,
 }
 
 impl Process {
@@ -165,7 +175,7 @@ impl Process {
             self.chapter = (end, 0);
         }
         self.chapter.1 += 1;
-        self.acts.insert(place, act);
+        put(&mut self.acts, place, act);
     }
 
     /// Chapters within a stretch, the last one first.
@@ -187,7 +197,9 @@ impl Process {
     /// What the process was at just before `at`, or ended then: what ended last; of those the wait, then the work.
     /// In that turn only, where one is given.
     pub(super) fn act_before(&self, at: Time, turn: Option<u64>) -> Option<Act> {
-        self.act_from(self.acts.partition_point(|act| act.end < at), at, turn)
+        let after = self.first_ending(at, self.looked_at.get());
+        self.looked_at.set(after);
+        self.act_from(after, at, turn)
     }
 
     /// The same, `after` being the place of the first act that ends at `at` or later.
@@ -241,6 +253,10 @@ fn place_of<T>(line: &VecDeque<T>, is_before: impl Fn(&T) -> bool) -> usize {
     first_from(line.len(), line.len(), |place| is_before(&line[place]))
 }
 
+fn put<T>(line: &mut VecDeque<T>, place: usize, what: T) {
+    if place == line.len() { line.push_back(what) } else { line.insert(place, what) }
+}
+
 /// Acts that are under way at an instant, at most, of one process.
 const LOOKED_AT: usize = 64;
 /// How much an act says that is under way, at most.
@@ -253,7 +269,7 @@ impl Traces {
     pub(super) fn new(processes: usize, lanes: usize) -> Traces {
         Traces {
             processes: std::iter::repeat_with(Process::default).take(processes).collect(),
-            lanes: std::iter::repeat_with(VecDeque::default).take(lanes).collect(),
+            lanes: std::iter::repeat_with(Line::default).take(lanes).collect(),
         }
     }
 
@@ -293,9 +309,9 @@ impl Traces {
         let process = &mut self.processes[usize::from(span.who)];
         let turn = (process.first_turn + process.turns.len() as u64).checked_sub(1).unwrap_or(u64::MAX);
         if let Some(lane) = span.phase_of().filter(|_| is_kept) {
-            let line = &mut self.lanes[usize::from(lane)];
-            let place = place_of(line, |interval| interval.end <= end);
-            line.insert(place, Interval { start, end, phase: span.label, who: span.who, turn });
+            let phases = &mut self.lanes[usize::from(lane)].phases;
+            let place = place_of(phases, |interval| interval.end <= end);
+            put(phases, place, Interval { start, end, phase: span.label, who: span.who, turn });
         }
         // What a request waited for in line is said of the request, not of whoever takes it up.
         let waits = matches!(span.kind, Kind::LaneWait(_) | Kind::QueueWait(_));
@@ -311,17 +327,18 @@ impl Traces {
 
     /// The phases of a lane within a stretch, in order.
     pub(super) fn phases(&self, lane: u16, from: Time, until: Time) -> impl Iterator<Item = Interval> + '_ {
-        let line = &self.lanes[usize::from(lane)];
-        let first = line.partition_point(|interval| interval.end <= from);
-        let within = line.range(first..).take_while(move |interval| interval.start < until);
+        let Line { phases, looked_at } = &self.lanes[usize::from(lane)];
+        let first = first_from(looked_at.get(), phases.len(), |place| phases[place].end <= from);
+        looked_at.set(first);
+        let within = phases.range(first..).take_while(move |interval| interval.start < until);
         within.map(move |i| Interval { start: i.start.max(from), end: i.end.min(until), ..*i })
     }
 
     /// Nothing before `at` is asked for any more.
     pub(super) fn forget(&mut self, at: Time) {
         for line in &mut self.lanes {
-            while line.front().is_some_and(|interval| interval.end < at) {
-                line.pop_front();
+            while line.phases.front().is_some_and(|interval| interval.end < at) {
+                line.phases.pop_front();
             }
         }
         for process in &mut self.processes {
