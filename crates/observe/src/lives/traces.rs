@@ -415,6 +415,9 @@ mod tests {
                     begun().filter(same).map(|act| says(act, at)).max().expect("it was entered")
                 });
                 assert_eq!(found, expected, "system {system}, {at}");
+                let said = |act: Option<Act>| act.map(|act| (act.start, act.end, act.what));
+                let (found, again) = (process.act_from(place, at, None), process.act_before(at, None));
+                assert_eq!(said(again), said(found), "system {system}, {at}: from where the last one was");
             }
         }
         assert!(far > 100 && under_way_behind_an_end > 1_000, "{far}, {under_way_behind_an_end}");

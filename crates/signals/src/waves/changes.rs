@@ -114,6 +114,11 @@ impl Changes {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[derive(Default)]
@@ -144,5 +149,45 @@ mod tests {
         changes.set(120, other, Level::Driven(7));
         let Ok(()) = changes.pass_on(200, &mut listed);
         assert_eq!(listed.0, [(50, other, Level::Driven(7)), (100, one, Level::Driven(0))]);
+    }
+
+    /// What somebody does: sets a wire, forgets what was said of one, passes on; at this time behind the file's end.
+    fn doing() -> impl Strategy<Value = (u8, u64, u32, u64)> {
+        (0..16u8, 0..60u64, 0..5u32, 0..3u64)
+    }
+
+    proptest! {
+        /// Against one list of all that has been said, in order of time and wire.
+        #[test]
+        fn whatever_is_said_in_whatever_order_is_passed_on_in_order_of_time(list in vec(doing(), 0..400)) {
+            let (mut changes, mut listed) = (Changes::default(), Listed::default());
+            let wires = [0; 5].map(|_| changes.declare(&["bus"], "wire", 8, Level::Floating));
+            let (mut said, mut now) = (BTreeMap::new(), [Level::Floating; 5]);
+            let (mut expected, mut passed) = (Vec::new(), 0);
+            for (what, behind, number, value) in list {
+                let (at, wire) = ((passed + behind).saturating_sub(9), wires[number as usize]);
+                match what {
+                    0 => {
+                        changes.forget(at, wire);
+                        said.retain(|(from, of), _| *of != wire || *from < at);
+                    }
+                    1 => {
+                        let Ok(()) = changes.pass_on(at, &mut listed);
+                        passed = passed.max(at);
+                        let later = said.split_off(&(at, Wire(0)));
+                        for ((at, wire), level) in std::mem::replace(&mut said, later) {
+                            if std::mem::replace(&mut now[wire.0 as usize], level) != level {
+                                expected.push((at, wire, level));
+                            }
+                        }
+                    }
+                    _ => {
+                        changes.set(at, wire, Level::Driven(value));
+                        said.insert((at.max(passed), wire), Level::Driven(value));
+                    }
+                }
+            }
+            prop_assert_eq!(listed.0, expected);
+        }
     }
 }
