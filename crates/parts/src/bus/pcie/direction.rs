@@ -106,8 +106,8 @@ impl Range {
 pub struct Direction {
     sim: Sim,
     lane: Lane,
-    /// Once it is trained.
-    speed: OnceCell<Speed>,
+    /// Once it is.
+    trained: OnceCell<Trained>,
     /// Parts of a picosecond that packets were sent too early so far, times `per_bytes`.
     fractions: Cell<u64>,
     /// When the next SKP ordered set is due; the first one is, so long after the beginning, where none has been sent.
@@ -118,8 +118,13 @@ pub struct Direction {
     /// Bits that arrive before the next wrong one.
     sound_bits: Cell<u64>,
     random: RefCell<Pcg64Mcg>,
+}
+
+/// What the link has trained to.
+struct Trained {
+    speed: Speed,
     /// Of posted and of non-posted requests.
-    credits: OnceCell<[Credits; 2]>,
+    credits: [Credits; 2],
 }
 
 impl Direction {
@@ -129,22 +134,21 @@ impl Direction {
         Direction {
             sim: sim.clone(),
             lane: sim.lane(name, None),
-            speed: OnceCell::new(),
+            trained: OnceCell::new(),
             fractions: Cell::new(0),
             skip_at: Cell::new(None),
             busy_until: Cell::new(Time::ZERO),
             due: RefCell::new(Due::default()),
             sound_bits: Cell::new(u64::MAX),
             random: RefCell::new(random),
-            credits: OnceCell::new(),
         }
     }
 
     /// The link has trained; the receiver advertises these credits for posted and non-posted requests.
     pub fn trained(&self, speed: Speed, posted: Credits, non_posted: Credits) {
         self.lane.carries(&DATA, speed.per_bytes, Time::ps(speed.ps));
-        assert!(self.speed.set(speed).is_ok(), "a link trains once");
-        let _ = self.credits.set([posted, non_posted]);
+        let trained = Trained { speed, credits: [posted, non_posted] };
+        assert!(self.trained.set(trained).is_ok(), "a link trains once");
         self.draw_error();
     }
 
@@ -161,7 +165,7 @@ impl Direction {
     }
 
     fn speed(&self) -> &Speed {
-        self.speed.get().unwrap_or(&Speed::UNTRAINED)
+        self.trained.get().map_or(&Speed::UNTRAINED, |trained| &trained.speed)
     }
 
     /// The lane.
@@ -177,7 +181,7 @@ impl Direction {
     /// The credits that packets of a kind need, where they are not infinitely many. Completions need none here: a
     /// requester has room for what it asks.
     pub fn credits(&self, flow: Flow) -> Option<&Credits> {
-        let [posted, non_posted] = self.credits.get()?;
+        let [posted, non_posted] = &self.trained.get()?.credits;
         let credits = match flow {
             Flow::Posted => posted,
             Flow::NonPosted => non_posted,
