@@ -1,5 +1,7 @@
 //! The diagnosis: an independent trial confirms what it names, also with many requests in flight.
 
+use std::collections::BTreeSet;
+
 use hopscope_files::job_file::Job;
 use hopscope_files::library::Library;
 use hopscope_kernel::Pace;
@@ -43,7 +45,9 @@ fn is_confirmed(system: &str, options: &str) -> Diagnosis {
     let mut fullest: Vec<_> = diagnosis.profile.iter().collect();
     fullest.sort_by(|a, b| b.busy.total_cmp(&a.busy));
     let tried = diagnosis.profile.iter().take(3).chain(fullest.into_iter().take(2));
-    let gains: Vec<(String, f64)> = tried.map(|hop| (hop.hop.clone(), gain(&hop.hop))).collect();
+    let mut known = BTreeSet::new();
+    let each = tried.filter(|hop| known.insert(&hop.hop));
+    let gains: Vec<(String, f64)> = each.map(|hop| (hop.hop.clone(), gain(&hop.hop))).collect();
     let named = gains[0].1;
     for (hop, gain) in &gains[1..] {
         assert!(*gain <= named + 0.015, "{system} {options} names {} ({named}), {hop} gives {gain}", gains[0].0);
