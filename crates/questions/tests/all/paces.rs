@@ -34,6 +34,8 @@ pub struct Recorded {
     pub lanes: Vec<String>,
     processes: Vec<String>,
     transfers: usize,
+    /// Trains that were booked.
+    trains: u64,
 }
 
 impl Recorded {
@@ -72,7 +74,7 @@ pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
     let transfers = requests.iter().filter(|record| matches!(record, Record::Transfer { .. })).count();
     let lanes = sim.lanes().into_iter().map(|lane| lane.0).collect();
     let spans = by_place.into_values().flatten().collect();
-    Recorded { spans, requests, lanes, processes: sim.processes(), transfers }
+    Recorded { spans, requests, lanes, processes: sim.processes(), transfers, trains: outcome.counts.trains }
 }
 
 /// What is said of requests, and when it is over.

@@ -1,5 +1,6 @@
 //! Trains change nothing: every span of every lane is the same, burst by burst, on the shipped systems.
 
+use hopscope_files::job_file::Job;
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
 use hopscope_kernel::{Counts, Observer, Pace, Record, Sim, Time};
@@ -83,14 +84,19 @@ fn jobs_get_the_same_with_and_without_what_is_booked_ahead() {
 /// What jobs get with what is booked ahead is what they get without; returns what the run with it cost.
 fn get_the_same(drawn: Drawn, seed: u64) -> Counts {
     let Drawn { blueprint, jobs, words } = drawn;
+    with_and_without(&blueprint, &jobs, seed, &words)[0]
+}
+
+/// The same; what both runs cost.
+pub fn with_and_without(blueprint: &Blueprint, jobs: &[Job], seed: u64, words: &str) -> [Counts; 2] {
     let run = |trains| {
-        run(&blueprint, &jobs, Options { seed, trains, ..Options::default() }, None)
+        run(blueprint, jobs, Options { seed, trains, ..Options::default() }, None)
             .unwrap_or_else(|failure| panic!("seed {seed} {words}: {failure:?}"))
     };
     let (ahead, by_hand) = (run(true), run(false));
     let got = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.jobs, outcome.rate, outcome.simulated);
     assert_eq!(got(&ahead), got(&by_hand), "seed {seed} {words}");
-    ahead.counts
+    [ahead.counts, by_hand.counts]
 }
 
 /// Where nobody looks on, two channels of an IDE bridge take turns ahead of time.

@@ -89,7 +89,7 @@ fn trains_through_adapters_equal_single_packets_at_any_pace() {
         (SATA, &[], "--rw=randrw --bs=16k --iodepth=32 --runtime=2ms"),
         (BENCH, &[], "--rw=rw --bs=2k --iodepth=32 --runtime=20us"),
     ] {
-        let (blueprint, jobs) = changed(system, changes, options);
+        let ((blueprint, jobs), mut trains) = (changed(system, changes, options), 0);
         for pace in [pace(7, 5), pace(21, 20), pace(3, 1)] {
             for ending in ["", ".up", ".down", "root"] {
                 let blueprint = paced(&blueprint, ending, pace);
@@ -98,8 +98,10 @@ fn trains_through_adapters_equal_single_packets_at_any_pace() {
                 if with.spans != without.spans {
                     panic!("{system} {options} `{ending}` at {pace}: {}", first_difference(&with, &without.spans));
                 }
+                trains += with.trains;
             }
         }
+        assert!(trains > 100, "{system} {options}: {trains} trains");
     }
 }
 

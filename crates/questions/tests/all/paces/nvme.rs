@@ -79,6 +79,7 @@ pub(super) fn paced(blueprint: &Blueprint, ending: &str, pace: Pace) -> Blueprin
 #[test]
 fn trains_equal_single_packets_at_any_pace() {
     for (system, links) in [(DESKTOP, ["link.up", "link.down"]), (SERVER, ["uplink.up", "link*.up"])] {
+        let mut trains = 0;
         for options in [MIXED, "--rw=write --bs=64k --iodepth=4"] {
             let (blueprint, jobs) = changed(system, &[], options);
             for pace in [pace(7, 5), pace(21, 20), pace(3, 1), pace(1, 3)] {
@@ -88,9 +89,12 @@ fn trains_equal_single_packets_at_any_pace() {
                     if with.spans != without.spans {
                         panic!("{system} {options} `{ending}` at {pace}: {}", first_difference(&with, &without.spans));
                     }
+                    trains += with.trains;
                 }
             }
         }
+        // Behind a switch writes go as convoys.
+        assert!(trains > 100, "{system}: {trains} trains");
     }
 }
 
