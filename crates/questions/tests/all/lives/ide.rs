@@ -97,4 +97,6 @@ fn blocks_of_a_transfer_are_its_own_service_however_many_there_are() {
             }
         }
     }
+    // On one of them also as many of the long ones as there are in flight elsewhere.
+    lives("myrinet-g5", "--rw=rw --bs=64k --iodepth=256 --runtime=3ms --time_based --filename=nic.both");
 }
