@@ -53,10 +53,6 @@ impl<W: Write> VcdFile<W> {
     }
 }
 
-fn bit(value: u64, bit: u32) -> Value {
-    if value >> bit & 1 == 1 { Value::V1 } else { Value::V0 }
-}
-
 impl<W: Write> Sink for VcdFile<W> {
     type Error = io::Error;
 
@@ -69,16 +65,12 @@ impl<W: Write> Sink for VcdFile<W> {
         match (level, bits) {
             (Level::Word(word), _) => self.writer.change_string(code, &word.replace(' ', "_")),
             (Level::Floating, 1) => self.writer.change_scalar(code, Value::Z),
-            (Level::Driven(value), 1) => self.writer.change_scalar(code, bit(value, 0)),
+            (Level::Driven(value), 1) => self.writer.change_scalar(code, value & 1 == 1),
             (Level::Floating, _) => self.writer.change_vector(code, [Value::Z]),
             // As the library writes vectors, all bits at once.
-            (Level::Driven(value), _) => {
-                let digits: [u8; 64] = std::array::from_fn(|b| b'0' + (value >> (63 - b) & 1) as u8);
-                let digits = &digits[64 - bits as usize..];
-                let out = self.writer.writer();
-                out.write_all(b"b")?;
-                out.write_all(digits)?;
-                writeln!(out, " {code}")
+            (Level::Driven(value), bits) => {
+                let (value, width) = (value & (u64::MAX >> (u64::BITS - bits)), bits as usize);
+                writeln!(self.writer.writer(), "b{value:0width$b} {code}")
             }
         }
     }
