@@ -10,7 +10,7 @@
 //! On each lane they are as far apart as the slowest lane before has them, so a file is booked as one: when its first is
 //! there, and how far the others are behind. What is told of them, and when, is the same as of things booked one by one
 //! (`booked`). As soon as anybody comes between them, and before what others wait for is taken back, a file is split into
-//! those.
+//! those. Those who are no file, for they come back over a lane that they went over, are booked one by one.
 
 use crate::Time;
 use crate::booked::{BOOKED, Member};
@@ -39,8 +39,29 @@ impl Core {
         if count > 0 && self.book_gathered(crew, (place, freight), (file, put_by), now) {
             return count;
         }
+        self.book_each(crew, (place, freight), put_by, now)
+    }
+
+    /// Books one by one those who have been gathered and are no file, for they come back over a lane that they went over;
+    /// returns how many.
+    fn book_each(&mut self, crew: u32, (place, freight): (u32, &Freight), put_by: u32, now: Time) -> u32 {
+        let mut members = std::mem::take(&mut self.booked[place as usize].members);
+        let mut booked = 0;
+        for &Member { task, rank, since } in &members {
+            let item = self.crews[crew as usize].item(freight.clone(), (1, put_by));
+            let idle = Free { at: since, rank, task, booked: false };
+            if self.book_item(crew, item, idle, (true, now)).is_err() {
+                break;
+            }
+            booked += 1;
+        }
+        members.clear();
+        self.booked[place as usize].members = members;
         self.is_over(place);
-        0
+        if self.crews[crew as usize].listeners > 0 {
+            self.arm(crew, now);
+        }
+        booked
     }
 
     /// Whether something may be booked as a file now. Of requests of one instant those of a carrier come in his turn.
@@ -72,7 +93,7 @@ impl Core {
     ) -> bool {
         let when = self.come_to(now);
         let booked = &mut self.booked[place as usize];
-        let Member { task, rank, .. } = booked.members[0];
+        let Member { task, rank, since } = booked.members[0];
         let (lanes, who) = ((&mut self.lanes[..], &self.trains[..]), (place | BOOKED, rank));
         let over = book_file(lanes, who, &freight.legs, file, when, &mut booked.schedule);
         let Some(File { at: over, pitch, count }) = over else { return false };
@@ -106,7 +127,8 @@ impl Core {
         }
         line.arriving.push_back(arrives);
         line.booked = line.booked.saturating_add(count);
-        let item = line.item(freight.clone(), (count, put_by));
+        let mut item = line.item(freight.clone(), (count, put_by));
+        item.since = since;
         booked.is_taken((crew, task), item, None);
         if line.listeners > 0 {
             self.arm(crew, now);

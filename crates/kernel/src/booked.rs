@@ -97,7 +97,7 @@ impl Core {
         }
     }
 
-    /// Books the whole way of something for the first who is free; gives it back where that cannot be made out.
+    /// Books the whole way of something for one who is free; gives it back where that cannot be made out.
     pub(crate) fn book_item(
         &mut self,
         crew: u32,
@@ -124,7 +124,7 @@ impl Core {
         booked.is_taken((crew, task), item, behind);
         let line = &mut self.crews[crew as usize];
         line.booked = line.booked.saturating_add(1);
-        line.free.pop_front();
+        line.is_taken(task);
         line.frees(Free { at: end, rank, task, booked: true });
         let told = |at| Tiding { at, rank, task, place, load, left: 1, pitch: Time::ZERO };
         for (how, at) in passed.map(|at| (Told::Passed, at)).into_iter().chain([(Told::Arrived, end)]) {

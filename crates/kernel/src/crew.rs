@@ -13,9 +13,10 @@ use crate::record::{Label, Record};
 use crate::way::Leg;
 
 /// So much is carried by hand where something could not be booked, or was taken back; twice as much where that happens
-/// again before as much has been booked, up to the most.
+/// again before enough has been booked that it was worth it, up to the most.
 const BY_HAND: u32 = 16;
 const BY_HAND_MOST: u32 = 4_096;
+const WORTH_IT: u32 = 8;
 
 /// Something that waits, or is under way.
 #[derive(Clone)]
@@ -173,6 +174,14 @@ impl Crew {
         insert_behind(&mut self.free, free, before);
     }
 
+    /// One of those who are free has something to do.
+    #[inline]
+    pub(crate) fn is_taken(&mut self, task: u32) {
+        if let Some(place) = self.free.iter().position(|free| free.task == task) {
+            self.free.remove(place);
+        }
+    }
+
     /// The tidings of what has passed, or has arrived.
     #[inline]
     pub(crate) fn of(&mut self, told: Told) -> &mut VecDeque<Tiding> {
@@ -207,7 +216,7 @@ impl Crew {
 
     /// What comes now is carried by hand.
     pub(crate) fn be_patient(&mut self) {
-        let again = self.booked < self.patience_of;
+        let again = self.booked < WORTH_IT;
         self.patience_of = if again { (2 * self.patience_of).min(BY_HAND_MOST) } else { BY_HAND };
         (self.patience, self.booked) = (self.patience_of, 0);
     }

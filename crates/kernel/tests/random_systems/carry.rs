@@ -20,7 +20,8 @@ fn of_masters(ended: Ended) -> Ended {
 #[test]
 fn carriers_are_processes_that_carry_on_ten_thousand_random_systems() {
     let (mut fewer, mut of) = (0, 0);
-    for seed in 0..10_000 {
+    // In the last one, somebody begins to look behind a single thing that was to come and did not.
+    for seed in (0..10_000).chain([26_397]) {
         let system = draw_system_of_carriers(seed);
         // Every fourth system is stopped in the middle; in another fourth somebody begins to look then.
         let until = if seed % 4 == 0 { 100 + seed / 10 } else { PLAIN.until };

@@ -328,8 +328,16 @@ impl Initiator {
         };
         let mut done = 0;
         while done < bytes {
-            let tenure = self.own().await;
+            self.gap().await;
             let at = address.wrapping_add(done);
+            // Where it is, and not by value: it is large.
+            let answered = pin!(self.answered(latch, (at, bytes - done), carries));
+            let moved = answered.await;
+            if moved > 0 {
+                done += moved;
+                continue;
+            }
+            let tenure = self.bus.own(self.spec.width_bytes).await;
             let (left, waits) = ((at, bytes - done), port.read_response());
             let wanted = self.burst(at, bytes - done, self.spec.burst);
             let all = self.burst(at, wanted, port.boundary());

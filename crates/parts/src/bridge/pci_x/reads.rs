@@ -105,6 +105,19 @@ impl Port {
         (burst > 0 && there >= self.spec.read.first.min(latch.asked.get() - gone)).then_some(there)
     }
 
+    /// How many bursts of so many bytes of a latched read are one like the other: all that there is has been asked for, and
+    /// each finds enough there.
+    pub(crate) fn answers_alike(&self, number: usize, each: u32) -> u32 {
+        let (there, latch) = (self.available(number), &self.buffers.latches[number]);
+        let all = latch.bytes.get();
+        if latch.asked.get() < all {
+            return 0;
+        }
+        // The last of them needs as much as the first.
+        let needed = if there == all - latch.gone.get() { each } else { each.max(self.spec.read.first) };
+        there.checked_sub(needed).map_or(0, |more| more / each + 1)
+    }
+
     /// Waits until more of a latched read has come.
     async fn more_of(&self, number: usize) {
         let arrivals = &self.buffers.latches[number].arrivals;

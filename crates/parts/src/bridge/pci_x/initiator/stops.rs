@@ -15,6 +15,8 @@
 //!
 //! PCI 2.2, 3.3.3.2.1: disconnect with data.
 
+mod answers;
+
 use hopscope_kernel::{Burst, Car, CarState, Errand, Grant, Label, Time};
 
 use super::Initiator;
@@ -141,12 +143,11 @@ impl Initiator {
             return 0;
         }
         let Some(stages) = self.port.stages(each, carries) else { return 0 };
-        let plan = self.plan((carries, each), Ending::Disconnect);
+        let plan = self.plan(self.port.write_response(), (carries, each), Ending::Disconnect);
         let mut stops = self.stops_from(&plan, (count, each), self.spec.gap.max(self.spec.retry_idle));
         stops.are_stopped = true;
         stops.behind = self.behind(&stops, &stages);
-        let last = || [self.bus.ends(Ending::Done).1, self.bus.clocks_at(&self.lane, self.spec.gap)];
-        stops.ending = wanted.is_multiple_of(each).then(last);
+        stops.ending = wanted.is_multiple_of(each).then(|| self.last());
         let all_taken = self.port.takes_all(
             each,
             stops.at_once(stops.until_left()),
@@ -186,7 +187,7 @@ impl Initiator {
         {
             return 0;
         }
-        let plan = self.plan((carries, each), Ending::Done);
+        let plan = self.plan(self.port.write_response(), (carries, each), Ending::Done);
         let mut stops = self.stops_from(&plan, (count, each), self.spec.gap);
         stops.ending = Some([stops.stop, stops.idle]);
         if !self.bus.lane().is_free_at(stops.start) {
@@ -206,8 +207,13 @@ impl Initiator {
     }
 
     /// The phases of one burst.
-    fn plan(&self, data: (&'static Label, u32), ending: Ending) -> [Phase; 5] {
-        self.bus.whole_burst(self.spec.width_bytes, self.port.write_response(), data, ending)
+    fn plan(&self, waits: u64, data: (&'static Label, u32), ending: Ending) -> [Phase; 5] {
+        self.bus.whole_burst(self.spec.width_bytes, waits, data, ending)
+    }
+
+    /// After the data of a burst that nobody stops: until the bus is idle, and until the card asks again.
+    fn last(&self) -> [Time; 2] {
+        [self.bus.ends(Ending::Done).1, self.bus.clocks_at(&self.lane, self.spec.gap)]
     }
 
     /// What a train does on the bus.
