@@ -6,7 +6,8 @@
 //!   cable                |first strobe|16 words------|pause|16 words------|rerequest|
 //! ```
 //!
-//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI. Two channels take
+//! Groups of 64 bytes that nobody disturbs are booked as a train: a car on the buffer's port, two on PCI. Whatever a group
+//! takes besides, its first burst begins at an edge of the clock: the next one waits as long for its own. Two channels take
 //! turns, a group each (`to_drive_in_turn`). A group, and its halves, may have any other length; one that memory answers in
 //! more than two bursts goes by hand (`to_drive_in_bursts`).
 
@@ -96,6 +97,8 @@ impl Undisturbed {
 /// What a train has of a group that begins to count some time after it has the buffer.
 pub(super) struct BookedGroup<'a> {
     before: Time,
+    /// Its first request waits so long for an edge of the clock.
+    waits: Time,
     serve: [Phase; 4],
     fetches: [[Phase; 4]; 2],
     leads: [[Lead<'a>; 2]; 2],
@@ -107,24 +110,25 @@ impl BookedGroup<'_> {
         let car = |lane, reason, offset, lead, plan| Car { lane, priority: 0, reason, offset, lead, plan };
         let fetch = |number: usize, request| {
             let (lead, plan) = (&self.leads[number][..], &self.fetches[number][..]);
-            car(bridge.pci.lane(), &ARBITRATION, self.before + request, lead, plan)
+            car(bridge.pci.lane(), &ARBITRATION, request, lead, plan)
         };
         [
             car(&bridge.buffer.port, &BUFFER_BUSY, Time::ZERO, &[], &self.serve[..]),
-            fetch(0, course.first_request),
-            fetch(1, course.second_request),
+            fetch(0, self.before - self.waits + course.first_request),
+            fetch(1, self.before + course.second_request),
         ]
     }
 }
 
 impl IdeBridge {
-    /// A group that counts `before` after its turn began, in which the buffer first turns to the channel for `switch`.
-    pub(super) fn booked(&self, course: &Undisturbed, switch: Time, before: Time) -> BookedGroup<'_> {
+    /// A group that counts `before` after its turn began, in which the buffer first turns to the channel for `switch`, and
+    /// whose first request waits for so long.
+    pub(super) fn booked(&self, course: &Undisturbed, switch: Time, before: Time, waits: Time) -> BookedGroup<'_> {
         let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
         let (fetch, empty) = (before - switch + fetched, course.end - strobe);
         let serve = [(&CHANNEL_SWITCH, switch), (&FETCH, fetch), (&FIRST_STROBE, strobe - fetched), (&EMPTY, empty)];
         let fetches = [course.first.whole(), course.second.whole()];
-        BookedGroup { before, serve, fetches, leads: [self.lead_when_empty(), self.lead_again()] }
+        BookedGroup { before, waits, serve, fetches, leads: [self.lead_when_empty(), self.lead_again()] }
     }
 
     /// Moves `bytes` from memory at `address` to the cable.
@@ -203,13 +207,13 @@ impl IdeBridge {
         }
     }
 
-    /// Whether groups behind one that begins now go like it where nobody disturbs them: all of them meet the bus at the same
-    /// phase of its clock, and fetch both halves in time.
-    pub(super) fn groups_are_alike(&self, course: &Undisturbed) -> bool {
-        let clock = self.pci.clocks(1);
-        let is_at_edge = |at: Time| at.edge(clock) == at;
-        let in_phase = is_at_edge(course.end) && is_at_edge(self.sim.now() + course.first_request);
-        in_phase && course.words[1] > 0 && course.is_in_time()
+    /// How long the first request of a group that begins now waits for an edge of the bus's clock, where groups behind it go
+    /// like it if nobody disturbs them: all of them wait as long, and fetch both halves in time.
+    pub(super) fn waits_alike(&self, course: &Undisturbed) -> Option<Time> {
+        let (clock, request) = (self.pci.clocks(1), self.sim.now() + course.first_request);
+        let waits = request.edge(clock) - request;
+        let pitch = waits + course.end;
+        (pitch.edge(clock) == pitch && course.words[1] > 0 && course.is_in_time()).then_some(waits)
     }
 
     /// Sends up to `groups` groups as a train, and the one in which it was cut; returns how many.
@@ -224,17 +228,19 @@ impl IdeBridge {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let ours = self.buffer.was_used_by(channel) && self.buffer.halves.len() == HALVES;
-        if groups == 0 || !ours || !self.groups_are_alike(course) || !port.is_free_at(begin) {
+        if groups == 0 || !ours || !port.is_free_at(begin) {
             return 0;
         }
-        let booked = self.booked(course, Time::ZERO, Time::ZERO);
+        let Some(waits) = self.waits_alike(course) else { return 0 };
+        let pitch = waits + course.end;
+        let booked = self.booked(course, Time::ZERO, waits, waits);
         let cars = booked.cars(self, course);
         let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } =
-            sim.train(u64::from(groups), begin, course.end, &cars).await
+            sim.train(u64::from(groups), begin, pitch, &cars).await
         else {
             unreachable!("three cars went in")
         };
-        cable.words_in_groups(course.runs(begin), course.end, served.done);
+        cable.words_in_groups(course.runs(begin + waits), pitch, served.done);
         let sent = served.done as u32;
         let Burst::UnderWay(serving) = served.next else {
             // Cut between two groups: the next one asks for the port like any other.
@@ -247,7 +253,7 @@ impl IdeBridge {
             debug_assert!(half, "the other channel holds no half while this one's train runs");
         }
         let (first, second) = (Fetch::of(firsts, sent), Fetch::of(seconds, sent));
-        let group = Group { port, asked, base: asked, first, second };
+        let group = Group { port, asked, base: asked + waits, first, second };
         let bytes = self.spec.buffer_bytes;
         pin!(self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group)).await;
         sent + 1

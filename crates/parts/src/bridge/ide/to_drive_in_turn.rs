@@ -26,8 +26,9 @@ impl IdeBridge {
         whole: u32,
         course: &Undisturbed,
     ) -> u32 {
-        let count = if self.groups_are_alike(course) && self.go_the_same_way() { whole } else { 0 };
-        let booked = self.booked(course, self.switch_each_burst(), self.before_group());
+        let in_phase = self.waits_alike(course) == Some(Time::ZERO);
+        let count = if in_phase && self.go_the_same_way() { whole } else { 0 };
+        let booked = self.booked(course, self.switch_each_burst(), self.before_group(), Time::ZERO);
         let cars = booked.cars(self, course);
         match self.sim.turns(count.into(), During::OwnTurn, &cars).await {
             Turn::Granted(port) => {
