@@ -106,7 +106,23 @@ fn jobs_get_the_same_whether_channels_take_turns_or_not_on_random_machines() {
     let library = Library::new(None).expect("the shipped files can be read");
     let each = |seed| get_the_same(random_machines::two_channels(&library, seed, "30ms"), seed).told;
     let taken: u64 = (0..200).map(each).sum();
-    assert!(taken > 1_000_000, "turns are taken ahead: {taken} grants and ends");
+    // 3,430,000 where each group has whole clocks.
+    assert!(taken > 3_800_000, "turns are taken ahead: {taken} grants and ends");
+}
+
+/// At most paces a group does not take whole clocks of the bus.
+#[test]
+fn groups_on_their_way_to_a_drive_are_booked_ahead_at_any_pace() {
+    for hop in ["host", "ide.buffer", "pci", "cable"] {
+        for thousandths in [1_050, 1_370, 2_000] {
+            let mut blueprint = shipped::machine("piix4e-one-disk", &[]);
+            blueprint.faster(hop, Pace::new(thousandths, 1_000).expect("a pace"));
+            let jobs = shipped::jobs("--rw=write --bs=64k --size=64k --runtime=50ms --time_based");
+            let [Counts { trains, bursts_in_trains, .. }, _] = with_and_without(&blueprint, &jobs, 1, hop);
+            let each = bursts_in_trains / trains;
+            assert!(each > 50, "{hop} at {thousandths}: {bursts_in_trains} bursts in {trains} trains");
+        }
+    }
 }
 
 /// Somebody who looks on from an instant on.

@@ -102,6 +102,8 @@ struct Channel {
     started: Queue<(Direction, Errand)>,
     /// Which way its last command moves data.
     direction: Cell<Option<Direction>>,
+    /// From the other one's group until its own counts, of the last group that it asked for.
+    between_groups: Cell<Time>,
     /// BMIDTPX.
     table: Cell<u32>,
     /// When the second half of a group has arrived from memory.
@@ -136,6 +138,7 @@ impl IdeBridge {
             cable: RefCell::new(None),
             started: Queue::new(sim, 1),
             direction: Cell::new(None),
+            between_groups: Cell::new(Time::ZERO),
             table: Cell::new(0),
             arrivals: Queue::new(sim, 1),
             more: Bell::new(sim),

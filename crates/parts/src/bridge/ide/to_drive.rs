@@ -96,9 +96,9 @@ impl Undisturbed {
 
 /// What a train has of a group that begins to count some time after it has the buffer.
 pub(super) struct BookedGroup<'a> {
+    /// From the beginning of its turn until the buffer asks for it.
+    asked: Time,
     before: Time,
-    /// Its first request waits so long for an edge of the clock.
-    waits: Time,
     serve: [Phase; 4],
     fetches: [[Phase; 4]; 2],
     leads: [[Lead<'a>; 2]; 2],
@@ -114,21 +114,20 @@ impl BookedGroup<'_> {
         };
         [
             car(&bridge.buffer.port, &BUFFER_BUSY, Time::ZERO, &[], &self.serve[..]),
-            fetch(0, self.before - self.waits + course.first_request),
+            fetch(0, self.asked + course.first_request),
             fetch(1, self.before + course.second_request),
         ]
     }
 }
 
 impl IdeBridge {
-    /// A group that counts `before` after its turn began, in which the buffer first turns to the channel for `switch`, and
-    /// whose first request waits for so long.
-    pub(super) fn booked(&self, course: &Undisturbed, switch: Time, before: Time, waits: Time) -> BookedGroup<'_> {
+    /// A group that counts `before` after its turn began, in which the buffer first turns to the channel for `switch`.
+    pub(super) fn booked(&self, course: &Undisturbed, switch: Time, before: Time) -> BookedGroup<'_> {
         let (fetched, strobe) = (course.first_arrival - course.early, course.strobes[0]);
         let (fetch, empty) = (before - switch + fetched, course.end - strobe);
         let serve = [(&CHANNEL_SWITCH, switch), (&FETCH, fetch), (&FIRST_STROBE, strobe - fetched), (&EMPTY, empty)];
         let fetches = [course.first.whole(), course.second.whole()];
-        BookedGroup { before, waits, serve, fetches, leads: [self.lead_when_empty(), self.lead_again()] }
+        BookedGroup { asked: switch, before, serve, fetches, leads: [self.lead_when_empty(), self.lead_again()] }
     }
 
     /// Moves `bytes` from memory at `address` to the cable.
@@ -207,13 +206,17 @@ impl IdeBridge {
         }
     }
 
-    /// How long the first request of a group that begins now waits for an edge of the bus's clock, where groups behind it go
-    /// like it if nobody disturbs them: all of them wait as long, and fetch both halves in time.
-    pub(super) fn waits_alike(&self, course: &Undisturbed) -> Option<Time> {
-        let (clock, request) = (self.pci.clocks(1), self.sim.now() + course.first_request);
-        let waits = request.edge(clock) - request;
-        let pitch = waits + course.end;
-        (pitch.edge(clock) == pitch && course.words[1] > 0 && course.is_in_time()).then_some(waits)
+    /// From the end of a group until one behind it counts, for which the buffer first turns to its channel for `switch`: its
+    /// first request meets an edge of the bus's clock, as that of every group does.
+    pub(super) fn between_groups(&self, course: &Undisturbed, switch: Time) -> Time {
+        (course.end + switch).edge(self.pci.clocks(1)) - course.end
+    }
+
+    /// Whether a group that begins now counts after so long, and so do those behind it if nobody disturbs them: all of them
+    /// fetch both halves in time.
+    pub(super) fn groups_are_alike(&self, course: &Undisturbed, between: Time) -> bool {
+        let counts = self.sim.now() + between + course.first_request;
+        counts.edge(self.pci.clocks(1)) == counts && course.words[1] > 0 && course.is_in_time()
     }
 
     /// Sends up to `groups` groups as a train, and the one in which it was cut; returns how many.
@@ -228,19 +231,19 @@ impl IdeBridge {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let ours = self.buffer.was_used_by(channel) && self.buffer.halves.len() == HALVES;
-        if groups == 0 || !ours || !port.is_free_at(begin) {
+        let between = self.between_groups(course, Time::ZERO);
+        if groups == 0 || !ours || !self.groups_are_alike(course, between) || !port.is_free_at(begin) {
             return 0;
         }
-        let Some(waits) = self.waits_alike(course) else { return 0 };
-        let pitch = waits + course.end;
-        let booked = self.booked(course, Time::ZERO, waits, waits);
+        let pitch = between + course.end;
+        let booked = self.booked(course, Time::ZERO, between);
         let cars = booked.cars(self, course);
         let Journey { cars: [Some(served), Some(firsts), Some(seconds)] } =
             sim.train(u64::from(groups), begin, pitch, &cars).await
         else {
             unreachable!("three cars went in")
         };
-        cable.words_in_groups(course.runs(begin + waits), pitch, served.done);
+        cable.words_in_groups(course.runs(begin + between), pitch, served.done);
         let sent = served.done as u32;
         let Burst::UnderWay(serving) = served.next else {
             // Cut between two groups: the next one asks for the port like any other.
@@ -253,7 +256,7 @@ impl IdeBridge {
             debug_assert!(half, "the other channel holds no half while this one's train runs");
         }
         let (first, second) = (Fetch::of(firsts, sent), Fetch::of(seconds, sent));
-        let group = Group { port, asked, base: asked + waits, first, second };
+        let group = Group { port, asked, base: asked + between, first, second };
         let bytes = self.spec.buffer_bytes;
         pin!(self.finish_group(channel, cable, (address + sent * bytes, bytes), course, group)).await;
         sent + 1

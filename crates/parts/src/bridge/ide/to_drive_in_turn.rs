@@ -5,8 +5,8 @@
 //!   PCI             ▐──▌  ▐──▌                            ▐──▌  ▐──▌
 //! ```
 //!
-//! Where both have many whole groups left, they take turns ahead of time. A group begins to count at an edge of the clock, and
-//! so does the next one, as it has a whole number of clocks.
+//! Where both have many whole groups left, they take turns ahead of time. Each turn waits as long as the others for an edge of
+//! the clock, as long as groups of both channels leave the same part of one.
 
 use std::pin::pin;
 
@@ -26,9 +26,12 @@ impl IdeBridge {
         whole: u32,
         course: &Undisturbed,
     ) -> u32 {
-        let in_phase = self.waits_alike(course) == Some(Time::ZERO);
-        let count = if in_phase && self.go_the_same_way() { whole } else { 0 };
-        let booked = self.booked(course, self.switch_each_burst(), self.before_group(), Time::ZERO);
+        let between = self.between_groups(course, self.switch_each_burst());
+        channel.between_groups.set(between);
+        let alike =
+            self.groups_are_alike(course, between) && self.channels.iter().all(|c| c.between_groups.get() == between);
+        let count = if alike && self.go_the_same_way() { whole } else { 0 };
+        let booked = self.booked(course, self.switch_each_burst(), between);
         let cars = booked.cars(self, course);
         match self.sim.turns(count.into(), During::OwnTurn, &cars).await {
             Turn::Granted(port) => {
@@ -39,12 +42,6 @@ impl IdeBridge {
                 bytes * pin!(self.go_on_sending(channel, cable, (address, bytes), course, taken)).await
             }
         }
-    }
-
-    /// From the beginning of a turn until a group counts: the buffer turns to the channel, and the first request will meet an
-    /// edge of the clock.
-    fn before_group(&self) -> Time {
-        self.switch_each_burst().edge(self.pci.clocks(1))
     }
 
     /// Goes on behind groups that were sent in turns; returns how many have been.
@@ -59,7 +56,7 @@ impl IdeBridge {
         let [Some(served), Some(firsts), Some(seconds)] = journey.cars else { unreachable!("three cars went in") };
         let sent = served.done as u32;
         let begin = first + pitch * served.done;
-        cable.words_in_groups(course.runs(first + self.before_group()), pitch, served.done);
+        cable.words_in_groups(course.runs(first + channel.between_groups.get()), pitch, served.done);
         if sent > 0 {
             self.buffer.was_given_to(channel, begin - pitch);
         }
@@ -100,7 +97,7 @@ impl IdeBridge {
             port.was_in(&CHANNEL_SWITCH, begin);
             return pin!(self.serve_group(channel, cable, group, course, port)).await;
         }
-        let under_way = Group { port, asked, base: begin + self.before_group(), first, second };
+        let under_way = Group { port, asked, base: begin + channel.between_groups.get(), first, second };
         pin!(self.finish_group(channel, cable, group, course, under_way)).await;
     }
 }
