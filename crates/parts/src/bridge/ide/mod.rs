@@ -25,6 +25,7 @@ mod to_drive_ahead;
 mod to_drive_in_bursts;
 mod to_drive_in_turn;
 mod to_memory;
+mod to_memory_paused;
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;

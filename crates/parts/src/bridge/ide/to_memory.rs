@@ -2,7 +2,7 @@
 //!
 //! Regular bursts are booked as a train: a car on the buffer's port, back to back, and one on PCI, a half behind. Two
 //! channels take turns: while one fills a half, the other's goes to memory. What memory stops within a half goes on in
-//! another burst.
+//! another burst. Where a half drains for longer than it fills, words pause (`to_memory_paused`).
 
 use std::pin::pin;
 
@@ -15,13 +15,13 @@ use crate::protocols::pci::{ARBITRATION, Command, DATA, Transaction};
 
 /// A half of the buffer and where its bytes go; the last one of a transfer may be a part of one.
 #[derive(Clone, Copy)]
-struct Half {
-    address: u32,
-    bytes: u32,
+pub(super) struct Half {
+    pub(super) address: u32,
+    pub(super) bytes: u32,
 }
 
 impl Half {
-    fn transaction(self) -> Transaction {
+    pub(super) fn transaction(self) -> Transaction {
         let Half { address, bytes } = self;
         Transaction { command: Command::MemoryWriteInvalidate, address, bytes, carries: &DATA }
     }
@@ -62,6 +62,15 @@ impl IdeBridge {
             };
             if ours && regular && in_time && cable.words_ended() == Some(self.sim.now()) && free() {
                 filled += self.fill_regularly(channel, cable, (full, cars[1]), (wholes - filled).into(), span).await;
+                continue;
+            }
+            let pitch = || self.paused_pitch(cable, wholes - filled, (span, drain_span));
+            if ours
+                && regular
+                && let Some(pitch) = pitch().filter(|_| free())
+            {
+                let pace = (span, pitch);
+                filled += pin!(self.fill_with_pauses(channel, cable, (full, cars[1]), wholes - filled, pace)).await;
                 continue;
             }
             let left = if regular && self.go_the_same_way() { wholes.saturating_sub(filled) } else { 0 };
@@ -143,7 +152,7 @@ impl IdeBridge {
     }
 
     /// A half from wherever its fill is, and the one before it from wherever that is on its way to memory.
-    async fn fill_and_drain(
+    pub(super) async fn fill_and_drain(
         &self,
         channel: &Channel,
         cable: &IdeCable,
@@ -177,7 +186,7 @@ impl IdeBridge {
 
     /// Takes the halves that a cut train holds: the one being filled, and the one not drained yet. So many were held
     /// before.
-    fn account_halves(&self, fills: &CarState<'_>, drained: u64, held: usize) {
+    pub(super) fn account_halves(&self, fills: &CarState<'_>, drained: u64, held: usize) {
         let filling = usize::from(matches!(fills.next, Burst::UnderWay(_)));
         let undrained = usize::from(drained == fills.done);
         for _ in held..filling + undrained {
@@ -226,7 +235,7 @@ impl IdeBridge {
     }
 
     /// ATA/ATAPI-4, 9.13.3: a paused sender strobes again within tRFS of DMARDY#.
-    fn resume(&self, cable: &IdeCable) -> Time {
+    pub(super) fn resume(&self, cable: &IdeCable) -> Time {
         self.buffer.port.paced(cable.ready_to_final_strobe())
     }
 
@@ -243,7 +252,7 @@ impl IdeBridge {
     }
 
     /// One half goes to memory, from wherever its first burst is, which is requested at `request`.
-    async fn drain_from(&self, burst: Burst<'_>, request: Time, half: Half, course: Course) {
+    pub(super) async fn drain_from(&self, burst: Burst<'_>, request: Time, half: Half, course: Course) {
         match burst {
             Burst::UnderWay(burst) => burst.finish().await,
             Burst::Requested(request) => request.await.hold_plan(course.whole()).await,
