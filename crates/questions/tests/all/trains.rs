@@ -106,8 +106,8 @@ fn jobs_get_the_same_whether_channels_take_turns_or_not_on_random_machines() {
     let library = Library::new(None).expect("the shipped files can be read");
     let each = |seed| get_the_same(random_machines::two_channels(&library, seed, "30ms"), seed).told;
     let taken: u64 = (0..200).map(each).sum();
-    // 3,430,000 where each group has whole clocks.
-    assert!(taken > 3_800_000, "turns are taken ahead: {taken} grants and ends");
+    // 3,430,000 where each group has whole clocks, 4,020,000 where groups of both channels leave the same part of one.
+    assert!(taken > 4_400_000, "turns are taken ahead: {taken} grants and ends");
 }
 
 /// At most paces a group does not take whole clocks of the bus; and a cable can be faster than the bus.

@@ -103,7 +103,9 @@ struct Channel {
     started: Queue<(Direction, Errand)>,
     /// Which way its last command moves data.
     direction: Cell<Option<Direction>>,
-    /// From the other one's group until its own counts, of the last group that it asked for.
+    /// Of the last group that it asked for: how long it takes from where it counts, and from the end of the other channel's
+    /// until there.
+    group_end: Cell<Time>,
     between_groups: Cell<Time>,
     /// BMIDTPX.
     table: Cell<u32>,
@@ -139,6 +141,7 @@ impl IdeBridge {
             cable: RefCell::new(None),
             started: Queue::new(sim, 1),
             direction: Cell::new(None),
+            group_end: Cell::new(Time::ZERO),
             between_groups: Cell::new(Time::ZERO),
             table: Cell::new(0),
             arrivals: Queue::new(sim, 1),

@@ -74,7 +74,7 @@ pub(super) struct Undisturbed {
     /// First strobe of each half.
     strobes: [Time; 2],
     /// Last strobe: the buffer is empty.
-    end: Time,
+    pub(super) end: Time,
     /// Two bursts are all of it.
     in_two: bool,
 }
@@ -206,10 +206,10 @@ impl IdeBridge {
         }
     }
 
-    /// From the end of a group until one behind it counts, for which the buffer first turns to its channel for `switch`: its
-    /// first request meets an edge of the bus's clock, as that of every group does.
-    pub(super) fn between_groups(&self, course: &Undisturbed, switch: Time) -> Time {
-        (course.end + switch).edge(self.pci.clocks(1)) - course.end
+    /// From the end of a group that takes so long until one behind it counts, for which the buffer first turns to its channel
+    /// for `switch`: its first request meets an edge of the bus's clock, as that of every group does.
+    pub(super) fn between_groups(&self, end: Time, switch: Time) -> Time {
+        (end + switch).edge(self.pci.clocks(1)) - end
     }
 
     /// Whether a group that begins now counts after so long, and so do those behind it if nobody disturbs them: all of them
@@ -231,7 +231,7 @@ impl IdeBridge {
         let (sim, port) = (&self.sim, &self.buffer.port);
         let begin = sim.now();
         let ours = self.buffer.was_used_by(channel) && self.buffer.halves.len() == HALVES;
-        let between = self.between_groups(course, Time::ZERO);
+        let between = self.between_groups(course.end, Time::ZERO);
         if groups == 0 || !ours || !self.groups_are_alike(course, between) || !port.is_free_at(begin) {
             return 0;
         }

@@ -5,8 +5,8 @@
 //!   PCI             ▐──▌  ▐──▌                            ▐──▌  ▐──▌
 //! ```
 //!
-//! Where both have many whole groups left, they take turns ahead of time. Each turn waits as long as the others for an edge of
-//! the clock, as long as groups of both channels leave the same part of one.
+//! Where both have many whole groups left, they take turns ahead of time. A channel's turn waits for the edge of the clock that
+//! comes behind a group of the other one's, each of its turns as long.
 
 use std::pin::pin;
 
@@ -26,12 +26,15 @@ impl IdeBridge {
         whole: u32,
         course: &Undisturbed,
     ) -> u32 {
-        let between = self.between_groups(course, self.switch_each_burst());
+        let (switch, other) = (self.switch_each_burst(), &self.channels[1 - channel.number]);
+        let between = self.between_groups(other.group_end.get(), switch);
+        channel.group_end.set(course.end);
         channel.between_groups.set(between);
-        let alike =
-            self.groups_are_alike(course, between) && self.channels.iter().all(|c| c.between_groups.get() == between);
+        // The other one's turn begins now, behind a group of this one.
+        let behind_ours = self.between_groups(course.end, switch);
+        let alike = other.between_groups.get() == behind_ours && self.groups_are_alike(course, behind_ours);
         let count = if alike && self.go_the_same_way() { whole } else { 0 };
-        let booked = self.booked(course, self.switch_each_burst(), between);
+        let booked = self.booked(course, switch, between);
         let cars = booked.cars(self, course);
         match self.sim.turns(count.into(), During::OwnTurn, &cars).await {
             Turn::Granted(port) => {
