@@ -250,7 +250,6 @@ fn get_the_same_of_stopped_bursts(
             }
         }
         if let Some(hop) = ["pci", "bridge.bus0", &format!("{card}.pci"), "host.memory"].get(drawn(6)) {
-            println!("PACE {number} {system} {hop}");
             blueprint.faster(hop, Pace::new(1_000 + drawn(900) as u32, 1_000).expect("a pace"));
         }
         let of_one = |device: &&str| {
@@ -266,11 +265,7 @@ fn get_the_same_of_stopped_bursts(
         let run = |trains| run(&blueprint, &jobs, Options { trains, ..Options::default() }, None).expect("it runs");
         let (with, by_hand) = (run(true), run(false));
         let got = |outcome: &Outcome| format!("{:?} {:?}", outcome.jobs, outcome.rate);
-        if got(&with) != got(&by_hand) {
-            println!("DIFF {number} {system} {changes:?} {words}");
-        } else {
-            println!("same {number} {system} {}", with.counts.trains)
-        }
+        assert_eq!(got(&with), got(&by_hand), "{system} {changes:?} {words}");
         trains += with.counts.trains;
         cut += with.counts.trains_cut;
     }
