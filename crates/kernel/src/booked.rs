@@ -225,7 +225,7 @@ impl Core {
             line.waiting.insert(before, item);
             return;
         }
-        line.free.retain(|free| free.task != task);
+        line.is_taken(task);
         line.by_hand += 1;
         let comes = item.begun.filter(|begun| !has_been(begun.at, rank, reached));
         if let Some(begun) = comes {

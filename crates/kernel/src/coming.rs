@@ -102,7 +102,7 @@ impl Core {
         let line = &mut self.crews[crew as usize];
         let ended = members.split_off(left as usize);
         for &Member { task, rank, since } in &ended {
-            line.free.retain(|free| free.task != task);
+            line.is_taken(task);
             line.frees(Free { at: since, rank, task, booked: false });
         }
         for tidings in [&mut line.passing, &mut line.arriving] {

@@ -220,7 +220,6 @@ fn two_cards() -> Blueprint {
 /// Bursts that bridges stop one like the other: at any boundary, at any pace, beside others. Returns how many trains there
 /// were, and how many of them were cut.
 fn get_the_same_of_stopped_bursts(
-    number_of_runs: usize,
     machines: &[(&str, &str, &[&str])],
     words: [&str; 4],
     of_bridge: impl Fn(&mut dyn FnMut(usize) -> usize) -> Vec<String>,
@@ -230,7 +229,7 @@ fn get_the_same_of_stopped_bursts(
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % count
     };
-    for number in 0..number_of_runs {
+    for number in 0..42 {
         let (system, card, devices) = machines[number % machines.len()];
         let mut blueprint = if system == "two-cards" { two_cards() } else { shipped::machine(system, &[]) };
         let mut changes = vec![
@@ -262,12 +261,9 @@ fn get_the_same_of_stopped_bursts(
         let words = devices.iter().map(of_one).collect::<Vec<_>>().join(" ") + " --runtime=200ms --time_based";
         let words = words.replace(" --name", " --runtime=200ms --time_based --name");
         let jobs = shipped::jobs(&words);
-        let run = |trains| run(&blueprint, &jobs, Options { trains, ..Options::default() }, None).expect("it runs");
-        let (with, by_hand) = (run(true), run(false));
-        let got = |outcome: &Outcome| format!("{:?} {:?}", outcome.jobs, outcome.rate);
-        assert_eq!(got(&with), got(&by_hand), "{system} {changes:?} {words}");
-        trains += with.counts.trains;
-        cut += with.counts.trains_cut;
+        let [counts, _] = with_and_without(&blueprint, &jobs, 1, &format!("{system} {changes:?} {words}"));
+        trains += counts.trains;
+        cut += counts.trains_cut;
     }
     (trains, cut)
 }
@@ -286,7 +282,7 @@ fn jobs_get_the_same_with_and_without_trains_of_stopped_bursts() {
         ("scsi-ultra160", "adapter", one),
     ];
     let words = ["--rw=read --bs=64k", "--rw=randread --bs=4k", "--rw=rw --bs=16k", "--rw=randrw --bs=8k"];
-    let (trains, cut) = get_the_same_of_stopped_bursts(42, &machines, words, |drawn| {
+    let (trains, cut) = get_the_same_of_stopped_bursts(&machines, words, |drawn| {
         vec![
             format!("bridge.write.under_way={}transactions", [1, 2, 4][drawn(3)]),
             format!("bridge.write.buffer={}B", [128, 256, 1024][drawn(3)]),
@@ -309,7 +305,7 @@ fn jobs_get_the_same_with_and_without_trains_of_answered_bursts() {
         ("win2000-cifs", "adapter", &["server.stripe"]),
     ];
     let words = ["--rw=write --bs=64k", "--rw=randwrite --bs=4k", "--rw=rw --bs=16k", "--rw=randrw --bs=8k"];
-    let (trains, cut) = get_the_same_of_stopped_bursts(42, &machines, words, |drawn| {
+    let (trains, cut) = get_the_same_of_stopped_bursts(&machines, words, |drawn| {
         vec![
             format!("bridge.read.ahead={}transactions", [1, 2, 4, 9][drawn(4)]),
             format!("bridge.read.piece={}B", [32, 64, 96, 128][drawn(4)]),

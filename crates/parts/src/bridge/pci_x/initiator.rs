@@ -167,11 +167,16 @@ impl Initiator {
 
     /// The card lets go of the bus.
     fn ended(&self, tenure: Tenure<'_>, how: Ending) {
-        let idle = match how {
+        self.not_before.set(tenure.end(how) + self.idle_behind(how));
+    }
+
+    /// How long the card does not ask behind a burst that ends like that.
+    fn idle_behind(&self, how: Ending) -> Time {
+        let clocks = match how {
             Ending::Done => self.spec.gap,
             Ending::Disconnect => self.spec.gap.max(self.spec.retry_idle),
         };
-        self.not_before.set(tenure.end(how) + self.bus.clocks_at(&self.lane, idle));
+        self.bus.clocks_at(&self.lane, clocks)
     }
 
     async fn retried(&self, tenure: Tenure<'_>) {

@@ -144,8 +144,7 @@ impl Initiator {
         }
         let Some(stages) = self.port.stages(each, carries) else { return 0 };
         let plan = self.plan(self.port.write_response(), (carries, each), Ending::Disconnect);
-        let mut stops = self.stops_from(&plan, (count, each), self.spec.gap.max(self.spec.retry_idle));
-        stops.are_stopped = true;
+        let mut stops = self.stops_from(&plan, (count, each), Ending::Disconnect);
         stops.behind = self.behind(&stops, &stages);
         stops.ending = wanted.is_multiple_of(each).then(|| self.last());
         let all_taken = self.port.takes_all(
@@ -188,7 +187,7 @@ impl Initiator {
             return 0;
         }
         let plan = self.plan(self.port.write_response(), (carries, each), Ending::Done);
-        let mut stops = self.stops_from(&plan, (count, each), self.spec.gap);
+        let mut stops = self.stops_from(&plan, (count, each), Ending::Done);
         stops.ending = Some([stops.stop, stops.idle]);
         if !self.bus.lane().is_free_at(stops.start) {
             return 0;
@@ -197,13 +196,18 @@ impl Initiator {
         let Some(ahead) = self.port.post_ahead((address, each), (each, count as u32), (carries, errand), paces) else {
             return 0;
         };
-        self.stops.set(Some(stops));
-        let cars = [self.on_bus(&plan)];
-        let [bus, ..] = self.sim.train(count, stops.start, stops.pitch, &cars).until(stops.until()).await.cars;
-        self.stops.set(None);
-        let (posted, under_way) = bus.map_or((0, None), |bus| self.on_the_bus(&stops, bus));
+        let (posted, under_way) = self.over_the_bus(&stops, &plan).await;
         ahead.end(posted as u32 * each);
         self.rest_of(&stops, (address, posted), under_way, (carries, errand)).await
+    }
+
+    /// Has the bus, and nothing else, go through bursts of such phases; what has become of them.
+    async fn over_the_bus<'a>(&'a self, stops: &Stops, plan: &'a [Phase; 5]) -> (u64, Option<(Grant<'a>, Time)>) {
+        self.stops.set(Some(*stops));
+        let cars = [self.on_bus(plan)];
+        let [bus, ..] = self.sim.train(stops.count, stops.start, stops.pitch, &cars).until(stops.until()).await.cars;
+        self.stops.set(None);
+        bus.map_or((0, None), |bus| self.on_the_bus(stops, bus))
     }
 
     /// The phases of one burst.
@@ -213,7 +217,7 @@ impl Initiator {
 
     /// After the data of a burst that nobody stops: until the bus is idle, and until the card asks again.
     fn last(&self) -> [Time; 2] {
-        [self.bus.ends(Ending::Done).1, self.bus.clocks_at(&self.lane, self.spec.gap)]
+        [self.bus.ends(Ending::Done).1, self.idle_behind(Ending::Done)]
     }
 
     /// What a train does on the bus.
@@ -221,15 +225,27 @@ impl Initiator {
         Car { lane: self.bus.lane(), priority: 0, reason: &ARBITRATION, offset: Time::ZERO, lead: &[], plan }
     }
 
-    /// So many bursts of such phases, from the next clock on, between which the card is idle for so many clocks.
-    fn stops_from(&self, plan: &[Phase; 5], (count, bytes): (u64, u32), idle: u64) -> Stops {
+    /// So many bursts of such phases, from the next clock on, each of which ends like that.
+    fn stops_from(&self, plan: &[Phase; 5], (count, bytes): (u64, u32), how: Ending) -> Stops {
         let [address, attribute, response, data, stop] = plan.map(|phase| phase.1);
         let (data, clock) = (address + attribute + response + data, self.bus.clocks(1));
-        let idle = self.bus.clocks_at(&self.lane, idle);
+        let idle = self.idle_behind(how);
         let start = self.sim.now().edge(clock);
         let pitch = (start + data + stop + idle).edge(clock) - start;
         let (process, behind) = (self.sim.process_at_work(), [None; BEHIND]);
-        Stops { start, pitch, data, stop, idle, count, are_stopped: false, ending: None, bytes, process, behind }
+        Stops {
+            start,
+            pitch,
+            data,
+            stop,
+            idle,
+            count,
+            are_stopped: how == Ending::Disconnect,
+            ending: None,
+            bytes,
+            process,
+            behind,
+        }
     }
 
     /// When the piece of a burst asks for each lane behind the bridge, and how long it is there.

@@ -24,26 +24,24 @@ impl Initiator {
         carries: &'static Label,
     ) -> u32 {
         let each = self.port.boundary();
+        if self.sim.is_observed() || self.stops.get().is_some() || !address.is_multiple_of(each) {
+            return 0;
+        }
         let wanted = self.burst(address, bytes, self.spec.burst);
         let count = u64::from((wanted / each).min(self.port.answers_alike(latch, each)));
-        if count < BURSTS_MIN || !address.is_multiple_of(each) || self.stops.get().is_some() {
+        if count < BURSTS_MIN {
             return 0;
         }
         let waits = self.port.read_response();
         let plan = self.plan(waits, (carries, each), Ending::Disconnect);
-        let mut stops = self.stops_from(&plan, (count, each), self.spec.gap.max(self.spec.retry_idle));
-        stops.are_stopped = true;
+        let mut stops = self.stops_from(&plan, (count, each), Ending::Disconnect);
         if count * u64::from(each) == u64::from(wanted) {
             stops.ending = Some(self.last());
         }
-        if !self.bus.is_sure(stops.data) || !self.bus.lane().is_free_at(stops.start) || self.sim.is_observed() {
+        if !self.bus.is_sure(stops.data) || !self.bus.lane().is_free_at(stops.start) {
             return 0;
         }
-        self.stops.set(Some(stops));
-        let cars = [self.on_bus(&plan)];
-        let [bus, ..] = self.sim.train(count, stops.start, stops.pitch, &cars).until(stops.until()).await.cars;
-        self.stops.set(None);
-        let (done, under_way) = bus.map_or((0, None), |bus| self.on_the_bus(&stops, bus));
+        let (done, under_way) = self.over_the_bus(&stops, &plan).await;
         let before = done as u32 * each;
         self.port.gone(latch, before);
         if done > 0 {
