@@ -7,7 +7,7 @@ use hopscope_machine::convergence::UNTIL;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Use};
 use hopscope_observe::lives::{Enough, Latency, Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
-use hopscope_questions::diagnosis::Diagnosis;
+use hopscope_questions::diagnosis::{Diagnosis, named};
 use hopscope_questions::explain::Explained;
 use hopscope_questions::explanation::Explanation;
 
@@ -201,7 +201,7 @@ fn profile(diagnosis: &Diagnosis) -> String {
     }
     for together in diagnosis.together.iter().take(3) {
         let gain = 100.0 * together.doubled.throughput.mean;
-        out += &wrapped(&format!("{} together: {gain:+.1} %", together.hops.join(" and ")), "  ");
+        out += &wrapped(&format!("{} together: {gain:+.1} %", named(&together.hops)), "  ");
     }
     out
 }

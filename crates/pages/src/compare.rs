@@ -77,14 +77,15 @@ fn maps(comparison: &Comparison, group: &Group, machines: &[Machine]) -> Option<
     let (_, first) = there.first()?;
     let figure = |(number, (column, machine)): (usize, &(usize, &Machine))| {
         let column = &comparison.columns[*column];
-        let limiting = column.limit.as_ref().and_then(|limit| limit.hops.first());
+        let limit = column.limit.as_ref().filter(|limit| limit.kind != "workload");
+        let limiting = limit.map_or(&[][..], |limit| &limit.hops);
         let changed = |part: &str| map::difference(part, machine.blueprint, first.blueprint, None);
         let (account, latency) = (machine.explained.alike(), machine.explained.latency_alike());
-        let map = map::figure(machine.blueprint, (&account, latency.as_ref()), limiting.map(|hop| &hop[..]), &changed);
+        let map = map::figure(machine.blueprint, (&account, latency.as_ref()), limiting, &changed);
         map.named(&format!("column-{}", number + 1), &column.name)
     };
     let figures = there.iter().enumerate().map(figure).collect();
-    let words = "Each with what its hops did, and the hop that limits. Parts that the first one has too, with other \
+    let words = "Each with what its hops did, and what limits. Parts that the first one has too, with other \
                  numbers, are marked.";
     Some(Section::new("glance", "The machines at a glance").words(words).block(Block::Figures(figures, 2)))
 }
@@ -106,7 +107,7 @@ fn tiles(columns: &[&Column]) -> Vec<Tile> {
 }
 
 fn figures_section(columns: &[&Column]) -> Section {
-    let words = "What each gets, and what limits it: the hop that was tried at twice its pace and gains most. Changes are \
+    let words = "What each gets, and what limits it: the hop that gains most at twice its pace, or hops that gain more together. Changes are \
                  against the first.";
     let section = Section::new("figures", "Figures").words(words);
     section.block(Block::Figures(vec![rates(columns)], 1)).block(Block::Table(table(columns)))

@@ -6,7 +6,7 @@ use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Failure, Options, Outcome};
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_observe::lives::Latency;
-use hopscope_questions::diagnosis::Diagnosis;
+use hopscope_questions::diagnosis::{Diagnosis, Headline, Limiting, named};
 use hopscope_questions::explain::{self, EXTENT, Explained};
 use hopscope_questions::explain_json;
 use hopscope_questions::explanation::Explanation;
@@ -117,10 +117,9 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
         span(account.span()),
         span(account.from)
     );
-    let leading = diagnosis.and_then(Diagnosis::leading);
-    let limiting = leading.and_then(|hop| account.lanes.iter().find(|lane| lane.lane == hop.hop));
+    let limiting = diagnosis.and_then(Diagnosis::limiting).map_or(Vec::new(), |limiting| limiting.hops);
     let latency = explained.latency_alike();
-    sections.push(glance(window, blueprint, (account, latency.as_ref(), limiting), Some(explained)));
+    sections.push(glance(window, blueprint, (account, latency.as_ref(), &limiting), Some(explained)));
     sections.extend(measured.map(measured::section));
     // Lanes that are alike are one here as they are in figures; `--json` has each.
     let alike = Explained { account: account.clone(), latency: latency.clone(), ..(*explained).clone() };
@@ -188,10 +187,9 @@ fn tiles(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<Tile> {
     let tile = |name: &str, figure: String, about: String| Tile { name: name.into(), figure, about, tone: Tone::Plain };
     let mut tiles =
         vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(explained.iops())))];
-    if let Some((diagnosis, hop)) = diagnosis.and_then(|diagnosis| Some((diagnosis, diagnosis.leading()?))) {
-        let gain = gained(hop.doubled.throughput);
-        let about = format!("{}: {gain} at twice its pace, at work {}", diagnosis.headline.word(), percent(hop.busy));
-        tiles.push(Tile { tone: Tone::Fair, ..tile("Limited by", hop.hop.clone(), about) });
+    if let Some((diagnosis, limiting)) = diagnosis.and_then(|diagnosis| Some((diagnosis, diagnosis.limiting()?))) {
+        let (figure, about) = limited_by(diagnosis, &limiting);
+        tiles.push(Tile { tone: Tone::Fair, ..tile("Limited by", figure, about) });
     }
     if let Some(latency) = &explained.latency {
         let p99 = latency.p99.as_ref().map_or(String::new(), |p99| format!("; 99th percentile {}", span(p99.mean())));
@@ -199,6 +197,20 @@ fn tiles(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<Tile> {
         tiles.push(tile("Latency", span(latency.mean.mean()), about));
     }
     tiles
+}
+
+/// What limits, and what confirms it.
+fn limited_by(diagnosis: &Diagnosis, limiting: &Limiting) -> (String, String) {
+    let Limiting { first, hops, doubled } = limiting;
+    let (word, gain) = (diagnosis.headline.word(), gained(doubled.throughput));
+    match (&diagnosis.without_thinking, &hops[..]) {
+        (Some(without), _) if diagnosis.headline == Headline::Workload => {
+            ("the workload".to_string(), format!("{} without its think time", gained(without.throughput)))
+        }
+        (_, hops @ []) => (named(hops), format!("{word}: {} gains most, {gain} at twice its pace", first.hop)),
+        (_, [hop]) => (hop.clone(), format!("{word}: {gain} at twice its pace, at work {}", percent(first.busy))),
+        (_, hops) => (named(hops), format!("{word}: {gain} together at twice their pace")),
+    }
 }
 
 /// Every hop at twice its pace.
@@ -233,7 +245,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
 /// What hops did, and where latencies went, of a run without trials.
 pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency: Option<&Latency>) -> Vec<Section> {
     let words = format!("What the hops did in {}, while the first of its requests went by.", span(account.span()));
-    let mut sections = vec![glance(words, blueprint, (account, latency, None), None)];
+    let mut sections = vec![glance(words, blueprint, (account, latency, &[]), None)];
     sections.extend(
         latency.map(|latency| {
             Section::new("latencies", "Latency").block(Block::Figures(vec![latency::figure(latency)], 1))
@@ -242,20 +254,20 @@ pub(crate) fn account_sections(blueprint: &Blueprint, account: &Account, latency
     sections
 }
 
-/// The map, and beside it the account of each hop, with its lanes one by one where it stands for several: that of the
-/// one that limits first, then of those that carry bytes at a rate of their own.
+/// The map, and beside it the account of each hop, with its lanes one by one where it stands for several: those of the
+/// ones that limit first, then of those that carry bytes at a rate of their own.
 fn glance(
     words: String,
     blueprint: &Blueprint,
-    (account, latency, limiting): (&Account, Option<&Latency>, Option<&LaneAccount>),
+    (account, latency, limiting): (&Account, Option<&Latency>, &[String]),
     explained: Option<&Explained>,
 ) -> Section {
-    let mut map = map::figure(blueprint, (account, latency), limiting.map(|lane| &lane.lane[..]), &|_| None);
+    let mut map = map::figure(blueprint, (account, latency), limiting, &|_| None);
     map.caption += map::LEADS;
-    let rank = |lane: &LaneAccount| match limiting {
-        Some(limiting) if limiting.lane == lane.lane => 0,
-        _ if lane.capacity.is_some() => 1,
-        _ => 2,
+    let rank = |lane: &LaneAccount| match lane.capacity {
+        _ if limiting.contains(&lane.lane) => 0,
+        Some(_) => 1,
+        None => 2,
     };
     let mut lanes: Vec<&LaneAccount> = account.lanes.iter().collect();
     lanes.sort_by_key(|lane| rank(lane));

@@ -5,6 +5,7 @@ use hopscope_machine::block_diagram::{self, Block};
 use hopscope_machine::blueprint::{Blueprint, Part, choices_of, numbers_of};
 use hopscope_observe::account::{Account, LaneAccount, Use};
 use hopscope_observe::lives::Latency;
+use hopscope_questions::diagnosis::named;
 use hopscope_questions::explain::Explained;
 use serde_json::json;
 
@@ -20,11 +21,11 @@ use crate::wording::{percent, rate, slug};
 /// Lanes that are alike and drawn one by one, at most.
 const ONE_BY_ONE: usize = 32;
 
-/// Every hop of an account where it is wired, the limiting one and parts that are `changed` marked.
+/// Every hop of an account where it is wired, those that limit and parts that are `changed` marked.
 pub fn figure(
     blueprint: &Blueprint,
     (account, latency): (&Account, Option<&Latency>),
-    limiting: Option<&str>,
+    limiting: &[String],
     changed: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Figure {
     let shown = account.lanes.iter().map(|of| Shown {
@@ -47,7 +48,11 @@ pub fn figure(
         })
         .collect();
     let title = "The machine, and what its hops did".to_string();
-    let limited = limiting.map_or(String::new(), |hop| format!(" {hop} limits."));
+    let limited = match limiting {
+        [] => String::new(),
+        [hop] => format!(" {hop} limits."),
+        hops => format!(" {} limit together.", named(hops)),
+    };
     let description = format!("{} blocks with {} lanes.{limited}", blocks.len(), account.lanes.len());
     Figure {
         id: "map".to_string(),
@@ -76,7 +81,7 @@ pub fn each(explained: &Explained, hop: &str) -> Option<Figure> {
     lanes.sort_by(|a, b| b.busy_share().total_cmp(&a.busy_share()).then(a.lane.cmp(&b.lane)));
     let lanes = lanes.into_iter().take(ONE_BY_ONE).cloned().collect();
     let account = Account { from: *from, until: *until, lanes, path: Vec::new(), requests: *requests };
-    let one = |of: &LaneAccount| Lane { name: of.lane.clone(), hop: None, ..lane(of, None, latency) };
+    let one = |of: &LaneAccount| Lane { name: of.lane.clone(), hop: None, ..lane(of, &[], latency) };
     let about = match all {
         all if all > ONE_BY_ONE => format!("the busiest {ONE_BY_ONE} of {all}"),
         all => format!("all {all}, the busiest first"),
@@ -160,8 +165,8 @@ fn blocks(blueprint: &Blueprint, lanes: &[Shown], changed: &dyn Fn(&str) -> Opti
     blocks
 }
 
-/// A machine at rest: what each hop can carry, on one scale; the hop that limits it marked.
-pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
+/// A machine at rest: what each hop can carry, on one scale; those that limit it marked.
+pub fn at_rest(blueprint: &Blueprint, limiting: &[String]) -> Figure {
     let hops = blueprint.capacities();
     let most = hops.iter().map(|hop| hop.bytes_per_second).fold(1.0, f64::max);
     let shown = hops.iter().map(|of| {
@@ -184,14 +189,14 @@ pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
                 segments: vec![segment],
                 tip: format!("{} can carry {words}", of.hop),
                 figure: words,
-                limits: limiting == Some(&of.hop[..]),
+                limits: limiting.contains(&of.hop),
             },
         }
     });
     let mut blocks = blocks(blueprint, &shown.collect::<Vec<_>>(), &|_| None);
     // What limits may have no rate of its own.
-    let limiting_part = limiting.map(|hop| hop.split('.').next().unwrap_or(hop));
-    blocks.iter_mut().for_each(|block| block.limits |= limiting_part == Some(&block.name[..]));
+    let limits = |part: &str| limiting.iter().any(|hop| hop.split('.').next() == Some(part));
+    blocks.iter_mut().for_each(|block| block.limits |= limits(&block.name));
     let said: Vec<String> = hops.iter().map(|of| format!("{} {}", of.hop, rate(of.bytes_per_second))).collect();
     let rows = hops.iter().map(|of| {
         let of_lanes = Cell::figure(of.lanes.to_string(), of.lanes);
@@ -213,7 +218,7 @@ pub fn at_rest(blueprint: &Blueprint, limiting: Option<&str>) -> Figure {
     }
 }
 
-fn lane(of: &LaneAccount, limiting: Option<&str>, latency: Option<&Latency>) -> Lane {
+fn lane(of: &LaneAccount, limiting: &[String], latency: Option<&Latency>) -> Lane {
     let figure = match (of.delivered(), &of.capacity) {
         (Some(got), Some(_)) => rate(got),
         _ => percent(of.busy_share()),
@@ -233,6 +238,6 @@ fn lane(of: &LaneAccount, limiting: Option<&str>, latency: Option<&Latency>) -> 
         segments,
         awaited,
         figure,
-        limits: Some(&of.lane[..]) == limiting,
+        limits: limiting.contains(&of.lane),
     }
 }

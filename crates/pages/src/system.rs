@@ -42,7 +42,7 @@ pub fn page(subject: Subject, command: &str) -> Page {
         source: format!("{}; {system}", blueprint.title),
         answer: vec![format!("Jobs run on {}.", devices.join(", "))],
         tiles,
-        sections: vec![map.block(Block::Figures(vec![map::at_rest(blueprint, None)], 2)), parts(blueprint), rests_on],
+        sections: vec![map.block(Block::Figures(vec![map::at_rest(blueprint, &[])], 2)), parts(blueprint), rests_on],
         data,
         csvs: Vec::new(),
     };

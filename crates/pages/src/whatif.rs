@@ -37,7 +37,7 @@ pub struct Outlook<'a> {
 /// The page of all upgrades and numbers.
 pub fn outlook(outlook: &Outlook, command: &str) -> Page {
     let Outlook { system, job, blueprint, upgrades, sensitivities } = outlook;
-    let map = map::at_rest(blueprint, upgrades.limit.as_ref().map(|limit| &limit.lane[..]));
+    let map = map::at_rest(blueprint, limiting(upgrades.limit.as_ref()));
     let mut sections = vec![Section::new("glance", "The machine at a glance").block(Block::Figures(vec![map], 2))];
     sections.push(upgrade_section(upgrades));
     sections.push(sensitivity_section(sensitivities));
@@ -85,9 +85,14 @@ fn performance_tiles(when: &str, got: &Performance) -> Vec<Tile> {
     vec![tile(when, rate(got.throughput_bytes_per_s), about, Tone::Plain)]
 }
 
+fn limiting(limit: Option<&Limit>) -> &[String] {
+    limit.map_or(&[], |limit| &limit.lanes)
+}
+
 fn limit_words(limit: Option<&Limit>) -> String {
-    let Some(limit) = limit else { return "nothing that could be named".into() };
-    format!("{} ({} at twice its pace)", limit.lane, gained(limit.gain))
+    limit.map_or("nothing that could be named".to_string(), |limit| {
+        format!("{} ({})", limit.what(), limit.tried(&gained(limit.gain)))
+    })
 }
 
 fn signed_tick(value: f64) -> String {
@@ -113,7 +118,7 @@ fn upgrade_figure(upgrades: &Upgrades) -> Figure {
     let change = |upgrade: &Upgrade| Change {
         name: upgrade.title.clone(),
         about: match &upgrade.next_limit {
-            Some(limit) => format!("then {} limits", limit.lane),
+            Some(limit) => format!("then limited by {}", limit.what()),
             None => String::new(),
         },
         effects: vec![Effect {
@@ -148,8 +153,8 @@ fn upgrade_figure(upgrades: &Upgrades) -> Figure {
             Cell::figure(rate(got.throughput_bytes_per_s), got.throughput_bytes_per_s),
             Cell::figure(signed_percent(upgrade.latency), upgrade.latency),
             Cell::figure(span_ps(1e3 * got.latency_mean_ns), got.latency_mean_ns),
-            Cell::words(limit.map_or(String::new(), |limit| limit.lane.clone()))
-                .note(limit.map_or(String::new(), |limit| format!("{} at twice its pace", gained(limit.gain)))),
+            Cell::words(limit.map_or(String::new(), Limit::what))
+                .note(limit.map_or(String::new(), |limit| limit.tried(&gained(limit.gain)))),
             Cell::words(upgrade.changes.join("; ")).note(also(&upgrade.also_on)),
             Cell::words(upgrade.basis.word()).note(upgrade.basis.text()),
         ]
@@ -341,13 +346,17 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     let glance = "The machine before, and after. What differs is marked.";
     let maps =
         [(before, after), (after, before)].into_iter().zip(&sides).map(|((side, other), (id, words, account))| {
-            let limiting = side.limit.as_ref().map(|limit| &limit.lane[..]);
             let missing = if id == &"after" { "new" } else { "gone" };
             let changed =
                 |part: &str| map::difference(part, &side.setting.blueprint, &other.setting.blueprint, Some(missing));
             let latency = side.explained.latency_alike();
-            let mut map =
-                map::figure(&side.setting.blueprint, (account, latency.as_ref()), limiting, &changed).named(id, words);
+            let mut map = map::figure(
+                &side.setting.blueprint,
+                (account, latency.as_ref()),
+                limiting(side.limit.as_ref()),
+                &changed,
+            )
+            .named(id, words);
             map.caption += map::LEADS;
             map
         });
@@ -360,7 +369,7 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
             let lane = account.lanes.iter().find(|lane| lane.lane == name)?;
             Some(account::lane(account, lane))
         });
-        let limits = [before, after].iter().any(|side| side.limit.as_ref().is_some_and(|limit| limit.lane == name));
+        let limits = [before, after].iter().any(|side| limiting(side.limit.as_ref()).contains(&name));
         hops = hops.block(Block::Folded { title: name.clone(), figures, open: limits });
     }
     sections.push(hops);

@@ -7,7 +7,7 @@ use hopscope_observe::lives::{Split, Stage, StageKind};
 use hopscope_parts::parameters::Basis;
 use serde_json::{Map, Value, json};
 
-use crate::diagnosis::{Diagnosis, HopGain, Remedy};
+use crate::diagnosis::{Diagnosis, HopGain, Limiting, Remedy};
 use crate::explain::Explained;
 use crate::trials::Shift;
 
@@ -79,7 +79,7 @@ fn completions(explained: &Explained) -> Option<Value> {
 }
 
 fn bottleneck(diagnosis: &Diagnosis) -> Option<Value> {
-    let first = diagnosis.leading()?;
+    let Limiting { first, hops, .. } = diagnosis.limiting()?;
     let together = diagnosis.together.iter().map(|t| {
         json!({
             "lanes": t.hops, "throughput_gain": t.doubled.throughput.mean, "interval": t.doubled.throughput.half_width,
@@ -88,6 +88,7 @@ fn bottleneck(diagnosis: &Diagnosis) -> Option<Value> {
     Some(json!({
         "part": first.part,
         "lane": first.hop,
+        "lanes": hops,
         "kind": diagnosis.headline.word(),
         "why": diagnosis.why,
         "next": diagnosis.then,

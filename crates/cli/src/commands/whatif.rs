@@ -162,7 +162,7 @@ fn share(share: f64) -> String {
 /// What holds a run back, in a few words.
 fn limit_words(limit: Option<&Limit>) -> String {
     limit.map_or("nothing that could be named".to_string(), |limit| {
-        format!("{} ({} at twice its pace)", limit.lane, limit.gain.words())
+        format!("{} ({})", limit.what(), limit.tried(&limit.gain.words()))
     })
 }
 

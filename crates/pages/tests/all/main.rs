@@ -4,6 +4,7 @@ mod browser;
 #[path = "../../../questions/tests/all/buffer.rs"]
 mod buffer;
 mod fixture;
+mod limits;
 mod pages;
 mod picture;
 mod reading;

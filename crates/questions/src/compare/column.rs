@@ -6,6 +6,8 @@
 use hopscope_files::harmless::{INSTEAD, harmless};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::diagnosis::named;
+
 /// Longest name that is shown whole.
 const NAME_MAX: usize = 200;
 /// Largest figure that is believed.
@@ -76,7 +78,7 @@ pub struct Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "an object: what limits")]
 pub struct Limit {
-    /// The hop that gains most, or the hops that gain most together.
+    /// The hop that gains most, or the hops that gain most together; empty where none gains anything.
     pub hops: Vec<String>,
     /// `latency`, `capacity`, `workload` or `mixed`.
     pub kind: String,
@@ -205,13 +207,14 @@ impl Stage {
 impl Limit {
     /// The hops, or the workload.
     pub fn what(&self) -> String {
-        if self.kind == "workload" { "the workload".to_string() } else { self.hops.join(" and ") }
+        if self.kind == "workload" { "the workload".to_string() } else { named(&self.hops) }
     }
 
     /// What was tried to confirm it.
     pub fn tried(&self) -> &'static str {
         match &self.hops[..] {
             _ if self.kind == "workload" => "without think time",
+            [] => "at most, at twice the pace of any",
             [_, _, ..] => "together at twice their pace",
             _ => "at twice its pace",
         }

@@ -14,6 +14,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::column::{Column, From, Limit, Price, Processor, Stage, amount, figure, share, shown};
+use crate::diagnosis::GAIN_MIN;
 use crate::explain_json::SHAPE;
 
 /// More stand beside each other nowhere.
@@ -284,6 +285,7 @@ impl Explanation {
             (None, _) => (vec![lane.clone()], alone),
         };
         let Shift { throughput_gain: gain, interval } = shift?;
+        let hops = if gain > GAIN_MIN { hops } else { Vec::new() };
         Some(Limit { hops, kind: kind.clone(), gain, interval, next: next_lane.clone() })
     }
 }

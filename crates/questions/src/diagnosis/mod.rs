@@ -60,12 +60,23 @@ pub struct HopGain {
     pub busy: f64,
 }
 
-/// Hops that help together.
+/// Hops that were tried together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
     /// Their names.
     pub hops: Vec<String>,
     /// All of them at twice their pace.
+    pub doubled: Gain,
+}
+
+/// What limits, as trials have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limiting {
+    /// The hop that limits, or the first of several; where none does, the one that gains most.
+    pub first: HopGain,
+    /// The names of all that limit together, or of the one that does so by itself; empty where none does.
+    pub hops: Vec<String>,
+    /// All of them at twice their pace; where there is none, the one that gains most.
     pub doubled: Gain,
 }
 
@@ -102,7 +113,7 @@ pub struct Diagnosis {
     pub profile: Vec<HopGain>,
     /// What think time does: none of it, against as it is. Nothing where the jobs do not think.
     pub without_thinking: Option<Gain>,
-    /// Where no hop helps by itself: those that help together, the largest gain first.
+    /// Where no hop helps by itself: those that were tried together, the largest gain first.
     pub together: Vec<Together>,
     /// The stage of the latencies that is longest, where latency limits: hop, phase, and its share.
     pub longest: Option<(String, String, f64)>,
@@ -127,6 +138,38 @@ impl Diagnosis {
     /// The hop that leads the profile.
     pub fn leading(&self) -> Option<&HopGain> {
         self.profile.first()
+    }
+
+    /// What limits; nothing where nothing is at work.
+    pub fn limiting(&self) -> Option<Limiting> {
+        let mut limiting = limiting(&self.profile, &self.together)?;
+        if self.headline == Headline::Workload {
+            limiting.hops.clear();
+        }
+        Some(limiting)
+    }
+}
+
+/// What limits, in words: hops, or none.
+pub fn named(hops: &[String]) -> String {
+    match hops {
+        [] => "no hop by itself".to_string(),
+        [hop] => hop.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Those that gain more together than any gains by itself, or else the one that leads the profile.
+fn limiting(profile: &[HopGain], together: &[Together]) -> Option<Limiting> {
+    let lead = profile.first()?;
+    let gain = |of: &Gain| of.throughput.mean;
+    let (hops, doubled) = match together.first().filter(|all| gain(&all.doubled) > gain(&lead.doubled)) {
+        Some(all) => (all.hops.clone(), all.doubled),
+        None => (vec![lead.hop.clone()], lead.doubled),
+    };
+    match hops.first().and_then(|first| profile.iter().find(|hop| hop.hop == *first)) {
+        Some(first) if gain(&doubled) > GAIN_MIN => Some(Limiting { first: first.clone(), hops, doubled }),
+        _ => Some(Limiting { first: lead.clone(), hops: Vec::new(), doubled: lead.doubled }),
     }
 }
 
@@ -184,14 +227,13 @@ pub(crate) fn diagnose_with(
     let mut trials = trials.with(foreseen);
     let Some(profile) = profile::of(&mut trials, setting, explained, &ahead, progress)? else { return Ok(None) };
     let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
-    let helps = profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= profile::HELPS);
-    let together = if helps { Vec::new() } else { profile::together(&mut trials, setting, &profile, progress)? };
-    let leading: Vec<String> = match (&together[..], &profile[..]) {
-        ([together, ..], _) if together.doubled.throughput.is_a_gain() => together.hops.clone(),
-        (_, [first, ..]) => vec![first.hop.clone()],
-        _ => Vec::new(),
-    };
-    let headline = words::headline(&profile, &together, without_thinking.as_ref());
+    let together = profile::together(&mut trials, setting, &profile, progress)?;
+    let limiting = limiting(&profile, &together);
+    let headline = words::headline(&profile, limiting.as_ref(), without_thinking.as_ref());
+    let leading = limiting.map_or(Vec::new(), |Limiting { first, hops, .. }| match hops.is_empty() {
+        true => vec![first.hop],
+        false => hops,
+    });
     let fullest = profile.iter().map(|hop| hop.busy).fold(0.0, f64::max);
     // None of these needs what the others say. How far the longest is, is told.
     let (of_next, mut of_rests) = (trials.clone(), trials.clone());
@@ -214,10 +256,17 @@ pub(crate) fn diagnose_with(
     Ok(Some(diagnosis))
 }
 
-/// The hop that leads the profile of a run that was explained, by trials of its setting.
-pub fn leading(mut trials: Trials<'_>, setting: &Setting, explained: &Explained) -> Result<Option<HopGain>, Failure> {
-    Ok(profile::of(&mut trials, setting, explained, &Ahead::default(), &|_, _| {})?
-        .and_then(|profile| profile.into_iter().next()))
+/// What limits a run that was explained, by trials of its setting.
+pub fn limiting_of(
+    mut trials: Trials<'_>,
+    setting: &Setting,
+    explained: &Explained,
+) -> Result<Option<Limiting>, Failure> {
+    let Some(profile) = profile::of(&mut trials, setting, explained, &Ahead::default(), &|_, _| {})? else {
+        return Ok(None);
+    };
+    let together = profile::together(&mut trials, setting, &profile, &|_, _| {})?;
+    Ok(limiting(&profile, &together))
 }
 
 /// Of the hops of a changed setting that were at work before it was changed, or were not there, the one that gains most.

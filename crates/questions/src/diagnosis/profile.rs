@@ -15,9 +15,9 @@ const TWICE: Pace = pace(2, 1);
 const LITTLE: Pace = pace(21, 20);
 /// The leading hop is so much faster when what limits next is looked for.
 const MUCH: Pace = pace(8, 1);
-/// Below this gain no hop helps by itself, and pairs are tried.
-pub(super) const HELPS: f64 = 0.02;
-/// Hops that are tried in pairs, and when it is looked for what limits next: those that work most, or gain most.
+/// Below this gain no hop helps by itself, and several are tried together.
+const HELPS: f64 = 0.02;
+/// Hops that are tried together, and when it is looked for what limits next: those that work most, or gain most.
 const PAIRED: usize = 4;
 const NEXT: usize = 6;
 /// Of those, so many that a glance shows to gain most are tried out.
@@ -162,29 +162,28 @@ pub(super) fn without_thinking(
     Ok(trials.gains(&[changed], progress)?.into_iter().next().flatten())
 }
 
-/// Pairs of the hops that work most, and all of those, where one of them by itself gains next to nothing.
+/// Every two and more of the hops that work most; nothing where a hop helps by itself.
 pub(super) fn together(
     trials: &mut Trials<'_>,
     setting: &Setting,
     profile: &[HopGain],
     progress: Progress<'_>,
 ) -> Result<Vec<Together>, Failure> {
+    if profile.first().is_some_and(|hop| hop.doubled.throughput.mean >= HELPS) {
+        return Ok(Vec::new());
+    }
     let mut busiest: Vec<&HopGain> = profile.iter().collect();
     busiest.sort_by(|a, b| b.busy.total_cmp(&a.busy));
     busiest.truncate(PAIRED);
-    let mut sets: Vec<Vec<String>> = Vec::new();
-    for (at, one) in busiest.iter().enumerate() {
-        sets.extend(busiest[at + 1..].iter().map(|other| vec![one.hop.clone(), other.hop.clone()]));
-    }
-    if busiest.len() > 2 {
-        sets.push(busiest.iter().map(|hop| hop.hop.clone()).collect());
-    }
+    let of = |set: u32| busiest.iter().enumerate().filter(move |(at, _)| set >> at & 1 == 1);
+    let several = (0..1 << busiest.len()).filter(|set: &u32| set.count_ones() > 1);
+    let sets: Vec<Vec<String>> = several.map(|set| of(set).map(|(_, hop)| hop.hop.clone()).collect()).collect();
     let settings: Vec<Setting> =
         sets.iter().map(|hops| paced(setting, &hops.iter().map(String::as_str).collect::<Vec<_>>(), TWICE)).collect();
     let gains = trials.gains(&settings, progress)?;
     let tried = sets.into_iter().zip(gains).filter_map(|(hops, gain)| Some(Together { hops, doubled: gain? }));
     let mut tried: Vec<Together> = tried.collect();
-    // A pair that gains as much as more hops do says it.
+    // Fewer that gain as much as more hops do say it.
     tried.sort_by(|a, b| {
         let key = |t: &Together| t.doubled.throughput.mean - 0.02 * t.hops.len() as f64;
         key(b).total_cmp(&key(a)).then_with(|| a.hops.cmp(&b.hops))

@@ -239,7 +239,11 @@ fn together(
 impl Number {
     fn remedy(&self, gain: Gain) -> Remedy {
         let others = self.paths.len() - 1;
-        let alike = if others > 0 { format!(", and for the {others} others alike") } else { String::new() };
+        let alike = match others {
+            0 => String::new(),
+            1 => ", and for the other one alike".to_string(),
+            _ => format!(", and for the {others} others alike"),
+        };
         let change = format!("--set {}={}{alike}", self.paths[0], self.better.replace(' ', ""));
         Remedy { change, instead_of: self.written.clone(), gain }
     }

@@ -55,6 +55,7 @@ fn limit(limit: Option<&Limit>) -> Value {
         json!({
             "part": limit.part,
             "lane": limit.lane,
+            "lanes": limit.lanes,
             "gain": limit.gain.mean,
             "interval": limit.gain.half_width,
             "busy_share": limit.busy,

@@ -21,7 +21,7 @@ use hopscope_kernel::Time;
 use hopscope_machine::run::{Failure, Options};
 use hopscope_parts::parameters::Basis;
 
-use crate::diagnosis;
+use crate::diagnosis::{self, Limiting};
 use crate::explain::{EXTENT, Explained, explain, observe, run_at_once};
 
 use crate::trials::Trials;
@@ -127,16 +127,18 @@ pub struct Sensitivities {
     pub effort: Effort,
 }
 
-/// What limits a run: the hop that gains most at twice its pace.
+/// What limits a run: the hop that gains most at twice its pace, or the hops that gain more together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// The part, or the parts that are alike.
+    /// The part of the hop, or the parts that are alike.
     pub part: String,
-    /// The hop.
+    /// The hop, or the first of several; where none limits, the one that gains most.
     pub lane: String,
-    /// What twice its pace gains.
+    /// All that limit together, or the one that does so by itself; empty where none does.
+    pub lanes: Vec<String>,
+    /// What twice their pace gains.
     pub gain: Shift,
-    /// How much of the time it works, where an account says so.
+    /// How much of the time the hop works, where an account says so.
     pub busy: Option<f64>,
 }
 
@@ -149,19 +151,38 @@ impl Limit {
 
     /// The same, by trials of the setting.
     fn by(trials: Trials<'_>, setting: &Setting, explained: &Explained) -> Result<Option<Limit>, Failure> {
-        let leading = diagnosis::leading(trials, setting, explained)?;
-        Ok(leading.map(|hop| Limit {
-            busy: Some(hop.busy),
-            part: hop.part,
-            lane: hop.hop,
-            gain: hop.doubled.throughput,
+        let limiting = diagnosis::limiting_of(trials, setting, explained)?;
+        Ok(limiting.map(|Limiting { first, hops, doubled }| Limit {
+            busy: Some(first.busy),
+            part: first.part,
+            lane: first.hop,
+            lanes: hops,
+            gain: doubled.throughput,
         }))
     }
 
     /// What limits a setting that was changed: of the hops that were at work before, and those that are new.
     fn among(trials: &Trials<'_>, changed: &Setting, before: &Explained) -> Result<Option<Limit>, Failure> {
         let leading = diagnosis::leading_among(trials, changed, before)?;
-        Ok(leading.map(|(hop, gain)| Limit { part: hop.part, lane: hop.name, gain: gain.throughput, busy: None }))
+        Ok(leading.map(|(hop, gain)| {
+            let gain = gain.throughput;
+            let lanes = if gain.mean > diagnosis::GAIN_MIN { vec![hop.name.clone()] } else { Vec::new() };
+            Limit { part: hop.part, lane: hop.name, lanes, gain, busy: None }
+        }))
+    }
+
+    /// The hops in words.
+    pub fn what(&self) -> String {
+        diagnosis::named(&self.lanes)
+    }
+
+    /// What was tried, with its gain as it is said there.
+    pub fn tried(&self, gain: &str) -> String {
+        match &self.lanes[..] {
+            [] => format!("{} gains most, {gain} at twice its pace", self.lane),
+            [_] => format!("{gain} at twice its pace"),
+            _ => format!("{gain} together at twice their pace"),
+        }
     }
 }
 

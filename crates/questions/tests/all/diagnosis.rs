@@ -127,3 +127,43 @@ fn numbers_that_help_together_only_are_found_together() {
     assert!((2..=4).contains(&numbers) && best.gain.throughput.mean > 0.5, "{best:?}");
     assert!(best.change.contains("link.rate") && best.change.contains("channel_rate"), "{best:?}");
 }
+
+/// The rate with some hops at twice their pace, over that of the machine as it is, by runs of their own.
+fn gain_of(setting: &Setting, hops: &[&str]) -> f64 {
+    let mut faster = setting.blueprint.clone();
+    for hop in hops {
+        faster.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
+    }
+    rate(&faster, &setting.jobs) / rate(&setting.blueprint, &setting.jobs) - 1.0
+}
+
+/// What is named where no hop helps by itself: all of it is needed, and nothing besides it helps as much alone.
+fn all_of_them_are_needed(setting: &Setting, diagnosis: &Diagnosis, expected: &[&str]) {
+    let limiting = diagnosis.limiting().expect("something is at work");
+    let mut named: Vec<&str> = limiting.hops.iter().map(String::as_str).collect();
+    assert_eq!(limiting.first.hop, named[0]);
+    let all = gain_of(setting, &named);
+    assert!(all > 0.5 && (all - limiting.doubled.throughput.mean).abs() < 0.03, "{all}, said {limiting:?}");
+    for left in &named {
+        let others: Vec<&str> = named.iter().copied().filter(|hop| hop != left).collect();
+        let without = gain_of(setting, &others);
+        assert!(without < all - 0.1, "without {left} {named:?} give {without} of {all}");
+    }
+    let lead = diagnosis.profile[0].doubled.throughput.mean;
+    assert!(lead < 0.02 && diagnosis.why.contains("together"), "{lead}: {}", diagnosis.why);
+    named.sort_unstable();
+    assert_eq!(named, expected);
+}
+
+#[test]
+fn hops_that_limit_only_together_are_named_and_no_more_of_them_than_it_takes() {
+    let disk = |name: &str| format!("--name={name} --filename={name} --rw=read --bs=64k --iodepth=2");
+    let both = format!("--time_based --runtime=3 {} {}", disk("disk"), disk("disk2"));
+    let (setting, _, diagnosis) = diagnosed("piix4e-two-disks-same-channel", &both);
+    all_of_them_are_needed(&setting, &diagnosis, &["cable", "disk.arm", "disk2.arm"]);
+    let (mut setting, ..) = diagnosed("nvme-desktop", "--rw=read --bs=128k --iodepth=32");
+    setting.blueprint.set("drive.flash.channel_rate=910MB/s").expect("a right change");
+    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    let diagnosis = diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run").expect("requests ended");
+    all_of_them_are_needed(&setting, &diagnosis, &["drive.channel*", "link.up"]);
+}
