@@ -50,7 +50,6 @@ const LINES_MAX: usize = 450;
 const LONGER: &[(&str, usize)] = &[
     ("crates/kernel/tests/lane.rs", 668),
     ("crates/pages/src/study.rs", 685),
-    ("crates/pages/src/whatif.rs", 453),
     ("crates/pages/tests/all/pages.rs", 495),
     ("crates/signals/src/pci/tests.rs", 514),
 ];
