@@ -58,6 +58,8 @@ pub struct Track<'a> {
     pub plan: [Phase; 2],
     /// When the first burst began here, where any has.
     pub first: Time,
+    /// From each of those that have begun to the next.
+    pub pitch: Time,
     /// Bursts that have ended here, and the next one, as a train has left them.
     pub state: CarState<'a>,
 }
@@ -196,13 +198,12 @@ impl Sim {
         core.trains_allowed && !self.shared.drawn.get() && !core.has_convoy(self.shared.current.get())
     }
 
-    /// Sends `count` bursts over the lanes of `tracks`, as far as a train with this `pitch` has not; ends when all have
-    /// left all of them.
+    /// Sends `count` bursts over the lanes of `tracks`, as far as a train has not; ends when all have left all of them.
     ///
     /// # Panics
     ///
     /// There are too many lanes, or [`Sim::may_convoy`] is not true.
-    pub fn convoy<'a>(&self, count: u32, pitch: Time, tracks: impl IntoIterator<Item = Track<'a>>) -> Convoying<'_> {
+    pub fn convoy<'a>(&self, count: u32, tracks: impl IntoIterator<Item = Track<'a>>) -> Convoying<'_> {
         assert!(self.may_convoy(), "one convoy a process");
         let (task, now) = (self.shared.current.get(), self.now());
         let core = &mut *self.shared.core.borrow_mut();
@@ -213,8 +214,8 @@ impl Sim {
         convoy.count = count;
         convoy.open.iter_mut().for_each(VecDeque::clear);
         // Bursts that have begun on the lane before, when the first of them did, and this one's part of them.
-        let mut before: Option<(u64, Time)> = None;
-        for Track { lane, reason, lead, plan, first, state } in tracks {
+        let mut before: Option<(u64, Time, Time)> = None;
+        for Track { lane, reason, lead, plan, first, pitch, state } in tracks {
             let CarState { done, next } = state;
             let length = plan[0].1 + plan[1].1;
             let (at, asked) = match next {
@@ -232,10 +233,10 @@ impl Sim {
             };
             let number = convoy.stages.len();
             assert!(number < LANES, "a convoy has at most {LANES} lanes");
-            if let Some((begun, first)) = before {
+            if let Some((begun, first, pitch)) = before {
                 convoy.open[number].extend((done + asked..begun).map(|k| first + pitch * k + lead.2));
             }
-            before = Some((done + u64::from(matches!(at, At::On(..))), first));
+            before = Some((done + u64::from(matches!(at, At::On(..))), first, pitch));
             let lead = (lead.0.id, lead.1, lead.2);
             let (index, asked_before) = (done as u32, (done + asked) as u32);
             convoy.stages.push(Stage { lane: lane.id, reason, lead, plan, length, asked_before, index, at });

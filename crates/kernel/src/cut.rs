@@ -17,8 +17,9 @@ pub(crate) struct Booked {
     pub(crate) lane: u32,
     pub(crate) priority: u8,
     pub(crate) reason: &'static Label,
-    /// Its first request.
+    /// Its first request, and from each to the next.
     pub(crate) first: Time,
+    pub(crate) pitch: Time,
     pub(crate) length: Time,
     pub(crate) cut: Cut,
 }
@@ -48,7 +49,6 @@ pub(crate) enum Standing {
 pub(crate) struct TrainState {
     pub(crate) task: u32,
     pub(crate) count: u64,
-    pub(crate) pitch: Time,
     pub(crate) cars: [Option<Booked>; CARS],
     /// From each request of the first car until the other's turn ends.
     pub(crate) wait: Time,
@@ -151,7 +151,7 @@ impl Core {
     /// The train ends at `now`: what its bursts would have done by now, they have done. Returns whose it is.
     pub(crate) fn end_train(&mut self, id: u32, now: Time) -> Option<u32> {
         let mut train = self.trains[id as usize].take()?;
-        let (count, pitch, task) = (train.count, train.pitch, train.task);
+        let (count, task) = (train.count, train.task);
         let (booked_at, booked_class, events) = train.booked;
         let class_reached = self.class_reached();
         // Nothing but what is ready has had its turn since it was booked.
@@ -161,14 +161,14 @@ impl Core {
             let lane = &mut self.lanes[car.lane as usize];
             lane.train = None;
             let class = lane.class;
-            let requested = |k: u64| car.first + pitch * k;
+            let requested = |k: u64| car.first + car.pitch * k;
             let start = |k: u64| lane.edge(requested(k)) + wait;
             // A burst that starts at this very instant has started only if the instant has come past its lane's class;
             // where it had before the train was booked, only if the lane would have been granted since.
             let granted = class_reached >= class && !(just_booked && booked_class >= class);
             let has_started = |k: u64| start(k) < now || (start(k) == now && granted);
             // An edge is less than a period away: of those that have been asked for only the last one may wait for it.
-            let last = (now.saturating_sub(car.first + wait) / pitch).min(count);
+            let last = (now.saturating_sub(car.first + wait) / car.pitch).min(count);
             let started = last + u64::from(last < count && has_started(last));
             let begun = if started > 0 { start(started - 1) } else { now };
             car.cut = if started > 0 && begun + car.length > now {

@@ -181,7 +181,7 @@ impl Sim {
             sim: self,
             count: count.min(u64::from(u16::MAX)),
             start,
-            pitch,
+            pitches: [pitch; CARS],
             cars,
             booked: None,
             end: Time::ZERO,
@@ -196,7 +196,7 @@ pub struct TrainRun<'a, 'c> {
     sim: &'c Sim,
     count: u64,
     start: Time,
-    pitch: Time,
+    pitches: [Time; CARS],
     cars: &'c [Car<'a>],
     booked: Option<u32>,
     /// When its last burst ends, or its owner has something to do.
@@ -213,35 +213,43 @@ impl<'a, 'c> TrainRun<'a, 'c> {
         self
     }
 
+    /// Each car has a pitch of its own, none a shorter one than the car before: a burst that is led to its lane sooner waits
+    /// for the one before.
+    #[must_use]
+    pub fn slowing(mut self, pitches: [Time; CARS]) -> TrainRun<'a, 'c> {
+        debug_assert!(pitches.is_sorted(), "bursts that come slowly do not go fast");
+        self.pitches = pitches;
+        self
+    }
+
     fn book(&mut self) -> Option<u32> {
         let shared = &*self.sim.shared;
         let mut core = shared.core.borrow_mut();
-        let regular = |car: &Car| {
+        let regular = |(car, pitch): (&Car, Time)| {
             let lane = &core.lanes[car.lane.id as usize];
             let slack = lane.clock.unwrap_or(Time::ZERO);
             lane.is_free(self.start + car.offset)
-                && (slack == Time::ZERO || car.length() < self.pitch)
-                && car.length() + slack <= self.pitch
+                && (slack == Time::ZERO || car.length() < pitch)
+                && car.length() + slack <= pitch
         };
-        if !core.trains_allowed || self.count == 0 || !self.cars.iter().all(regular) {
+        if !core.trains_allowed || self.count == 0 || !self.cars.iter().zip(self.pitches).all(regular) {
             return None;
         }
         debug_assert!(self.start >= shared.now.get(), "a train starts now or later");
         let mut cars = [None; CARS];
-        for (slot, car) in cars.iter_mut().zip(self.cars) {
+        for ((slot, car), pitch) in cars.iter_mut().zip(self.cars).zip(self.pitches) {
             let first = self.start + car.offset;
             let length = car.length();
-            let last = core.lanes[car.lane.id as usize].edge(first + self.pitch * (self.count - 1)) + length;
+            let last = core.lanes[car.lane.id as usize].edge(first + pitch * (self.count - 1)) + length;
             self.end = self.end.max(last);
             let (lane, priority, reason) = (car.lane.id, car.priority, car.reason);
-            *slot = Some(Booked { lane, priority, reason, first, length, cut: Cut::Not });
+            *slot = Some(Booked { lane, priority, reason, first, pitch, length, cut: Cut::Not });
         }
-        let (task, count, pitch) = (shared.current.get(), self.count, self.pitch);
+        let (task, count) = (shared.current.get(), self.count);
         let (standing, booked) = (Standing::Booked, core.come_to(shared.now.get()));
         let id = core.keep_train(TrainState {
             task,
             count,
-            pitch,
             cars,
             wait: Time::ZERO,
             standing,
@@ -263,20 +271,22 @@ impl<'a, 'c> TrainRun<'a, 'c> {
         core.leave_lanes(id);
         let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
         if core.observed() {
-            for (car, booked) in self.cars.iter().zip(train.cars.iter().flatten()) {
+            // Bursts are led to a lane as they come from the one before.
+            let led = [self.pitches[0]].into_iter().chain(self.pitches);
+            for ((car, booked), led) in self.cars.iter().zip(train.cars.iter().flatten()).zip(led) {
                 let (done, is_requested) = match booked.cut {
                     Cut::Not => (train.count, false),
                     Cut::Ahead(done) => (done, false),
                     Cut::Requested(done, _) => (done, true),
                     Cut::UnderWay(done, _, start) => {
-                        let since = booked.first + train.pitch * done;
+                        let since = booked.first + booked.pitch * done;
                         core.record_wait(booked.lane, task, car.reason, since, start);
                         (done, true)
                     }
                 };
                 // What has been requested has been led to its request, whether it has ended or not.
-                Self::record_lead(&mut core, task, car, booked, train.pitch, done + u64::from(is_requested));
-                core.record_train((booked.lane, task), car.reason, (booked.first, train.pitch, done), car.plan);
+                Self::record_lead(&mut core, task, car, booked, led, done + u64::from(is_requested));
+                core.record_train((booked.lane, task), car.reason, (booked.first, booked.pitch, done), car.plan);
             }
         }
         core.journey_of(self.cars, &train)

@@ -102,11 +102,12 @@ impl<'a> Turns<'a, '_> {
         let mut cars = [None; CARS];
         for (slot, car) in cars.iter_mut().zip(self.cars) {
             let (lane, priority, reason, first) = (car.lane.id, car.priority, car.reason, car.offset);
-            *slot = Some(Booked { lane, priority, reason, first, length: car.length(), cut: Cut::Not });
+            let (pitch, length) = (Time::ZERO, car.length());
+            *slot = Some(Booked { lane, priority, reason, first, pitch, length, cut: Cut::Not });
         }
         let (task, count, booked) = (self.sim.shared.current.get(), self.count, core.come_to(now));
         let during = Some(self.during);
-        TrainState { task, count, pitch: Time::ZERO, cars, wait: Time::ZERO, standing, during, partner: None, booked }
+        TrainState { task, count, cars, wait: Time::ZERO, standing, during, partner: None, booked }
     }
 
     fn ask(&mut self) -> Poll<Turn<'a>> {
@@ -142,14 +143,14 @@ impl<'a> Turns<'a, '_> {
         let train =
             core.trains[id as usize].take().expect("turns are there until their owner takes them off their lanes");
         let turn = train.cars[0].as_ref().expect("its turns are its first car");
-        let first = turn.first + train.wait;
+        let (first, pitch) = (turn.first + train.wait, turn.pitch);
         let end = train.end();
         if end > now {
             core.cancel_timer(train.task, end);
         }
         let journey = core.journey_of(self.cars, &train);
         core.counts.told += 2 * journey.cars.iter().flatten().map(|car| car.done).sum::<u64>();
-        Taken { first, pitch: train.pitch, journey }
+        Taken { first, pitch, journey }
     }
 }
 
@@ -211,7 +212,7 @@ impl TrainState {
     /// The end of its last turn, which is the last of what it does.
     fn end(&self) -> Time {
         let Some(turn) = &self.cars[0] else { return Time::ZERO };
-        turn.first + self.wait + self.pitch * (self.count - 1) + turn.length
+        turn.first + self.wait + turn.pitch * (self.count - 1) + turn.length
     }
 
     fn beside(&self) -> impl Iterator<Item = &Booked> {
@@ -233,9 +234,11 @@ impl TrainState {
     /// Has `count` turns from `begin` on, for each of which it has waited as long as the other's turn takes.
     fn takes(&mut self, count: u64, begin: Time, other: Time, partner: u32) {
         let asked = begin - other;
-        (self.count, self.pitch, self.wait) = (count, self.turn() + other, other);
+        let pitch = self.turn() + other;
+        (self.count, self.wait) = (count, other);
         (self.standing, self.partner) = (Standing::Booked, Some(partner));
         for (number, car) in self.cars.iter_mut().flatten().enumerate() {
+            car.pitch = pitch;
             car.first = match self.during {
                 _ if number == 0 => asked,
                 Some(During::OthersTurn) => asked + car.first,

@@ -251,9 +251,10 @@ fn convoys(sim: &Sim, count: u64) {
                     lead: (&lanes[0], &ADDRESS, Time::ns(250)),
                     plan: [(&ADDRESS, Time::ns(2)), (&DATA, Time::ns(16))],
                     first: Time::ZERO,
+                    pitch: Time::ns(18),
                     state: CarState { done: 0, next: Burst::Ahead },
                 });
-                s.convoy(BURSTS as u32, Time::ns(18), tracks).await;
+                s.convoy(BURSTS as u32, tracks).await;
                 s.wait(Time::ns(100 * (1 + number))).await;
             }
         });

@@ -23,6 +23,8 @@ use crate::protocols::pcie::{FLIGHT, LINK_BUSY, Packets, SWITCH};
 pub const LINKS_MAX: usize = 4;
 /// A train has so many cars.
 const TRAIN_LINKS_MAX: usize = 3;
+/// It has so many packets at least that come sooner than a link behind takes them.
+const TRAIN_THAT_SLOWS_MIN: u32 = 8;
 /// Packets of a message, at most: a page in packets of 64 bytes, and a partial one at either end.
 const PACKETS_MAX: usize = 66;
 
@@ -107,6 +109,16 @@ impl Path {
             self.carry_over_several(packets).await;
         }
         self.sim.now()
+    }
+
+    /// From one packet of a message to the next on each link, where nobody disturbs them: behind a slow one they come slowly.
+    fn pitches(&self, packets: &Packets) -> [Time; LINKS_MAX] {
+        let mut slowest = Time::ZERO;
+        std::array::from_fn(|stage| {
+            let length = |stage: &Stage| stage.direction.length(packets, packets.payload(0));
+            slowest = slowest.max(self.stages.get(stage).map_or(Time::ZERO, length));
+            slowest
+        })
     }
 
     /// From the far end of the last link to what is there.
@@ -206,20 +218,21 @@ impl Path {
         });
         let mut from = [0; LINKS_MAX];
         let mut next = [const { Burst::Ahead }; LINKS_MAX];
-        let (start, length) = (self.sim.now(), self.stages[0].direction.length(packets, packets.payload(0)));
-        let offsets = self.offsets(packets);
+        let (start, offsets, pitches) = (self.sim.now(), self.offsets(packets), self.pitches(packets));
         if self.regular(packets) {
             let cars: [Car<'_>; TRAIN_LINKS_MAX] = std::array::from_fn(|stage| {
                 let stage = stage.min(self.stages.len() - 1);
                 car(&self.stages[stage].direction, offsets[stage], &leads[stage][..stage.min(1)], &plans[stage])
             });
-            let run = self.sim.train(u64::from(packets.count()), start, length, &cars[..self.stages.len()]);
+            let [first, second, third, _] = pitches;
+            let run = self.sim.train(u64::from(packets.count()), start, first, &cars[..self.stages.len()]);
+            let run = run.slowing([first, second, third]);
             for (stage, state) in run.await.cars.into_iter().enumerate() {
                 let Some(state) = state else { continue };
                 let begun = state.done as u32 + u32::from(matches!(state.next, Burst::UnderWay(_)));
                 self.count_sent(stage, packets, begun);
                 let sent = start + offsets[stage] + plans[stage][0].1 + plans[stage][1].1;
-                self.credit(stage, packets, packets.payload(0), sent, length, begun.into());
+                self.credit(stage, packets, packets.payload(0), sent, pitches[stage], begun.into());
                 (from[stage], next[stage]) = (state.done as u32, state.next);
             }
         }
@@ -233,27 +246,28 @@ impl Path {
                         lead: leads[stage][0],
                         plan: plans[stage],
                         first: start + offsets[stage],
+                        pitch: pitches[stage],
                         state: CarState { done: done.into(), next },
                     }
                 });
-            return self.sim.convoy(packets.count(), length, tracks).await;
+            return self.sim.convoy(packets.count(), tracks).await;
         }
-        self.carry_by_hand(packets, from, next, (start, length)).await;
+        self.carry_by_hand(packets, from, next, (start, pitches)).await;
     }
 
-    /// Takes what a train has left of a message, whose first packet began at an instant and the others one every so long,
-    /// across all links.
+    /// Takes what a train has left of a message, whose first packet began at an instant and the others one every so long
+    /// on each link, across all links.
     async fn carry_by_hand(
         &self,
         packets: &Packets,
         from: [u32; LINKS_MAX],
         next: [Burst<'_>; LINKS_MAX],
-        (start, pitch): (Time, Time),
+        (start, pitches): (Time, [Time; LINKS_MAX]),
     ) {
         let (gates, offsets): ([Gates; LINKS_MAX], _) = (Default::default(), self.offsets(packets));
         for stage in 1..self.stages.len() {
             let begun = from[stage - 1] + u32::from(matches!(next[stage - 1], Burst::UnderWay(_)));
-            (0..begun).for_each(|k| gates[stage].open(start + offsets[stage] + pitch * u64::from(k)));
+            (0..begun).for_each(|k| gates[stage].open(start + offsets[stage] + pitches[stage - 1] * u64::from(k)));
         }
         let [a, b, c, d] = next;
         let cross = |stage, next| self.cross(stage, packets, from[stage], next, &gates);
@@ -266,13 +280,14 @@ impl Path {
         join(sim, first, later).await;
     }
 
-    /// Whether all packets can be booked as one train: none of them would wait for a slower link behind.
+    /// Whether all packets can be booked as one train. Where they wait for a slower link behind, whoever comes in between
+    /// mostly does so before the few are through.
     fn regular(&self, packets: &Packets) -> bool {
-        let length = |stage: &Stage| stage.direction.length(packets, packets.payload(0));
-        packets.count() > 1
+        let pitches = self.pitches(packets);
+        let slows = pitches[self.stages.len() - 1] > pitches[0];
+        packets.count() >= if slows { TRAIN_THAT_SLOWS_MIN } else { 2 }
             && packets.equal()
             && self.stages.len() <= TRAIN_LINKS_MAX
-            && self.stages.iter().all(|stage| length(stage) <= length(&self.stages[0]))
             // What a train is cut at has begun on the link before.
             && (1..self.stages.len()).all(|stage| self.passage(stage, packets, packets.payload(0)) > Time::ZERO)
             && self.credits_suffice(packets, packets.count())
