@@ -45,7 +45,7 @@ fn said(system: &str, change: &str, options: &str) -> (Vec<String>, String, Stri
 
 #[test]
 fn words_tile_and_map_name_the_same_hops() {
-    let reads = "--rw=read --bs=128k --iodepth=32";
+    let reads = "--rw=read --bs=128k --iodepth=32 --runtime=10ms";
     let (marked, tile, why) = said("nvme-desktop", "drive.flash.channel_rate=1200MB/s", reads);
     assert_eq!((&tile[..], &marked[..]), ("link.up", &["link".to_string()][..]));
     assert!(why.contains("Limited by the capacity of link.up:"), "{why}");
@@ -56,7 +56,7 @@ fn words_tile_and_map_name_the_same_hops() {
     assert!(["link.up and drive.channel*", "drive.channel* and link.up"].contains(&&tile[..]), "{tile}");
     assert!(why.contains(&format!("Limited by the capacity of {tile} together")), "{why}");
     // A workload that thinks is limited by none of them.
-    let thinks = "--rw=randread --bs=4k --iodepth=1 --thinktime=2ms --runtime=100ms";
+    let thinks = "--rw=randread --bs=4k --iodepth=1 --thinktime=200us --runtime=10ms";
     let (marked, tile, why) = said("nvme-desktop", "drive.flash.channel_rate=1200MB/s", thinks);
     assert_eq!((&tile[..], &marked[..]), ("the workload", &[][..]));
     assert!(why.starts_with("Limited by the workload"), "{why}");

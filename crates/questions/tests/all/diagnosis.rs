@@ -161,7 +161,7 @@ fn hops_that_limit_only_together_are_named_and_no_more_of_them_than_it_takes() {
     let both = format!("--time_based --runtime=3 {} {}", disk("disk"), disk("disk2"));
     let (setting, _, diagnosis) = diagnosed("piix4e-two-disks-same-channel", &both);
     all_of_them_are_needed(&setting, &diagnosis, &["cable", "disk.arm", "disk2.arm"]);
-    let (mut setting, ..) = diagnosed("nvme-desktop", "--rw=read --bs=128k --iodepth=32");
+    let (mut setting, ..) = diagnosed("nvme-desktop", "--rw=read --bs=128k --iodepth=32 --runtime=10ms");
     setting.blueprint.set("drive.flash.channel_rate=910MB/s").expect("a right change");
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
     let diagnosis = diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run").expect("requests ended");
