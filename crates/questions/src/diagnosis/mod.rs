@@ -69,6 +69,13 @@ pub struct Together {
     pub doubled: Gain,
 }
 
+impl Together {
+    /// What they gain, as a share.
+    fn gains(&self) -> f64 {
+        self.doubled.throughput.mean
+    }
+}
+
 /// What limits, as trials have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limiting {

@@ -15,10 +15,10 @@ const TWICE: Pace = pace(2, 1);
 const LITTLE: Pace = pace(21, 20);
 /// The leading hop is so much faster when what limits next is looked for.
 const MUCH: Pace = pace(8, 1);
-/// Below this gain no hop helps by itself, and several are tried together.
+/// Below this gain no hop helps by itself, several are tried together, and one of them is not needed.
 const HELPS: f64 = 0.02;
 /// Hops that are tried together, and when it is looked for what limits next: those that work most, or gain most.
-const PAIRED: usize = 4;
+const TOGETHER: usize = 4;
 const NEXT: usize = 6;
 /// Of those, so many that a glance shows to gain most are tried out.
 const BEST: usize = 2;
@@ -162,7 +162,8 @@ pub(super) fn without_thinking(
     Ok(trials.gains(&[changed], progress)?.into_iter().next().flatten())
 }
 
-/// Every two and more of the hops that work most; nothing where a hop helps by itself.
+/// The hops that work most, together: all of them, and fewer as long as the rest gains nearly as much; or pairs of them,
+/// where all do not gain. Nothing where a hop helps by itself.
 pub(super) fn together(
     trials: &mut Trials<'_>,
     setting: &Setting,
@@ -174,18 +175,35 @@ pub(super) fn together(
     }
     let mut busiest: Vec<&HopGain> = profile.iter().collect();
     busiest.sort_by(|a, b| b.busy.total_cmp(&a.busy));
-    busiest.truncate(PAIRED);
-    let of = |set: u32| busiest.iter().enumerate().filter(move |(at, _)| set >> at & 1 == 1);
-    let several = (0..1 << busiest.len()).filter(|set: &u32| set.count_ones() > 1);
-    let sets: Vec<Vec<String>> = several.map(|set| of(set).map(|(_, hop)| hop.hop.clone()).collect()).collect();
-    let settings: Vec<Setting> =
-        sets.iter().map(|hops| paced(setting, &hops.iter().map(String::as_str).collect::<Vec<_>>(), TWICE)).collect();
-    let gains = trials.gains(&settings, progress)?;
-    let tried = sets.into_iter().zip(gains).filter_map(|(hops, gain)| Some(Together { hops, doubled: gain? }));
-    let mut tried: Vec<Together> = tried.collect();
+    let busiest: Vec<String> = busiest.into_iter().take(TOGETHER).map(|hop| hop.hop.clone()).collect();
+    let mut try_out = |sets: Vec<Vec<String>>| -> Result<Vec<Together>, Failure> {
+        let faster = |hops: &Vec<String>| paced(setting, &hops.iter().map(String::as_str).collect::<Vec<_>>(), TWICE);
+        let gains = trials.gains(&sets.iter().map(faster).collect::<Vec<_>>(), progress)?;
+        let tried = sets.into_iter().zip(gains);
+        Ok(tried.filter_map(|(hops, gain)| Some(Together { hops, doubled: gain? })).collect())
+    };
+    let all = if busiest.len() > 1 { try_out(vec![busiest.clone()])? } else { Vec::new() };
+    let Some(mut needed) = all.into_iter().next() else { return Ok(Vec::new()) };
+    let mut tried = vec![needed.clone()];
+    if needed.gains() < HELPS && busiest.len() > 2 {
+        let pairs = |(at, one): (usize, &String)| -> Vec<Vec<String>> {
+            busiest[at + 1..].iter().map(|other| vec![one.clone(), other.clone()]).collect()
+        };
+        tried.extend(try_out(busiest.iter().enumerate().flat_map(pairs).collect())?);
+    }
+    while needed.gains() >= HELPS && needed.hops.len() > 2 {
+        let without = |left: &String| needed.hops.iter().filter(|hop| *hop != left).cloned().collect();
+        let fewer = try_out(needed.hops.iter().map(without).collect())?;
+        let most = fewer.iter().max_by(|a, b| a.gains().total_cmp(&b.gains())).cloned();
+        tried.extend(fewer);
+        match most.filter(|most| most.gains() >= needed.gains() - HELPS) {
+            Some(most) => needed = most,
+            None => break,
+        }
+    }
     // Fewer that gain as much as more hops do say it.
     tried.sort_by(|a, b| {
-        let key = |t: &Together| t.doubled.throughput.mean - 0.02 * t.hops.len() as f64;
+        let key = |t: &Together| t.gains() - HELPS * t.hops.len() as f64;
         key(b).total_cmp(&key(a)).then_with(|| a.hops.cmp(&b.hops))
     });
     Ok(tried)
