@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 
 use hopscope_files::fio_result::{self, Measured};
 use hopscope_files::job_file::Job;
@@ -9,14 +10,14 @@ use hopscope_files::problem::{Problems, Sources};
 use hopscope_files::text_file;
 use hopscope_kernel::Observer;
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{Failure, Options};
+use hopscope_machine::run::{Failure, Options, Outcome};
 use serde_json::Value;
 
 use crate::diagnosis::{Diagnosis, Foreseen, diagnose_with};
 use crate::explain::{EXTENT, Explained, observe, run_at_once};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
-use crate::trials::Setting;
+use crate::trials::{Begun, Setting};
 
 /// What is going on, for whoever waits. It is said from several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub enum News {
 
 /// Whoever waits.
 pub struct Listening<'a> {
-    /// Sees the run while it is made.
-    pub watcher: Option<Box<dyn Observer>>,
+    /// Makes who sees the run while it is made.
+    pub watcher: &'a (dyn Fn() -> Option<Box<dyn Observer>> + Sync),
     /// Is told what is going on.
     pub news: &'a (dyn Fn(News) + Sync),
 }
@@ -75,16 +76,27 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Setting { blueprint, jobs } = setting;
         let Listening { watcher, news } = listening;
-        let outcome = run_at_once(blueprint, jobs, options, watcher)?;
-        // While it is accounted for, trials begin.
-        let is_accounted_for = AtomicBool::new(false);
-        let account = || {
-            let explained = observe(blueprint, jobs, options, EXTENT, outcome.clone());
+        // Trials begin meanwhile: to where all of them do while it is made, and with what they change while it is accounted for.
+        let is_accounted_for = &AtomicBool::new(false);
+        let wanted = || !is_accounted_for.load(Ordering::Relaxed);
+        let (tell, told) = mpsc::channel::<Outcome>();
+        let run_and_account = move || {
+            let explained = run_at_once(blueprint, jobs, options, watcher()).and_then(|outcome| {
+                // Nobody listens where trials have failed.
+                tell.send(outcome.clone()).ok();
+                observe(blueprint, jobs, options, EXTENT, outcome)
+            });
             is_accounted_for.store(true, Ordering::Relaxed);
             explained
         };
-        let wanted = || !is_accounted_for.load(Ordering::Relaxed);
-        let (explained, foreseen) = rayon::join(account, || Foreseen::of(setting, options.seed, &outcome, &wanted));
+        let try_ahead = move || {
+            let begun = Begun::of(setting, options.seed, &wanted)?;
+            match told.recv() {
+                Ok(outcome) => Foreseen::of(setting, options.seed, &outcome, begun, &wanted),
+                Err(_) => Ok(None),
+            }
+        };
+        let (explained, foreseen) = rayon::join(run_and_account, try_ahead);
         let explained = explained?;
         news(News::Explained);
         let tried = |done, of| news(News::Tried(done, of));

@@ -15,6 +15,7 @@
 
 mod asking;
 mod behind;
+mod foreseen;
 mod gain;
 mod glance;
 mod rest;
@@ -35,9 +36,10 @@ use hopscope_observe::batches::Rate;
 
 use crate::explain::{Explained, has_converged, ramp_of, time_of};
 pub use asking::Known;
+pub(crate) use foreseen::Begun;
 pub use gain::{Gain, Shift};
 pub use glance::Look;
-use run::{Run, Transfer, warm};
+use run::{Live, Run, Transfer, warm};
 
 /// Before a trial counts, what is in flight has been replaced so many times; where a hop is full, a change moves queues
 /// from hop to hop, and that takes longer.
@@ -156,43 +158,6 @@ impl<'a> Trials<'a> {
         Trials::of_run(setting, seed, &explained.outcome, fullest >= FULL)
     }
 
-    /// The same before the run has been accounted for, with the setting as it is run already: what is likely to be asked
-    /// for.
-    pub fn foreseen(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Result<Option<Trials<'a>>, Failure> {
-        // Where several requests are in flight, they mostly wait for something.
-        let is_full = setting.jobs.iter().map(|job| job.iodepth).sum::<u64>() > 1;
-        let Some(foreseen) = Trials::of_run(setting, seed, outcome, is_full) else { return Ok(None) };
-        let mut settled = foreseen.clone();
-        settled.settle()?;
-        if settled.draws {
-            // What is not known well enough with one seed is asked with another.
-            settled.before((0, seed + 1))?;
-        }
-        Ok(Some(Trials { settled: Some(Box::new(settled)), ..foreseen }))
-    }
-
-    /// With what has been run already where that was foreseen.
-    #[must_use]
-    pub fn with(self, foreseen: Option<Trials<'a>>) -> Trials<'a> {
-        match foreseen {
-            Some(foreseen) if self.are_as_long_as(&foreseen) => {
-                let settled = self.are_as(&foreseen).then_some(foreseen.settled).flatten();
-                Trials { before: foreseen.before, settled, ..self }
-            }
-            _ => self,
-        }
-    }
-
-    /// Whether they are the same as those that were foreseen, which have been settled.
-    pub fn are_as(&self, foreseen: &Trials<'_>) -> bool {
-        self.are_as_long_as(foreseen) && foreseen.settled.is_some() && foreseen.replaced == self.replaced
-    }
-
-    /// Whether they are to be as long as others of the same setting are.
-    pub fn are_as_long_as(&self, others: &Trials<'_>) -> bool {
-        (&self.effort, self.end) == (&others.effort, others.end)
-    }
-
     fn of_run(setting: &'a Setting, seed: u64, outcome: &Outcome, is_full: bool) -> Option<Trials<'a>> {
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
@@ -201,7 +166,7 @@ impl<'a> Trials<'a> {
         }
         let each = outcome.measured.as_ps() / transfers;
         let cost = spent(&outcome.counts) * each / outcome.simulated.as_ps().max(1);
-        let draws = setting.jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true]);
+        let draws = draws(&setting.jobs);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
         let wanted = if is_full { TURNS_WHERE_FULL } else { TURNS };
@@ -357,14 +322,22 @@ impl<'a> Trials<'a> {
 
     /// The setting as it is: all requests of a seed that may count.
     fn before(&self, which: Which) -> Result<Arc<Run>, Failure> {
+        self.before_from(which, None)
+    }
+
+    /// The same where its run has begun, and has come no further than the ramp.
+    fn before_from(&self, which: Which, begun: Option<Live>) -> Result<Arc<Run>, Failure> {
         // What panicked elsewhere ends everything anyway.
         let known = self.before.lock().unwrap_or_else(|held| held.into_inner()).entry(which).or_default().clone();
         let mut known = known.lock().unwrap_or_else(|held| held.into_inner());
         if let Some(run) = &*known {
             return Ok(run.clone());
         }
-        let Ok(mut live) = self.live(self.setting, which.1)? else {
-            return Err(Failure::Defect("a machine does not remember what it has remembered before".to_string()));
+        let mut live = match begun {
+            Some(live) => live,
+            None => self.live(self.setting, which.1)?.map_err(|_| {
+                Failure::Defect("a machine does not remember what it has remembered before".to_string())
+            })?,
         };
         let (ramp, runtime) = (self.ramp(which.0), self.runtime(which.0));
         live.go_until(ramp, usize::MAX)?;
@@ -393,6 +366,11 @@ impl<'a> Trials<'a> {
         let all = before.transfers.len();
         from..(from + parts * one).clamp(from.min(all), all)
     }
+}
+
+/// Whether any of them draws.
+fn draws(jobs: &[Job]) -> bool {
+    jobs.iter().any(|job| job.rw.is_random() || job.rw.sides() == [true, true])
 }
 
 /// So many times as long, as far as there is such a time.

@@ -17,7 +17,7 @@ use hopscope_machine::hops::Hop;
 use hopscope_machine::run::{Failure, Outcome};
 
 use crate::explain::{Explained, hops_at_work_first};
-use crate::trials::{Effort, Gain, Progress, Setting, Shift, Trials};
+use crate::trials::{Begun, Effort, Gain, Progress, Setting, Shift, Trials};
 use profile::Ahead;
 
 /// What holds a run back.
@@ -204,15 +204,16 @@ pub(crate) struct Foreseen<'a> {
 }
 
 impl<'a> Foreseen<'a> {
-    /// Of a run that has been made; nothing where too few requests ended. What is not begun once nobody wants it any more
-    /// is left.
+    /// Of a run that has been made, with trials that have begun; nothing where too few requests ended. What is not begun once
+    /// nobody wants it any more is left.
     pub(crate) fn of(
         setting: &'a Setting,
         seed: u64,
         outcome: &Outcome,
+        begun: Begun,
         wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Foreseen<'a>>, Failure> {
-        let Some(trials) = Trials::foreseen(setting, seed, outcome)? else { return Ok(None) };
+        let Some(trials) = Trials::foreseen(setting, seed, outcome, begun)? else { return Ok(None) };
         let hops = if wanted() { hops_at_work_first(setting, seed, trials.turns_take())? } else { Vec::new() };
         let ahead = Ahead::of(&mut trials.clone(), setting, &hops, wanted)?;
         Ok(Some(Foreseen { trials, ahead }))
@@ -323,7 +324,8 @@ mod tests {
         for most in [usize::MAX, hops + 1, hops / 2, 0] {
             let asked = AtomicUsize::new(0);
             let wanted = || asked.fetch_add(1, Ordering::Relaxed) < most;
-            let foreseen = Foreseen::of(&setting, 1, &explained.outcome, &wanted).expect("trials run");
+            let foreseen =
+                Foreseen::of(&setting, 1, &explained.outcome, Begun::default(), &wanted).expect("trials run");
             let trials = Trials::new(&setting, 1, &explained).expect("requests ended");
             assert!(foreseen.as_ref().is_some_and(|foreseen| trials.are_as(&foreseen.trials)));
             let known = |hop: &HopGain| foreseen.as_ref().is_some_and(|foreseen| foreseen.ahead.knows(&hop.hop));

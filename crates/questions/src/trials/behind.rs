@@ -32,9 +32,14 @@ impl<'a> Trials<'a> {
         Ok(Live::new(self.setting, self.effort.seeds[0])?.remembered().is_some())
     }
 
+    /// Whether ramps are so much shorter there.
+    pub(super) fn is_shorter_behind(&self) -> bool {
+        self.replaced.as_ps() <= self.effort.ramp.as_ps() / SHORTER
+    }
+
     /// These trials behind the ramp; nothing where that is not worth it, or says something else of the setting as it is.
     pub(super) fn behind_the_ramp(&self) -> Result<Option<Trials<'a>>, Failure> {
-        if self.replaced.as_ps() > self.effort.ramp.as_ps() / SHORTER {
+        if !self.is_shorter_behind() {
             return Ok(None);
         }
         let which = (0, self.effort.seeds[0]);

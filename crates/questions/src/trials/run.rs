@@ -176,6 +176,11 @@ impl Live {
         moving(&own, &Window { held: self.looking.held(), transfers: &transfers, requests }, times)
     }
 
+    /// How far it has come.
+    pub(super) fn now(&self) -> Time {
+        self.going.now()
+    }
+
     /// What it has cost, in events.
     pub(super) fn events(&self) -> u64 {
         self.going.events()

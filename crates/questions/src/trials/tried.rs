@@ -224,6 +224,7 @@ impl Trials<'_> {
 mod tests {
     use hopscope_machine::run::{Options, run};
 
+    use super::super::Begun;
     use super::super::PARTS_OF_ONE_SEED;
     use super::*;
 
@@ -231,7 +232,8 @@ mod tests {
     fn going_on_costs_what_its_requests_cost_and_the_ramp_of_a_further_seed() {
         let setting = Setting::shipped("piix4e-one-disk", "--rw=randread --bs=64k --runtime=1 --time_based");
         let outcome = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
-        let trials = Trials::foreseen(&setting, 1, &outcome).expect("it runs").expect("requests ended");
+        let trials =
+            Trials::foreseen(&setting, 1, &outcome, Begun::default()).expect("it runs").expect("requests ended");
         let tried = |parts| Tried { parts, ..Tried::default() };
         let cost = |from: usize, wanted, each| trials.cost(&tried(from), wanted, each).expect("it ran before");
         assert_eq!(cost(1, 2, 30), 30 * cost(1, 2, 1));

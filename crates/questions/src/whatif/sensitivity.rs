@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::knob::{Knob, columns, knobs, turned};
 use super::{Beyond, Effect, News, Progress, Range, Sensitivities, Sensitivity, Setting, too_few};
 use crate::explain::Explained;
-use crate::trials::{Gain, Trials};
+use crate::trials::{Begun, Gain, Trials};
 
 /// Numbers whose range is found out.
 const RANGES: usize = 6;
@@ -86,7 +86,7 @@ pub(super) struct Foreseen<'a> {
 impl<'a> Foreseen<'a> {
     /// After a run that has not been accounted for; nothing where too little ended in it.
     pub(super) fn of(setting: &'a Setting, seed: u64, outcome: &Outcome) -> Result<Option<Foreseen<'a>>, Failure> {
-        let Some(trials) = Trials::foreseen(setting, seed, outcome)? else { return Ok(None) };
+        let Some(trials) = Trials::foreseen(setting, seed, outcome, Begun::default())? else { return Ok(None) };
         let mut bench = Bench { setting, trials: trials.clone() };
         let board = bench.board()?;
         Ok(Some(Foreseen { trials, bench, board }))
