@@ -107,8 +107,8 @@ fn tiles(columns: &[&Column]) -> Vec<Tile> {
 }
 
 fn figures_section(columns: &[&Column]) -> Section {
-    let words = "What each gets, and what limits it: the hop that gains most at twice its pace, or hops that gain more together. Changes are \
-                 against the first.";
+    let words = "What each gets, and what limits it: the hop that gains most at twice its pace, or hops that gain more \
+                 together. Changes are against the first.";
     let section = Section::new("figures", "Figures").words(words);
     section.block(Block::Figures(vec![rates(columns)], 1)).block(Block::Table(table(columns)))
 }

@@ -34,14 +34,19 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
     let gain = first.doubled.throughput.words();
     let gains = format!("twice as fast it gives {gain}");
     let limiting = diagnosis.limiting();
-    let limits = limiting.as_ref().is_some_and(|limiting| !limiting.hops.is_empty());
+    let shift = limiting.as_ref().filter(|limiting| !limiting.hops.is_empty()).map(|of| of.doubled.throughput);
+    let limits = shift.is_some();
+    let unsure = match shift {
+        Some(shift) if !shift.is_a_gain() => " That is not for sure: trials as long as these differ as much by chance.",
+        _ => "",
+    };
     let several = limiting.filter(|limiting| limiting.hops.len() > 1);
     let several = several.map(|all| (named(&all.hops), all.doubled.throughput.words()));
     let fullest = diagnosis.profile.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)).unwrap_or(first);
     let longest = diagnosis.longest.as_ref().map_or(String::new(), |(hop, phase, of)| {
         format!(" The longest stage of a request is `{phase}` at {hop}, {} of its latency.", share(*of))
     });
-    match (diagnosis.headline, several) {
+    let why = match (diagnosis.headline, several) {
         (Headline::Workload, _) => {
             let without = diagnosis.without_thinking.unwrap_or(Gain::NONE).throughput.words();
             format!(
@@ -89,7 +94,8 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
             diagnosis.profile.len(),
             first.hop
         ),
-    }
+    };
+    why + unsure
 }
 
 /// What limits next.
@@ -100,5 +106,57 @@ pub(super) fn then(diagnosis: &Diagnosis) -> String {
         }
         Some(_) => "Once that is faster, no hop gains as much as 1 % by itself.".to_string(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopscope_kernel::Time;
+
+    use super::super::Rests;
+    use super::*;
+    use crate::trials::{Effort, Shift};
+
+    /// Of one hop that works this much, and gains so much at twice its pace, give or take.
+    fn diagnosed(busy: f64, mean: f64, half_width: f64) -> Diagnosis {
+        let throughput = Shift { mean, half_width };
+        let doubled = Gain { throughput, ..Gain::NONE };
+        let hop = HopGain { part: "disk".into(), hop: "disk.arm".into(), doubled, share: Gain::NONE, busy };
+        let mut diagnosis = Diagnosis {
+            headline: Headline::Mixed,
+            profile: vec![hop],
+            without_thinking: None,
+            together: Vec::new(),
+            longest: None,
+            next: None,
+            remedies: Vec::new(),
+            rests: Rests { numbers: 1, assumed: 0, moves: None, study: None },
+            why: String::new(),
+            then: String::new(),
+            effort: Effort { ramp: Time::ZERO, runtime: Time::ZERO, seeds: vec![1] },
+        };
+        diagnosis.headline = headline(&diagnosis.profile, diagnosis.limiting().as_ref(), None);
+        diagnosis
+    }
+
+    #[test]
+    fn what_chance_may_have_done_is_not_said_for_sure() {
+        let unsure = "not for sure";
+        for busy in [0.95, 0.7, 0.3] {
+            assert!(why(&diagnosed(busy, 0.79, 1.26)).contains(unsure), "{busy}");
+            assert!(!why(&diagnosed(busy, 0.79, 0.78)).contains(unsure), "{busy}");
+        }
+    }
+
+    /// However full a hop is: where it gains nothing, it does not limit.
+    #[test]
+    fn a_full_hop_that_gains_nothing_does_not_limit() {
+        let diagnosis = diagnosed(1.0, 0.001, 0.0);
+        assert_eq!(diagnosis.headline, Headline::Mixed);
+        assert!(
+            diagnosis.limiting().is_some_and(|limiting| limiting.hops.is_empty() && limiting.first.hop == "disk.arm")
+        );
+        assert!(why(&diagnosis).starts_with("No hop limits by itself"), "{}", why(&diagnosis));
+        assert_eq!(diagnosed(1.0, 0.1, 0.0).headline, Headline::Capacity);
     }
 }
