@@ -285,7 +285,7 @@ impl Explanation {
             (None, _) => (vec![lane.clone()], alone),
         };
         let Shift { throughput_gain: gain, interval } = shift?;
-        let hops = if gain > GAIN_MIN { hops } else { Vec::new() };
+        let hops = if gain > GAIN_MIN.max(interval) { hops } else { Vec::new() };
         Some(Limit { hops, kind: kind.clone(), gain, interval, next: next_lane.clone() })
     }
 }

@@ -81,7 +81,7 @@ impl Together {
 pub struct Limiting {
     /// The hop that limits, or the first of several; where none does, the one that gains most.
     pub first: HopGain,
-    /// The names of all that limit together, or of the one that does so by itself; empty where none does.
+    /// The names of all that limit together, or of the one that does so by itself; empty where none does for sure.
     pub hops: Vec<String>,
     /// All of them at twice their pace; where there is none, the one that gains most.
     pub doubled: Gain,
@@ -160,24 +160,25 @@ impl Diagnosis {
 /// What limits, in words: hops, or none.
 pub fn named(hops: &[String]) -> String {
     match hops {
-        [] => "no hop by itself".to_string(),
+        [] => "no hop for sure".to_string(),
         [hop] => hop.clone(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
 
-/// Those that gain more together than any gains by itself, or else the one that leads the profile.
+/// Those that gain more together than any gains by itself, or else the one that leads the profile, where that is a gain for
+/// sure.
 fn limiting(profile: &[HopGain], together: &[Together]) -> Option<Limiting> {
     let lead = profile.first()?;
-    let gain = |of: &Gain| of.throughput.mean;
-    let (hops, doubled) = match together.first().filter(|all| gain(&all.doubled) > gain(&lead.doubled)) {
+    let is_a_gain = |of: &Gain| of.throughput.is_a_gain();
+    let more = together.first().filter(|all| all.gains() > lead.doubled.throughput.mean && is_a_gain(&all.doubled));
+    let (hops, doubled) = match more {
         Some(all) => (all.hops.clone(), all.doubled),
-        None => (vec![lead.hop.clone()], lead.doubled),
+        None if is_a_gain(&lead.doubled) => (vec![lead.hop.clone()], lead.doubled),
+        None => (Vec::new(), lead.doubled),
     };
-    match hops.first().and_then(|first| profile.iter().find(|hop| hop.hop == *first)) {
-        Some(first) if gain(&doubled) > GAIN_MIN => Some(Limiting { first: first.clone(), hops, doubled }),
-        _ => Some(Limiting { first: lead.clone(), hops: Vec::new(), doubled: lead.doubled }),
-    }
+    let first = hops.first().and_then(|first| profile.iter().find(|hop| hop.hop == *first)).unwrap_or(lead);
+    Some(Limiting { first: first.clone(), hops, doubled })
 }
 
 impl Shift {

@@ -34,19 +34,17 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
     let gain = first.doubled.throughput.words();
     let gains = format!("twice as fast it gives {gain}");
     let limiting = diagnosis.limiting();
-    let shift = limiting.as_ref().filter(|limiting| !limiting.hops.is_empty()).map(|of| of.doubled.throughput);
-    let limits = shift.is_some();
-    let unsure = match shift {
-        Some(shift) if !shift.is_a_gain() => " That is not for sure: trials as long as these differ as much by chance.",
-        _ => "",
-    };
+    let limits = limiting.as_ref().is_some_and(|limiting| !limiting.hops.is_empty());
+    // It gains something, but trials do not say that for sure.
+    let by_chance = !limits && first.doubled.throughput.mean > GAIN_MIN;
+    let unsure = if by_chance { " That may be chance: trials as long as these differ as much." } else { "" };
     let several = limiting.filter(|limiting| limiting.hops.len() > 1);
     let several = several.map(|all| (named(&all.hops), all.doubled.throughput.words()));
     let fullest = diagnosis.profile.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)).unwrap_or(first);
     let longest = diagnosis.longest.as_ref().map_or(String::new(), |(hop, phase, of)| {
         format!(" The longest stage of a request is `{phase}` at {hop}, {} of its latency.", share(*of))
     });
-    let why = match (diagnosis.headline, several) {
+    match (diagnosis.headline, several) {
         (Headline::Workload, _) => {
             let without = diagnosis.without_thinking.unwrap_or(Gain::NONE).throughput.words();
             format!(
@@ -70,7 +68,7 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
             });
             format!(
                 "Limited by latency: no hop is near its capacity (the fullest, {}, works {} of the time). {} counts \
-                 most: {gains}.{together}{longest}",
+                 most: {gains}.{unsure}{together}{longest}",
                 fullest.hop,
                 share(fullest.busy),
                 first.hop
@@ -89,13 +87,20 @@ pub(super) fn why(diagnosis: &Diagnosis) -> String {
             fullest.hop,
             share(fullest.busy)
         ),
+        (Headline::Mixed, None) if by_chance => format!(
+            "No trial shows for sure what limits: of {} hops tried at twice their pace {} gains most, {gain}, and trials \
+             as long as these differ as much by chance; the fullest hop is {}, at work {} of the time.{longest}",
+            diagnosis.profile.len(),
+            first.hop,
+            fullest.hop,
+            share(fullest.busy)
+        ),
         (Headline::Mixed, None) => format!(
             "No hop limits by itself, nor with another: of {} tried at twice their pace {} gains most, {gain}.{longest}",
             diagnosis.profile.len(),
             first.hop
         ),
-    };
-    why + unsure
+    }
 }
 
 /// What limits next.
@@ -141,10 +146,12 @@ mod tests {
 
     #[test]
     fn what_chance_may_have_done_is_not_said_for_sure() {
-        let unsure = "not for sure";
-        for busy in [0.95, 0.7, 0.3] {
-            assert!(why(&diagnosed(busy, 0.79, 1.26)).contains(unsure), "{busy}");
-            assert!(!why(&diagnosed(busy, 0.79, 0.78)).contains(unsure), "{busy}");
+        for (busy, sure) in [(0.95, Headline::Capacity), (0.7, Headline::Mixed), (0.3, Headline::Latency)] {
+            let by_chance = diagnosed(busy, 0.79, 1.26);
+            assert!(why(&by_chance).contains(" chance") && !why(&by_chance).contains("capacity of"), "{busy}");
+            assert!(by_chance.limiting().is_some_and(|limiting| limiting.hops.is_empty()), "{busy}");
+            let for_sure = diagnosed(busy, 0.79, 0.78);
+            assert!(for_sure.headline == sure && !why(&for_sure).contains(" chance"), "{busy}");
         }
     }
 

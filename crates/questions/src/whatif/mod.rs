@@ -166,7 +166,7 @@ impl Limit {
         let leading = diagnosis::leading_among(trials, changed, before)?;
         Ok(leading.map(|(hop, gain)| {
             let gain = gain.throughput;
-            let lanes = if gain.mean > diagnosis::GAIN_MIN { vec![hop.name.clone()] } else { Vec::new() };
+            let lanes = if gain.is_a_gain() { vec![hop.name.clone()] } else { Vec::new() };
             Limit { part: hop.part, lane: hop.name, lanes, gain, busy: None }
         }))
     }
