@@ -6,7 +6,7 @@ use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Failure, Options, Outcome};
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_observe::lives::Latency;
-use hopscope_questions::diagnosis::{Diagnosis, Headline, Limiting, named};
+use hopscope_questions::diagnosis::{Diagnosis, Headline, Limiting, limited_by, named};
 use hopscope_questions::explain::{self, EXTENT, Explained};
 use hopscope_questions::explain_json;
 use hopscope_questions::explanation::Explanation;
@@ -188,7 +188,7 @@ fn tiles(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<Tile> {
     let mut tiles =
         vec![tile("Throughput", rate(explained.throughput()), format!("{} IOPS", digits(explained.iops())))];
     if let Some((diagnosis, limiting)) = diagnosis.and_then(|diagnosis| Some((diagnosis, diagnosis.limiting()?))) {
-        let (figure, about) = limited_by(diagnosis, &limiting);
+        let (figure, about) = limit(diagnosis, &limiting);
         tiles.push(Tile { tone: Tone::Fair, ..tile("Limited by", figure, about) });
     }
     if let Some(latency) = &explained.latency {
@@ -200,14 +200,17 @@ fn tiles(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<Tile> {
 }
 
 /// What limits, and what confirms it.
-fn limited_by(diagnosis: &Diagnosis, limiting: &Limiting) -> (String, String) {
+fn limit(diagnosis: &Diagnosis, limiting: &Limiting) -> (String, String) {
     let Limiting { first, hops, doubled } = limiting;
     let (word, gain) = (diagnosis.headline.word(), gained(doubled.throughput));
     match (&diagnosis.without_thinking, &hops[..]) {
         (Some(without), _) if diagnosis.headline == Headline::Workload => {
             ("the workload".to_string(), format!("{} without its think time", gained(without.throughput)))
         }
-        (_, hops @ []) => (named(hops), format!("{word}: {} gains most, {gain} at twice its pace", first.hop)),
+        (_, hops @ []) => (
+            limited_by(hops, doubled.throughput.mean),
+            format!("{word}: {} gains most, {gain} at twice its pace", first.hop),
+        ),
         (_, [hop]) => (hop.clone(), format!("{word}: {gain} at twice its pace, at work {}", percent(first.busy))),
         (_, hops) => (named(hops), format!("{word}: {gain} together at twice their pace")),
     }

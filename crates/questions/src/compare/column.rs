@@ -6,7 +6,7 @@
 use hopscope_files::harmless::{INSTEAD, harmless};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::diagnosis::named;
+use crate::diagnosis::limited_by;
 
 /// Longest name that is shown whole.
 const NAME_MAX: usize = 200;
@@ -207,7 +207,7 @@ impl Stage {
 impl Limit {
     /// The hops, or the workload.
     pub fn what(&self) -> String {
-        if self.kind == "workload" { "the workload".to_string() } else { named(&self.hops) }
+        if self.kind == "workload" { "the workload".to_string() } else { limited_by(&self.hops, self.gain) }
     }
 
     /// What was tried to confirm it.

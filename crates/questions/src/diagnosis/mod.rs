@@ -157,12 +157,21 @@ impl Diagnosis {
     }
 }
 
-/// What limits, in words: hops, or none.
+/// Hops in words.
 pub fn named(hops: &[String]) -> String {
     match hops {
-        [] => "no hop for sure".to_string(),
+        [] => String::new(),
         [hop] => hop.clone(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// What limits, in words, where that gains so much: hops, or none.
+pub fn limited_by(hops: &[String], gain: f64) -> String {
+    match hops {
+        [] if gain > GAIN_MIN => "no hop for sure".to_string(),
+        [] => "no hop by itself".to_string(),
+        hops => named(hops),
     }
 }
 

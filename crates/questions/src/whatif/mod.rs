@@ -173,7 +173,7 @@ impl Limit {
 
     /// The hops in words.
     pub fn what(&self) -> String {
-        diagnosis::named(&self.lanes)
+        diagnosis::limited_by(&self.lanes, self.gain.mean)
     }
 
     /// What was tried, with its gain as it is said there.
