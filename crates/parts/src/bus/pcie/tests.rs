@@ -342,7 +342,8 @@ fn trains_change_nothing_in_random_systems() {
         (booked, cut) = (booked + counts.trains, cut + counts.trains_cut);
         carried += counts.bursts_in_trains;
     }
-    assert!(booked > 500 && cut > 150 && carried > 5_000, "{booked} booked, {cut} cut, {carried} packets");
+    // Without those that wait for a slower link behind, 14,073 and 64,085.
+    assert!(booked > 14_500 && cut > 3_200 && carried > 75_000, "{booked} booked, {cut} cut, {carried} packets");
 }
 
 #[test]
