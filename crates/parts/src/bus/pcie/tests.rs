@@ -330,7 +330,7 @@ fn random_system(seed: u64, trains: bool) -> (Vec<Span>, Counts, Time) {
 
 #[test]
 fn trains_change_nothing_in_random_systems() {
-    let (mut booked, mut cut, mut carried) = (0, 0, 0);
+    let (mut booked, mut cut, mut carried) = (0, 0, 0); // Without slower links behind: 14,073, 3,058, 64,085.
     for seed in 0..300 {
         let (with, counts, end) = random_system(seed, true);
         let (without, _, by_hand) = random_system(seed, false);
@@ -342,7 +342,6 @@ fn trains_change_nothing_in_random_systems() {
         (booked, cut) = (booked + counts.trains, cut + counts.trains_cut);
         carried += counts.bursts_in_trains;
     }
-    // Without those that wait for a slower link behind, 14,073 and 64,085.
     assert!(booked > 14_500 && cut > 3_200 && carried > 75_000, "{booked} booked, {cut} cut, {carried} packets");
 }
 
