@@ -3,14 +3,14 @@
 use hopscope_observe::Account;
 use hopscope_questions::whatif::{Comparison, Performance, Side, json};
 
-use super::{SHOWN_MIN, also, limit_words, limiting, performance_tiles, tile};
+use super::{SHOWN_MIN, also, limit_words, limiting, page, performance_tiles, tile};
 use crate::account;
 use crate::explain::numbers;
 use crate::latency;
 use crate::map;
-use crate::page::{Block, Chapter, Figure, Page, Section};
+use crate::page::{Block, Figure, Page, Section};
 use crate::table::{Cell, Table, Tone};
-use crate::wording::{rate, signed_percent, slug, span_ps};
+use crate::wording::{rate, signed_percent, span_ps};
 
 /// The page of given changes: before and after.
 pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &str) -> Page {
@@ -76,19 +76,9 @@ pub fn comparison((system, job): (&str, &str), compared: &Comparison, command: &
     let mut tiles = performance_tiles("Before", &before.performance);
     tiles.extend(performance_tiles("After", &after.performance));
     tiles.push(tile("Gain", signed_percent(gain), "of the throughput".into(), tone));
-    let blueprint = &before.setting.blueprint;
-    let chapter = Chapter {
-        id: slug(&format!("whatif {system}")),
-        title: blueprint.title.clone(),
-        source: format!("{}; {system}, {job}", blueprint.title),
-        answer,
-        tiles,
-        sections,
-        data: json::comparison(system, compared),
-        csvs: Vec::new(),
-    };
     let title = format!("{system}, before and after a change");
-    Page { title, command: command.to_string(), chapters: vec![chapter] }
+    let data = json::comparison(system, compared);
+    page((title, command), (system, job, &before.setting.blueprint), (answer, tiles, sections), data)
 }
 
 /// The names of the lanes of both accounts, in the order of the first; those that have a rate of their own come before.

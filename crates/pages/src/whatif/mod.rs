@@ -6,6 +6,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_questions::whatif::{
     Effort, Limit, Performance, Sensitivities, Sensitivity, Shift, Upgrade, Upgrades, json,
 };
+use serde_json::Value;
 
 use crate::charts::bars::{self, Change, Changes, Effect};
 use crate::explain::numbers;
@@ -63,6 +64,18 @@ pub fn outlook(outlook: &Outlook, command: &str) -> Page {
     if let Some(most) = sensitivities.numbers.first() {
         tiles.push(tile("Most sensitive to", most.parameter.clone(), format!("now {}", most.value), Tone::Plain));
     }
+    let title = format!("What would make {system} faster");
+    let data = json::outlook(system, upgrades, sensitivities);
+    page((title, command), (system, job, blueprint), (answer, tiles, sections), data)
+}
+
+/// A page of one chapter about a machine.
+fn page(
+    (title, command): (String, &str),
+    (system, job, blueprint): (&str, &str, &Blueprint),
+    (answer, tiles, sections): (Vec<String>, Vec<Tile>, Vec<Section>),
+    data: Value,
+) -> Page {
     let chapter = Chapter {
         id: slug(&format!("whatif {system}")),
         title: blueprint.title.clone(),
@@ -70,10 +83,9 @@ pub fn outlook(outlook: &Outlook, command: &str) -> Page {
         answer,
         tiles,
         sections,
-        data: json::outlook(system, upgrades, sensitivities),
+        data,
         csvs: Vec::new(),
     };
-    let title = format!("What would make {system} faster");
     Page { title, command: command.to_string(), chapters: vec![chapter] }
 }
 

@@ -78,7 +78,7 @@ pub struct Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "an object: what limits")]
 pub struct Limit {
-    /// The hop that gains most, or the hops that gain most together; empty where none gains anything.
+    /// The hop that gains most, or the hops that gain most together; empty where none gains for sure.
     pub hops: Vec<String>,
     /// `latency`, `capacity`, `workload` or `mixed`.
     pub kind: String,

@@ -14,8 +14,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::column::{Column, From, Limit, Price, Processor, Stage, amount, figure, share, shown};
-use crate::diagnosis::GAIN_MIN;
 use crate::explain_json::SHAPE;
+use crate::trials;
 
 /// More stand beside each other nowhere.
 pub const COLUMNS_MAX: usize = 64;
@@ -285,7 +285,8 @@ impl Explanation {
             (None, _) => (vec![lane.clone()], alone),
         };
         let Shift { throughput_gain: gain, interval } = shift?;
-        let hops = if gain > GAIN_MIN.max(interval) { hops } else { Vec::new() };
+        let is_sure = trials::Shift { mean: gain, half_width: interval }.is_a_gain();
+        let hops = if is_sure { hops } else { Vec::new() };
         Some(Limit { hops, kind: kind.clone(), gain, interval, next: next_lane.clone() })
     }
 }

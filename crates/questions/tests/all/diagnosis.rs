@@ -32,16 +32,21 @@ fn rate(blueprint: &Blueprint, jobs: &[Job]) -> f64 {
     (101..=103).map(with).sum::<f64>() / 3.0
 }
 
+/// The same with some hops at twice their pace.
+fn rate_with_faster(setting: &Setting, hops: &[&str]) -> f64 {
+    let mut faster = setting.blueprint.clone();
+    for hop in hops {
+        faster.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
+    }
+    rate(&faster, &setting.jobs)
+}
+
 /// No hop gives more than the one that is named, by runs of their own; what is tried are those at the head of the profile
 /// and the fullest ones.
 fn is_confirmed(system: &str, options: &str) -> Diagnosis {
     let (setting, _, diagnosis) = diagnosed(system, options);
     let before = rate(&setting.blueprint, &setting.jobs);
-    let gain = |hop: &str| {
-        let mut faster = setting.blueprint.clone();
-        faster.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
-        rate(&faster, &setting.jobs) / before - 1.0
-    };
+    let gain = |hop: &str| rate_with_faster(&setting, &[hop]) / before - 1.0;
     let mut fullest: Vec<_> = diagnosis.profile.iter().collect();
     fullest.sort_by(|a, b| b.busy.total_cmp(&a.busy));
     let tried = diagnosis.profile.iter().take(3).chain(fullest.into_iter().take(2));
@@ -128,25 +133,18 @@ fn numbers_that_help_together_only_are_found_together() {
     assert!(best.change.contains("link.rate") && best.change.contains("channel_rate"), "{best:?}");
 }
 
-/// The rate with some hops at twice their pace, over that of the machine as it is, by runs of their own.
-fn gain_of(setting: &Setting, hops: &[&str]) -> f64 {
-    let mut faster = setting.blueprint.clone();
-    for hop in hops {
-        faster.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
-    }
-    rate(&faster, &setting.jobs) / rate(&setting.blueprint, &setting.jobs) - 1.0
-}
-
 /// What is named where no hop helps by itself: all of it is needed, and nothing besides it helps as much alone.
 fn all_of_them_are_needed(setting: &Setting, diagnosis: &Diagnosis, expected: &[&str]) {
     let limiting = diagnosis.limiting().expect("something is at work");
     let mut named: Vec<&str> = limiting.hops.iter().map(String::as_str).collect();
     assert_eq!(limiting.first.hop, named[0]);
-    let all = gain_of(setting, &named);
+    let before = rate(&setting.blueprint, &setting.jobs);
+    let gain = |hops: &[&str]| rate_with_faster(setting, hops) / before - 1.0;
+    let all = gain(&named);
     assert!(all > 0.5 && (all - limiting.doubled.throughput.mean).abs() < 0.03, "{all}, said {limiting:?}");
     for left in &named {
         let others: Vec<&str> = named.iter().copied().filter(|hop| hop != left).collect();
-        let without = gain_of(setting, &others);
+        let without = gain(&others);
         assert!(without < all - 0.1, "without {left} {named:?} give {without} of {all}");
     }
     let lead = diagnosis.profile[0].doubled.throughput.mean;
