@@ -7,19 +7,35 @@ use std::task::Poll;
 use crate::Sim;
 
 /// Awaits both; ends when the later one ends.
-pub async fn join<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> (A::Output, B::Output) {
+pub fn join<A: Future, B: Future>(sim: &Sim, a: A, b: B) -> impl Future<Output = (A::Output, B::Output)> {
+    join_handing(sim, a, b, || false)
+}
+
+/// The same of two of whom the second hands something to the first: when it says that it has, and waits for that, the first
+/// has its turn before it goes on, at the same instant.
+pub async fn join_handing<A: Future, B: Future>(
+    sim: &Sim,
+    a: A,
+    b: B,
+    has_handed: impl Fn() -> bool,
+) -> (A::Output, B::Output) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut left, mut right) = (None, None);
     poll_fn(|context| {
-        if left.is_none()
-            && let Poll::Ready(v) = sim.one_of_several(right.is_some(), || a.as_mut().poll(context))
-        {
-            left = Some(v);
-        }
-        if right.is_none()
-            && let Poll::Ready(v) = sim.one_of_several(true, || b.as_mut().poll(context))
-        {
-            right = Some(v);
+        loop {
+            if left.is_none()
+                && let Poll::Ready(v) = sim.one_of_several(right.is_some(), || a.as_mut().poll(context))
+            {
+                left = Some(v);
+            }
+            if right.is_none()
+                && let Poll::Ready(v) = sim.one_of_several(true, || b.as_mut().poll(context))
+            {
+                right = Some(v);
+            }
+            if !has_handed() {
+                break;
+            }
         }
         if left.is_none() || right.is_none() {
             return Poll::Pending;

@@ -69,7 +69,7 @@ mod way;
 
 pub use bell::Bell;
 pub use carriers::{Begun, Carriers, Freight, Load, Told};
-pub use combine::{Either, join, race};
+pub use combine::{Either, join, join_handing, race};
 pub use coming::Coming;
 pub use convoy::{Convoying, Track};
 pub use delay::Delay;

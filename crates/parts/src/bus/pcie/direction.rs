@@ -17,10 +17,13 @@ use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
 use super::credits::Credits;
-use crate::protocols::pcie::{DATA, DLLP, Flow, HEADER, LINK_BUSY, Packets, REPLAY, SKIP, WORD_BYTES};
+use crate::protocols::pcie::{DATA, DLLP, Flow, HEADER, Packets, REPLAY, SKIP, WORD_BYTES};
 
 /// Two phases of a packet.
 pub type PacketPlan = [(&'static Label, Time); 2];
+
+/// What goes before a message.
+pub type DuePlan = [(&'static Label, Time); 3];
 
 /// Ranges of due packets that are kept: those before went by on an idle line.
 const RANGES_MAX: usize = 64;
@@ -102,12 +105,27 @@ impl Range {
     }
 }
 
+/// How long a packet takes, by the data.
+struct Known {
+    /// Header and payload, bytes.
+    sizes: Cell<(u32, u32)>,
+    header: Cell<Time>,
+    length: Cell<Time>,
+}
+
+impl Known {
+    /// No packet has so large a header.
+    const NO_SIZES: (u32, u32) = (u32::MAX, 0);
+}
+
 /// One direction of a link.
 pub struct Direction {
     sim: Sim,
     lane: Lane,
     /// Once it is.
     trained: OnceCell<Trained>,
+    /// The packet before.
+    known: Known,
     /// Parts of a picosecond that packets were sent too early so far, times `per_bytes`.
     fractions: Cell<u64>,
     /// When the next SKP ordered set is due; the first one is, so long after the beginning, where none has been sent.
@@ -135,6 +153,11 @@ impl Direction {
             sim: sim.clone(),
             lane: sim.lane(name, None),
             trained: OnceCell::new(),
+            known: Known {
+                sizes: Cell::new(Known::NO_SIZES),
+                header: Cell::new(Time::ZERO),
+                length: Cell::new(Time::ZERO),
+            },
             fractions: Cell::new(0),
             skip_at: Cell::new(None),
             busy_until: Cell::new(Time::ZERO),
@@ -149,6 +172,7 @@ impl Direction {
         self.lane.carries(&DATA, speed.per_bytes, Time::ps(speed.ps));
         let trained = Trained { speed, credits: [posted, non_posted] };
         assert!(self.trained.set(trained).is_ok(), "a link trains once");
+        self.known.sizes.set(Known::NO_SIZES);
         self.draw_error();
     }
 
@@ -192,25 +216,37 @@ impl Direction {
 
     /// The phases of a packet.
     pub fn plan(&self, packets: &Packets, payload_bytes: u32) -> PacketPlan {
-        let speed = self.speed();
-        let header = self.lane.paced(speed.time(u64::from(speed.framing_bytes + packets.header_bytes)));
-        [(&HEADER, header), (packets.data, self.length(packets, payload_bytes) - header)]
+        let known = self.known(packets, payload_bytes);
+        let (header, length) = (self.lane.paced(known.header.get()), self.lane.paced(known.length.get()));
+        [(&HEADER, header), (packets.data, length - header)]
     }
 
     /// How long a packet takes.
     pub fn length(&self, packets: &Packets, payload_bytes: u32) -> Time {
-        self.lane.paced(self.length_by_data(packets, payload_bytes))
+        self.lane.paced(self.known(packets, payload_bytes).length.get())
     }
 
-    /// The same, whatever the lane's pace.
-    fn length_by_data(&self, packets: &Packets, payload_bytes: u32) -> Time {
+    /// What a packet takes, whatever the lane's pace. Mostly it is as long as the one before.
+    #[inline]
+    fn known(&self, packets: &Packets, payload_bytes: u32) -> &Known {
+        let sizes = (packets.header_bytes, payload_bytes);
+        if self.known.sizes.get() != sizes {
+            self.know(sizes);
+        }
+        &self.known
+    }
+
+    #[inline(never)]
+    fn know(&self, sizes: (u32, u32)) {
         let speed = self.speed();
-        speed.time(u64::from(speed.framing_bytes + packets.header_bytes + payload_bytes.next_multiple_of(WORD_BYTES)))
+        let header = speed.framing_bytes + sizes.0;
+        self.known.sizes.set(sizes);
+        self.known.header.set(speed.time(header.into()));
+        self.known.length.set(speed.time(u64::from(header + sizes.1.next_multiple_of(WORD_BYTES))));
     }
 
-    /// Sends what fell due before a message, and counts the message. `other` is the opposite direction, which will
-    /// have to acknowledge it.
-    pub async fn prepare(&self, packets: &Packets, other: &Direction) {
+    /// What fell due before a message, if anything did, and is sent first.
+    pub fn due(&self, packets: &Packets) -> Option<DuePlan> {
         let (now, speed) = (self.sim.now(), self.speed());
         let mut skip = Time::ZERO;
         let skip_every = self.lane.paced(speed.skip_every);
@@ -221,21 +257,24 @@ impl Direction {
             skip = self.lane.paced(speed.skip + Time::ps(whole));
             self.skip_at.set(Some(now + skip_every));
         }
-        let dllps = self.lane.paced(speed.time(self.take_due(now) * u64::from(speed.dllp_bytes)));
+        let dllps = match self.take_due(now) {
+            0 => Time::ZERO,
+            count => self.lane.paced(speed.time(count * u64::from(speed.dllp_bytes))),
+        };
         let replay = self.replay(packets);
-        let count = u64::from(packets.count());
-        let bytes = u64::from(speed.framing_bytes) * count + packets.bytes();
-        let length = speed.time(bytes);
-        if skip + dllps + replay > Time::ZERO {
-            let grant = self.lane.acquire(&LINK_BUSY).await;
-            grant.hold_plan([(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)]).await;
-        }
+        (skip + dllps + replay > Time::ZERO).then(|| [(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)])
+    }
+
+    /// A message is sent, behind what fell due. `other` is the opposite direction, which will have to acknowledge it.
+    pub fn count(&self, packets: &Packets, other: &Direction) {
+        let (speed, count) = (self.speed(), u64::from(packets.count()));
         // Each packet is rounded down by itself. The pace comes afterwards: fractions are those of the data.
-        let by_data = |index| self.length_by_data(packets, packets.payload(index)).as_ps();
-        let lengths = match count {
-            1 => length.as_ps(),
-            _ if packets.equal() => by_data(0) * count,
-            _ => (0..packets.count()).map(by_data).sum(),
+        let by_data = |index| self.known(packets, packets.payload(index)).length.get().as_ps();
+        let bytes = u64::from(speed.framing_bytes) * count + packets.bytes();
+        let (length, lengths) = match count {
+            1 => (Time::ps(by_data(0)), by_data(0)),
+            _ if packets.equal() => (speed.time(bytes), by_data(0) * count),
+            _ => (speed.time(bytes), (0..packets.count()).map(by_data).sum()),
         };
         let rounded = bytes * speed.ps - lengths * speed.per_bytes;
         self.fractions.set(self.fractions.get() + rounded);
@@ -311,7 +350,7 @@ impl Direction {
             replays += 1;
         }
         self.sound_bits.set(self.sound_bits.get().saturating_sub(bits));
-        let packet = self.length_by_data(packets, packets.payload(0));
+        let packet = self.known(packets, packets.payload(0)).length.get();
         let again = packet + speed.flight * 2 + speed.time(speed.dllp_bytes.into());
         self.lane.paced(again * replays)
     }

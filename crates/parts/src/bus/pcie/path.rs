@@ -100,8 +100,11 @@ impl Path {
         if packets.count() == 1 {
             return self.launch_one(packets).await;
         }
-        for stage in &self.stages {
-            stage.direction.prepare(packets, &stage.opposite).await;
+        for Stage { direction, opposite, .. } in &self.stages {
+            if let Some(due) = direction.due(packets) {
+                direction.lane().acquire(&LINK_BUSY).await.hold_plan(due).await;
+            }
+            direction.count(packets, opposite);
         }
         if self.stages.len() == 1 {
             self.carry_over_one(packets).await;
@@ -146,8 +149,11 @@ impl Path {
     /// The same for a message of one packet, over link after link.
     pub async fn launch_one(&self, packets: &Packets) -> Time {
         debug_assert_eq!(packets.count(), 1, "a message of one packet");
-        for stage in &self.stages {
-            stage.direction.prepare(packets, &stage.opposite).await;
+        for Stage { direction, opposite, .. } in &self.stages {
+            if let Some(due) = direction.due(packets) {
+                direction.lane().acquire(&LINK_BUSY).await.hold_plan(due).await;
+            }
+            direction.count(packets, opposite);
         }
         let payload = packets.payload(0);
         let (mut open_at, mut left) = (Time::ZERO, Time::ZERO);
@@ -158,7 +164,10 @@ impl Path {
                 self.stages[stage - 1].direction.lane().delayed(&SWITCH, open_at - passage, open_at);
             }
             let grant = direction.lane().acquire(&LINK_BUSY).await;
-            let plan = self.begin(stage, packets, 0, &grant).await;
+            if let Some(credits) = direction.credits(packets.flow) {
+                credits.take(direction.lane(), &grant, payload).await;
+            }
+            let plan = self.begin(stage, packets, 0);
             if stage + 1 < self.stages.len() {
                 open_at = self.sim.now() + self.passage(stage + 1, packets, payload);
             }
@@ -370,19 +379,20 @@ impl Path {
         self.stages[stage - 1].direction.lane().delayed(&SWITCH, open_at - passage, open_at);
     }
 
-    /// Sends one packet over the link of `stage`; `begins` is told when it begins.
+    /// Sends one packet over the link of `stage`, once the receiver has room for it; `begins` is told when it begins.
     async fn send(&self, stage: usize, packets: &Packets, index: u32, grant: Grant<'_>, begins: impl FnOnce(Time)) {
-        let plan = self.begin(stage, packets, index, &grant).await;
+        let direction = &*self.stages[stage].direction;
+        if let Some(credits) = direction.credits(packets.flow) {
+            credits.take(direction.lane(), &grant, packets.payload(index)).await;
+        }
+        let plan = self.begin(stage, packets, index);
         begins(self.sim.now());
         grant.hold_plan(plan).await;
     }
 
-    /// Waits until the receiver has room for a packet; returns its phases, which begin now.
-    async fn begin(&self, stage: usize, packets: &Packets, index: u32, grant: &Grant<'_>) -> PacketPlan {
+    /// A packet begins now to cross the link of `stage`; returns its phases.
+    fn begin(&self, stage: usize, packets: &Packets, index: u32) -> PacketPlan {
         let (direction, payload) = (&*self.stages[stage].direction, packets.payload(index));
-        if let Some(credits) = direction.credits(packets.flow) {
-            credits.take(direction.lane(), grant, payload).await;
-        }
         packets.begins(direction.lane(), index);
         let plan = direction.plan(packets, payload);
         self.credit(stage, packets, payload, self.sim.now() + plan[0].1 + plan[1].1, Time::ZERO, 1);

@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use hopscope_declare::Spec;
-use hopscope_kernel::{Label, Lane, Sim, Time, Tokens, join};
+use hopscope_kernel::{Label, Lane, Sim, Time, Tokens, join, join_handing};
 
 use super::path::{LINKS_MAX, Path};
 use super::root_complex::RootComplex;
@@ -191,7 +191,7 @@ impl Port {
             let after = self.writes_before();
             let request = self.read_request(address, bytes, tag);
             let arrival = self.up.launch_one(&request).await + self.up.flight();
-            let packets = self.read_memory(Sent { arrival, bytes, tag, after }, address, data, home).await;
+            let packets = self.read_memory(&Sent { arrival, bytes, tag, after }, address, data, home).await;
             let left = self.down.launch(&packets).await;
             let arrival = left + self.down.flight();
             self.down.arrive_after(left, arrival).await;
@@ -207,7 +207,8 @@ impl Port {
                 let at = address + u64::from(done);
                 let part = self.request_length(at, bytes - done);
                 let tag = self.take_tag().await;
-                sent.push(self.request(at, part, tag).await);
+                let request = self.request(at, part, tag).await;
+                sent.hand(&request).await;
                 done += part;
             }
         });
@@ -215,13 +216,14 @@ impl Port {
             let (mut done, mut index, mut over) = (0, 0, Time::ZERO);
             while done < bytes {
                 let request = sent.get(index).await;
-                let answer = self.answer(request, address + u64::from(done), data, home).await;
-                over = self.taken_in(intake, answer.arrival).max(over);
-                answered.push(answer);
+                let packets = self.read_memory(&request, address + u64::from(done), data, home).await;
+                let arrival = self.down.carry(&packets).await;
+                over = self.taken_in(intake, arrival).max(over);
+                answered.push(&Sent { arrival, ..request });
                 (done, index) = (done + request.bytes, index + 1);
                 // The last one is waited for anyway.
                 if !is_seen && done < bytes {
-                    self.give_tag(answer.tag, over);
+                    self.give_tag(request.tag, over);
                 }
             }
             over
@@ -238,10 +240,10 @@ impl Port {
             });
             // Where they are, and not by value: each join would keep a copy of them.
             let later = pin!(join(&self.sim, answering, arriving));
-            join(&self.sim, asking, later).await;
+            join_handing(&self.sim, later, asking, || sent.has_handed()).await;
             return;
         }
-        let ((), over) = join(&self.sim, asking, answering).await;
+        let (over, ()) = join_handing(&self.sim, answering, asking, || sent.has_handed()).await;
         self.sim.wait_until(over).await;
         if let Some(last) = answered.all().last() {
             self.give_tag(last.tag, over);
@@ -328,15 +330,9 @@ impl Port {
         Sent { arrival: left + self.up.flight(), bytes, tag, after }
     }
 
-    /// Waits for the answer to a request, and sends it.
-    async fn answer(&self, request: Sent, address: u64, data: &'static Label, home: Home) -> Sent {
-        let packets = self.read_memory(request, address, data, home).await;
-        Sent { arrival: self.down.carry(&packets).await, ..request }
-    }
-
     /// Waits until what a request asks for is ready to be sent.
-    async fn read_memory(&self, request: Sent, address: u64, data: &'static Label, home: Home) -> Packets {
-        let Sent { arrival, bytes, tag, after } = request;
+    async fn read_memory(&self, request: &Sent, address: u64, data: &'static Label, home: Home) -> Packets {
+        let Sent { arrival, bytes, tag, after } = *request;
         let flew = self.sim.now().max(arrival.saturating_sub(self.up.flight()));
         if self.root.translates() {
             self.up.arrive_after(flew, arrival).await;
@@ -346,8 +342,11 @@ impl Port {
         if !self.root.translates() {
             self.up.flew(flew, arrival);
         }
-        let cut = if self.root.tail_apart() { Packets::cut_apart } else { Packets::cut };
-        cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max).tagged(tag).relaxed(self.relaxed)
+        let packets = match self.root.tail_apart() {
+            true => Packets::cut_apart(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max),
+            false => Packets::cut(Flow::Completion, HEADER_3DW, data, address, bytes, completion_max),
+        };
+        packets.tagged(tag).relaxed(self.relaxed)
     }
 
     /// What lies from `address` on, a multiple of 8, for those who draw packets.

@@ -26,19 +26,35 @@ pub(super) struct Sent {
 pub(super) struct Steps {
     arrivals: RefCell<[Sent; REQUESTS_MAX]>,
     count: Cell<usize>,
+    /// Somebody waits for the next one.
+    is_awaited: Cell<bool>,
+    /// He has it, and has not had his turn.
+    is_handed: Cell<bool>,
 }
 
 impl Default for Steps {
     fn default() -> Self {
-        Steps { arrivals: RefCell::new([Sent::default(); REQUESTS_MAX]), count: Cell::new(0) }
+        Steps { arrivals: RefCell::new([Sent::default(); REQUESTS_MAX]), count: Cell::new(0), is_awaited: Cell::new(false), is_handed: Cell::new(false) }
     }
 }
 
 impl Steps {
     /// One more has.
-    pub(super) fn push(&self, sent: Sent) {
-        self.arrivals.borrow_mut()[self.count.get()] = sent;
+    pub(super) fn push(&self, sent: &Sent) {
+        self.arrivals.borrow_mut()[self.count.get()] = *sent;
         self.count.set(self.count.get() + 1);
+    }
+
+    /// One more has. Whoever waits for it has his turn before whoever hands it over goes on.
+    pub(super) fn hand(&self, sent: &Sent) -> impl Future<Output = ()> {
+        self.push(sent);
+        self.is_handed.set(self.is_awaited.take());
+        poll_fn(|_| if self.is_handed.get() { Poll::Pending } else { Poll::Ready(()) })
+    }
+
+    /// Whether one has been handed to somebody who waits for his turn: now he has it.
+    pub(super) fn has_handed(&self) -> bool {
+        self.is_handed.take()
     }
 
     /// All that have.
@@ -47,8 +63,10 @@ impl Steps {
     }
 
     /// Waits until request `index` has come so far.
-    pub(super) async fn get(&self, index: usize) -> Sent {
-        poll_fn(|_| if self.count.get() > index { Poll::Ready(()) } else { Poll::Pending }).await;
-        self.arrivals.borrow()[index]
+    pub(super) fn get(&self, index: usize) -> impl Future<Output = Sent> {
+        poll_fn(move |_| {
+            self.is_awaited.set(self.count.get() <= index);
+            if self.is_awaited.get() { Poll::Pending } else { Poll::Ready(self.arrivals.borrow()[index]) }
+        })
     }
 }
