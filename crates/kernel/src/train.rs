@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::cut::{Booked, CARS, Cut, Standing, TrainState};
 use crate::lane::{Acquire, Grant, Lane};
 use crate::record::{Label, Record};
-use crate::sim::Sim;
+use crate::sim::{Counts, Sim};
 
 /// A delay before a request: the lane whose part asks for it, what it is, how long.
 pub type Lead<'a> = (&'a Lane, &'static Label, Time);
@@ -62,9 +62,9 @@ fn length(plan: &[(&'static Label, Time)]) -> Time {
 }
 
 /// What has become of a train.
-pub struct Journey<'a> {
+pub struct Journey<'a, const N: usize> {
     /// Per car, in the order in which they were given.
-    pub cars: [Option<CarState<'a>>; CARS],
+    pub cars: [Option<CarState<'a>>; N],
 }
 
 /// What has become of a train on one lane.
@@ -125,7 +125,11 @@ impl Drop for UnderWay<'_> {
 impl Core {
     /// What has become of a train that is off its lanes, car by car.
     #[inline(always)]
-    pub(crate) fn journey_of<'a>(&mut self, cars: &[Car<'a>], train: &TrainState) -> Journey<'a> {
+    pub(crate) fn journey_of<'a, const N: usize>(
+        counts: &mut Counts,
+        cars: &[Car<'a>],
+        train: &TrainState,
+    ) -> Journey<'a, N> {
         let state = |index: usize| {
             let (car, booked) = (cars.get(index)?, train.cars[index].as_ref()?);
             let lane = car.lane;
@@ -138,7 +142,7 @@ impl Core {
                     (done, Burst::UnderWay(UnderWay { grant, lane, plan: car.plan, start }))
                 }
             };
-            self.counts.bursts_in_trains += done;
+            counts.bursts_in_trains += done;
             Some(CarState { done, next })
         };
         Journey { cars: std::array::from_fn(state) }
@@ -175,13 +179,19 @@ impl Sim {
     ///
     /// Without trains the same bursts must be made by hand: for each car and each k, wait until
     /// `start + k·pitch + offset`, acquire, hold the plan, release.
-    pub fn train<'a, 'c>(&'c self, count: u64, start: Time, pitch: Time, cars: &'c [Car<'a>]) -> TrainRun<'a, 'c> {
-        assert!(cars.len() <= CARS, "a train has at most {CARS} cars");
+    pub fn train<'a, 'c, const N: usize>(
+        &'c self,
+        count: u64,
+        start: Time,
+        pitch: Time,
+        cars: &'c [Car<'a>; N],
+    ) -> TrainRun<'a, 'c, N> {
+        const { assert!(N <= CARS, "a train has three cars at most") }
         TrainRun {
             sim: self,
             count: count.min(u64::from(u16::MAX)),
             start,
-            pitches: [pitch; CARS],
+            pitches: [pitch; N],
             cars,
             booked: None,
             end: Time::ZERO,
@@ -192,11 +202,11 @@ impl Sim {
 }
 
 /// A train on its way. Dropping it cuts it.
-pub struct TrainRun<'a, 'c> {
+pub struct TrainRun<'a, 'c, const N: usize> {
     sim: &'c Sim,
     count: u64,
     start: Time,
-    pitches: [Time; CARS],
+    pitches: [Time; N],
     cars: &'c [Car<'a>],
     booked: Option<u32>,
     /// When its last burst ends, or its owner has something to do.
@@ -205,18 +215,25 @@ pub struct TrainRun<'a, 'c> {
     armed: Option<u32>,
 }
 
-impl<'a, 'c> TrainRun<'a, 'c> {
+impl<'a, const N: usize> TrainRun<'a, '_, N> {
     /// Its owner goes on at `until`: the train is over then, wherever it is.
     #[must_use]
-    pub fn until(mut self, until: Time) -> TrainRun<'a, 'c> {
+    pub fn until(mut self, until: Time) -> Self {
         self.until = until;
+        self
+    }
+
+    /// Only the first so many cars are there.
+    #[must_use]
+    pub fn of_the_first(mut self, cars: usize) -> Self {
+        self.cars = &self.cars[..cars];
         self
     }
 
     /// Each car has a pitch of its own, none a shorter one than the car before: a burst that is led to its lane sooner waits
     /// for the one before.
     #[must_use]
-    pub fn slowing(mut self, pitches: [Time; CARS]) -> TrainRun<'a, 'c> {
+    pub fn slowing(mut self, pitches: [Time; N]) -> Self {
         debug_assert!(pitches.is_sorted(), "bursts that come slowly do not go fast");
         self.pitches = pitches;
         self
@@ -262,34 +279,42 @@ impl<'a, 'c> TrainRun<'a, 'c> {
     }
 
     /// Takes the train off its lanes and records what it has done.
-    fn leave(&mut self, id: u32) -> Journey<'a> {
+    fn leave(&mut self, id: u32) -> Journey<'a, N> {
         let shared = &*self.sim.shared;
         shared.cancel_sleep(self.end.min(self.until), self.armed.take());
-        let mut core = shared.core.borrow_mut();
-        let task = shared.current.get();
+        let core = &mut *shared.core.borrow_mut();
         self.booked = None;
         core.leave_lanes(id);
-        let Some(train) = core.trains[id as usize].take() else { return self.nothing_done() };
         if core.observed() {
-            // Bursts are led to a lane as they come from the one before.
-            let led = [self.pitches[0]].into_iter().chain(self.pitches);
-            for ((car, booked), led) in self.cars.iter().zip(train.cars.iter().flatten()).zip(led) {
-                let (done, is_requested) = match booked.cut {
-                    Cut::Not => (train.count, false),
-                    Cut::Ahead(done) => (done, false),
-                    Cut::Requested(done, _) => (done, true),
-                    Cut::UnderWay(done, _, start) => {
-                        let since = booked.first + booked.pitch * done;
-                        core.record_wait(booked.lane, task, car.reason, since, start);
-                        (done, true)
-                    }
-                };
-                // What has been requested has been led to its request, whether it has ended or not.
-                Self::record_lead(&mut core, task, car, booked, led, done + u64::from(is_requested));
-                core.record_train((booked.lane, task), car.reason, (booked.first, booked.pitch, done), car.plan);
-            }
+            self.record(core, id, shared.current.get());
         }
-        core.journey_of(self.cars, &train)
+        let Core { trains, counts, .. } = core;
+        let Some(train) = &trains[id as usize] else { return self.nothing_done() };
+        let journey = Core::journey_of(counts, self.cars, train);
+        trains[id as usize] = None;
+        journey
+    }
+
+    /// Records what the train has done.
+    fn record(&self, core: &mut Core, id: u32, task: u32) {
+        let Some(TrainState { cars, count, .. }) = core.trains[id as usize] else { return };
+        // Bursts are led to a lane as they come from the one before.
+        let led = [self.pitches[0]].into_iter().chain(self.pitches);
+        for ((car, booked), led) in self.cars.iter().zip(cars.iter().flatten()).zip(led) {
+            let (done, is_requested) = match booked.cut {
+                Cut::Not => (count, false),
+                Cut::Ahead(done) => (done, false),
+                Cut::Requested(done, _) => (done, true),
+                Cut::UnderWay(done, _, start) => {
+                    let since = booked.first + booked.pitch * done;
+                    core.record_wait(booked.lane, task, car.reason, since, start);
+                    (done, true)
+                }
+            };
+            // What has been requested has been led to its request, whether it has ended or not.
+            Self::record_lead(core, task, car, booked, led, done + u64::from(is_requested));
+            core.record_train((booked.lane, task), car.reason, (booked.first, booked.pitch, done), car.plan);
+        }
     }
 
     fn record_lead(core: &mut Core, task: u32, car: &Car, booked: &Booked, pitch: Time, led: u64) {
@@ -308,16 +333,16 @@ impl<'a, 'c> TrainRun<'a, 'c> {
         }
     }
 
-    fn nothing_done(&self) -> Journey<'a> {
+    fn nothing_done(&self) -> Journey<'a, N> {
         let state = |_| CarState { done: 0, next: Burst::Ahead };
         Journey { cars: std::array::from_fn(|index| self.cars.get(index).map(state)) }
     }
 }
 
-impl<'a> Future for TrainRun<'a, '_> {
-    type Output = Journey<'a>;
+impl<'a, const N: usize> Future for TrainRun<'a, '_, N> {
+    type Output = Journey<'a, N>;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Journey<'a>> {
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Journey<'a, N>> {
         if self.booked.is_none() {
             self.booked = self.book();
         }
@@ -335,7 +360,7 @@ impl<'a> Future for TrainRun<'a, '_> {
     }
 }
 
-impl Drop for TrainRun<'_, '_> {
+impl<const N: usize> Drop for TrainRun<'_, '_, N> {
     fn drop(&mut self) {
         if let Some(id) = self.booked {
             let shared = &*self.sim.shared;

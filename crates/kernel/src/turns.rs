@@ -54,7 +54,7 @@ pub struct Taken<'a> {
     /// From the beginning of one to that of the next.
     pub pitch: Time,
     /// What has become of the turns, and of what was done beside them.
-    pub journey: Journey<'a>,
+    pub journey: Journey<'a, CARS>,
 }
 
 impl Sim {
@@ -140,15 +140,16 @@ impl<'a> Turns<'a, '_> {
     fn leave(&mut self, core: &mut Core, id: u32, now: Time) -> Taken<'a> {
         (self.ticket, self.train) = (0, None);
         core.leave_lanes(id);
-        let train =
-            core.trains[id as usize].take().expect("turns are there until their owner takes them off their lanes");
+        let Core { trains, counts, .. } = &mut *core;
+        let train = trains[id as usize].as_ref().expect("turns are there until their owner takes them off their lanes");
         let turn = train.cars[0].as_ref().expect("its turns are its first car");
         let (first, pitch) = (turn.first + train.wait, turn.pitch);
-        let end = train.end();
+        let (end, task) = (train.end(), train.task);
+        let journey = Core::journey_of(counts, self.cars, train);
+        trains[id as usize] = None;
         if end > now {
-            core.cancel_timer(train.task, end);
+            core.cancel_timer(task, end);
         }
-        let journey = core.journey_of(self.cars, &train);
         core.counts.told += 2 * journey.cars.iter().flatten().map(|car| car.done).sum::<u64>();
         Taken { first, pitch, journey }
     }

@@ -93,10 +93,10 @@ pub async fn send(sim: &Sim, lanes: &[Lane], tracks: &[DrawnTrack], count: u64, 
     let is_regular = tracks.len() <= 3
         && row.leads.iter().skip(1).all(|lead| lead.2 > Time::ZERO)
         && row.lanes.iter().all(|lane| lane.clock().is_none());
-    let cars: Vec<Car<'_>> = (0..tracks.len()).map(car).collect();
+    let cars: [Car<'_>; 3] = std::array::from_fn(|number| car(number.min(tracks.len() - 1)));
     let mut states: Vec<CarState<'_>> = if is_regular {
         let [first, second, third, _] = pitches;
-        let run = sim.train(count, start, first, &cars).slowing([first, second, third]);
+        let run = sim.train(count, start, first, &cars).of_the_first(tracks.len()).slowing([first, second, third]);
         run.await.cars.into_iter().flatten().collect()
     } else {
         (0..tracks.len()).map(|_| nothing()).collect()

@@ -45,13 +45,15 @@ pub async fn ride(sim: &Sim, lanes: &[Lane], cars: &[DrawnCar], count: u64, pitc
     };
     let made: Vec<Car<'_>> =
         cars.iter().zip(&plans).zip(&leads).map(|((car, plan), lead)| make(((car, &plan[..]), &lead[..]))).collect();
+    let three: [Car<'_>; 3] = std::array::from_fn(|car| made[car.min(made.len() - 1)]);
     let (pitch, start) = (Time::ps(pitch), sim.now() + Time::ps(delay));
     let mut from = 0;
     while from < count {
         let begin = start + pitch * from;
         // A train cannot begin in the past: bursts that are late are made by hand.
         let bookable = if begin >= sim.now() { count - from } else { 0 };
-        let states = sim.train(bookable, begin.max(sim.now()), pitch, &made).await.cars;
+        let run = sim.train(bookable, begin.max(sim.now()), pitch, &three).of_the_first(made.len());
+        let states = run.await.cars;
         let done = states.iter().flatten().map(|state| state.done).max().unwrap_or(0);
         // One car alone may be booked again after any burst; several meet again only where all their bursts have ended.
         let stop = if cars.len() == 1 { (done + 3).min(count - from) } else { count - from };

@@ -178,12 +178,13 @@ impl IdeBridge {
         let Regular { attempts, pitch } = regular;
         let again = [self.retry_lead()];
         let lane = self.pci.lane();
-        let mut cars = Vec::with_capacity(ATTEMPTS);
-        for (index, (offset, plan)) in attempts.iter().enumerate() {
+        let cars: [Car<'_>; ATTEMPTS] = std::array::from_fn(|index| {
+            let (offset, plan) = &attempts[index.min(attempts.len() - 1)];
             let lead: &[Lead<'_>] = if index > 0 { &again } else { &[] };
-            cars.push(Car { lane, priority: 0, reason: &ARBITRATION, offset: *offset, lead, plan });
-        }
-        let journey = self.sim.train(port.left.get(), begin, *pitch, &cars).await;
+            Car { lane, priority: 0, reason: &ARBITRATION, offset: *offset, lead, plan }
+        });
+        let run = self.sim.train(port.left.get(), begin, *pitch, &cars).of_the_first(attempts.len());
+        let journey = run.await;
         let mut states: Vec<CarState<'_>> = journey.cars.into_iter().flatten().collect();
         let done = states.last().map_or(0, |satisfied| satisfied.done);
         let ready = port.ready.get().unwrap_or(begin);

@@ -301,7 +301,7 @@ impl IdeBridge {
         let second_request = base - asked + course.second_request;
         let cars = [car(course.first_request, &empty[..], &first[..]), car(second_request, &again[..], &second[..])];
         let both = u64::from(course.words[1] > 0 && course.is_in_time());
-        let [Some(first), Some(second), _] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars
+        let [Some(first), Some(second)] = self.sim.train(both, asked, base - asked + course.end, &cars).await.cars
         else {
             unreachable!("two cars went in")
         };

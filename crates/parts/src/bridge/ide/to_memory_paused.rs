@@ -43,7 +43,7 @@ impl IdeBridge {
         let (lane, reason) = (&self.buffer.port, &BUFFER_BUSY);
         let fills = Car { lane, priority: 0, reason, offset: Time::ZERO, lead: &[], plan: &plan };
         let journey = self.sim.train(halves.into(), begin, pitch, &[fills, drains]).await;
-        let [Some(fills), Some(drains), _] = journey.cars else { unreachable!("two cars went in") };
+        let [Some(fills), Some(drains)] = journey.cars else { unreachable!("two cars went in") };
         let filled = fills.done;
         if filled > 0 {
             let end = begin + pitch * (filled - 1) + resume + span;

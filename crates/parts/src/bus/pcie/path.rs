@@ -185,7 +185,7 @@ impl Path {
             if ahead > 1 && packets.equal() && self.credits_suffice(packets, ahead) {
                 let (start, length) = (self.sim.now(), direction.length(packets, payload));
                 let cars = [car(direction, Time::ZERO, &[], &plan)];
-                let [Some(CarState { done, next }), ..] =
+                let [Some(CarState { done, next })] =
                     self.sim.train(u64::from(ahead), start, length, &cars).await.cars
                 else {
                     return;
@@ -234,7 +234,7 @@ impl Path {
                 car(&self.stages[stage].direction, offsets[stage], &leads[stage][..stage.min(1)], &plans[stage])
             });
             let [first, second, third, _] = pitches;
-            let run = self.sim.train(u64::from(packets.count()), start, first, &cars[..self.stages.len()]);
+            let run = self.sim.train(packets.count().into(), start, first, &cars).of_the_first(self.stages.len());
             let run = run.slowing([first, second, third]);
             for (stage, state) in run.await.cars.into_iter().enumerate() {
                 let Some(state) = state else { continue };

@@ -163,7 +163,7 @@ impl Initiator {
             lanes += 1;
         }
         self.stops.set(Some(stops));
-        let run = self.sim.train(count, stops.start, stops.pitch, &cars[..lanes]);
+        let run = self.sim.train(count, stops.start, stops.pitch, &cars).of_the_first(lanes);
         let [bus, behind @ ..] = run.until(stops.until()).await.cars;
         self.stops.set(None);
         let Some(bus) = bus else { return 0 };
@@ -205,7 +205,7 @@ impl Initiator {
     async fn over_the_bus<'a>(&'a self, stops: &Stops, plan: &'a [Phase; 5]) -> (u64, Option<(Grant<'a>, Time)>) {
         self.stops.set(Some(*stops));
         let cars = [self.on_bus(plan)];
-        let [bus, ..] = self.sim.train(stops.count, stops.start, stops.pitch, &cars).until(stops.until()).await.cars;
+        let [bus] = self.sim.train(stops.count, stops.start, stops.pitch, &cars).until(stops.until()).await.cars;
         self.stops.set(None);
         bus.map_or((0, None), |bus| self.on_the_bus(stops, bus))
     }
