@@ -103,6 +103,20 @@ pub(crate) struct Convoy {
     open: [VecDeque<Time>; LANES],
 }
 
+impl Convoy {
+    /// Whether there is something to do on a lane now.
+    fn acts(&self, core: &Core, number: usize, now: Time) -> bool {
+        let stage = &self.stages[number];
+        match stage.at {
+            At::Before => !self.open[number].is_empty(),
+            At::Led(until) => until <= now,
+            At::Asked(ticket) => core.holds(stage.lane, ticket),
+            At::On(_, start) => start + stage.length <= now,
+            At::Over => false,
+        }
+    }
+}
+
 impl Core {
     fn has_convoy(&self, task: u32) -> bool {
         matches!(self.convoys.get(task as usize), Some(Some(convoy)) if !convoy.stages.is_empty())
@@ -117,14 +131,11 @@ impl Shared {
             core.convoys[task as usize] = Some(convoy);
             return false;
         };
-        let combined = self.combined.replace(Some(false));
+        let combined = self.combined.get();
         for number in 0..=last {
-            if number == last {
-                // Only the last lane's bursts may skip time: the others have said by now what they wait for.
-                self.combined.set(combined);
-            }
-            while self.ride_on(core, task, &mut convoy, number) {}
+            while self.ride_on(core, task, &mut convoy, (number, combined)) {}
         }
+        self.combined.set(combined);
         // A burst may be through sooner than it has left the lane before.
         let over = convoy.stages.iter().all(|stage| stage.at == At::Over);
         if over {
@@ -136,40 +147,47 @@ impl Shared {
 
     /// One step on one lane; whether there may be another one now.
     #[inline(always)]
-    fn ride_on(&self, core: &mut Core, task: u32, convoy: &mut Convoy, number: usize) -> bool {
+    fn ride_on(
+        &self,
+        core: &mut Core,
+        task: u32,
+        convoy: &mut Convoy,
+        (number, combined): (usize, Option<bool>),
+    ) -> bool {
+        let now = self.now.get();
         let stage = &mut convoy.stages[number];
         match stage.at {
             At::Before if stage.index == convoy.count => {
                 stage.at = At::Over;
                 false
             }
-            At::Before if number == 0 => self.ride_asks(core, task, stage),
+            At::Before if number == 0 => self.ride_asks(core, task, convoy, (number, combined)),
             At::Before => {
                 let Some(open_at) = convoy.open[number].pop_front() else { return false };
                 stage.at = At::Led(open_at);
-                self.ride_waits(core, task, open_at)
+                self.ride_waits(core, task, convoy, (number, combined), open_at)
             }
-            At::Led(until) if self.now.get() < until => false,
+            At::Led(until) if now < until => false,
             At::Led(until) => {
                 let (lane, label, span) = stage.lead;
                 if core.observed() && span > Time::ZERO {
                     let (lane, who) = (lane as u16, task as u16);
                     core.record(Record::Delay { lane, who, label, at: until - span, span });
                 }
-                self.ride_asks(core, task, stage)
+                self.ride_asks(core, task, convoy, (number, combined))
             }
             At::Asked(ticket) if core.holds(stage.lane, ticket) => {
-                let (now, index) = (self.now.get(), stage.index);
+                let index = stage.index;
                 stage.at = At::On(ticket, now);
                 let end = now + stage.length;
                 if let Some(next) = convoy.stages.get(number + 1).filter(|next| index >= next.asked_before) {
                     convoy.open[number + 1].push_back(now + next.lead.2);
                 }
-                self.ride_waits(core, task, end)
+                self.ride_waits(core, task, convoy, (number, combined), end)
             }
-            At::On(ticket, start) if self.now.get() >= start + stage.length => {
-                core.record_plan(stage.lane, task, &stage.plan, start, self.now.get());
-                core.release(stage.lane, ticket, self.now.get());
+            At::On(ticket, start) if now >= start + stage.length => {
+                core.record_plan(stage.lane, task, &stage.plan, start, now);
+                core.release(stage.lane, ticket, now);
                 (stage.at, stage.index) = (At::Before, stage.index + 1);
                 true
             }
@@ -177,15 +195,38 @@ impl Shared {
         }
     }
 
-    fn ride_asks(&self, core: &mut Core, task: u32, stage: &mut Stage) -> bool {
+    fn ride_asks(
+        &self,
+        core: &mut Core,
+        task: u32,
+        convoy: &mut Convoy,
+        (number, combined): (usize, Option<bool>),
+    ) -> bool {
+        self.let_skip(core, convoy, (number, combined));
+        let stage = &mut convoy.stages[number];
         let (Asked::Granted(ticket) | Asked::Queued(ticket)) =
             self.ask(core, stage.lane, task | CONVOY, 0, stage.reason);
         stage.at = At::Asked(ticket);
         true
     }
 
+    /// Only the last lane with something to do now may skip time: the others have said by then what they wait for.
+    fn let_skip(&self, core: &Core, convoy: &Convoy, (number, combined): (usize, Option<bool>)) {
+        let behind = number + 1..convoy.stages.len();
+        let others_act = behind.into_iter().any(|other| convoy.acts(core, other, self.now.get()));
+        self.combined.set(if others_act { Some(false) } else { combined });
+    }
+
     /// Comes to an instant in place, or sets a timer; whether it has come.
-    fn ride_waits(&self, core: &mut Core, task: u32, until: Time) -> bool {
+    fn ride_waits(
+        &self,
+        core: &mut Core,
+        task: u32,
+        convoy: &Convoy,
+        (number, combined): (usize, Option<bool>),
+        until: Time,
+    ) -> bool {
+        self.let_skip(core, convoy, (number, combined));
         self.now.get() >= until || self.begin_wait(core, task | CONVOY, until) == Wait::Over
     }
 }
