@@ -262,7 +262,7 @@ impl Direction {
             count => self.lane.paced(speed.time(count * u64::from(speed.dllp_bytes))),
         };
         let replay = self.replay(packets);
-        (skip + dllps + replay > Time::ZERO).then(|| [(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)])
+        (skip + dllps + replay > Time::ZERO).then_some([(&SKIP, skip), (&DLLP, dllps), (&REPLAY, replay)])
     }
 
     /// A message is sent, behind what fell due. `other` is the opposite direction, which will have to acknowledge it.

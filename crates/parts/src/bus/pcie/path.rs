@@ -185,8 +185,7 @@ impl Path {
             if ahead > 1 && packets.equal() && self.credits_suffice(packets, ahead) {
                 let (start, length) = (self.sim.now(), direction.length(packets, payload));
                 let cars = [car(direction, Time::ZERO, &[], &plan)];
-                let [Some(CarState { done, next })] =
-                    self.sim.train(u64::from(ahead), start, length, &cars).await.cars
+                let [Some(CarState { done, next })] = self.sim.train(u64::from(ahead), start, length, &cars).await.cars
                 else {
                     return;
                 };

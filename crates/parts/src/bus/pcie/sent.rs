@@ -34,7 +34,12 @@ pub(super) struct Steps {
 
 impl Default for Steps {
     fn default() -> Self {
-        Steps { arrivals: RefCell::new([Sent::default(); REQUESTS_MAX]), count: Cell::new(0), is_awaited: Cell::new(false), is_handed: Cell::new(false) }
+        Steps {
+            arrivals: RefCell::new([Sent::default(); REQUESTS_MAX]),
+            count: Cell::new(0),
+            is_awaited: Cell::new(false),
+            is_handed: Cell::new(false),
+        }
     }
 }
 
