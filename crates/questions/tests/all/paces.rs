@@ -4,99 +4,15 @@
 pub mod adapters;
 mod ide;
 pub mod nvme;
-
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
+mod recorded;
 
 use hopscope_files::job_file::{self, Job};
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
-use hopscope_kernel::{Kind, Observer, Pace, PassedOn, Record, Sim, Span, Time, expand};
+use hopscope_kernel::{Pace, PassedOn, Record, Span, Time};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{Options, run_in};
 
-/// Every span of a run.
-#[derive(Clone, Default)]
-struct Spans(Rc<RefCell<Vec<Record>>>);
-
-impl Observer for Spans {
-    fn records(&mut self, batch: &[Record]) {
-        self.0.borrow_mut().extend(batch);
-    }
-}
-
-pub struct Recorded {
-    /// By what they are and whose, and in order of time.
-    pub spans: Vec<Span>,
-    /// Requests: taken up, issued, ended.
-    requests: Vec<Record>,
-    pub lanes: Vec<String>,
-    processes: Vec<String>,
-    transfers: usize,
-    /// Trains that were booked.
-    trains: u64,
-}
-
-impl Recorded {
-    /// Requests that ended.
-    fn ended(&self) -> impl Iterator<Item = &Record> {
-        self.requests.iter().filter(|record| matches!(record, Record::Transfer { .. }))
-    }
-}
-
-pub fn record(blueprint: &Blueprint, jobs: &[Job], trains: bool) -> Recorded {
-    let (sim, spans) = (Sim::new(), Spans::default());
-    let options = Options { seed: 7, trains, ..Options::default() };
-    let outcome = run_in(sim.clone(), blueprint, jobs, options, Some(Box::new(spans.clone()))).expect("it runs");
-    let clocks: Vec<Option<Time>> = sim.lanes().into_iter().map(|lane| lane.1).collect();
-    // What the end of the run cuts short is not compared.
-    let cut = Time::ps(outcome.simulated.as_ps() / 20 * 19);
-    // Of one process in one place, spans come nearly in order.
-    let mut by_place: BTreeMap<(Kind, u16), Vec<Span>> = BTreeMap::new();
-    expand(
-        &spans.0.borrow(),
-        |lane| clocks[usize::from(lane)],
-        |span| {
-            if span.end() < cut {
-                by_place.entry((span.kind, span.who)).or_default().push(span);
-            }
-        },
-    );
-    for spans in by_place.values_mut() {
-        // By words only where nothing else tells two spans apart: looking them up is what takes long.
-        spans.sort_by(|a, b| (a.at, a.span).cmp(&(b.at, b.span)).then_with(|| a.label.name.cmp(b.label.name)));
-    }
-    let mut requests: Vec<(Time, Record)> = spans.0.borrow().iter().filter_map(of_request).collect();
-    requests.retain(|(end, _)| *end < cut);
-    requests.sort_by_key(|(end, record)| (*end, order(record)));
-    let requests: Vec<Record> = requests.into_iter().map(|(_, record)| record).collect();
-    let transfers = requests.iter().filter(|record| matches!(record, Record::Transfer { .. })).count();
-    let lanes = sim.lanes().into_iter().map(|lane| lane.0).collect();
-    let spans = by_place.into_values().flatten().collect();
-    Recorded { spans, requests, lanes, processes: sim.processes(), transfers, trains: outcome.counts.trains }
-}
-
-/// What is said of requests, and when it is over.
-fn of_request(record: &Record) -> Option<(Time, Record)> {
-    match *record {
-        Record::Transfer { at, span, .. } => Some((at + span, *record)),
-        Record::TakeUp { at, .. } | Record::TakeUpToo { at, .. } | Record::Issue { at, .. } => Some((at, *record)),
-        _ => None,
-    }
-}
-
-/// An order of what is said at one instant: what, by whom, of which request.
-fn order(record: &Record) -> (u8, u16, u32) {
-    let number = |of: Option<PassedOn>| of.map_or(0, |of| of.request.get());
-    match *record {
-        Record::TakeUp { who, request, .. } => (0, who, number(request)),
-        Record::TakeUpToo { who, request, .. } => (1, who, number(request)),
-        Record::Issue { who, request, .. } => (2, who, request.get()),
-        Record::Transfer { who, bytes, .. } => (3, who, bytes),
-        _ => unreachable!("of requests nothing else is said"),
-    }
-}
+pub use recorded::{Recorded, record};
 
 fn doubled(span: &Span) -> Span {
     Span { at: span.at * 2, span: span.span * 2, ..*span }
@@ -154,9 +70,8 @@ pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     for trains in [true, false] {
         let (is, should) = (record(&slow, &slow_jobs, trains), record(blueprint, jobs, trains));
         assert!(should.transfers >= 3, "{what}: only {} requests", should.transfers);
-        let wanted: Vec<Span> = should.spans.iter().map(doubled).collect();
-        if is.spans != wanted {
-            panic!("{what}, trains {trains}: {}", first_difference(&is, &wanted));
+        if let Some(difference) = differs_from_doubled(&is, &should) {
+            panic!("{what}, trains {trains}: {difference}");
         }
         let wanted: Vec<Record> = should.requests.iter().map(doubled_request).collect();
         let differs = is.requests.iter().zip(&wanted).find(|(is, wanted)| is != wanted);
@@ -164,14 +79,20 @@ pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     }
 }
 
+/// How what was recorded at half the pace differs from all of the original doubled, if it does.
+fn differs_from_doubled(is: &Recorded, should: &Recorded) -> Option<String> {
+    let wanted = || should.spans().map(doubled);
+    let is_same = is.spans().copied().eq(wanted());
+    (!is_same).then(|| first_difference(is, wanted()))
+}
+
 /// The earliest span that is in one of them only, and what is in its stead.
-fn first_difference(is: &Recorded, wanted: &[Span]) -> String {
-    let in_time = |spans: &[Span]| {
-        let mut spans = spans.to_vec();
+fn first_difference(is: &Recorded, wanted: impl Iterator<Item = Span>) -> String {
+    let in_time = |mut spans: Vec<Span>| {
         spans.sort_by_key(|span| span.at);
         spans
     };
-    let (spans, wanted) = (in_time(&is.spans), in_time(wanted));
+    let (spans, wanted) = (in_time(is.spans().copied().collect()), in_time(wanted.collect()));
     let at = (0..).find(|&at| spans.get(at) != wanted.get(at)).unwrap_or(0);
     let words = |span: Option<&Span>| {
         span.map_or("nothing".to_string(), |s| {

@@ -113,7 +113,7 @@ fn phases(recorded: &Recorded, lane: &str) -> BTreeMap<&'static str, (Time, u64)
         let (Kind::Phase(of) | Kind::Delay(of)) = span.kind else { return false };
         recorded.lanes[usize::from(of)] == lane
     };
-    for span in recorded.spans.iter().filter(of_lane) {
+    for span in recorded.spans().filter(of_lane) {
         let sum: &mut (Time, u64) = sums.entry(span.label.name).or_default();
         *sum = (sum.0 + span.span, sum.1 + 1);
     }

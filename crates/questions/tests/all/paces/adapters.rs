@@ -95,8 +95,11 @@ fn trains_through_adapters_equal_single_packets_at_any_pace() {
                 let blueprint = paced(&blueprint, ending, pace);
                 let (with, without) = (record(&blueprint, &jobs, true), record(&blueprint, &jobs, false));
                 assert!(with.transfers >= 3, "{system} {options}: {} requests", with.transfers);
-                if with.spans != without.spans {
-                    panic!("{system} {options} `{ending}` at {pace}: {}", first_difference(&with, &without.spans));
+                if !with.spans().eq(without.spans()) {
+                    panic!(
+                        "{system} {options} `{ending}` at {pace}: {}",
+                        first_difference(&with, without.spans().copied())
+                    );
                 }
                 trains += with.trains;
             }

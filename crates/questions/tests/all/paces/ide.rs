@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hopscope_kernel::{Kind, Pace, Span, Time};
+use hopscope_kernel::{Kind, Pace, Time};
 use hopscope_machine::blueprint::Blueprint;
 
-use super::{Recorded, doubled, doubles, first_difference, read, record};
+use super::{Recorded, differs_from_doubled, doubles, first_difference, read, record};
 use crate::trains::get_the_same_for_less;
 
 const ONE_DISK: &str = "piix4e-one-disk";
@@ -38,9 +38,8 @@ fn changed(system: &str, change: &str, options: &str) {
     for trains in [true, false] {
         let (is, should) = (record(&slow, &later, trains), record(&blueprint, &jobs, trains));
         assert!(should.transfers >= 3, "{change} {options}");
-        let wanted: Vec<Span> = should.spans.iter().map(doubled).collect();
-        if is.spans != wanted {
-            panic!("{system} {change} {options}, trains {trains}: {}", first_difference(&is, &wanted));
+        if let Some(difference) = differs_from_doubled(&is, &should) {
+            panic!("{system} {change} {options}, trains {trains}: {difference}");
         }
     }
 }
@@ -77,12 +76,12 @@ fn same_without_trains(system: &str, options: &str) -> u64 {
         let phases = |trains: bool| {
             let mut recorded = record(blueprint, &jobs, trains);
             // Within a train nobody waits.
-            recorded.spans.retain(|span| matches!(span.kind, Kind::Phase(_) | Kind::Delay(_)));
+            recorded.retain(|span| matches!(span.kind, Kind::Phase(_) | Kind::Delay(_)));
             recorded
         };
         let (with, without) = (phases(true), phases(false));
-        if with.spans != without.spans {
-            panic!("{system} {options} {words}: {}", first_difference(&with, &without.spans));
+        if !with.spans().eq(without.spans()) {
+            panic!("{system} {options} {words}: {}", first_difference(&with, without.spans().copied()));
         }
         assert!(with.ended().eq(without.ended()), "{system} {options} {words}: transfers");
         trains += with.trains;
@@ -113,7 +112,7 @@ fn what_is_booked_ahead_on_the_bus_of_a_myrinet_adapter_is_the_same_by_hand_at_a
 /// The lengths that each phase and each delay has, by lane.
 fn lengths(recorded: &Recorded) -> BTreeMap<(&str, &'static str), Vec<Time>> {
     let mut lengths: BTreeMap<(&str, &'static str), Vec<Time>> = BTreeMap::new();
-    for span in &recorded.spans {
+    for span in recorded.spans() {
         let (Kind::Phase(lane) | Kind::Delay(lane)) = span.kind else { continue };
         let lane = recorded.lanes[usize::from(lane)].as_str();
         lengths.entry((lane, span.label.name)).or_default().push(span.span);

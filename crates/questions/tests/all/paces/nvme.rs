@@ -86,8 +86,11 @@ fn trains_equal_single_packets_at_any_pace() {
                 for ending in ["", links[0], links[1]] {
                     let blueprint = paced(&blueprint, ending, pace);
                     let (with, without) = (record(&blueprint, &jobs, true), record(&blueprint, &jobs, false));
-                    if with.spans != without.spans {
-                        panic!("{system} {options} `{ending}` at {pace}: {}", first_difference(&with, &without.spans));
+                    if !with.spans().eq(without.spans()) {
+                        panic!(
+                            "{system} {options} `{ending}` at {pace}: {}",
+                            first_difference(&with, without.spans().copied())
+                        );
                     }
                     trains += with.trains;
                 }
@@ -105,7 +108,7 @@ fn lengths(recorded: &Recorded, hop: &str, phase: &str) -> Vec<Time> {
         let (Kind::Phase(of) | Kind::Delay(of)) = span.kind else { return false };
         span.label.name == phase && recorded.lanes[usize::from(of)].contains(lane)
     };
-    let mut lengths: Vec<Time> = recorded.spans.iter().filter(of).map(|span| span.span).collect();
+    let mut lengths: Vec<Time> = recorded.spans().filter(of).map(|span| span.span).collect();
     lengths.sort_unstable();
     lengths.dedup();
     lengths
