@@ -101,6 +101,8 @@ pub(crate) struct Convoy {
     stages: Vec<Stage>,
     /// When the next bursts may be asked for on each lane, as far as they have begun on the one before.
     open: [VecDeque<Time>; LANES],
+    /// Whether whoever takes it along may skip time, as in [`Shared::combined`].
+    combined: Option<bool>,
 }
 
 impl Convoy {
@@ -131,11 +133,11 @@ impl Shared {
             core.convoys[task as usize] = Some(convoy);
             return false;
         };
-        let combined = self.combined.get();
+        convoy.combined = self.combined.get();
         for number in 0..=last {
-            while self.ride_on(core, task, &mut convoy, (number, combined)) {}
+            while self.ride_on(core, task, &mut convoy, number) {}
         }
-        self.combined.set(combined);
+        self.combined.set(convoy.combined);
         // A burst may be through sooner than it has left the lane before.
         let over = convoy.stages.iter().all(|stage| stage.at == At::Over);
         if over {
@@ -147,13 +149,7 @@ impl Shared {
 
     /// One step on one lane; whether there may be another one now.
     #[inline(always)]
-    fn ride_on(
-        &self,
-        core: &mut Core,
-        task: u32,
-        convoy: &mut Convoy,
-        (number, combined): (usize, Option<bool>),
-    ) -> bool {
+    fn ride_on(&self, core: &mut Core, task: u32, convoy: &mut Convoy, number: usize) -> bool {
         let now = self.now.get();
         let stage = &mut convoy.stages[number];
         match stage.at {
@@ -161,11 +157,11 @@ impl Shared {
                 stage.at = At::Over;
                 false
             }
-            At::Before if number == 0 => self.ride_asks(core, task, convoy, (number, combined)),
+            At::Before if number == 0 => self.ride_asks(core, task, convoy, number),
             At::Before => {
                 let Some(open_at) = convoy.open[number].pop_front() else { return false };
                 stage.at = At::Led(open_at);
-                self.ride_waits(core, task, convoy, (number, combined), open_at)
+                self.ride_waits(core, task, (convoy, number), open_at)
             }
             At::Led(until) if now < until => false,
             At::Led(until) => {
@@ -174,7 +170,7 @@ impl Shared {
                     let (lane, who) = (lane as u16, task as u16);
                     core.record(Record::Delay { lane, who, label, at: until - span, span });
                 }
-                self.ride_asks(core, task, convoy, (number, combined))
+                self.ride_asks(core, task, convoy, number)
             }
             At::Asked(ticket) if core.holds(stage.lane, ticket) => {
                 let index = stage.index;
@@ -183,7 +179,7 @@ impl Shared {
                 if let Some(next) = convoy.stages.get(number + 1).filter(|next| index >= next.asked_before) {
                     convoy.open[number + 1].push_back(now + next.lead.2);
                 }
-                self.ride_waits(core, task, convoy, (number, combined), end)
+                self.ride_waits(core, task, (convoy, number), end)
             }
             At::On(ticket, start) if now >= start + stage.length => {
                 core.record_plan(stage.lane, task, &stage.plan, start, now);
@@ -195,14 +191,8 @@ impl Shared {
         }
     }
 
-    fn ride_asks(
-        &self,
-        core: &mut Core,
-        task: u32,
-        convoy: &mut Convoy,
-        (number, combined): (usize, Option<bool>),
-    ) -> bool {
-        self.let_skip(core, convoy, (number, combined));
+    fn ride_asks(&self, core: &mut Core, task: u32, convoy: &mut Convoy, number: usize) -> bool {
+        self.let_skip(core, convoy, number);
         let stage = &mut convoy.stages[number];
         let (Asked::Granted(ticket) | Asked::Queued(ticket)) =
             self.ask(core, stage.lane, task | CONVOY, 0, stage.reason);
@@ -211,22 +201,15 @@ impl Shared {
     }
 
     /// Only the last lane with something to do now may skip time: the others have said by then what they wait for.
-    fn let_skip(&self, core: &Core, convoy: &Convoy, (number, combined): (usize, Option<bool>)) {
-        let behind = number + 1..convoy.stages.len();
-        let others_act = behind.into_iter().any(|other| convoy.acts(core, other, self.now.get()));
-        self.combined.set(if others_act { Some(false) } else { combined });
+    fn let_skip(&self, core: &Core, convoy: &Convoy, number: usize) {
+        let mut behind = number + 1..convoy.stages.len();
+        let others_act = behind.any(|other| convoy.acts(core, other, self.now.get()));
+        self.combined.set(if others_act { Some(false) } else { convoy.combined });
     }
 
     /// Comes to an instant in place, or sets a timer; whether it has come.
-    fn ride_waits(
-        &self,
-        core: &mut Core,
-        task: u32,
-        convoy: &Convoy,
-        (number, combined): (usize, Option<bool>),
-        until: Time,
-    ) -> bool {
-        self.let_skip(core, convoy, (number, combined));
+    fn ride_waits(&self, core: &mut Core, task: u32, (convoy, number): (&Convoy, usize), until: Time) -> bool {
+        self.let_skip(core, convoy, number);
         self.now.get() >= until || self.begin_wait(core, task | CONVOY, until) == Wait::Over
     }
 }
