@@ -20,20 +20,14 @@ use crate::shipped;
 
 /// All that lanes did, added up without a look at whom it was for.
 #[derive(Clone, Default)]
-struct Work(Rc<RefCell<Vec<Record>>>);
+struct Work(Rc<RefCell<Vec<Time>>>);
 
 impl Work {
     /// What lanes did for requests within their lives, outside, and for nobody is all that they did.
     fn is_shared_out(&self, sim: &Sim, lives: &Lives, words: &str) {
-        let (lanes, mut worked) = (sim.lanes(), vec![Time::ZERO; sim.lanes().len()]);
-        let clock = |lane: u16| lanes[usize::from(lane)].1;
-        expand(&self.0.borrow(), clock, |span| {
-            let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
-            if let Some(lane) = span.phase_of().filter(|_| works) {
-                worked[usize::from(lane)] += span.span;
-            }
-        });
-        for ((shares, worked), (lane, _)) in lives.shares().iter().zip(&worked).zip(&lanes) {
+        let mut worked = self.0.take();
+        worked.resize(sim.lanes().len(), Time::ZERO);
+        for ((shares, worked), (lane, _)) in lives.shares().iter().zip(&worked).zip(&sim.lanes()) {
             let Shares { in_life, outside, housekeeping } = *shares;
             assert_eq!(in_life + outside + housekeeping, *worked, "{words}: {lane}");
         }
@@ -42,7 +36,19 @@ impl Work {
 
 impl Observer for Work {
     fn records(&mut self, batch: &[Record]) {
-        self.0.borrow_mut().extend(batch);
+        let worked = &mut *self.0.borrow_mut();
+        // Clocks tell when something is, and not for how long.
+        expand(
+            batch,
+            |_| None,
+            |span| {
+                let works = matches!(span.label.class, Class::Payload | Class::Through | Class::Protocol);
+                if let Some(lane) = span.phase_of().map(usize::from).filter(|_| works) {
+                    worked.resize(worked.len().max(lane + 1), Time::ZERO);
+                    worked[lane] += span.span;
+                }
+            },
+        );
     }
 }
 

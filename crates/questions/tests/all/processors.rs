@@ -1,6 +1,7 @@
 //! What an I/O costs the processor: a meter that is exact, of the window that the requests are of, by layer.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hopscope_kernel::{Observer, Pace, Record, Sim, Span, Time};
@@ -23,20 +24,21 @@ impl Observer for Phases {
 }
 
 /// A run, what it cost, and the phases of the lanes of the part `cpu` that ended in the window of its requests.
-fn watched(blueprint: &Blueprint, options: Options, job: &str) -> (Outcome, ProcessorCost, Vec<(String, Span)>) {
+fn watched(blueprint: &Blueprint, options: Options, job: &str) -> (Outcome, ProcessorCost, Vec<(Rc<str>, Span)>) {
     let (sim, phases) = (Sim::new(), Phases::default());
     let outcome = run_in(sim.clone(), blueprint, &jobs(job), options, Some(Box::new(phases.clone())));
     let outcome = outcome.unwrap_or_else(|failure| panic!("{job}: {failure:?}"));
-    let names: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
+    let names: Vec<Rc<str>> = sim.lanes().into_iter().map(|lane| lane.0.into()).collect();
     let (from, until) = (outcome.rate.warm_up, outcome.rate.end);
-    let in_window = |(_, span): &&(u16, Span)| span.end() > from && span.end() <= until;
+    let of_cpu = |lane: &u16| names[usize::from(*lane)].split('.').next() == Some("cpu");
+    let of_cpu: BTreeSet<u16> = (0..names.len() as u16).filter(of_cpu).collect();
+    let counts = |(lane, span): &&(u16, Span)| of_cpu.contains(lane) && span.end() > from && span.end() <= until;
     let named = |(lane, span): &(u16, Span)| (names[usize::from(*lane)].clone(), *span);
-    let all: Vec<(String, Span)> = phases.0.borrow().iter().filter(in_window).map(named).collect();
-    let all = all.into_iter().filter(|(lane, _)| lane.split('.').next() == Some("cpu")).collect();
+    let all = phases.0.borrow().iter().filter(counts).map(named).collect();
     (outcome.clone(), outcome.processor.expect("a machine with a processor"), all)
 }
 
-fn sum<'a>(phases: impl Iterator<Item = &'a (String, Span)>) -> Time {
+fn sum<'a>(phases: impl Iterator<Item = &'a (Rc<str>, Span)>) -> Time {
     phases.fold(Time::ZERO, |sum, (_, phase)| sum + phase.span)
 }
 
@@ -118,7 +120,7 @@ fn interrupts_are_the_first_processors_and_threads_the_others() {
     let two = machine("scsi-ultra160", &["cpu.processors=2 processors"]);
     let (_, cost, phases) = watched(&two, Options::default(), job);
     let on = |lane: &str, layer: Layer| {
-        phases.iter().filter(|(name, phase)| name == lane && phase.label == layer.phase()).count()
+        phases.iter().filter(|(name, phase)| **name == *lane && phase.label == layer.phase()).count()
     };
     assert!(on("cpu", Layer::Interrupts) > 100 && on("cpu.processor1", Layer::FileSystem) > 100);
     assert_eq!((on("cpu.processor1", Layer::Interrupts), on("cpu.processor1", Layer::Driver)), (0, 0));
