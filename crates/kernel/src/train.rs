@@ -122,19 +122,15 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-impl Core {
+impl TrainState {
     /// What has become of a train that is off its lanes, car by car.
     #[inline(always)]
-    pub(crate) fn journey_of<'a, const N: usize>(
-        counts: &mut Counts,
-        cars: &[Car<'a>],
-        train: &TrainState,
-    ) -> Journey<'a, N> {
+    pub(crate) fn journey<'a, const N: usize>(&self, cars: &[Car<'a>], counts: &mut Counts) -> Journey<'a, N> {
         let state = |index: usize| {
-            let (car, booked) = (cars.get(index)?, train.cars[index].as_ref()?);
+            let (car, booked) = (cars.get(index)?, self.cars[index].as_ref()?);
             let lane = car.lane;
             let (done, next) = match booked.cut {
-                Cut::Not => (train.count, Burst::Ahead),
+                Cut::Not => (self.count, Burst::Ahead),
                 Cut::Ahead(done) => (done, Burst::Ahead),
                 Cut::Requested(done, ticket) => (done, Burst::Requested(Acquire::queued(lane, car.reason, ticket))),
                 Cut::UnderWay(done, ticket, start) => {
@@ -147,7 +143,9 @@ impl Core {
         };
         Journey { cars: std::array::from_fn(state) }
     }
+}
 
+impl Core {
     /// Records a train of a task on one lane, which began at an instant and had so many bursts of a pitch: the head, and
     /// the phases of each of its bursts.
     pub(crate) fn record_train(
@@ -290,7 +288,7 @@ impl<'a, const N: usize> TrainRun<'a, '_, N> {
         }
         let Core { trains, counts, .. } = core;
         let Some(train) = &trains[id as usize] else { return self.nothing_done() };
-        let journey = Core::journey_of(counts, self.cars, train);
+        let journey = train.journey(self.cars, counts);
         trains[id as usize] = None;
         journey
     }

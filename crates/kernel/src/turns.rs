@@ -145,7 +145,7 @@ impl<'a> Turns<'a, '_> {
         let turn = train.cars[0].as_ref().expect("its turns are its first car");
         let (first, pitch) = (turn.first + train.wait, turn.pitch);
         let (end, task) = (train.end(), train.task);
-        let journey = Core::journey_of(counts, self.cars, train);
+        let journey = train.journey(self.cars, counts);
         trains[id as usize] = None;
         if end > now {
             core.cancel_timer(task, end);

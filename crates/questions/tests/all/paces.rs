@@ -70,7 +70,7 @@ pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     for trains in [true, false] {
         let (is, should) = (record(&slow, &slow_jobs, trains), record(blueprint, jobs, trains));
         assert!(should.transfers >= 3, "{what}: only {} requests", should.transfers);
-        if let Some(difference) = differs_from_doubled(&is, &should) {
+        if let Some(difference) = difference(&is, should.spans().map(doubled)) {
             panic!("{what}, trains {trains}: {difference}");
         }
         let wanted: Vec<Record> = should.requests.iter().map(doubled_request).collect();
@@ -79,11 +79,10 @@ pub fn doubles_on(what: &str, blueprint: &Blueprint, jobs: &[Job]) {
     }
 }
 
-/// How what was recorded at half the pace differs from all of the original doubled, if it does.
-fn differs_from_doubled(is: &Recorded, should: &Recorded) -> Option<String> {
-    let wanted = || should.spans().map(doubled);
-    let is_same = is.spans().copied().eq(wanted());
-    (!is_same).then(|| first_difference(is, wanted()))
+/// How what was recorded differs from what is wanted, if it does.
+fn difference(is: &Recorded, wanted: impl Iterator<Item = Span> + Clone) -> Option<String> {
+    let is_same = is.spans().copied().eq(wanted.clone());
+    (!is_same).then(|| first_difference(is, wanted))
 }
 
 /// The earliest span that is in one of them only, and what is in its stead.

@@ -1,7 +1,6 @@
 //! What an I/O costs the processor: a meter that is exact, of the window that the requests are of, by layer.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hopscope_kernel::{Observer, Pace, Record, Sim, Span, Time};
@@ -31,8 +30,7 @@ fn watched(blueprint: &Blueprint, options: Options, job: &str) -> (Outcome, Proc
     let names: Vec<Rc<str>> = sim.lanes().into_iter().map(|lane| lane.0.into()).collect();
     let (from, until) = (outcome.rate.warm_up, outcome.rate.end);
     let of_cpu = |lane: &u16| names[usize::from(*lane)].split('.').next() == Some("cpu");
-    let of_cpu: BTreeSet<u16> = (0..names.len() as u16).filter(of_cpu).collect();
-    let counts = |(lane, span): &&(u16, Span)| of_cpu.contains(lane) && span.end() > from && span.end() <= until;
+    let counts = |(lane, span): &&(u16, Span)| of_cpu(lane) && span.end() > from && span.end() <= until;
     let named = |(lane, span): &(u16, Span)| (names[usize::from(*lane)].clone(), *span);
     let all = phases.0.borrow().iter().filter(counts).map(named).collect();
     (outcome.clone(), outcome.processor.expect("a machine with a processor"), all)

@@ -100,18 +100,23 @@ impl Path {
         if packets.count() == 1 {
             return self.launch_one(packets).await;
         }
-        for Stage { direction, opposite, .. } in &self.stages {
-            if let Some(due) = direction.due(packets) {
-                direction.lane().acquire(&LINK_BUSY).await.hold_plan(due).await;
-            }
-            direction.count(packets, opposite);
-        }
+        self.prepare(packets).await;
         if self.stages.len() == 1 {
             self.carry_over_one(packets).await;
         } else {
             self.carry_over_several(packets).await;
         }
         self.sim.now()
+    }
+
+    /// Sends what fell due before a message on each link, and counts the message.
+    async fn prepare(&self, packets: &Packets) {
+        for Stage { direction, opposite, .. } in &self.stages {
+            if let Some(due) = direction.due(packets) {
+                direction.lane().acquire(&LINK_BUSY).await.hold_plan(due).await;
+            }
+            direction.count(packets, opposite);
+        }
     }
 
     /// From one packet of a message to the next on each link, where nobody disturbs them: behind a slow one they come slowly.
@@ -149,12 +154,7 @@ impl Path {
     /// The same for a message of one packet, over link after link.
     pub async fn launch_one(&self, packets: &Packets) -> Time {
         debug_assert_eq!(packets.count(), 1, "a message of one packet");
-        for Stage { direction, opposite, .. } in &self.stages {
-            if let Some(due) = direction.due(packets) {
-                direction.lane().acquire(&LINK_BUSY).await.hold_plan(due).await;
-            }
-            direction.count(packets, opposite);
-        }
+        self.prepare(packets).await;
         let payload = packets.payload(0);
         let (mut open_at, mut left) = (Time::ZERO, Time::ZERO);
         for (stage, Stage { direction, .. }) in self.stages.iter().enumerate() {

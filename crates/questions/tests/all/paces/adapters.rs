@@ -5,7 +5,7 @@ use hopscope_files::job_file::Job;
 use hopscope_machine::blueprint::Blueprint;
 
 use super::nvme::{halves, pace, paced};
-use super::{doubles_on, first_difference, read_as, record};
+use super::{difference, doubles_on, read_as, record};
 
 const NIC: &str = "nic-two-sockets";
 const GPU: &str = "gpu-server";
@@ -95,11 +95,8 @@ fn trains_through_adapters_equal_single_packets_at_any_pace() {
                 let blueprint = paced(&blueprint, ending, pace);
                 let (with, without) = (record(&blueprint, &jobs, true), record(&blueprint, &jobs, false));
                 assert!(with.transfers >= 3, "{system} {options}: {} requests", with.transfers);
-                if !with.spans().eq(without.spans()) {
-                    panic!(
-                        "{system} {options} `{ending}` at {pace}: {}",
-                        first_difference(&with, without.spans().copied())
-                    );
+                if let Some(difference) = difference(&with, without.spans().copied()) {
+                    panic!("{system} {options} `{ending}` at {pace}: {difference}");
                 }
                 trains += with.trains;
             }

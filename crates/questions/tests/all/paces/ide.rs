@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hopscope_kernel::{Kind, Pace, Time};
 use hopscope_machine::blueprint::Blueprint;
 
-use super::{Recorded, differs_from_doubled, doubles, first_difference, read, record};
+use super::{Recorded, difference, doubled, doubles, read, record};
 use crate::trains::get_the_same_for_less;
 
 const ONE_DISK: &str = "piix4e-one-disk";
@@ -38,7 +38,7 @@ fn changed(system: &str, change: &str, options: &str) {
     for trains in [true, false] {
         let (is, should) = (record(&slow, &later, trains), record(&blueprint, &jobs, trains));
         assert!(should.transfers >= 3, "{change} {options}");
-        if let Some(difference) = differs_from_doubled(&is, &should) {
+        if let Some(difference) = difference(&is, should.spans().map(doubled)) {
             panic!("{system} {change} {options}, trains {trains}: {difference}");
         }
     }
@@ -80,8 +80,8 @@ fn same_without_trains(system: &str, options: &str) -> u64 {
             recorded
         };
         let (with, without) = (phases(true), phases(false));
-        if !with.spans().eq(without.spans()) {
-            panic!("{system} {options} {words}: {}", first_difference(&with, without.spans().copied()));
+        if let Some(difference) = difference(&with, without.spans().copied()) {
+            panic!("{system} {options} {words}: {difference}");
         }
         assert!(with.ended().eq(without.ended()), "{system} {options} {words}: transfers");
         trains += with.trains;

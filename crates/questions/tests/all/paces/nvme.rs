@@ -4,7 +4,7 @@ use hopscope_files::job_file::Job;
 use hopscope_kernel::{Kind, Pace, Span, Time};
 use hopscope_machine::blueprint::Blueprint;
 
-use super::{Recorded, doubles_on, first_difference, read_as, record};
+use super::{Recorded, difference, doubles_on, read_as, record};
 
 const DESKTOP: &str = "nvme-desktop";
 const SERVER: &str = "nvme-server";
@@ -86,11 +86,8 @@ fn trains_equal_single_packets_at_any_pace() {
                 for ending in ["", links[0], links[1]] {
                     let blueprint = paced(&blueprint, ending, pace);
                     let (with, without) = (record(&blueprint, &jobs, true), record(&blueprint, &jobs, false));
-                    if !with.spans().eq(without.spans()) {
-                        panic!(
-                            "{system} {options} `{ending}` at {pace}: {}",
-                            first_difference(&with, without.spans().copied())
-                        );
+                    if let Some(difference) = difference(&with, without.spans().copied()) {
+                        panic!("{system} {options} `{ending}` at {pace}: {difference}");
                     }
                     trains += with.trains;
                 }

@@ -22,7 +22,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// By what they are and whose, and in order of time.
-    pub fn spans(&self) -> impl Iterator<Item = &Span> {
+    pub fn spans(&self) -> impl Iterator<Item = &Span> + Clone {
         self.places.iter().flatten()
     }
 
