@@ -35,7 +35,7 @@ const REQUESTS_MAX: f64 = 1e6;
 const BYTES_MAX: f64 = 8e9;
 /// What is written goes through stores that may stand still for a while: of a runtime with writes so much is simulated at
 /// least.
-const WRITES_FROM: f64 = 0.1;
+const WRITES_FROM: f64 = 0.05;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
@@ -56,6 +56,14 @@ pub(crate) struct Span {
     pub(crate) pause: Time,
     /// Whether any of them writes.
     pub(crate) writes: bool,
+}
+
+impl Span {
+    /// The first instant at which enough of a runtime is over for what is left of it to be left away.
+    fn enough(&self) -> Time {
+        let least = if self.writes && self.has_runtime { WRITES_FROM } else { 0.0 };
+        self.from + Time::ps(((self.end - self.from).as_ps() as f64 * least) as u64)
+    }
 }
 
 /// How much longer jobs may take for so many pauses.
@@ -142,6 +150,7 @@ pub(crate) fn advance(
                     settled.get_or_insert(sim.now());
                 }
                 if ends.not_longer_than_needed
+                    && sim.now() >= span.enough()
                     && watch.verdict().0.is_some_and(|first| says_all(&transfers.batches(), first, span))
                 {
                     break stop;
@@ -164,13 +173,13 @@ pub(crate) fn advance(
 }
 
 /// Whether the window that begins with a batch gives what the whole runtime would, within [`UNTIL`]: what it leaves away
-/// at the beginning weighs as little in the runtime. Of one with writes enough of it is over.
+/// at the beginning weighs as little in the runtime.
 fn says_all(batches: &Batches, first: usize, span: &Span) -> bool {
     let (all, rest) = (batches.rate_from(0), batches.rate_from(first));
     let apart = (all.bytes_per_second / rest.bytes_per_second - 1.0).abs();
     let so_far = all.end.saturating_sub(span.from).as_seconds_f64();
     let runtime = (span.end - span.from).as_seconds_f64();
-    apart * so_far <= UNTIL * runtime && (!span.writes || so_far >= WRITES_FROM * runtime)
+    apart * so_far <= UNTIL * runtime
 }
 
 /// How much of what jobs without an end may do is done.

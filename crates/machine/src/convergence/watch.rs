@@ -54,6 +54,8 @@ pub(super) struct Watch<'a> {
     pub(super) next: Time,
     /// When it is looked at next whether everything has come to rest.
     look: Time,
+    /// It is looked at when enough of the runtime is over, too.
+    enough: Time,
     /// How the run could have ended at the last look.
     before: Option<Stop>,
     /// When the stage ends at the latest, and whether requests are counted, too.
@@ -79,6 +81,7 @@ impl Watch<'_> {
             step: FIRST,
             next,
             look: next,
+            enough: span.enough(),
             before: None,
             end: span.end,
             has_runtime: span.has_runtime,
@@ -109,6 +112,9 @@ impl Watch<'_> {
             return None;
         }
         self.look = now.saturating_add(Time::ps((now - self.from).as_ps() / 5));
+        if now < self.enough {
+            self.look = self.look.min(self.enough);
+        }
         let long_read = !self.writes && now - self.from >= LOOSER_AFTER;
         let is_long = long_read || of_the_limit(&self.transfers.batches()) >= LOOSER_FROM;
         if self.loosens && is_long {

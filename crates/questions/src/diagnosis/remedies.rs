@@ -197,8 +197,8 @@ fn best_of(
     Ok(best.into_iter().zip(gains).filter_map(|(number, gain)| Some(number.remedy(gain?))).collect())
 }
 
-/// Where no number helps by itself, but all of them do: the few that do it together. Pieces are left out as long as the
-/// rest gains nearly as much.
+/// Where no number helps by itself, but all of them do: the few that do it together. Groups are left out as long as the rest
+/// gains nearly as much. What cannot be left out has a number that is needed, and cannot be left out of less either.
 fn together(
     trials: &mut Trials<'_>,
     setting: &Setting,
@@ -206,34 +206,58 @@ fn together(
     all: Gain,
     progress: Progress<'_>,
 ) -> Result<Option<Remedy>, Failure> {
-    let mut kept: Vec<&Number> = numbers.iter().collect();
-    let mut pieces = 2;
-    while kept.len() > 2 {
-        let length = kept.len().div_ceil(pieces);
-        let without = |piece: usize| -> Vec<&Number> {
-            let left_out = piece * length..(piece + 1) * length;
-            (0..kept.len()).filter(|number| !left_out.contains(number)).map(|number| kept[number]).collect()
-        };
-        let rests: Vec<Vec<&Number>> = (0..kept.len().div_ceil(length)).map(without).collect();
-        let settings: Vec<Setting> = rests.iter().map(|rest| halved(setting, rest.iter().copied())).collect();
-        let looks = trials.at_a_glance(&settings, progress)?;
-        let enough = |gain: &Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
-        let best = rests.into_iter().zip(looks).filter_map(|(rest, look)| Some((rest, look.gain.filter(enough)?)));
-        match best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)) {
-            Some((rest, _)) => (kept, pieces) = (rest, (pieces - 1).max(2)),
-            None if length == 1 => break,
-            None => pieces = (2 * pieces).min(kept.len()),
-        }
+    let mut gains_of = |sets: &[Vec<&[Number]>]| -> Result<Vec<Option<f64>>, Failure> {
+        let settings: Vec<Setting> = sets.iter().map(|set| halved(setting, set.iter().copied().flatten())).collect();
+        let gains = trials.at_a_glance(&settings, progress)?.into_iter().map(|look| Some(look.gain?.throughput.mean));
+        Ok(gains.map(|gain| gain.filter(|gain| *gain >= NEARLY * all.throughput.mean)).collect())
+    };
+    let mut needed = vec![numbers];
+    let is_one = |group: &&[Number]| group.len() == 1;
+    while needed.len() <= TOGETHER_MAX && !needed.iter().all(is_one) {
+        let (ones, larger): (Vec<&[Number]>, Vec<&[Number]>) = needed.into_iter().partition(is_one);
+        let halves = larger.into_iter().flat_map(|group| <[&[Number]; 2]>::from(group.split_at(group.len() / 2)));
+        needed = needed_of(&mut gains_of, ones, halves.collect())?;
     }
-    if kept.len() > TOGETHER_MAX {
+    if needed.len() > TOGETHER_MAX {
         return Ok(None);
     }
+    let kept: Vec<&Number> = needed.into_iter().flatten().collect();
     let tried = trials.gains(&[halved(setting, kept.iter().copied())], progress)?;
     let Some(gain) = tried.into_iter().next().flatten() else { return Ok(None) };
     let each: Vec<Remedy> = kept.iter().map(|number| number.remedy(gain)).collect();
     let change = each.iter().map(|one| one.change.as_str()).collect::<Vec<_>>().join(" with ");
     let instead_of = each.iter().map(|one| one.instead_of.as_str()).collect::<Vec<_>>().join(", ");
     Ok(Some(Remedy { change, instead_of, gain }))
+}
+
+/// The groups that are needed: those that are known to be, and of others those without which the rest does not gain enough,
+/// as `gains_of` says of sets of groups.
+fn needed_of<'n>(
+    gains_of: &mut dyn FnMut(&[Vec<&'n [Number]>]) -> Result<Vec<Option<f64>>, Failure>,
+    mut needed: Vec<&'n [Number]>,
+    mut open: Vec<&'n [Number]>,
+) -> Result<Vec<&'n [Number]>, Failure> {
+    while !open.is_empty() && needed.len() <= TOGETHER_MAX {
+        let without = |left_out: usize| {
+            let others = open.iter().enumerate().filter(|(at, _)| *at != left_out);
+            needed.iter().copied().chain(others.map(|(_, group)| *group)).collect()
+        };
+        let rests: Vec<Vec<&[Number]>> = (0..open.len()).map(without).collect();
+        let mut dispensable: Vec<(f64, &[Number])> = Vec::new();
+        for (group, gain) in open.iter().zip(gains_of(&rests)?) {
+            match gain {
+                Some(gain) => dispensable.push((gain, group)),
+                None => needed.push(group),
+            }
+        }
+        // The one that is missed least can be left out, and mostly all of them can.
+        dispensable.sort_by(|a, b| b.0.total_cmp(&a.0));
+        open = dispensable.into_iter().skip(1).map(|(_, group)| group).collect();
+        if !open.is_empty() && gains_of(&[needed.clone()])?[0].is_some() {
+            break;
+        }
+    }
+    Ok(needed)
 }
 
 impl Number {
