@@ -245,7 +245,7 @@ impl Core {
         let state = &mut self.lanes[lane as usize];
         let (edge, low) = (state.edge(since).as_ps(), (u64::from(rank) << 40) | ticket);
         let order = (u128::from(priority) << 120) | (u128::from(edge) << 56) | u128::from(low);
-        insert_behind(&mut state.waiters, Waiter { order, since, task, reason }, |known| known.order <= order);
+        insert_behind(&mut state.waiters, Waiter { order, since, task, reason }, move |known| known.order <= order);
         if let Some(hold) = state.interruptible.as_mut()
             && let Some(woken) = hold.ask(priority, now)
         {

@@ -95,10 +95,10 @@ impl Tiding {
         later.min(u64::from(self.left) - 1) as u32 + 1
     }
 
-    /// Whether what is told of `other` comes after all of this. Those of a file may have any name.
+    /// Whether what is told of another in that order comes after all of this. Those of a file may have any name.
     #[inline]
-    fn is_before(&self, other: &Tiding) -> bool {
-        if self.left == 1 { self.order() <= other.order() } else { self.last_at() < other.at }
+    fn is_before(&self, other: (Time, u32)) -> bool {
+        if self.left == 1 { self.order() <= other } else { self.last_at() < other.0 }
     }
 }
 
@@ -170,8 +170,8 @@ impl Crew {
 
     #[inline]
     pub(crate) fn frees(&mut self, free: Free) {
-        let before = |known: &Free| known.at < free.at || (known.at == free.at && known.rank < free.rank);
-        insert_behind(&mut self.free, free, before);
+        let Free { at, rank, .. } = free;
+        insert_behind(&mut self.free, free, move |known| (known.at, known.rank) < (at, rank));
     }
 
     /// One of those who are free has something to do.
@@ -194,13 +194,14 @@ impl Crew {
     /// Whether what is told comes after all that will be told.
     #[inline]
     pub(crate) fn is_told_last(&mut self, told: Told, tiding: &Tiding) -> bool {
-        self.of(told).back().is_none_or(|last| last.is_before(tiding))
+        self.of(told).back().is_none_or(|last| last.is_before(tiding.order()))
     }
 
     /// Nothing else is told in between of those of a file.
     #[inline]
     pub(crate) fn will_tell(&mut self, told: Told, tiding: Tiding) {
-        insert_behind(self.of(told), tiding, |known| known.is_before(&tiding));
+        let order = tiding.order();
+        insert_behind(self.of(told), tiding, move |known| known.is_before(order));
     }
 
     /// What is told next. What passes at an instant has not arrived before: all takes time until it passes.

@@ -29,7 +29,7 @@ struct Line(VecDeque<(u64, u32, u64, u32, &'static Label)>);
 impl Line {
     fn enter(&mut self, since_ps: u64, rank: u32, ticket: u64, task: u32, reason: &'static Label) {
         let entry = (since_ps, rank, ticket, task, reason);
-        insert_behind(&mut self.0, entry, |known| (known.0, known.1, known.2) < (since_ps, rank, ticket));
+        insert_behind(&mut self.0, entry, move |known| (known.0, known.1, known.2) < (since_ps, rank, ticket));
     }
 
     fn leave(&mut self, ticket: u64) {

@@ -78,7 +78,7 @@ impl Tokens {
         }
         let task = shared.current.get();
         let rank = shared.core.borrow().rank(task);
-        insert_behind(&mut self.coming.borrow_mut(), (at, rank, task), |known| (known.0, known.1) <= (at, rank));
+        insert_behind(&mut self.coming.borrow_mut(), (at, rank, task), move |known| (known.0, known.1) <= (at, rank));
         // Who waits has to know until when.
         self.there.wake_taker();
     }

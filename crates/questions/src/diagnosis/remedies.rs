@@ -197,8 +197,7 @@ fn best_of(
     Ok(best.into_iter().zip(gains).filter_map(|(number, gain)| Some(number.remedy(gain?))).collect())
 }
 
-/// Where no number helps by itself, but all of them do: the few that do it together. Groups are left out as long as the rest
-/// gains nearly as much. What cannot be left out has a number that is needed, and cannot be left out of less either.
+/// Where no number helps by itself, but all of them do: the few that do it together.
 fn together(
     trials: &mut Trials<'_>,
     setting: &Setting,
@@ -211,17 +210,7 @@ fn together(
         let gains = trials.at_a_glance(&settings, progress)?.into_iter().map(|look| Some(look.gain?.throughput.mean));
         Ok(gains.map(|gain| gain.filter(|gain| *gain >= NEARLY * all.throughput.mean)).collect())
     };
-    let mut needed = vec![numbers];
-    let is_one = |group: &&[Number]| group.len() == 1;
-    while needed.len() <= TOGETHER_MAX && !needed.iter().all(is_one) {
-        let (ones, larger): (Vec<&[Number]>, Vec<&[Number]>) = needed.into_iter().partition(is_one);
-        let halves = larger.into_iter().flat_map(|group| <[&[Number]; 2]>::from(group.split_at(group.len() / 2)));
-        needed = needed_of(&mut gains_of, ones, halves.collect())?;
-    }
-    if needed.len() > TOGETHER_MAX {
-        return Ok(None);
-    }
-    let kept: Vec<&Number> = needed.into_iter().flatten().collect();
+    let Some(kept) = few_of(numbers, &mut gains_of)? else { return Ok(None) };
     let tried = trials.gains(&[halved(setting, kept.iter().copied())], progress)?;
     let Some(gain) = tried.into_iter().next().flatten() else { return Ok(None) };
     let each: Vec<Remedy> = kept.iter().map(|number| number.remedy(gain)).collect();
@@ -230,10 +219,25 @@ fn together(
     Ok(Some(Remedy { change, instead_of, gain }))
 }
 
-/// The groups that are needed: those that are known to be, and of others those without which the rest does not gain enough,
-/// as `gains_of` says of sets of groups.
+/// What sets of groups of numbers gain, of those that gain enough.
+type GainsOf<'f, 'n> = dyn FnMut(&[Vec<&'n [Number]>]) -> Result<Vec<Option<f64>>, Failure> + 'f;
+
+/// The few of some numbers that gain enough by themselves; nothing where it takes more. Groups are left out as long as the
+/// rest gains enough. What cannot be left out has a number that is needed, and cannot be left out of less either.
+fn few_of<'n>(numbers: &'n [Number], gains_of: &mut GainsOf<'_, 'n>) -> Result<Option<Vec<&'n Number>>, Failure> {
+    let mut needed = vec![numbers];
+    let is_one = |group: &&[Number]| group.len() == 1;
+    while needed.len() <= TOGETHER_MAX && !needed.iter().all(is_one) {
+        let (ones, larger): (Vec<&[Number]>, Vec<&[Number]>) = needed.into_iter().partition(is_one);
+        let halves = larger.into_iter().flat_map(|group| <[&[Number]; 2]>::from(group.split_at(group.len() / 2)));
+        needed = needed_of(gains_of, ones, halves.collect())?;
+    }
+    Ok((needed.len() <= TOGETHER_MAX).then(|| needed.into_iter().flatten().collect()))
+}
+
+/// The groups that are needed: those that are known to be, and of others those without which the rest does not gain enough.
 fn needed_of<'n>(
-    gains_of: &mut dyn FnMut(&[Vec<&'n [Number]>]) -> Result<Vec<Option<f64>>, Failure>,
+    gains_of: &mut GainsOf<'_, 'n>,
     mut needed: Vec<&'n [Number]>,
     mut open: Vec<&'n [Number]>,
 ) -> Result<Vec<&'n [Number]>, Failure> {
@@ -358,6 +362,52 @@ mod tests {
         assert_eq!(of("1200 MB/s").as_deref(), Some("2400 MB/s"));
         assert_eq!((of("33 MHz").as_deref(), of("5400 rpm").as_deref()), (Some("66 MHz"), Some("10800 rpm")));
         assert_eq!((of("13 clocks").is_some(), of("0 ns"), of("4 KiB")), (true, None, None));
+    }
+
+    /// The few of so many numbers that are found where a set gains that `is_enough`; how many sets were asked for.
+    fn found(count: usize, is_enough: impl Fn(&[usize]) -> bool) -> (Option<Vec<usize>>, usize) {
+        let number =
+            |index: usize| Number { paths: vec![index.to_string()], written: String::new(), better: String::new() };
+        let numbers: Vec<Number> = (0..count).map(number).collect();
+        let index = |number: &Number| number.paths[0].parse::<usize>().expect("an index");
+        let mut asked = 0;
+        let few = few_of(&numbers, &mut |sets| {
+            asked += sets.len();
+            let gain = |set: &Vec<&[Number]>| {
+                let there: Vec<usize> = set.iter().copied().flatten().map(index).collect();
+                is_enough(&there).then_some(there.len() as f64)
+            };
+            Ok(sets.iter().map(gain).collect())
+        });
+        let sorted = |few: Vec<&Number>| {
+            let mut few: Vec<usize> = few.into_iter().map(index).collect();
+            few.sort_unstable();
+            few
+        };
+        (few.expect("nothing fails").map(sorted), asked)
+    }
+
+    #[test]
+    fn few_numbers_are_found_that_help_only_together() {
+        let all_of = |needed: Vec<usize>| move |set: &[usize]| needed.iter().all(|one| set.contains(one));
+        for count in 2..24 {
+            for one in 0..count {
+                for other in one + 1..count {
+                    let needed = vec![one, other];
+                    let (few, asked) = found(count, all_of(needed.clone()));
+                    assert_eq!(few, Some(needed), "of {count}");
+                    // By halves, and not number by number.
+                    let halvings = (count as f64).log2().ceil() as usize;
+                    assert!(asked <= 5 * halvings, "{asked} sets for {one} and {other} of {count}");
+                    // Where one of two will do, one of them stays.
+                    let one_of = |set: &[usize]| set.contains(&0) && (set.contains(&one) || set.contains(&other));
+                    let few = found(count, one_of).0.expect("two are few");
+                    assert!(one_of(&few) && few.len() <= 2, "{few:?} for {one} or {other} of {count}");
+                }
+            }
+        }
+        assert_eq!(found(40, all_of(vec![3, 11, 19, 27])).0, Some(vec![3, 11, 19, 27]));
+        assert_eq!(found(40, all_of(vec![3, 11, 19, 27, 35])).0, None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ const NOTHING: f64 = 0.001;
 const NOTHING_AT_ALL: f64 = 1e-6;
 const FIRST: usize = 8;
 /// A store that lasts for so many times what is looked at is none that ends soon.
-const AWAITED: f64 = 100.0;
+pub(super) const AWAITED: f64 = 100.0;
 /// Where the setting as it is has not come to that there, it is looked at behind so many times as many requests.
 const LATER: usize = 2;
 /// Whether requests are the same is asked after these parts of them.

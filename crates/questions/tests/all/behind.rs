@@ -118,6 +118,37 @@ fn trials_behind_a_ramp_say_what_long_runs_say() {
     }
 }
 
+/// Where chance is large, what hops hold says whether trials may begin there: of a copy they may, and say what long runs say.
+/// Of an installation they may not, for what was forgotten fills again.
+#[test]
+fn trials_begin_behind_a_ramp_where_chance_is_large_if_nothing_fills_again() {
+    let copy = "--name=dvd-copy --rw=rw --rwmixread=53 --bs=101376 --size=8g";
+    let installation = "--name=software-installation --rw=randrw --rwmixread=20 --bs=44544 --size=1g --norandommap=1 \
+                        --random_distribution=zoned:81/1:19/99";
+    let jobs = |job: &str, runtime: u64| {
+        shipped::jobs(&format!("--filename=raid {job} --ramp_time=2 --runtime={runtime} --time_based"))
+    };
+    let machine = || shipped::machine("raid-5-megaraid-64-66", &[]);
+    let faster = || shipped::twice_as_fast(&machine(), "disk*.arm");
+    for (job, is_behind) in [(copy, true), (installation, false)] {
+        let setting = Setting { blueprint: machine(), jobs: jobs(job, 5) };
+        let changed = Setting { blueprint: faster(), jobs: setting.jobs.clone() };
+        let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+        let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+        let gains = trials.gains(&[changed], &|_, _| {}).expect("they run");
+        let gain = gains[0].expect("nothing refuses it").throughput;
+        assert_eq!(trials.effort().ramp < Time::ms(2_000), is_behind, "{job}: {:?}", trials.effort());
+        let rate = |blueprint: &Blueprint, seed| {
+            let ran = run(blueprint, &jobs(job, 15), Options { seed, ..Options::default() }, None).expect("it runs");
+            Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
+        };
+        let long = [1, 2].map(|seed| rate(&faster(), seed) / rate(&machine(), seed) - 1.0).iter().sum::<f64>() / 2.0;
+        // That much is chance, and no more.
+        assert!(long > 0.1 && gain.half_width > 0.05 && gain.half_width < 0.3, "{job}: {gain:?}, {long}");
+        assert!((gain.mean - long).abs() < gain.half_width, "{job}: {gain:?}, {long} in long runs");
+    }
+}
+
 /// A job that begins when the ramp is over is there from the beginning in trials, or what is counted of a faster machine
 /// would be from before.
 #[test]
