@@ -35,7 +35,7 @@ const REQUESTS_MAX: f64 = 1e6;
 const BYTES_MAX: f64 = 8e9;
 /// What is written goes through stores that may stand still for a while: of a runtime with writes so much is simulated at
 /// least.
-const WRITES_FROM: f64 = 0.05;
+const WRITES_FROM: f64 = 0.1;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;

@@ -35,7 +35,7 @@ pub struct Options {
     pub until: Option<f64>,
     /// Stop within a runtime as soon as the rest of it says nothing new: when the mean is known to [`UNTIL`], nothing fills
     /// or empties before the runtime is over, and what was otherwise before weighs no more in it than that. Of a runtime
-    /// with writes a twentieth is simulated at least.
+    /// with writes a tenth is simulated at least.
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
