@@ -11,8 +11,7 @@
 use hopscope_machine::run::Failure;
 
 use super::gain::gain;
-use super::glance::AWAITED;
-use super::rest::{AT_REST, moving};
+use super::rest::{AWAITED, moving};
 use super::run::{ALIKE, Live, PIECES, pieces};
 use super::{Effort, Setting, Trials};
 
@@ -67,7 +66,7 @@ impl<'a> Trials<'a> {
         let off = other.mean.abs();
         let fills = || {
             let from_the_beginning = all.window(before + counted.start..before + counted.end);
-            moving(&from_the_beginning, &own.window(counted.clone()), AWAITED).sure >= AT_REST
+            moving(&from_the_beginning, &own.window(counted.clone()), AWAITED).is_sure()
         };
         let is_same = off <= ALIKE || (off <= other.half_width && (other.half_width <= KNOWN || !fills()));
         Ok(is_same.then_some(behind))

@@ -9,7 +9,7 @@ use std::ops::Range;
 use hopscope_machine::run::Failure;
 
 use super::gain::{Gain, gain};
-use super::rest::{AT_REST, moving};
+use super::rest::{AWAITED, moving};
 use super::run::{Live, PIECES, Run, pieces};
 use super::tried::{Asked, Tried};
 use super::{Progress, Setting, Trials};
@@ -21,8 +21,6 @@ const NOTHING: f64 = 0.001;
 /// Where it is smaller than this, a part of those requests is enough.
 const NOTHING_AT_ALL: f64 = 1e-6;
 const FIRST: usize = 8;
-/// A store that lasts for so many times what is looked at is none that ends soon.
-pub(super) const AWAITED: f64 = 100.0;
 /// Where the setting as it is has not come to that there, it is looked at behind so many times as many requests.
 const LATER: usize = 2;
 /// Whether requests are the same is asked after these parts of them.
@@ -120,7 +118,7 @@ impl Trials<'_> {
             }
             if before.alike(from..until, counted.clone()) {
                 glances.of_faster_hops.get_or_insert(Glance { from, until, may_fill: false });
-                let rests = moving(&own, &before.window(from / 2..until), AWAITED).sure < AT_REST;
+                let rests = !moving(&own, &before.window(from / 2..until), AWAITED).is_sure();
                 glances.of_others = rests.then_some(Glance { from, until, may_fill: true });
             }
             from *= LATER;
@@ -182,5 +180,5 @@ fn is_at_most(gain: Gain, most: f64) -> bool {
 
 /// Whether something fills from halfway to where requests are looked at on: what does nothing to them may do so later.
 fn fills(live: &Live, before: &Run, from: usize) -> bool {
-    live.moving(before, from / 2, AWAITED).sure >= AT_REST
+    live.moving(before, from / 2, AWAITED).is_sure()
 }

@@ -79,6 +79,8 @@ impl Looking {
 
 /// What moves by less than this part of what ended is at rest.
 pub(super) const AT_REST: f64 = 0.005;
+/// A store that lasts for so many times what is looked at is none that ends soon.
+pub(super) const AWAITED: f64 = 100.0;
 
 /// What fills or empties in a changed machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -87,6 +89,13 @@ pub(super) struct Moving {
     pub(super) share: f64,
     /// As much of it as cannot be chance.
     pub(super) sure: f64,
+}
+
+impl Moving {
+    /// Whether anything does for sure.
+    pub(super) fn is_sure(self) -> bool {
+        self.sure >= AT_REST
+    }
 }
 
 /// Requests of a run, one after the other, and what hops held in it.
