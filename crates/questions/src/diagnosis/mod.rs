@@ -54,7 +54,8 @@ pub struct HopGain {
     pub hop: String,
     /// At twice its pace.
     pub doubled: Gain,
-    /// The share of its pace in the result: the gain at a little more than its pace, over that little.
+    /// The share of its pace in the result: the gain at a little more than its pace, over that little. None where only what
+    /// limits is asked for.
     pub share: Gain,
     /// How much of the time it works, of its lanes the one that works most.
     pub busy: f64,
@@ -243,7 +244,7 @@ pub(crate) fn diagnose_with(
     // What other trials say is not what these would.
     let ahead = ahead.filter(|_| foreseen.as_ref().is_some_and(|foreseen| trials.are_as(foreseen))).unwrap_or_default();
     let mut trials = trials.with(foreseen);
-    let Some(profile) = profile::of(&mut trials, setting, explained, &ahead, progress)? else { return Ok(None) };
+    let Some(mut profile) = profile::of(&mut trials, setting, explained, &ahead, progress)? else { return Ok(None) };
     let without_thinking = profile::without_thinking(&mut trials, setting, progress)?;
     let together = profile::together(&mut trials, setting, &profile, progress)?;
     let limiting = limiting(&profile, &together);
@@ -254,9 +255,14 @@ pub(crate) fn diagnose_with(
     });
     let fullest = profile.iter().map(|hop| hop.busy).fold(0.0, f64::max);
     // None of these needs what the others say. How far the longest is, is told.
-    let (of_next, mut of_rests) = (trials.clone(), trials.clone());
-    let (remedies, (next, rests)) = rayon::join(
-        || remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress),
+    let [mut of_shares, of_next, mut of_rests] = [trials.clone(), trials.clone(), trials.clone()];
+    let ((remedies, shares), (next, rests)) = rayon::join(
+        || {
+            rayon::join(
+                || remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress),
+                || profile::shares(&mut of_shares, setting, (&profile, &ahead), &|_, _| {}),
+            )
+        },
         || {
             rayon::join(
                 || profile::next(&of_next, setting, (&leading, &profile), &|_, _| {}),
@@ -264,7 +270,8 @@ pub(crate) fn diagnose_with(
             )
         },
     );
-    let (remedies, next, rests) = (remedies?, next?, rests?);
+    let (remedies, shares, next, rests) = (remedies?, shares?, next?, rests?);
+    profile.iter_mut().zip(shares).for_each(|(hop, share)| hop.share = share);
     let longest = longest_stage(explained);
     let effort = trials.effort().clone();
     let (why, then) = (String::new(), String::new());

@@ -45,8 +45,14 @@ fn each_paced(setting: &Setting, hops: &[&str], pace: Pace) -> Vec<Setting> {
 }
 
 /// Whether a gain at twice the pace is one at all: where it is none, a little more than the pace moves nothing either.
-fn moves(gain: Option<Gain>) -> bool {
-    gain.is_some_and(|gain| gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN)
+fn moves(gain: Gain) -> bool {
+    gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN
+}
+
+/// To how much a gain at a pace is worth to be known: of a little more pace one that may as well be none as all of it says
+/// nothing, and chance may be larger than that, however long one looks.
+fn worth(pace: Pace) -> Option<f64> {
+    (pace == LITTLE).then(|| LITTLE.as_f64() - 1.0)
 }
 
 /// What single hops gain at a pace, as far as it was tried ahead.
@@ -65,12 +71,12 @@ impl Ahead {
         wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Ahead, Failure> {
         let mut tried = |hops: &[&str], pace: Pace| -> Result<BTreeMap<String, Known>, Failure> {
-            let known = trials.gains_while(wanted, &each_paced(setting, hops, pace))?;
+            let known = trials.gains_while(wanted, &each_paced(setting, hops, pace), worth(pace))?;
             Ok(hops.iter().zip(known).filter_map(|(hop, known)| Some((hop.to_string(), known?))).collect())
         };
         let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
         let twice = tried(&names, TWICE)?;
-        let moving = |name: &&str| twice.get(*name).and_then(|known| known.of(names.len())).is_some_and(moves);
+        let moving = |name: &&str| twice.get(*name).and_then(|known| known.of(names.len())?).is_some_and(moves);
         let moving: Vec<&str> = names.iter().copied().filter(moving).collect();
         let little = tried(&moving, LITTLE)?;
         Ok(Ahead { twice, little })
@@ -93,11 +99,13 @@ fn gains(
 ) -> Result<Vec<Option<Gain>>, Failure> {
     let known = |hop: &&str| ahead.get(*hop).and_then(|known| known.of(hops.len()));
     let unknown: Vec<&str> = hops.iter().copied().filter(|hop| known(hop).is_none()).collect();
-    let mut tried = trials.gains_among(&each_paced(setting, &unknown, pace), hops.len(), progress)?.into_iter();
+    let mut tried =
+        trials.gains_among(&each_paced(setting, &unknown, pace), (hops.len(), worth(pace)), progress)?.into_iter();
     Ok(hops.iter().map(|hop| known(hop).unwrap_or_else(|| tried.next().flatten())).collect())
 }
 
-/// Every hop that is at work, the largest gain first; nothing where trials say nothing of any of them.
+/// Every hop that is at work at twice its pace, the largest gain first; nothing where trials say nothing of any of them.
+/// Their shares are not asked for ([`shares`]).
 pub(super) fn of(
     trials: &mut Trials<'_>,
     setting: &Setting,
@@ -111,29 +119,38 @@ pub(super) fn of(
     if !hops.is_empty() && twice.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let moving: Vec<&str> = names.iter().zip(&twice).filter(|(_, gain)| moves(**gain)).map(|(name, _)| *name).collect();
-    let mut little = moving.iter().zip(gains(trials, setting, (&moving, LITTLE), &ahead.little, progress)?);
-    let over = |shift: Shift| {
-        let little = LITTLE.as_f64() - 1.0;
-        Shift { mean: shift.mean / little, half_width: shift.half_width / little }
+    let of_hop = |(hop, doubled): (&Hop, Option<Gain>)| {
+        let (doubled, share) = (doubled.unwrap_or(Gain::NONE), Gain::NONE);
+        let (part, hop, busy) = (hop.part.clone(), hop.name.clone(), explained.busy_share(&hop.name));
+        HopGain { part, hop, doubled, share, busy }
     };
-    let mut profile: Vec<HopGain> = hops
-        .iter()
-        .zip(&twice)
-        .map(|(hop, doubled)| {
-            let little = if moves(*doubled) { little.next().and_then(|(_, gain)| gain) } else { None };
-            let little = little.unwrap_or(Gain::NONE);
-            let share = Gain { throughput: over(little.throughput), latency: over(little.latency) };
-            let (busy, doubled) = (explained.busy_share(&hop.name), doubled.unwrap_or(Gain::NONE));
-            HopGain { part: hop.part.clone(), hop: hop.name.clone(), doubled, share, busy }
-        })
-        .collect();
+    let mut profile: Vec<HopGain> = hops.iter().zip(twice).map(of_hop).collect();
     // What gains nothing for sure comes by how much it works.
     profile.sort_by(|a, b| {
         let key = |hop: &HopGain| (hop.doubled.throughput.mean, hop.busy);
         key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)).then_with(|| a.hop.cmp(&b.hop))
     });
     Ok(Some(profile))
+}
+
+/// The share of the pace of each hop of a profile in the result.
+pub(super) fn shares(
+    trials: &mut Trials<'_>,
+    setting: &Setting,
+    (profile, ahead): (&[HopGain], &Ahead),
+    progress: Progress<'_>,
+) -> Result<Vec<Gain>, Failure> {
+    let moving: Vec<&str> = profile.iter().filter(|hop| moves(hop.doubled)).map(|hop| hop.hop.as_str()).collect();
+    let mut little = gains(trials, setting, (&moving, LITTLE), &ahead.little, progress)?.into_iter();
+    let over = |shift: Shift| {
+        let little = LITTLE.as_f64() - 1.0;
+        Shift { mean: shift.mean / little, half_width: shift.half_width / little }
+    };
+    let share = |hop: &HopGain| {
+        let little = if moves(hop.doubled) { little.next().flatten() } else { None }.unwrap_or(Gain::NONE);
+        Gain { throughput: over(little.throughput), latency: over(little.latency) }
+    };
+    Ok(profile.iter().map(share).collect())
 }
 
 /// Of some hops the one that gains most at twice its pace.

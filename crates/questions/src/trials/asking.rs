@@ -23,20 +23,26 @@ impl Known {
     }
 }
 
+/// What is asked of changes whose gain is worth to be known to so much.
+fn asked(worth: Option<f64>) -> Asked {
+    worth.map_or(Asked::Gain, Asked::GainTo)
+}
+
 impl Trials<'_> {
     /// What each change does; nothing where a part refuses it. Trials that say too little go on.
     pub fn gains(&mut self, changes: &[Setting], progress: Progress<'_>) -> Result<Vec<Option<Gain>>, Failure> {
-        self.gains_among(changes, changes.len(), progress)
+        self.gains_among(changes, (changes.len(), None), progress)
     }
 
-    /// The same of some of so many changes, which share what can be afforded.
+    /// The same of some of so many changes, which share what can be afforded; as far as a gain is worth to be known, where
+    /// that is said.
     pub fn gains_among(
         &mut self,
         changes: &[Setting],
-        of: usize,
+        (of, worth): (usize, Option<f64>),
         progress: Progress<'_>,
     ) -> Result<Vec<Option<Gain>>, Failure> {
-        let tried = self.try_while(&|| true, (changes, of), Asked::Gain, progress)?;
+        let tried = self.try_while(&|| true, (changes, of), asked(worth), progress)?;
         Ok(tried.iter().flatten().map(Tried::gain).collect())
     }
 
@@ -45,9 +51,10 @@ impl Trials<'_> {
         &mut self,
         wanted: &(dyn Fn() -> bool + Sync),
         changes: &[Setting],
+        worth: Option<f64>,
     ) -> Result<Vec<Option<Known>>, Failure> {
         let of = changes.len();
-        let tried = self.try_while(wanted, (changes, of), Asked::Gain, &|_, _| {})?;
+        let tried = self.try_while(wanted, (changes, of), asked(worth), &|_, _| {})?;
         Ok(tried.iter().map(|tried| tried.as_ref().map(|tried| Known { of, gain: tried.gain() })).collect())
     }
 

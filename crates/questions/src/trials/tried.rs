@@ -32,7 +32,7 @@ pub(super) fn is_as_much(trials: usize, others: usize) -> bool {
 }
 
 /// What is asked of a change.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Asked {
     /// Whether it makes any difference to the requests that are looked at.
     Difference,
@@ -40,6 +40,8 @@ pub(super) enum Asked {
     Look,
     /// What it gains.
     Gain,
+    /// The same, as long as that can come to be known to so much.
+    GainTo(f64),
     /// Whether it gains for sure.
     ToGain,
 }
@@ -105,7 +107,8 @@ impl Tried {
         let is_hopeless = parts > 1 && all.throughput.mean < at_best;
         let is_sure = all.throughput.half_width < SURE * all.throughput.mean;
         let is_settled = asked == Asked::ToGain && (is_hopeless || is_sure);
-        self.done = all.throughput.is_narrow() || is_settled;
+        let is_unknowable = matches!(asked, Asked::GainTo(worth) if at_best > worth);
+        self.done = all.throughput.is_narrow() || is_settled || is_unknowable;
     }
 }
 
@@ -240,5 +243,23 @@ mod tests {
         assert_eq!(cost(1, 3, 1), 2 * cost(1, 2, 1));
         let another_seed = cost(PARTS_OF_ONE_SEED, PARTS_OF_ONE_SEED + 1, 1);
         assert!(another_seed > cost(1, 2, 1), "{another_seed}");
+    }
+
+    #[test]
+    fn a_gain_is_left_once_it_cannot_come_to_be_known_as_well_as_it_is_worth() {
+        let pieces = |apart: f64| -> Vec<Piece> {
+            let after = |piece: u32| if piece.is_multiple_of(2) { 1.0 + apart } else { 1.0 - apart };
+            let piece = |piece| Piece { time: [1.0, after(piece)], latency: [1.0, after(piece)], later: piece >= 4 };
+            (0..8).map(piece).collect()
+        };
+        let is_done = |apart, asked| {
+            let mut tried = Tried::default();
+            tried.judge(1, &pieces(apart), Moving::default(), asked);
+            tried.done
+        };
+        // Known to a quarter after one part of eight, and to a twelfth after all of them.
+        assert!(is_done(0.3, Asked::GainTo(0.05)));
+        assert!(!is_done(0.3, Asked::GainTo(0.2)) && !is_done(0.3, Asked::Gain));
+        assert!(is_done(0.003, Asked::GainTo(0.05)) && is_done(0.003, Asked::Gain));
     }
 }

@@ -34,9 +34,14 @@ fn rate(blueprint: &Blueprint, jobs: &[Job]) -> f64 {
 
 /// The same with some hops at twice their pace.
 fn rate_with_faster(setting: &Setting, hops: &[&str]) -> f64 {
+    rate_at_pace(setting, hops, Pace::new(2, 1).expect("a pace"))
+}
+
+/// The same at any pace.
+fn rate_at_pace(setting: &Setting, hops: &[&str], pace: Pace) -> f64 {
     let mut faster = setting.blueprint.clone();
     for hop in hops {
-        faster.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
+        faster.pace(hop, pace).expect("a hop");
     }
     rate(&faster, &setting.jobs)
 }
@@ -164,4 +169,20 @@ fn hops_that_limit_only_together_are_named_and_no_more_of_them_than_it_takes() {
     let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
     let diagnosis = diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run").expect("requests ended");
     all_of_them_are_needed(&setting, &diagnosis, &["drive.channel*", "link.up"]);
+}
+
+/// Each hop has its own share, and no other's: what a twentieth more than its pace gives, by runs of their own.
+#[test]
+fn shares_are_of_the_hops_that_they_stand_with() {
+    let (setting, _, diagnosis) = diagnosed("nvme-desktop", "--rw=read --bs=64k");
+    let before = rate(&setting.blueprint, &setting.jobs);
+    for hop in &diagnosis.profile {
+        let faster = rate_at_pace(&setting, &[&hop.hop], Pace::new(21, 20).expect("a pace"));
+        let share = (faster / before - 1.0) / 0.05;
+        let said = hop.share.throughput;
+        assert!((said.mean - share).abs() < said.half_width + 0.02, "{}: {said:?}, {share}", hop.hop);
+    }
+    let mut shares: Vec<f64> = diagnosis.profile.iter().map(|hop| hop.share.throughput.mean).collect();
+    shares.sort_by(|a, b| b.total_cmp(a));
+    assert!(shares[0] > 0.2 && shares.windows(2).filter(|pair| pair[0] - pair[1] > 0.04).count() > 2, "{shares:?}");
 }
