@@ -229,7 +229,7 @@ fn warm_by_then(jobs: &[Job]) -> Time {
 /// latency before the window and a quarter more, so that whatever ends in the window was made by then, which is a little
 /// before it is issued. What writes leave behind may be moved by hops that do nothing in the window: whom lanes work for is
 /// watched from the end of the ramp on, or for as much before as [`EVENTS_BEFORE`] take.
-fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
+pub(crate) fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
     if pause(jobs) {
         return (Time::ZERO, Time::ZERO);
     }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The first [`Enough`] of what happened are listed one by one; sums over time are of all of it. It is seen in a run of
-//! its own, which is the one that the account was taken in.
+//! its own, which is the one that the account was taken in. It ends as long after the window as the window and the longest
+//! latency before it are: what was under way is over by then.
 //!
 //! Not listed: delays that are owed to a part without a lane being held, and requests that had not ended.
 
@@ -25,7 +26,7 @@ use hopscope_observe::lives::StageKind;
 use hopscope_observe::lives::ways::{Said, Way, Ways};
 use hopscope_signals::timeline::steps::Steps;
 
-use crate::explain::{Explained, run_until};
+use crate::explain::{Explained, run_until, watched_since};
 
 /// How much is listed one by one.
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +148,9 @@ pub fn passage(
     let (names, apart) = (explained.names.clone(), tell_apart.to_vec());
     let book = Book { window: (account.from, account.until), enough, names, apart, sim: sim.clone(), begun: None };
     let passing = Passing(Rc::new(RefCell::new(book)));
-    run_until(&sim, blueprint, jobs, options, explained.watched, Box::new(passing.clone()))?;
+    let (_, issued) = watched_since(&explained.outcome, jobs, account.from);
+    let over = account.until + (account.until - issued);
+    run_until(&sim, blueprint, jobs, options, over.min(explained.watched), Box::new(passing.clone()))?;
     Ok(passing.0.borrow_mut().finish())
 }
 
