@@ -260,7 +260,7 @@ pub(crate) fn diagnose_with(
         || {
             rayon::join(
                 || remedies::find(&mut trials, setting, (&leading, &profile), (headline, fullest), progress),
-                || profile::shares(&mut of_shares, setting, (&profile, &ahead), &|_, _| {}),
+                || profile::shares(&mut of_shares, setting, (&profile, &ahead)),
             )
         },
         || {

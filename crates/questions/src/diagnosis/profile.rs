@@ -52,7 +52,12 @@ fn moves(gain: Gain) -> bool {
 /// To how much a gain at a pace is worth to be known: of a little more pace one that may as well be none as all of it says
 /// nothing, and chance may be larger than that, however long one looks.
 fn worth(pace: Pace) -> Option<f64> {
-    (pace == LITTLE).then(|| LITTLE.as_f64() - 1.0)
+    (pace == LITTLE).then(a_little)
+}
+
+/// By how much more [`LITTLE`] is than the pace.
+fn a_little() -> f64 {
+    LITTLE.as_f64() - 1.0
 }
 
 /// What single hops gain at a pace, as far as it was tried ahead.
@@ -138,14 +143,10 @@ pub(super) fn shares(
     trials: &mut Trials<'_>,
     setting: &Setting,
     (profile, ahead): (&[HopGain], &Ahead),
-    progress: Progress<'_>,
 ) -> Result<Vec<Gain>, Failure> {
     let moving: Vec<&str> = profile.iter().filter(|hop| moves(hop.doubled)).map(|hop| hop.hop.as_str()).collect();
-    let mut little = gains(trials, setting, (&moving, LITTLE), &ahead.little, progress)?.into_iter();
-    let over = |shift: Shift| {
-        let little = LITTLE.as_f64() - 1.0;
-        Shift { mean: shift.mean / little, half_width: shift.half_width / little }
-    };
+    let mut little = gains(trials, setting, (&moving, LITTLE), &ahead.little, &|_, _| {})?.into_iter();
+    let over = |shift: Shift| Shift { mean: shift.mean / a_little(), half_width: shift.half_width / a_little() };
     let share = |hop: &HopGain| {
         let little = if moves(hop.doubled) { little.next().flatten() } else { None }.unwrap_or(Gain::NONE);
         Gain { throughput: over(little.throughput), latency: over(little.latency) }
