@@ -167,7 +167,8 @@ impl Observer for Watcher {
     }
 
     fn records(&mut self, batch: &[Record]) {
-        if self.since.elapsed() < PATIENCE {
+        // What is shown may be something else by now, while the run goes on.
+        if self.since.elapsed() < PATIENCE || self.bar.is_finished() {
             return;
         }
         if self.bar.is_hidden() {

@@ -115,17 +115,19 @@ pub(crate) struct Ending {
 }
 
 /// Runs until the end, until the mean is known well enough, or until somebody interrupts. What counts in `transfers` is
-/// then the window that has come to rest, if there is one.
+/// then the window that has come to rest, if there is one. Where that is so for the first time when the rest of a runtime
+/// says nothing new, and the run goes on, `known` is told.
 pub(crate) fn advance(
     sim: &Sim,
     transfers: &Transfers,
     span: &Span,
     ends: Ends,
     all_ended: impl Fn() -> bool,
+    known: impl FnOnce(Ending),
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, while_watched: ends.while_watched, length: FIRST };
     let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
-    let mut settled = None;
+    let (mut settled, mut known) = (None, Some(known));
     let stop = loop {
         let looks_on = ends.may_be_early() || settled.is_none();
         let next = if looks_on { watch.next.min(span.end) } else { span.end };
@@ -149,11 +151,20 @@ pub(crate) fn advance(
                 if stop == Stop::Converged {
                     settled.get_or_insert(sim.now());
                 }
+                let is_enough = sim.now() >= span.enough();
                 if ends.not_longer_than_needed
-                    && sim.now() >= span.enough()
-                    && watch.verdict().0.is_some_and(|first| says_all(&transfers.batches(), first, span))
+                    && (is_enough || known.is_some())
+                    && let (Some(first), unsettled) = watch.verdict()
+                    && says_all(&transfers.batches(), first, span)
                 {
-                    break stop;
+                    if is_enough {
+                        break stop;
+                    }
+                    if let Some(known) = known.take() {
+                        transfers.begin_with(first, span.pause > Time::ZERO);
+                        known(Ending { stop, unsettled, settled, window: true });
+                        transfers.begin_with(0, false);
+                    }
                 }
             }
             None => {}

@@ -35,7 +35,7 @@ pub struct Options {
     pub until: Option<f64>,
     /// Stop within a runtime as soon as the rest of it says nothing new: when the mean is known to [`UNTIL`], nothing fills
     /// or empties before the runtime is over, and what was otherwise before weighs no more in it than that. Of a runtime
-    /// with writes a tenth is simulated at least.
+    /// with writes a tenth is simulated at least; what was known before is in [`Outcome::early`].
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
@@ -169,6 +169,35 @@ pub struct Outcome {
     pub stop: Stop,
     /// What it cost the kernel.
     pub counts: Counts,
+    /// What it was when the rest of the runtime was known to say nothing new, where the run went on for the sake of what is
+    /// written, and came to the same. Without what requests cost the processors.
+    pub early: Option<Box<Outcome>>,
+}
+
+impl Outcome {
+    /// Of all stages so far; nothing where there is none.
+    fn of(
+        jobs: Vec<JobOutcome>,
+        stages: Vec<Stage>,
+        processor: Option<ProcessorCost>,
+        counts: Counts,
+    ) -> Option<Outcome> {
+        let Stage { rate, stop, end, .. } = *stages.last()?;
+        let of_stage = |stage: &Stage| stage.end.saturating_sub(stage.rate.warm_up);
+        let measured = stages.iter().map(of_stage).fold(Time::ZERO, |sum, time| sum + time);
+        Some(Outcome { jobs, stages, rate, simulated: end, measured, processor, stop, counts, early: None })
+    }
+
+    /// What was known first of what came to be known: what of the run is looked at, and how long trials are, follows from it.
+    pub fn first_known(&self) -> &Outcome {
+        self.early.as_deref().unwrap_or(self)
+    }
+
+    /// Whether it came to what was known before.
+    fn confirms(&self, early: &Outcome) -> bool {
+        let apart = (early.rate.bytes_per_second / self.rate.bytes_per_second - 1.0).abs();
+        matches!(self.stop, Stop::Converged | Stop::Drifting) && apart <= UNTIL
+    }
 }
 
 /// Why there is no outcome.
@@ -204,6 +233,19 @@ pub fn run_in(
     options: Options,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Outcome, Failure> {
+    run_telling(sim, blueprint, jobs, options, watcher, &|_| {})
+}
+
+/// The same, and tells what it would be as soon as the rest is known to say nothing new, if it goes on for the sake of what
+/// is written. Whether it comes to the same is not known yet.
+pub fn run_telling(
+    sim: Sim,
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    options: Options,
+    watcher: Option<Box<dyn Observer>>,
+    tell: &dyn Fn(&Outcome),
+) -> Result<Outcome, Failure> {
     let started = Started::of(sim, blueprint, jobs, options.seed, options.trains, &[])?;
     let Started { machine, running, thinks, mut outcomes } = started;
     let sim = &machine.sim;
@@ -215,7 +257,7 @@ pub fn run_in(
     });
     let last = jobs.iter().map(|job| job.stage).max().unwrap_or(0);
     let mut cost = processors(blueprint).map(ProcessorCost::none);
-    let mut stages = Vec::new();
+    let (mut stages, mut early) = (Vec::new(), None);
     for number in 0..=last {
         let (processes, start) = (sim.processes(), sim.now());
         let of_stage = |job: &Job| job.stage == number;
@@ -248,29 +290,48 @@ pub fn run_in(
         let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
         let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause, writes };
         let all_ended = || now.iter().all(|running| running.ended().is_some());
-        let Ending { stop, unsettled, settled, window } = advance(sim, &transfers, &span, ends, all_ended)?;
+        let got = |outcomes: &mut [JobOutcome], rate: &Rate| {
+            for (index, (job, outcome)) in jobs.iter().zip(outcomes).enumerate().filter(|(_, (job, _))| of_stage(job)) {
+                let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
+                let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
+                (outcome.from, outcome.until) = (rate.warm_up, rate.end);
+                (outcome.got, outcome.sides) = (both(&sides), sides);
+            }
+        };
+        let by_now = |Ending { stop, unsettled, settled, .. }, rate: Rate| {
+            let warm = Some(transfers.batches().warmed_up()).filter(|warm| warm.warm_up > rate.warm_up).unwrap_or(rate);
+            Stage { start, from, end: sim.now(), rate, warm, stop, unsettled, settled }
+        };
+        let known = |ending: Ending| {
+            let (mut jobs, stage) = (outcomes.clone(), by_now(ending, transfers.rate()));
+            got(&mut jobs, &stage.rate);
+            let outcome = Outcome::of(jobs, vec![stage], None, sim.counts());
+            if let Some(outcome) = outcome.filter(|_| last == 0) {
+                tell(&outcome);
+                early = Some(outcome);
+            }
+        };
+        let ending = advance(sim, &transfers, &span, ends, all_ended, known)?;
+        let (stop, window) = (ending.stop, ending.window);
         // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.
-        let mut rate = transfers.rate();
-        let warm = Some(transfers.batches().warmed_up()).filter(|warm| warm.warm_up > rate.warm_up).unwrap_or(rate);
+        let mut stage = by_now(ending, transfers.rate());
+        let rate = &mut stage.rate;
         let ends_as_in_fio = !window && !options.cut && stop != Stop::Interrupted;
         if ends_as_in_fio {
             end_all(sim, &now, pause)?;
         }
-        for (index, (job, outcome)) in jobs.iter().zip(&mut outcomes).enumerate().filter(|(_, (job, _))| of_stage(job))
-        {
-            let process = processes.iter().position(|name| *name == process_name(index, job)).unwrap_or(0) as u16;
-            let sides = [transfers.of(process, &READ), transfers.of(process, &WRITE)];
-            (outcome.from, outcome.got, outcome.sides) = (rate.warm_up, both(&sides), sides);
+        got(&mut outcomes, rate);
+        let of_jobs = jobs.iter().zip(&mut outcomes).zip(&running);
+        for ((job, outcome), running) in of_jobs.filter(|((job, _), _)| of_stage(job) && !window) {
             let last_end = outcome.got.as_ref().map_or(Time::ZERO, |got| got.last_end);
-            outcome.until = match running[index].ended() {
-                _ if window => rate.end,
+            outcome.until = match running.ended() {
                 Some(ended) => ended,
                 None if options.cut => last_end,
                 None => sim.now(),
             };
             // A pause that the ramp ends in is of the ramp.
             let issued = outcome.got.as_ref().map_or(rate.warm_up, |got| got.first_issue);
-            if !window && ramp > Time::ZERO && job.think.time > Time::ZERO {
+            if ramp > Time::ZERO && job.think.time > Time::ZERO {
                 outcome.from = outcome.from.max(issued);
             }
         }
@@ -283,9 +344,9 @@ pub fn run_in(
             let ended =
                 jobs.iter().zip(&outcomes).filter(|(job, _)| of_stage(job)).filter_map(|(_, job)| job.got.as_ref());
             let ended = ended.fold((0, 0), |(count, bytes), got| (count + got.count, bytes + got.bytes));
-            add_stage(cost, sim, &rate, ended)?;
+            add_stage(cost, sim, rate, ended)?;
         }
-        stages.push(Stage { start, from, end: sim.now(), rate, warm, stop, unsettled, settled });
+        stages.push(Stage { end: sim.now(), ..stage });
         if stop == Stop::Interrupted {
             break;
         }
@@ -294,11 +355,11 @@ pub fn run_in(
         }
     }
     sim.tear_down();
-    let measured = stages.iter().fold(Time::ZERO, |sum, stage| sum + stage.end.saturating_sub(stage.rate.warm_up));
-    let Some((rate, stop, simulated)) = stages.last().map(|stage| (stage.rate, stage.stop, stage.end)) else {
+    let Some(outcome) = Outcome::of(outcomes, stages, cost, sim.counts()) else {
         return Err(Failure::Defect("a run without a stage".to_string()));
     };
-    Ok(Outcome { jobs: outcomes, stages, rate, simulated, measured, processor: cost, stop, counts: sim.counts() })
+    let early = early.filter(|early| outcome.confirms(early)).map(Box::new);
+    Ok(Outcome { early, ..outcome })
 }
 
 /// What a stage cost the processors, in the window that its requests are of.

@@ -13,7 +13,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::both::Both;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::hops::{Hop, hops, names};
-use hopscope_machine::run::{Failure, JOB, Options, Outcome, Stop, at_once, process_name, run, run_in};
+use hopscope_machine::run::{Failure, JOB, Options, Outcome, Stop, at_once, process_name, run_in, run_telling};
 use hopscope_observe::account::{Extent, Ledger, Names};
 use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
@@ -64,22 +64,23 @@ pub fn explain(
     extent: Extent,
     watcher: Option<Box<dyn Observer>>,
 ) -> Result<Explained, Failure> {
-    let outcome = run_at_once(blueprint, jobs, options, watcher)?;
+    let outcome = run_at_once(blueprint, jobs, options, watcher, &|_| {})?;
     observe(blueprint, jobs, options, extent, outcome)
 }
 
-/// Makes the run that is to be explained.
+/// Makes the run that is to be explained; tells what it says where that is known before it is over.
 pub(crate) fn run_at_once(
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
     watcher: Option<Box<dyn Observer>>,
+    tell: &dyn Fn(&Outcome),
 ) -> Result<Outcome, Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
-    run(blueprint, jobs, options, watcher)
+    run_telling(Sim::new(), blueprint, jobs, options, watcher, tell)
 }
 
-/// Accounts for a run that has been made.
+/// Accounts for a run that has been made, or for one of which it is known what it will come to.
 pub fn observe(
     blueprint: &Blueprint,
     jobs: &[Job],
@@ -87,31 +88,32 @@ pub fn observe(
     extent: Extent,
     outcome: Outcome,
 ) -> Result<Explained, Failure> {
-    let warm = outcome.stages.last().map_or(Time::ZERO, |stage| stage.warm.warm_up);
-    let transfers: u64 = outcome.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
+    let known = outcome.first_known();
+    let warm = known.stages.last().map_or(Time::ZERO, |stage| stage.warm.warm_up);
+    let transfers: u64 = known.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && pause(jobs);
     // What stopped because it had come to rest has warmed up.
-    let from = if pauses || has_converged(&outcome) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
-    let (since, window) = (watched_since(&outcome, jobs, from), window_end(&outcome, jobs, from));
+    let from = if pauses || has_converged(known) { ramp_of(jobs) } else { warm_by_then(jobs) }.max(warm);
+    let (since, window) = (watched_since(known, jobs, from), window_end(known, jobs, from));
+    let (simulated, stop) = (known.simulated, known.stop);
     let (seen, account) = watch(blueprint, jobs, options, (since, from, window), extent)?;
     if let Some(account) = account {
         return Ok(seen.explained(blueprint, outcome, (account, window)));
     }
     // The window was too short for anything to end in it: by the end of the run it has.
-    let (longer, account) = watch(blueprint, jobs, options, (since, from, outcome.simulated), extent)?;
+    let (longer, account) = watch(blueprint, jobs, options, (since, from, simulated), extent)?;
     if let Some(account) = account {
-        let simulated = outcome.simulated;
         return Ok(longer.explained(blueprint, outcome, (account, simulated)));
     }
     match jobs.iter().position(|job| job.think.time > Time::ZERO) {
-        _ if outcome.stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, outcome.simulated)),
+        _ if stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, simulated)),
         Some(index) => {
             let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
             let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
             Ok(seen.explained(blueprint, outcome, (idle, window)))
         }
-        None => Err(over_too_early(&jobs[0], from, outcome.simulated)),
+        None => Err(over_too_early(&jobs[0], from, simulated)),
     }
 }
 

@@ -74,33 +74,10 @@ impl Explanation {
         beside: Option<&Beside>,
         listening: Listening<'_>,
     ) -> Result<Explanation, Failure> {
-        let Setting { blueprint, jobs } = setting;
         let Listening { watcher, news } = listening;
-        // Trials begin meanwhile: to where all of them do while it is made, and with what they change while it is accounted for.
-        let is_accounted_for = &AtomicBool::new(false);
-        let wanted = || !is_accounted_for.load(Ordering::Relaxed);
-        let (tell, told) = mpsc::channel::<Outcome>();
-        let run_and_account = move || {
-            let explained = run_at_once(blueprint, jobs, options, watcher()).and_then(|outcome| {
-                // Nobody listens where trials have failed.
-                tell.send(outcome.clone()).ok();
-                observe(blueprint, jobs, options, EXTENT, outcome)
-            });
-            is_accounted_for.store(true, Ordering::Relaxed);
-            explained
-        };
-        let try_ahead = move || {
-            let begun = Begun::of(setting, options.seed, &wanted)?;
-            match told.recv() {
-                Ok(outcome) => Foreseen::of(setting, options.seed, &outcome, begun, &wanted),
-                Err(_) => Ok(None),
-            }
-        };
-        let (explained, foreseen) = rayon::join(run_and_account, try_ahead);
-        let explained = explained?;
-        news(News::Explained);
-        let tried = |done, of| news(News::Tried(done, of));
-        let diagnosis = diagnose_with(setting, options.seed, &explained, foreseen?, &tried)?;
+        let Setting { blueprint, jobs } = setting;
+        let run = |tell: &dyn Fn(&Outcome)| run_at_once(blueprint, jobs, options, watcher(), tell);
+        let (explained, diagnosis) = Answering { setting, options, news }.answer(run)?;
         let compare = |of: &Beside| measured::compare(&of.file, &of.result, &of.pairing, jobs, &explained);
         let measured = beside.map(compare);
         Ok(Explanation { explained, diagnosis, measured })
@@ -115,5 +92,196 @@ impl Explanation {
             report["measured"] = measured_json::report(compared);
         }
         report
+    }
+}
+
+/// What a run has told.
+enum Told {
+    /// What it will most likely come to.
+    Early(Outcome),
+    /// What it came to.
+    Made(Outcome),
+}
+
+/// A run with its account, and what limits it.
+type Answer = (Explained, Option<Diagnosis>);
+
+/// What was done beside a run.
+enum Meanwhile<'a> {
+    /// The answer, if the run comes to what it has told.
+    Answered(Box<Answer>),
+    /// Some of the trials, if there are any.
+    Foreseen(Option<Foreseen<'a>>),
+}
+
+/// An answer in the making.
+struct Answering<'a> {
+    setting: &'a Setting,
+    options: Options,
+    news: &'a (dyn Fn(News) + Sync),
+}
+
+impl<'a> Answering<'a> {
+    /// Makes the run, accounts for it, and tries what limits it. Trials begin meanwhile: to where all of them do while it is
+    /// made, and with what they change while it is accounted for. Where it is known early what it will come to, all of that
+    /// is done beside it.
+    fn answer(
+        &self,
+        run: impl FnOnce(&dyn Fn(&Outcome)) -> Result<Outcome, Failure> + Send,
+    ) -> Result<Answer, Failure> {
+        let is_over = &AtomicBool::new(false);
+        let (tell, told) = mpsc::channel();
+        let made = move || {
+            let made = self.made_and_accounted_for(run, &tell);
+            is_over.store(true, Ordering::Relaxed);
+            made
+        };
+        let (made, meanwhile) = rayon::join(made, move || self.meanwhile(&told, is_over));
+        match (made?, meanwhile) {
+            ((outcome, None), Ok(Meanwhile::Answered(answer))) => {
+                let (explained, diagnosis) = *answer;
+                Ok((Explained { outcome, ..explained }, diagnosis))
+            }
+            ((_, None), Err(failure)) => Err(failure),
+            ((outcome, None), _) => self.diagnosed(self.accounted_for(outcome)?, None),
+            ((_, Some(explained)), Ok(Meanwhile::Foreseen(foreseen))) => self.diagnosed(explained, foreseen),
+            // What it told was wrong.
+            ((_, Some(explained)), _) => self.diagnosed(explained, None),
+        }
+    }
+
+    /// Makes the run, and accounts for it where it did not come to what it had told.
+    fn made_and_accounted_for(
+        &self,
+        run: impl FnOnce(&dyn Fn(&Outcome)) -> Result<Outcome, Failure>,
+        tell: &mpsc::Sender<Told>,
+    ) -> Result<(Outcome, Option<Explained>), Failure> {
+        // Nobody listens where trials have failed.
+        let tell = |told| drop(tell.send(told));
+        let outcome = run(&|early| tell(Told::Early(early.clone())))?;
+        if outcome.early.is_some() {
+            return Ok((outcome, None));
+        }
+        tell(Told::Made(outcome.clone()));
+        let explained = self.accounted_for(outcome.clone())?;
+        Ok((outcome, Some(explained)))
+    }
+
+    /// What is done until the run is over.
+    fn meanwhile(&self, told: &mpsc::Receiver<Told>, is_over: &AtomicBool) -> Result<Meanwhile<'a>, Failure> {
+        let begun = Begun::of(self.setting, self.options.seed, &|| !is_over.load(Ordering::Relaxed))?;
+        match told.recv() {
+            Ok(Told::Early(outcome)) => Ok(Meanwhile::Answered(Box::new(self.early(outcome, begun, is_over)?))),
+            Ok(Told::Made(outcome)) => Ok(Meanwhile::Foreseen(self.foreseen(&outcome, begun, is_over)?)),
+            // There is no run.
+            Err(_) => Ok(Meanwhile::Foreseen(None)),
+        }
+    }
+
+    /// The answer of a run that will most likely come to that.
+    fn early(&self, outcome: Outcome, begun: Begun, is_over: &AtomicBool) -> Result<Answer, Failure> {
+        let (is_accounted_for, mut explained) = (&AtomicBool::new(false), None);
+        let foreseen = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                explained = Some(self.accounted_for(outcome.clone()));
+                is_accounted_for.store(true, Ordering::Relaxed);
+            });
+            if !is_over.load(Ordering::Relaxed) {
+                // Nobody else is there to do it.
+                rayon::yield_now();
+            }
+            self.foreseen(&outcome, begun, is_accounted_for)
+        });
+        self.diagnosed(explained.unwrap_or_else(|| self.accounted_for(outcome))?, foreseen?)
+    }
+
+    fn accounted_for(&self, outcome: Outcome) -> Result<Explained, Failure> {
+        let Setting { blueprint, jobs } = self.setting;
+        observe(blueprint, jobs, self.options, EXTENT, outcome)
+    }
+
+    fn foreseen(
+        &self,
+        outcome: &Outcome,
+        begun: Begun,
+        is_accounted_for: &AtomicBool,
+    ) -> Result<Option<Foreseen<'a>>, Failure> {
+        let wanted = || !is_accounted_for.load(Ordering::Relaxed);
+        Foreseen::of(self.setting, self.options.seed, outcome, begun, &wanted)
+    }
+
+    fn diagnosed(&self, explained: Explained, foreseen: Option<Foreseen<'_>>) -> Result<Answer, Failure> {
+        (self.news)(News::Explained);
+        let tried = |done, of| (self.news)(News::Tried(done, of));
+        let diagnosis = diagnose_with(self.setting, self.options.seed, &explained, foreseen, &tried)?;
+        Ok((explained, diagnosis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::diagnose;
+    use crate::explain::explain;
+
+    const OPTIONS: Options = Options { not_longer_than_needed: true, ..Options::USUAL };
+
+    /// One thing after the other.
+    fn answer(setting: &Setting) -> Result<Answer, Failure> {
+        let explained = explain(&setting.blueprint, &setting.jobs, OPTIONS, EXTENT, None)?;
+        let diagnosis = diagnose(setting, 1, &explained, &|_, _| {})?;
+        Ok((explained, diagnosis))
+    }
+
+    fn report(setting: &Setting, (explained, diagnosis): &Answer) -> Value {
+        explain_json::report(&setting.blueprint, explained, diagnosis.as_ref())
+    }
+
+    /// Has so many processors answer.
+    fn by<T: Send>(processors: usize, answer: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(processors).build().expect("threads").install(answer)
+    }
+
+    #[test]
+    fn what_is_done_beside_a_run_is_what_would_be_done_after_it() {
+        for (system, job, is_early) in [
+            ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --runtime=200ms", true),
+            ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms", false),
+            ("raid-acceleraid-64-66", "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2", true),
+        ] {
+            let setting = Setting::shipped(system, job);
+            let expected = answer(&setting).expect("it runs");
+            assert_eq!(expected.0.outcome.early.is_some(), is_early, "{system} {job}");
+            for processors in [1, 2] {
+                let listening = Listening { watcher: &|| None, news: &|_| {} };
+                let ours = by(processors, || Explanation::of(&setting, OPTIONS, None, listening)).expect("it runs");
+                let (ours, expected) =
+                    (report(&setting, &(ours.explained, ours.diagnosis)), report(&setting, &expected));
+                assert!(ours == expected, "{system} {job} by {processors}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_run_did_not_come_to_is_in_no_answer() {
+        let setting = Setting::shipped("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=50ms");
+        let other = Setting::shipped("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --runtime=50ms");
+        let run = |of: &Setting| run_at_once(&of.blueprint, &of.jobs, OPTIONS, None, &|_| {}).expect("it runs");
+        let (expected, told) = (answer(&setting).expect("it runs"), run(&other));
+        for processors in [1, 2] {
+            let tells = |tell: &dyn Fn(&Outcome)| {
+                tell(&told);
+                Ok(run(&setting))
+            };
+            let answering = Answering { setting: &setting, options: OPTIONS, news: &|_| {} };
+            let ours = by(processors, || answering.answer(tells)).expect("it runs");
+            assert!(report(&setting, &ours) == report(&setting, &expected), "by {processors}");
+        }
+        // It was done before its account could begin.
+        let done = Setting::shipped("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --size=64m --runtime=1");
+        let listening = Listening { watcher: &|| None, news: &|_| {} };
+        let failures = [answer(&done).err(), Explanation::of(&done, OPTIONS, None, listening).err()];
+        let [expected, ours] = failures.map(|failure| format!("{:?}", failure.expect("there is no answer")));
+        assert_eq!(ours, expected);
     }
 }

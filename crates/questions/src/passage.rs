@@ -148,7 +148,7 @@ pub fn passage(
     let (names, apart) = (explained.names.clone(), tell_apart.to_vec());
     let book = Book { window: (account.from, account.until), enough, names, apart, sim: sim.clone(), begun: None };
     let passing = Passing(Rc::new(RefCell::new(book)));
-    let (_, issued) = watched_since(&explained.outcome, jobs, account.from);
+    let (_, issued) = watched_since(explained.outcome.first_known(), jobs, account.from);
     let over = account.until + (account.until - issued);
     run_until(&sim, blueprint, jobs, options, over.min(explained.watched), Box::new(passing.clone()))?;
     Ok(passing.0.borrow_mut().finish())

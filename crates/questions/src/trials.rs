@@ -155,7 +155,7 @@ impl<'a> Trials<'a> {
     /// full its hops are. Nothing where too few transfers ended to say anything.
     pub fn new(setting: &'a Setting, seed: u64, explained: &Explained) -> Option<Trials<'a>> {
         let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
-        Trials::of_run(setting, seed, &explained.outcome, fullest >= FULL)
+        Trials::of_run(setting, seed, explained.outcome.first_known(), fullest >= FULL)
     }
 
     fn of_run(setting: &'a Setting, seed: u64, outcome: &Outcome, is_full: bool) -> Option<Trials<'a>> {

@@ -196,11 +196,11 @@ impl Trials<'_> {
         let first = self.effort.seeds[0];
         let (mut parts, mut all) = (0, Vec::new());
         for (number, seed) in (first..).enumerate() {
-            let before = self.before((longer, seed))?;
-            if number > 0 && before.transfers == self.before((longer, first))?.transfers {
+            if number > 0 && self.before((0, seed))?.transfers == self.before((0, first))?.transfers {
                 // The same once more says nothing more.
                 break;
             }
+            let before = self.before((longer, seed))?;
             let one = self.counted(&before, longer, 1);
             let has = (before.transfers.len().saturating_sub(one.start) / one.len().max(1)).max(1);
             let asked = (wanted - parts).min(has).min(self.parts_of_one_seed());

@@ -290,7 +290,7 @@ pub fn outlook(
 ) -> Result<Outlook, Failure> {
     // Trials compare what is run here with itself: no longer than it says something new.
     let shorter = Options { not_longer_than_needed: true, ..options };
-    let (seed, outcome) = (options.seed, run_at_once(&setting.blueprint, &setting.jobs, shorter, None)?);
+    let (seed, outcome) = (options.seed, run_at_once(&setting.blueprint, &setting.jobs, shorter, None, &|_| {})?);
     // While that is accounted for, numbers that do nothing are found.
     let (base, foreseen) = rayon::join(
         || observe(&setting.blueprint, &setting.jobs, shorter, EXTENT, outcome.clone()),

@@ -1,15 +1,16 @@
 //! When a run stops by itself: not before everything has come to rest, and with the mean of a run many times longer.
 
+use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
 use hopscope_files::job_file::{self, Job};
 use hopscope_files::library::Library;
 use hopscope_files::problem::Sources;
-use hopscope_kernel::Time;
+use hopscope_kernel::{Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::convergence::{UNTIL, Unsettled};
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::run::{Options, Outcome, Stop, run};
+use hopscope_machine::run::{Options, Outcome, Stop, run, run_telling};
 
 fn machine(system: &str, changes: &[&str], options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
@@ -232,6 +233,55 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
     for not_shorter in [cold, fills, copies] {
         assert_eq!(not_shorter, (0.0, 1.0, Stop::Runtime));
     }
+}
+
+#[test]
+fn what_a_run_tells_before_a_tenth_is_written_is_known_first_if_it_comes_to_that() {
+    let both = |system: &str, changes: &[&str], job: &str| {
+        let ((blueprint, jobs), told) = (machine(system, changes, job), RefCell::new(Vec::new()));
+        let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+        let tell = |outcome: &Outcome| told.borrow_mut().push(outcome.clone());
+        let outcome = run_telling(Sim::new(), &blueprint, &jobs, shorter, None, &tell).expect("the job runs");
+        let mut told = told.into_inner();
+        assert!(told.len() <= 1, "{system} {job}: it is known once");
+        (outcome, told.pop())
+    };
+    let apart = |of: &Outcome, told: &Outcome| (told.rate.bytes_per_second / of.rate.bytes_per_second - 1.0).abs();
+    let repeats = "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2";
+    for (system, job) in [
+        ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --ramp_time=5ms --runtime=300ms"),
+        ("nic-two-sockets", "--rw=randrw --bs=4k --iodepth=8 --runtime=300ms"),
+        ("raid-acceleraid-pci-x-100", repeats),
+    ] {
+        let (outcome, told) = both(system, &[], job);
+        let (told, early) = (told.expect("it is known"), outcome.early.as_deref().expect("it comes to that"));
+        assert!(format!("{told:?}") == format!("{early:?}"), "{system} {job}");
+        assert!(
+            apart(&outcome, &told) <= UNTIL && told.simulated * 2 < outcome.simulated,
+            "{system} {job}: {}",
+            told.simulated
+        );
+        let got = |of: &Outcome| of.jobs[0].got.as_ref().map(|got| got.count).expect("requests ended");
+        let rate = |of: &Outcome| got(of) as f64 / of.measured.as_seconds_f64();
+        assert!((rate(&told) / rate(&outcome) - 1.0).abs() < 0.01, "{system} {job}: {}", rate(&told));
+        assert_eq!(outcome.first_known().simulated, told.simulated, "{system} {job}");
+    }
+    // What only reads stops there, and of what is still filling nothing is known.
+    for (system, job) in [
+        ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms"),
+        ("raid-acceleraid-64-66", "--rw=write --bs=64k --iodepth=1 --runtime=200ms"),
+    ] {
+        let (outcome, told) = both(system, &[], job);
+        assert!(told.is_none() && outcome.early.is_none(), "{system} {job}");
+        assert_eq!(outcome.first_known().simulated, outcome.simulated);
+    }
+    // A drive fails in the meantime, and a job is done.
+    let failing = ["raid.cache.writes=write-through", "raid.failure.drive=drive1", "raid.failure.at=2500 ms"];
+    let written = "--rw=write --bs=64k --iodepth=4 --size=1m --time_based --runtime=28";
+    let (outcome, told) = both("raid-5-acceleraid-pci-x-100", &failing, written);
+    assert!(told.is_some_and(|told| apart(&outcome, &told) > 0.02) && outcome.early.is_none(), "{:?}", outcome.stages);
+    let (outcome, told) = both("nvme-desktop", &[], "--rw=randwrite --bs=4k --iodepth=32 --size=64m --runtime=1");
+    assert!(told.is_some() && outcome.stop == Stop::Finished && outcome.early.is_none(), "{:?}", outcome.stages);
 }
 
 #[test]
