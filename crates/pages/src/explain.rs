@@ -6,7 +6,7 @@ use hopscope_machine::fio_json::Figures;
 use hopscope_machine::run::{Failure, Options, Outcome};
 use hopscope_observe::account::{Account, LaneAccount};
 use hopscope_observe::lives::Latency;
-use hopscope_questions::diagnosis::{Diagnosis, Headline, Limiting, limited_by, named};
+use hopscope_questions::diagnosis::{Diagnosis, Headline, HopGain, Limiting, limited_by, named};
 use hopscope_questions::explain::{self, EXTENT, Explained};
 use hopscope_questions::explain_json;
 use hopscope_questions::explanation::Explanation;
@@ -225,7 +225,7 @@ fn profile(diagnosis: &Diagnosis) -> Section {
             figure(hop.doubled.throughput.mean),
             Cell::figure(percent(hop.doubled.throughput.half_width), hop.doubled.throughput.half_width),
             figure(hop.doubled.latency.mean),
-            figure(hop.share.throughput.mean),
+            share_of(hop),
             Cell::figure(percent(hop.share.throughput.half_width), hop.share.throughput.half_width),
             Cell::figure(percent(hop.busy), hop.busy),
         ]
@@ -240,9 +240,17 @@ fn profile(diagnosis: &Diagnosis) -> Section {
         ("at work", "busy_share"),
     ];
     let words = "Each hop was simulated at twice its pace by itself, with the same requests and draws: what that gains. \
-                 Beside it, its share in a small change: the gain at a twentieth more, over that twentieth.";
+                 Beside it, its share in a small change: the gain at a twentieth more, over that twentieth; unknown where \
+                 chance may be more than all of it.";
     let table = Table::new("profile-table", "What each hop would gain", &columns, rows.collect());
     Section::new("profile", "What limits, as trials confirm it").words(words).block(Block::Table(table))
+}
+
+/// The share of a hop in a small change.
+fn share_of(hop: &HopGain) -> Cell {
+    let share = hop.share.throughput.mean;
+    let text = if hop.knows_share() { signed_percent(share) } else { "unknown".to_string() };
+    Cell::figure(text, share)
 }
 
 /// What hops did, and where latencies went, of a run without trials.
@@ -348,4 +356,25 @@ pub(crate) fn numbers(blueprint: &Blueprint) -> Section {
         }
     }
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use hopscope_questions::trials::{Gain, Shift};
+
+    use super::*;
+
+    #[test]
+    fn a_share_that_chance_hides_is_unknown_and_kept() {
+        let cell = |mean, half_width| {
+            let share = Gain { throughput: Shift { mean, half_width }, latency: Shift::NONE };
+            let (part, hop) = ("disk0".to_string(), "disk0.arm".to_string());
+            let cell = share_of(&HopGain { part, hop, doubled: Gain::NONE, share, busy: 0.5 });
+            let text = cell.text.clone();
+            let csv = Table::new("shares", "Shares", &[("share", "share")], vec![vec![cell]]).csv;
+            (text, csv.expect("for programs, too").text())
+        };
+        assert_eq!(cell(0.62, 0.04), ("+62.0 %".to_string(), "share\n0.62\n".to_string()));
+        assert_eq!(cell(1.47, 2.95), ("unknown".to_string(), "share\n1.47\n".to_string()));
+    }
 }

@@ -61,6 +61,13 @@ pub struct HopGain {
     pub busy: f64,
 }
 
+impl HopGain {
+    /// Whether chance does not hide its share: it is known at least to all of the pace.
+    pub fn knows_share(&self) -> bool {
+        self.share.throughput.half_width <= 1.0
+    }
+}
+
 /// Hops that were tried together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
