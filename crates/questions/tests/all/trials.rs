@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hopscope_kernel::{Observer, Record, Time};
+use hopscope_kernel::{Observer, Pace, Record, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::going::Going;
@@ -110,4 +110,35 @@ fn nothing_is_tried_twice() {
     assert!(all.iter().all(Option::is_some));
     let runs = runs.load(Ordering::Relaxed);
     assert!(runs <= 3 * changes.len(), "{runs} runs of {} changes", changes.len());
+}
+
+/// What is known long before a run is over decides what is looked at, and how long trials are: whole runs say the same of
+/// the hops that gain most.
+#[test]
+fn trials_of_what_is_known_early_say_what_whole_runs_say() {
+    let twice = Pace::new(2, 1).expect("a pace");
+    for (system, words, hops) in [
+        ("sata-ssd", "--rw=randwrite --bs=4k --iodepth=32 --ramp_time=20ms --runtime=400ms", 6),
+        ("gpu-server", "--rw=randwrite --bs=4k --iodepth=32 --runtime=200ms", 3),
+    ] {
+        let (blueprint, jobs) = (shipped::machine(system, &[]), shipped::jobs(words));
+        let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+        let explained = explain(&blueprint, &jobs, shorter, EXTENT, None).expect("it runs");
+        let known = explained.outcome.early.as_ref().expect("it is known before a tenth is over");
+        assert!(explained.account.until < explained.outcome.simulated && known.simulated < explained.outcome.simulated);
+        let setting = Setting { blueprint, jobs };
+        let diagnosis = diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run").expect("requests ended");
+        let rate = |blueprint: &Blueprint| {
+            run(blueprint, &setting.jobs, Options::default(), None).expect("it runs").rate.bytes_per_second
+        };
+        let before = rate(&setting.blueprint);
+        assert!(diagnosis.profile.len() > hops, "{system}: {:?}", diagnosis.profile);
+        for HopGain { hop, doubled, .. } in &diagnosis.profile[..hops] {
+            let mut faster = setting.blueprint.clone();
+            faster.pace(hop, twice).expect("a hop");
+            let (found, said) = (rate(&faster) / before - 1.0, doubled.throughput);
+            let off = (said.mean - found).abs();
+            assert!(off <= 1.5 * said.half_width + 0.003, "{system}: {hop} {said:?} said, {found} found");
+        }
+    }
 }
