@@ -16,6 +16,7 @@ use hopscope_machine::run::{Options, run, run_in};
 use hopscope_observe::Phases;
 use hopscope_questions::diagnosis::diagnose;
 use hopscope_questions::explain::{EXTENT, explain};
+use hopscope_questions::explanation::{Explanation, Listening};
 use hopscope_questions::replay::{self, Trace};
 use hopscope_questions::trials::Setting;
 use hopscope_questions::whatif::sensitivities;
@@ -116,6 +117,22 @@ fn answers(criterion: &mut Criterion) {
             bencher.iter(|| sensitivities(&setting, 1, &found, &|_| {}).expect("trials run"));
         });
     }
+    // Of a run with writes a tenth is made, and long before its end it is known what it will come to: one thing after the
+    // other, and beside it.
+    let (blueprint, jobs) =
+        read("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --ramp_time=20ms --runtime=300ms");
+    let (setting, shorter) =
+        (Setting { blueprint, jobs }, Options { not_longer_than_needed: true, ..Options::default() });
+    group.bench_function("nvme-desktop written, one by one", |bencher| {
+        bencher.iter(|| {
+            let explained = explain(&setting.blueprint, &setting.jobs, shorter, EXTENT, None).expect("the job runs");
+            diagnose(&setting, 1, &explained, &|_, _| {}).expect("trials run")
+        });
+    });
+    group.bench_function("nvme-desktop written, what is known beside it", |bencher| {
+        let listening = || Listening { watcher: &|| None, news: &|_| {} };
+        bencher.iter(|| Explanation::of(&setting, shorter, None, listening()).expect("the job runs").diagnosis);
+    });
     group.finish();
 }
 
