@@ -155,10 +155,11 @@ impl<'a> Trials<'a> {
     /// full its hops are. Nothing where too few transfers ended to say anything.
     pub fn new(setting: &'a Setting, seed: u64, explained: &Explained) -> Option<Trials<'a>> {
         let fullest = explained.account.lanes.iter().map(LaneAccount::busy_share).fold(0.0, f64::max);
-        Trials::of_run(setting, seed, explained.outcome.first_known(), fullest >= FULL)
+        Trials::of_run(setting, seed, &explained.outcome, fullest >= FULL)
     }
 
     fn of_run(setting: &'a Setting, seed: u64, outcome: &Outcome, is_full: bool) -> Option<Trials<'a>> {
+        let outcome = outcome.first_known();
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
         if transfers < REQUESTS_TO_SAY_ANYTHING || outcome.measured == Time::ZERO {

@@ -55,7 +55,7 @@ impl<'a> Trials<'a> {
     ) -> Result<Option<Trials<'a>>, Failure> {
         // Where several requests are in flight, they mostly wait for something.
         let is_full = setting.jobs.iter().map(|job| job.iodepth).sum::<u64>() > 1;
-        let Some(foreseen) = Trials::of_run(setting, seed, outcome.first_known(), is_full) else { return Ok(None) };
+        let Some(foreseen) = Trials::of_run(setting, seed, outcome, is_full) else { return Ok(None) };
         let mut settled = foreseen.clone();
         let mut go_on = |seed| match begun.take(seed, foreseen.effort.ramp) {
             Some(live) if foreseen.is_shorter_behind() => foreseen.before_from((0, seed), Some(live)).map(drop),
