@@ -3,16 +3,19 @@
 //! Most hops and numbers of a machine hardly matter to a job, and a short trial says so as well as a long one: the same
 //! requests take the same time. That counts only where the setting as it is has come to what it goes on to do: while
 //! caches fill, or a limit is still to be reached, nobody can say so early what a change will do.
+//!
+//! Where requests of the setting as it is come evenly all along, as mostly where nothing draws, and those of a changed
+//! one come evenly once what is in flight has been replaced, that is what the change does, whatever it is.
 
 use std::ops::Range;
 
 use hopscope_machine::run::Failure;
 
-use super::gain::{Gain, gain};
+use super::gain::{Gain, Piece, gain};
 use super::rest::{AWAITED, moving};
-use super::run::{Live, PIECES, Run, pieces};
+use super::run::{Live, PIECES, Run, Transfer, pieces};
 use super::tried::{Asked, Tried};
-use super::{Progress, Setting, Trials};
+use super::{Progress, Setting, TURNS, Trials};
 
 /// Requests that are looked at, of jobs that draw, and of others; behind those that do not count.
 const LOOKED_AT: [usize; 2] = [400, 160];
@@ -25,6 +28,14 @@ const FIRST: usize = 8;
 const LATER: usize = 2;
 /// Whether requests are the same is asked after these parts of them.
 const SOON: [usize; 4] = [64, 16, 4, 1];
+
+/// Requests come evenly where what is in flight is replaced in a time that differs from the mean by no more than this.
+const EVEN: f64 = 0.005;
+/// So many times it is replaced before they have to, and so many times they are looked at.
+const UNEVEN: usize = 2;
+const EVEN_TURNS: usize = 3;
+/// That takes so many requests, at least: of fewer, nobody could tell whether anything fills.
+const TURN_MIN: usize = 32;
 
 /// Requests of a setting as it is that are looked at.
 #[derive(Clone, Copy)]
@@ -41,6 +52,8 @@ pub(super) struct Glance {
 pub(super) struct Glances {
     of_faster_hops: Option<Glance>,
     of_others: Option<Glance>,
+    /// What is to come evenly, whatever is changed.
+    pub(super) even: Option<Glance>,
 }
 
 impl Glances {
@@ -109,7 +122,12 @@ impl Trials<'_> {
         let one = self.counted(&before, 0, 1);
         let counted = one.start..before.transfers.len();
         let own = before.window(counted.clone());
-        let mut glances = Glances { of_faster_hops: None, of_others: None };
+        let turn = self.turn();
+        let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
+        let all = &before.transfers[..];
+        let is_even = until < one.end && are_even(all, turn..all.len(), turn);
+        let even = is_even.then_some(Glance { from, until, may_fill: true });
+        let mut glances = Glances { of_faster_hops: None, of_others: None, even };
         let mut from = usize::try_from(self.first_turns).unwrap_or(usize::MAX).max(1);
         while glances.of_others.is_none() && counted.len() >= PIECES {
             let until = from.saturating_add(LOOKED_AT[usize::from(!self.draws)]);
@@ -164,6 +182,19 @@ impl Trials<'_> {
         Ok(gain.map(|gain| if is_nothing(gain) { Tried::settled(gain) } else { Tried::looked_at(gain) }))
     }
 
+    /// Requests after which what is in flight has been replaced.
+    fn turn(&self) -> usize {
+        usize::try_from(self.first_turns / TURNS).unwrap_or(usize::MAX).clamp(TURN_MIN, usize::MAX / 8)
+    }
+
+    /// What a change does, where its requests come evenly as soon as they may be looked at.
+    pub(super) fn evenly(&self, live: &mut Live, Glance { from, until, .. }: Glance) -> Result<Option<Tried>, Failure> {
+        let before = self.before((0, self.effort.seeds[0]))?;
+        let Some(gain) = self.gain_at(live, &before, from..until)? else { return Ok(None) };
+        let is_known = gain.throughput.is_narrow() && are_even(&live.transfers(), from..until, self.turn());
+        Ok((is_known && !fills(live, &before, from)).then(|| Tried::settled(gain)))
+    }
+
     /// What some requests show, which are waited for; nothing where too few ended.
     fn gain_at(&self, live: &mut Live, before: &Run, counted: Range<usize>) -> Result<Option<Gain>, Failure> {
         live.go_on(counted.end, before, self.effort.ramp + self.effort.runtime)?;
@@ -171,6 +202,17 @@ impl Trials<'_> {
         let there = after.len() >= counted.end;
         Ok(there.then(|| gain(pieces(&before.transfers, &after, counted, PIECES).iter())))
     }
+}
+
+/// Whether requests come evenly, so many at a time, and are in flight for as long.
+fn are_even(transfers: &[Transfer], counted: Range<usize>, each: usize) -> bool {
+    let turns = counted.len() / each;
+    let turns = pieces(transfers, transfers, counted.start..counted.start + turns * each, turns);
+    let is_even = |of: fn(&Piece) -> f64| {
+        let mean = turns.iter().map(of).sum::<f64>() / turns.len() as f64;
+        turns.iter().all(|turn| (of(turn) - mean).abs() <= EVEN * mean)
+    };
+    turns.len() >= EVEN_TURNS && is_even(|turn| turn.time[0]) && is_even(|turn| turn.latency[0])
 }
 
 /// Whether a change does no more than that, its interval included.
@@ -181,4 +223,63 @@ fn is_at_most(gain: Gain, most: f64) -> bool {
 /// Whether something fills from halfway to where requests are looked at on: what does nothing to them may do so later.
 fn fills(live: &Live, before: &Run, from: usize) -> bool {
     live.moving(before, from / 2, AWAITED).is_sure()
+}
+
+#[cfg(test)]
+mod tests {
+    use hopscope_kernel::Pace;
+    use hopscope_machine::run::{Options, run};
+
+    use super::super::Begun;
+    use super::*;
+
+    /// Asks something of trials of a shipped system as it is, settled.
+    fn of_shipped<R>(system: &str, options: &str, ask: impl FnOnce(&Trials<'_>) -> R) -> R {
+        let setting = Setting::shipped(system, options);
+        let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+        let outcome = run(&setting.blueprint, &setting.jobs, shorter, None).expect("it runs");
+        let begun = Begun::default();
+        let mut trials = Trials::foreseen(&setting, 1, &outcome, begun).expect("it runs").expect("requests ended");
+        trials.settle().expect("it runs");
+        ask(&trials)
+    }
+
+    #[test]
+    fn what_comes_evenly_is_known_as_soon_as_what_is_in_flight_has_been_replaced() {
+        let nothing = Glances { of_faster_hops: None, of_others: None, even: None };
+        for (system, hops) in [("gpu-server", ["link.down", "root.memory"]), ("myrinet-g5", ["link.up", "host.memory"])]
+        {
+            let gains = |trials: &Trials<'_>| {
+                let even = trials.glances().expect("it runs").even.expect("they come evenly");
+                for hop in hops {
+                    let mut faster = trials.setting.clone();
+                    faster.blueprint.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
+                    let gain = |glances| {
+                        let tried = trials.try_one((&faster, 1), Asked::Gain, glances).expect("it runs");
+                        tried.gain().expect("nothing refuses it").throughput
+                    };
+                    let later = gain(nothing);
+                    let soon = gain(Glances { even: Some(even), ..nothing });
+                    let apart = (soon.mean - later.mean).abs();
+                    assert!(apart <= soon.half_width + later.half_width + 1e-3, "{system} {hop}: {soon:?} {later:?}");
+                    let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+                    assert!(trials.evenly(&mut live, even).expect("it runs").is_some(), "{system} {hop}");
+                    assert!(live.ended() <= 5 * TURN_MIN + PIECES, "{system} {hop}: {} requests", live.ended());
+                }
+            };
+            of_shipped(system, "--rw=read --bs=128k --iodepth=32 --runtime=30ms", gains);
+        }
+    }
+
+    /// A disk turns on between requests, and dies that are drawn are busy or not.
+    #[test]
+    fn what_comes_now_sooner_and_now_later_is_not_known_as_soon() {
+        for (system, options) in [
+            ("raid-megaraid-64-66", "--filename=raid --rw=read --bs=128k --iodepth=32 --runtime=5"),
+            ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=20ms"),
+        ] {
+            let is_even = |trials: &Trials<'_>| trials.glances().expect("it runs").even.is_some();
+            assert!(!of_shipped(system, options, is_even), "{system}");
+        }
+    }
 }

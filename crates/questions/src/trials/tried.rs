@@ -1,6 +1,6 @@
 //! One change, tried out: its run goes on until it says enough.
 
-use super::gain::{Gain, Piece, Shift, gain};
+use super::gain::{Gain, Piece, Shift, gain, mean};
 use super::glance::Glances;
 use super::rest::{AT_REST, Moving};
 use super::run::{Live, PIECES, pieces};
@@ -82,6 +82,9 @@ impl Tried {
     /// So many parts gave these pieces.
     fn judge(&mut self, parts: usize, pieces: &[Piece], moving: Moving, asked: Asked) {
         let mut all = gain(pieces.iter());
+        // What a change gains differs with what there is to gain, and is known no better than that.
+        let Shift { mean: gained, half_width } = all.throughput;
+        all.throughput.half_width = half_width.max(gained.abs() * mean(pieces).1);
         let [early, late] = [false, true].map(|half| gain(pieces.iter().filter(move |piece| piece.later == half)));
         let apart = (early.throughput.mean - late.throughput.mean).abs();
         let blur = early.throughput.half_width.hypot(late.throughput.half_width);
@@ -130,7 +133,7 @@ impl Trials<'_> {
         };
         let glance = glances.of(change.blueprint.is_faster_than(&self.setting.blueprint));
         if asked == Asked::Difference {
-            let is_same = self.is_same(&mut lives[0], glance)?;
+            let is_same = self.is_same(&mut lives[0], glance.or(glances.even))?;
             return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
         }
         if let Some(glance) = glance
@@ -138,6 +141,11 @@ impl Trials<'_> {
             && (asked == Asked::Look || glanced.done)
         {
             return Ok(glanced);
+        }
+        if let Some(even) = glances.even
+            && let Some(known) = self.evenly(&mut lives[0], even)?
+        {
+            return Ok(known);
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
         let again = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
@@ -243,6 +251,24 @@ mod tests {
         assert_eq!(cost(1, 3, 1), 2 * cost(1, 2, 1));
         let another_seed = cost(PARTS_OF_ONE_SEED, PARTS_OF_ONE_SEED + 1, 1);
         assert!(another_seed > cost(1, 2, 1), "{another_seed}");
+    }
+
+    #[test]
+    fn a_gain_is_known_no_better_than_the_time_that_it_is_of() {
+        // Each gains a tenth, whatever it takes.
+        let pieces = |apart: f64| -> Vec<Piece> {
+            let before = |piece: u32| if piece.is_multiple_of(2) { 1.1 * (1.0 + apart) } else { 1.1 * (1.0 - apart) };
+            let times = |piece| [before(piece), before(piece) / 1.1];
+            (0..8).map(|piece| Piece { time: times(piece), latency: times(piece), later: piece >= 4 }).collect()
+        };
+        let known = |apart| {
+            let mut tried = Tried::default();
+            tried.judge(1, &pieces(apart), Moving::default(), Asked::Gain);
+            (tried.gain().expect("it is tried").throughput, tried.done)
+        };
+        let [(even, even_done), (uneven, uneven_done)] = [0.01, 0.5].map(known);
+        assert!(even_done && !uneven_done && even.half_width < 0.002, "{even:?} {uneven:?}");
+        assert!((uneven.mean - 0.1).abs() < 1e-9 && (0.03..0.06).contains(&uneven.half_width), "{uneven:?}");
     }
 
     #[test]

@@ -118,6 +118,29 @@ fn trials_behind_a_ramp_say_what_long_runs_say() {
     }
 }
 
+/// A copy goes on for stretches in which each request gains the same with a faster processor, and for others in which none
+/// does: the first stretch is not all of it.
+#[test]
+fn what_a_stretch_of_a_copy_gains_is_not_what_the_copy_does() {
+    let blueprint = shipped::machine("raid-5-acceleraid-pci-x-100", &[]);
+    let jobs = |runtime: u64| {
+        let copy = "--filename=raid --rw=rw --rwmixread=53 --bs=101376 --size=8g --ramp_time=2 --time_based";
+        shipped::jobs(&format!("{copy} --runtime={runtime}"))
+    };
+    let setting = Setting { blueprint, jobs: jobs(5) };
+    let faster = shipped::twice_as_fast(&setting.blueprint, "cpu");
+    let explained = explain(&setting.blueprint, &setting.jobs, Options::default(), EXTENT, None).expect("it runs");
+    let mut trials = Trials::new(&setting, 1, &explained).expect("requests ended");
+    let changed = Setting { blueprint: faster.clone(), jobs: setting.jobs.clone() };
+    let gain = trials.gains(&[changed], &|_, _| {}).expect("they run")[0].expect("nothing refuses it").throughput;
+    let rate = |blueprint: &Blueprint| {
+        let ran = run(blueprint, &jobs(20), Options::default(), None).expect("it runs");
+        Figures::of_all(&ran.jobs).expect("requests ended").bytes_per_second
+    };
+    let long = rate(&faster) / rate(&setting.blueprint) - 1.0;
+    assert!((gain.mean - long).abs() < gain.half_width + 0.003, "{gain:?}, {long} in long runs");
+}
+
 /// Where chance is large, what hops hold says whether trials may begin there: of a copy they may, and say what long runs say.
 /// Of an installation they may not, for what was forgotten fills again.
 #[test]
