@@ -184,7 +184,9 @@ impl Trials<'_> {
 
     /// Requests after which what is in flight has been replaced.
     fn turn(&self) -> usize {
-        usize::try_from(self.first_turns / TURNS).unwrap_or(usize::MAX).clamp(TURN_MIN, usize::MAX / 8)
+        usize::try_from(self.first_turns / TURNS)
+            .unwrap_or(usize::MAX)
+            .clamp(TURN_MIN, usize::MAX / (UNEVEN + EVEN_TURNS))
     }
 
     /// What a change does, where its requests come evenly as soon as they may be looked at.
