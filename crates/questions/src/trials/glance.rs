@@ -4,8 +4,8 @@
 //! requests take the same time. That counts only where the setting as it is has come to what it goes on to do: while
 //! caches fill, or a limit is still to be reached, nobody can say so early what a change will do.
 //!
-//! Where requests of the setting as it is come evenly all along, as mostly where nothing draws, and those of a changed
-//! one come evenly once what is in flight has been replaced, that is what the change does, whatever it is.
+//! Where nothing is written, requests of the setting as it is come evenly all along, as mostly where nothing draws, and
+//! those of a changed one once what is in flight has been replaced, that is what the change does, whatever it is.
 
 use std::ops::Range;
 
@@ -125,7 +125,9 @@ impl Trials<'_> {
         let turn = self.turn();
         let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
         let all = &before.transfers[..];
-        let is_even = until < one.end && are_even(all, turn..all.len(), turn);
+        // What is written may fill a store evenly, and so slowly that it does not show by then.
+        let writes = self.setting.jobs.iter().any(|job| job.rw.sides()[1]);
+        let is_even = !writes && until < one.end && are_even(all, turn..all.len(), turn);
         let even = is_even.then_some(Glance { from, until, may_fill: true });
         let mut glances = Glances { of_faster_hops: None, of_others: None, even };
         let mut from = usize::try_from(self.first_turns).unwrap_or(usize::MAX).max(1);
@@ -271,6 +273,23 @@ mod tests {
             };
             of_shipped(system, "--rw=read --bs=128k --iodepth=32 --runtime=30ms", gains);
         }
+    }
+
+    /// A faster cable before a drive's buffer takes requests evenly, as long as there is room.
+    #[test]
+    fn what_is_written_evenly_may_fill_something_and_is_not_known_as_soon() {
+        let fills = |trials: &Trials<'_>| {
+            let before = trials.before((0, 1)).expect("it runs");
+            assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), TURN_MIN));
+            assert!(trials.glances().expect("it runs").even.is_none());
+            let mut faster = trials.setting.clone();
+            faster.blueprint.pace("cable", Pace::new(2, 1).expect("a pace")).expect("a hop");
+            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
+            assert!(trials.evenly(&mut live, soon).expect("it runs").is_none());
+            assert!(are_even(&live.transfers(), soon.from..soon.until, TURN_MIN));
+        };
+        of_shipped("sata-ssd", "--rw=write --bs=16k --iodepth=32 --runtime=100ms", fills);
     }
 
     /// A disk turns on between requests, and dies that are drawn are busy or not.
