@@ -207,7 +207,7 @@ impl Watched {
 }
 
 /// Whether any of them writes.
-fn writes(jobs: &[Job]) -> bool {
+pub(crate) fn writes(jobs: &[Job]) -> bool {
     jobs.iter().any(|job| job.rw.sides()[1])
 }
 

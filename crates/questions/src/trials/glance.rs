@@ -16,6 +16,7 @@ use super::rest::{AWAITED, moving};
 use super::run::{Live, PIECES, Run, Transfer, pieces};
 use super::tried::{Asked, Tried};
 use super::{Progress, Setting, TURNS, Trials};
+use crate::explain::writes;
 
 /// Requests that are looked at, of jobs that draw, and of others; behind those that do not count.
 const LOOKED_AT: [usize; 2] = [400, 160];
@@ -122,14 +123,7 @@ impl Trials<'_> {
         let one = self.counted(&before, 0, 1);
         let counted = one.start..before.transfers.len();
         let own = before.window(counted.clone());
-        let turn = self.turn();
-        let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
-        let all = &before.transfers[..];
-        // What is written may fill a store evenly, and so slowly that it does not show by then.
-        let writes = self.setting.jobs.iter().any(|job| job.rw.sides()[1]);
-        let is_even = !writes && until < one.end && are_even(all, turn..all.len(), turn);
-        let even = is_even.then_some(Glance { from, until, may_fill: true });
-        let mut glances = Glances { of_faster_hops: None, of_others: None, even };
+        let mut glances = Glances { of_faster_hops: None, of_others: None, even: self.even(&before) };
         let mut from = usize::try_from(self.first_turns).unwrap_or(usize::MAX).max(1);
         while glances.of_others.is_none() && counted.len() >= PIECES {
             let until = from.saturating_add(LOOKED_AT[usize::from(!self.draws)]);
@@ -191,6 +185,15 @@ impl Trials<'_> {
             .clamp(TURN_MIN, usize::MAX / (UNEVEN + EVEN_TURNS))
     }
 
+    /// What of a change is to come evenly; nothing where requests of the setting as it is do not.
+    fn even(&self, before: &Run) -> Option<Glance> {
+        let (turn, all) = (self.turn(), &before.transfers[..]);
+        let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
+        // What is written may fill a store evenly, and so slowly that it does not show by then.
+        let may_be = !writes(&self.setting.jobs) && until < self.counted(before, 0, 1).end;
+        (may_be && are_even(all, turn..all.len(), turn)).then_some(Glance { from, until, may_fill: true })
+    }
+
     /// What a change does, where its requests come evenly as soon as they may be looked at.
     pub(super) fn evenly(&self, live: &mut Live, Glance { from, until, .. }: Glance) -> Result<Option<Tried>, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
@@ -237,59 +240,60 @@ mod tests {
     use super::super::Begun;
     use super::*;
 
-    /// Asks something of trials of a shipped system as it is, settled.
-    fn of_shipped<R>(system: &str, options: &str, ask: impl FnOnce(&Trials<'_>) -> R) -> R {
-        let setting = Setting::shipped(system, options);
+    /// Trials of a setting as they are made.
+    fn settled(setting: &Setting) -> Trials<'_> {
         let shorter = Options { not_longer_than_needed: true, ..Options::default() };
         let outcome = run(&setting.blueprint, &setting.jobs, shorter, None).expect("it runs");
         let begun = Begun::default();
-        let mut trials = Trials::foreseen(&setting, 1, &outcome, begun).expect("it runs").expect("requests ended");
+        let mut trials = Trials::foreseen(setting, 1, &outcome, begun).expect("it runs").expect("requests ended");
         trials.settle().expect("it runs");
-        ask(&trials)
+        trials
+    }
+
+    /// The setting with a hop twice as fast.
+    fn twice_as_fast(setting: &Setting, hop: &str) -> Setting {
+        let mut faster = setting.clone();
+        faster.blueprint.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
+        faster
     }
 
     #[test]
     fn what_comes_evenly_is_known_as_soon_as_what_is_in_flight_has_been_replaced() {
         let nothing = Glances { of_faster_hops: None, of_others: None, even: None };
-        for (system, hops) in [("gpu-server", ["link.down", "root.memory"]), ("myrinet-g5", ["link.up", "host.memory"])]
-        {
-            let gains = |trials: &Trials<'_>| {
-                let even = trials.glances().expect("it runs").even.expect("they come evenly");
-                for hop in hops {
-                    let mut faster = trials.setting.clone();
-                    faster.blueprint.pace(hop, Pace::new(2, 1).expect("a pace")).expect("a hop");
-                    let gain = |glances| {
-                        let tried = trials.try_one((&faster, 1), Asked::Gain, glances).expect("it runs");
-                        tried.gain().expect("nothing refuses it").throughput
-                    };
-                    let later = gain(nothing);
-                    let soon = gain(Glances { even: Some(even), ..nothing });
-                    let apart = (soon.mean - later.mean).abs();
-                    assert!(apart <= soon.half_width + later.half_width + 1e-3, "{system} {hop}: {soon:?} {later:?}");
-                    let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
-                    assert!(trials.evenly(&mut live, even).expect("it runs").is_some(), "{system} {hop}");
-                    assert!(live.ended() <= 5 * TURN_MIN + PIECES, "{system} {hop}: {} requests", live.ended());
-                }
+        for (system, hop) in [
+            ("gpu-server", "link.down"),
+            ("gpu-server", "root.memory"),
+            ("myrinet-g5", "link.up"),
+            ("myrinet-g5", "host.memory"),
+        ] {
+            let setting = Setting::shipped(system, "--rw=read --bs=128k --iodepth=32 --runtime=30ms");
+            let (trials, faster) = (settled(&setting), twice_as_fast(&setting, hop));
+            let even = trials.glances().expect("it runs").even.expect("they come evenly");
+            let gain = |glances| {
+                let tried = trials.try_one((&faster, 1), Asked::Gain, glances).expect("it runs");
+                tried.gain().expect("nothing refuses it").throughput
             };
-            of_shipped(system, "--rw=read --bs=128k --iodepth=32 --runtime=30ms", gains);
+            let (later, soon) = (gain(nothing), gain(Glances { even: Some(even), ..nothing }));
+            let apart = (soon.mean - later.mean).abs();
+            assert!(apart <= soon.half_width + later.half_width + 1e-3, "{system} {hop}: {soon:?} {later:?}");
+            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            assert!(trials.evenly(&mut live, even).expect("it runs").is_some(), "{system} {hop}");
+            assert!(live.ended() <= 5 * TURN_MIN + PIECES, "{system} {hop}: {} requests", live.ended());
         }
     }
 
     /// A faster cable before a drive's buffer takes requests evenly, as long as there is room.
     #[test]
     fn what_is_written_evenly_may_fill_something_and_is_not_known_as_soon() {
-        let fills = |trials: &Trials<'_>| {
-            let before = trials.before((0, 1)).expect("it runs");
-            assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), TURN_MIN));
-            assert!(trials.glances().expect("it runs").even.is_none());
-            let mut faster = trials.setting.clone();
-            faster.blueprint.pace("cable", Pace::new(2, 1).expect("a pace")).expect("a hop");
-            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
-            let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
-            assert!(trials.evenly(&mut live, soon).expect("it runs").is_none());
-            assert!(are_even(&live.transfers(), soon.from..soon.until, TURN_MIN));
-        };
-        of_shipped("sata-ssd", "--rw=write --bs=16k --iodepth=32 --runtime=100ms", fills);
+        let setting = Setting::shipped("sata-ssd", "--rw=write --bs=16k --iodepth=32 --runtime=100ms");
+        let (trials, faster) = (settled(&setting), twice_as_fast(&setting, "cable"));
+        let before = trials.before((0, 1)).expect("it runs");
+        assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), TURN_MIN));
+        assert!(trials.glances().expect("it runs").even.is_none());
+        let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+        let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
+        assert!(trials.evenly(&mut live, soon).expect("it runs").is_none());
+        assert!(are_even(&live.transfers(), soon.from..soon.until, TURN_MIN));
     }
 
     /// A disk turns on between requests, and dies that are drawn are busy or not.
@@ -299,8 +303,8 @@ mod tests {
             ("raid-megaraid-64-66", "--filename=raid --rw=read --bs=128k --iodepth=32 --runtime=5"),
             ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=20ms"),
         ] {
-            let is_even = |trials: &Trials<'_>| trials.glances().expect("it runs").even.is_some();
-            assert!(!of_shipped(system, options, is_even), "{system}");
+            let setting = Setting::shipped(system, options);
+            assert!(settled(&setting).glances().expect("it runs").even.is_none(), "{system}");
         }
     }
 }
