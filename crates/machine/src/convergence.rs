@@ -12,6 +12,7 @@
 //! The window begins where the batches say that warm-up is over, or later where something still moved, up to half of
 //! the run. All that decides is simulated time and what ended in it: whoever looks on changes nothing.
 
+mod span;
 mod unsettled;
 mod watch;
 
@@ -21,60 +22,18 @@ use hopscope_kernel::{Ended, Sim, Time};
 use hopscope_observe::{Batches, Transfers};
 
 use crate::run::{Failure, Options, Stop, defect};
+pub(crate) use span::{LIMIT, Span, paused};
 pub use unsettled::Unsettled;
-use watch::{DRAWN_MIN, FIRST, TIMES_IN_FLIGHT, TIMES_PAUSED, Watch};
+use watch::{FIRST, Watch};
 
 /// Half-width of the 95 % interval over the mean at which jobs stop that have no end of their own.
 pub const UNTIL: f64 = 0.005;
-/// Pauses cost nothing to simulate: jobs that pause may take longer by so many of them to converge, and by all of them to
-/// move their size, up to this time.
-const PAUSES_MAX: u64 = 4 * DRAWN_MIN;
-const PAUSED_MAX: Time = Time::ms(30 * 86_400_000);
 /// Jobs without an end end after so many requests, and so many bytes, too.
 const REQUESTS_MAX: f64 = 1e6;
 const BYTES_MAX: f64 = 8e9;
-/// What is written goes through stores that may stand still for a while: of a runtime with writes so much is simulated at
-/// least.
-const WRITES_FROM: f64 = 0.1;
 /// Between two looks at whether to go on, events are at least so many, and at most, as far as time tells.
 const EVENTS_MIN: u64 = 25_000;
 const EVENTS_MAX: u64 = 100_000;
-
-/// What of a stage is simulated.
-pub(crate) struct Span {
-    /// The end of the ramp.
-    pub(crate) from: Time,
-    pub(crate) end: Time,
-    pub(crate) has_runtime: bool,
-    /// Requests that are in flight at once, at most.
-    pub(crate) in_flight: u64,
-    /// Whether any of them is drawn.
-    pub(crate) drawn: bool,
-    /// Bytes of the longest.
-    pub(crate) longest: u64,
-    /// The longest pause of a job; zero where none pauses.
-    pub(crate) pause: Time,
-    /// Whether any of them writes.
-    pub(crate) writes: bool,
-}
-
-impl Span {
-    /// The first instant at which enough of a runtime is over for what is left of it to be left away.
-    fn enough(&self) -> Time {
-        let least = if self.writes && self.has_runtime { WRITES_FROM } else { 0.0 };
-        self.from + Time::ps(((self.end - self.from).as_ps() as f64 * least) as u64)
-    }
-}
-
-/// How much longer jobs may take for so many pauses.
-pub(crate) fn paused(pause: Time, times: u64) -> Time {
-    Time::ps(pause.as_ps().saturating_mul(times)).min(PAUSED_MAX)
-}
-
-/// So many pauses jobs may need to converge that pause after every so many requests.
-pub(crate) fn pauses_to_converge(every: u64) -> u64 {
-    PAUSES_MAX / every.max(1) + TIMES_IN_FLIGHT * TIMES_PAUSED
-}
 
 /// What ends a stage before its time.
 #[derive(Clone, Copy)]

@@ -12,16 +12,11 @@ use hopscope_parts::workload::Running;
 
 use crate::blueprint::Blueprint;
 use crate::both::Both;
-use crate::convergence::{Ending, Ends, Span, UNTIL, Unsettled, advance, paused, pauses_to_converge};
+use crate::convergence::{Ending, Ends, LIMIT, Span, UNTIL, Unsettled, advance};
 use crate::fio_json::Figures;
 use crate::processor_cost::{ProcessorCost, processors};
 use crate::started::Started;
 pub use crate::started::{JOB, process_name};
-
-/// Simulated time after which a run without an end of its own is stopped.
-pub const LIMIT: Time = Time::ms(60_000);
-/// The same where it is to converge: the arm of a disk takes minutes.
-const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +30,8 @@ pub struct Options {
     pub until: Option<f64>,
     /// Stop within a runtime as soon as the rest of it says nothing new: when the mean is known to [`UNTIL`], nothing fills
     /// or empties before the runtime is over, and what was otherwise before weighs no more in it than that. Of a runtime
-    /// with writes a tenth is simulated at least; what was known before is in [`Outcome::early`].
+    /// with writes that parts hold a tenth is simulated at least; what was known before is in [`Outcome::early`]. Where
+    /// nothing is there that a ramp could fill, a run may stop within it likewise.
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
@@ -134,7 +130,7 @@ fn both(sides: &[Option<JobTransfers>; 2]) -> Option<JobTransfers> {
 pub struct Stage {
     /// When they began.
     pub start: Time,
-    /// When their ramp was over.
+    /// When their ramp was over, or where nothing moved in it any more, as much of it as counts.
     pub from: Time,
     /// When they were done, or where a window was looked at, when that ended.
     pub end: Time,
@@ -261,34 +257,24 @@ pub fn run_telling(
     for number in 0..=last {
         let (processes, start) = (sim.processes(), sim.now());
         let of_stage = |job: &Job| job.stage == number;
-        let ramp = jobs.iter().filter(|job| of_stage(job)).map(|job| job.ramp_time).max().unwrap_or(Time::ZERO);
-        let runtime = jobs.iter().filter(|job| of_stage(job)).map(|job| job.runtime).max().flatten();
-        let in_flight = jobs.iter().filter(|job| of_stage(job)).map(|job| job.iodepth).sum();
+        let asked: Vec<&Job> = jobs.iter().filter(|job| of_stage(job)).collect();
         let now: Vec<&Running> = jobs.iter().zip(&running).filter(|(job, _)| of_stage(job)).map(|(_, it)| it).collect();
-        let from = start + ramp;
-        let until = options.until.or_else(|| jobs.iter().filter(|job| of_stage(job)).any(is_endless).then_some(UNTIL));
-        let pauses = || jobs.iter().filter(|job| of_stage(job)).filter(|job| job.think.time > Time::ZERO);
-        let pause = pauses().map(|job| job.think.time).max().unwrap_or(Time::ZERO);
-        let every = pauses().map(|job| job.think.every).max().unwrap_or(1);
-        let writes = jobs.iter().filter(|job| of_stage(job)).any(|job| job.rw.sides()[1]);
-        let ends = Ends::of(&options, until, runtime.is_some());
-        let windows = ends.may_be_early().then_some(every);
-        transfers.restart(from, windows);
-        sim.meter_from(from, windows.unwrap_or(1));
+        let until = options.until.or_else(|| asked.iter().any(|job| is_endless(job)).then_some(UNTIL));
+        let all_pauses = jobs.iter().zip(&thinks).filter(|(job, _)| of_stage(job)).map(|(_, time)| *time).max();
+        let all_pauses = until.is_none().then(|| all_pauses.unwrap_or(Time::ZERO));
+        let span = Span::of(sim, &asked, start, all_pauses);
+        let Span { from, pause, .. } = span;
+        let ends = Ends::of(&options, until, span.has_runtime);
+        let windows = ends.may_be_early().then_some(span.every);
+        let count_from = |from: Time| {
+            transfers.restart(from, windows);
+            sim.meter_from(from, windows.unwrap_or(1));
+        };
         for running in &now {
             running.begin();
             // What writes leave behind for the devices to do is not the jobs' any more.
             running.stop_at_end();
         }
-        let all_pauses = jobs.iter().zip(&thinks).filter(|(job, _)| of_stage(job)).map(|(_, time)| *time).max();
-        let limit = match until {
-            Some(_) => LIMIT_TO_CONVERGE + paused(pause, pauses_to_converge(every)),
-            None => LIMIT + all_pauses.unwrap_or(Time::ZERO),
-        };
-        let end = from.saturating_add(runtime.unwrap_or(limit));
-        let drawn = jobs.iter().filter(|job| of_stage(job)).any(is_drawn);
-        let longest = jobs.iter().filter(|job| of_stage(job)).map(|job| job.block_bytes_max).max().unwrap_or(0);
-        let span = Span { from, end, has_runtime: runtime.is_some(), in_flight, drawn, longest, pause, writes };
         let all_ended = || now.iter().all(|running| running.ended().is_some());
         let got = |outcomes: &mut [JobOutcome], rate: &Rate| {
             for (index, (job, outcome)) in jobs.iter().zip(outcomes).enumerate().filter(|(_, (job, _))| of_stage(job)) {
@@ -300,7 +286,7 @@ pub fn run_telling(
         };
         let by_now = |Ending { stop, unsettled, settled, .. }, rate: Rate| {
             let warm = Some(transfers.batches().warmed_up()).filter(|warm| warm.warm_up > rate.warm_up).unwrap_or(rate);
-            Stage { start, from, end: sim.now(), rate, warm, stop, unsettled, settled }
+            Stage { start, from: from.min(rate.warm_up), end: sim.now(), rate, warm, stop, unsettled, settled }
         };
         let known = |ending: Ending| {
             let (mut jobs, stage) = (outcomes.clone(), by_now(ending, transfers.rate()));
@@ -311,7 +297,18 @@ pub fn run_telling(
                 early = Some(outcome);
             }
         };
-        let ending = advance(sim, &transfers, &span, ends, all_ended, known)?;
+        let mut in_ramp = None;
+        if let Some(ramp) = span.needless_ramp().filter(|_| ends.not_longer_than_needed) {
+            count_from(start);
+            in_ramp = Some(advance(sim, &transfers, &ramp, ends, all_ended, |_| {})?).filter(|ending| ending.window);
+        }
+        let ending = match in_ramp {
+            Some(ending) => ending,
+            None => {
+                count_from(from);
+                advance(sim, &transfers, &span, ends, all_ended, known)?
+            }
+        };
         let (stop, window) = (ending.stop, ending.window);
         // What ends after the runtime says nothing of when it had warmed up, and of how the rate varies.
         let mut stage = by_now(ending, transfers.rate());
@@ -331,7 +328,7 @@ pub fn run_telling(
             };
             // A pause that the ramp ends in is of the ramp.
             let issued = outcome.got.as_ref().map_or(rate.warm_up, |got| got.first_issue);
-            if ramp > Time::ZERO && job.think.time > Time::ZERO {
+            if from > start && job.think.time > Time::ZERO {
                 outcome.from = outcome.from.max(issued);
             }
         }
@@ -392,12 +389,6 @@ pub fn at_once(jobs: &[Job]) -> Result<(), Problem> {
 /// Whether a job goes on for ever: nothing says how long it runs, or how much it moves.
 pub fn is_endless(job: &Job) -> bool {
     job.runtime.is_none() && job.size_bytes.is_none() && job.size_percent.is_none()
-}
-
-/// Whether chance decides anything about its requests.
-fn is_drawn(job: &Job) -> bool {
-    let sizes_vary = job.block_bytes_min < job.block_bytes_max || job.write_blocks.is_some();
-    job.rw.is_random() || job.rw.sides() == [true, true] || sizes_vary || !job.splits.iter().all(Vec::is_empty)
 }
 
 /// Lets jobs end whose time is over: what is in flight ends, and so does a pause; nothing more is issued.

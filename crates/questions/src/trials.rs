@@ -34,7 +34,7 @@ use hopscope_machine::run::{Failure, Outcome};
 use hopscope_observe::LaneAccount;
 use hopscope_observe::batches::Rate;
 
-use crate::explain::{Explained, has_converged, ramp_of, time_of};
+use crate::explain::{Explained, has_converged, ramp_of, ramp_run, time_of};
 pub use asking::Known;
 pub(crate) use foreseen::Begun;
 pub use gain::{Gain, Shift};
@@ -181,7 +181,7 @@ impl<'a> Trials<'a> {
         let end = time_of(outcome, &setting.jobs);
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
         // Within what was run: a job that ends before knows no other state.
-        let ramp = turns.max(rate.warm_up).max(ramp_of(&setting.jobs)).min(end.saturating_sub(runtime));
+        let ramp = turns.max(rate.warm_up).max(ramp_run(outcome, &setting.jobs)).min(end.saturating_sub(runtime));
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };

@@ -40,10 +40,10 @@ pub(super) struct Watch<'a> {
     transfers: &'a Transfers,
     from: Time,
     /// Half-width over the mean at which it is known, and whether that loosens in the long run. Whether
-    /// anything is written.
+    /// anything is written that parts hold.
     share: f64,
     loosens: bool,
-    writes: bool,
+    stores: bool,
     needed: u64,
     pause: Time,
     /// Known when the first sample is taken.
@@ -73,7 +73,7 @@ impl Watch<'_> {
             from: span.from,
             share,
             loosens,
-            writes: span.writes,
+            stores: span.stores,
             needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
             pause: span.pause,
             levels: None,
@@ -115,7 +115,7 @@ impl Watch<'_> {
         if now < self.enough {
             self.look = self.look.min(self.enough);
         }
-        let long_read = !self.writes && now - self.from >= LOOSER_AFTER;
+        let long_read = !self.stores && now - self.from >= LOOSER_AFTER;
         let is_long = long_read || of_the_limit(&self.transfers.batches()) >= LOOSER_FROM;
         if self.loosens && is_long {
             self.share = LOOSER * UNTIL;

@@ -236,6 +236,53 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
 }
 
 #[test]
+fn a_ramp_is_left_away_once_everything_is_at_rest_where_nothing_is_there_to_be_filled() {
+    let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+    let both = |system: &str, job: &str| {
+        let of = machine(system, &[], &format!("{job} --time_based"));
+        (outcome(&of, Options::default()), outcome(&of, shorter))
+    };
+    let rate = |of: &Outcome| of.rate.bytes_per_second;
+    for (system, job) in [
+        ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --ramp_time=100ms --runtime=100ms"),
+        ("sata-ssd", "--rw=read --bs=64k --iodepth=4 --ramp_time=1 --runtime=1"),
+        ("piix4e-one-disk", "--rw=read --bs=64k --size=64k --iodepth=2 --ramp_time=10 --runtime=10"),
+        ("gpu-server", "--rw=randwrite --bs=64k --iodepth=2 --size=32m --ramp_time=60ms --runtime=20ms"),
+        ("nic-two-sockets", "--rw=randrw --bs=4k --iodepth=8 --ramp_time=50ms --runtime=20ms"),
+        ("myrinet-x5dpe", "--rw=write --bs=64k --iodepth=2 --ramp_time=200ms --runtime=200ms"),
+    ] {
+        let (whole, shorter) = both(system, job);
+        let ([whole_stage], [stage]) = (&whole.stages[..], &shorter.stages[..]) else { panic!("a stage each") };
+        assert_eq!((stage.stop, whole_stage.stop), (Stop::Converged, Stop::Runtime), "{system} {job}");
+        assert!(shorter.simulated < whole_stage.from && stage.from < shorter.simulated, "{system} {job}");
+        let apart = rate(&shorter) / rate(&whole) - 1.0;
+        assert!(apart.abs() < 0.006, "{system} {job}: {apart}");
+        let cost = |of: &Outcome| of.processor.as_ref().map_or(1.0, |cost| cost.utilisation());
+        assert!((cost(&shorter) / cost(&whole) - 1.0).abs() < 0.02, "{system} {job}");
+    }
+    // A drive's buffer, an adapter's cache and one of the system are there to be filled, and who starts later is waited for.
+    let later = "--rw=read --bs=64k --size=64k --runtime=2 --iodepth=2 --name=a --ramp_time=1 --name=b --startdelay=1";
+    for (system, job) in [
+        ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=4 --ramp_time=30ms --runtime=20ms"),
+        ("raid-acceleraid-64-66", "--rw=randread --bs=4k --size=20m --iodepth=8 --ramp_time=2 --runtime=1"),
+        ("win2000-atlas-10k", "--rw=randread --bs=4k --size=4m --norandommap --direct=0 --ramp_time=2 --runtime=1"),
+        ("piix4e-one-disk", later),
+    ] {
+        let (whole, shorter) = both(system, job);
+        assert!(shorter.simulated >= whole.stages[0].from, "{system} {job}");
+        assert_eq!(shorter.stages[0].from, whole.stages[0].from, "{system} {job}");
+    }
+    // Of a ramp that is over before that nothing shows afterwards.
+    let (whole, shorter) =
+        both("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --ramp_time=200us --runtime=1ms --thinktime=20us");
+    let said = |of: &Outcome| {
+        let (stage, busy) = (&of.stages[0], of.processor.as_ref().map(|cost| cost.busy()));
+        (stage.start, stage.from, stage.end, stage.rate, stage.warm, stage.stop, busy)
+    };
+    assert!(said(&whole) == said(&shorter) && whole.measured == shorter.measured, "{:?}", shorter.stages);
+}
+
+#[test]
 fn what_a_run_tells_before_a_tenth_is_written_is_known_first_if_it_comes_to_that() {
     let both = |system: &str, changes: &[&str], job: &str| {
         let ((blueprint, jobs), told) = (machine(system, changes, job), RefCell::new(Vec::new()));
@@ -250,7 +297,7 @@ fn what_a_run_tells_before_a_tenth_is_written_is_known_first_if_it_comes_to_that
     let repeats = "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2";
     for (system, job) in [
         ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --ramp_time=5ms --runtime=300ms"),
-        ("nic-two-sockets", "--rw=randrw --bs=4k --iodepth=8 --runtime=300ms"),
+        ("sata-ssd", "--rw=randwrite --bs=4k --iodepth=8 --runtime=1"),
         ("raid-acceleraid-pci-x-100", repeats),
     ] {
         let (outcome, told) = both(system, &[], job);
@@ -266,9 +313,10 @@ fn what_a_run_tells_before_a_tenth_is_written_is_known_first_if_it_comes_to_that
         assert!((rate(&told) / rate(&outcome) - 1.0).abs() < 0.01, "{system} {job}: {}", rate(&told));
         assert_eq!(outcome.first_known().simulated, told.simulated, "{system} {job}");
     }
-    // What only reads stops there, and of what is still filling nothing is known.
+    // What only reads stops there, and what is written where nothing is held; of what is still filling nothing is known.
     for (system, job) in [
         ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms"),
+        ("nic-two-sockets", "--rw=randrw --bs=4k --iodepth=8 --runtime=300ms"),
         ("raid-acceleraid-64-66", "--rw=write --bs=64k --iodepth=1 --runtime=200ms"),
     ] {
         let (outcome, told) = both(system, &[], job);
