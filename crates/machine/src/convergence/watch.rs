@@ -166,8 +166,11 @@ impl Watch<'_> {
         if at_rest < paused {
             return Err(Unsettled::TooShort(at_rest, paused));
         }
+        // Where nothing is held that is written, what moves by no more than chance does not: the rate shows what comes of it.
         let share = |drift: &levels::Drift| {
-            drift.change() / levels::Drift::of_all(levels.names()[drift.level].1, window.count, window.bytes)
+            let chance = if self.stores { 0.0 } else { drift.half_width };
+            let all = levels::Drift::of_all(levels.names()[drift.level].1, window.count, window.bytes);
+            (drift.change() - chance).max(0.0) / all
         };
         let mut moving: Vec<&levels::Drift> = drifts.iter().filter(|d| share(d) > MOVES_MAX * self.share).collect();
         moving.sort_by(|a, b| share(b).total_cmp(&share(a)));

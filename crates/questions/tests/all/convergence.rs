@@ -82,6 +82,23 @@ fn what_a_run_stops_at_is_the_mean_of_one_many_times_longer() {
 }
 
 #[test]
+fn levels_that_swing_do_not_keep_reads_from_ending() {
+    // Samples meet other phases of what comes and goes each time.
+    for (system, job, most) in [
+        ("myrinet-e7500", "--rw=read --bs=64k --iodepth=2", 1_000),
+        ("myrinet-tyan-133", "--rw=read --bs=4k --iodepth=256", 6_000),
+    ] {
+        let mut setting = machine(system, &[], job);
+        let known = outcome(&setting, Options::default());
+        let count = known.jobs[0].got.as_ref().expect("requests ended").count;
+        assert!(known.stop == Stop::Converged && count <= most, "{system} {job}: {count}");
+        setting.1[0].runtime = Some(known.simulated * 4);
+        let apart = outcome(&setting, Options::default()).rate.bytes_per_second / known.rate.bytes_per_second - 1.0;
+        assert!(apart.abs() < 5e-4, "{system} {job}: {apart}");
+    }
+}
+
+#[test]
 fn a_run_does_not_stop_while_a_write_back_cache_takes_in_what_drives_have_yet_to_write() {
     let job = "--rw=rw --rwmixread=53 --bs=101376 --size=8g --time_based --runtime=6";
     let setting = machine("raid-acceleraid-64-66", &[], job);
