@@ -298,7 +298,9 @@ pub fn run_telling(
             }
         };
         let mut in_ramp = None;
-        if let Some(ramp) = span.needless_ramp().filter(|_| ends.not_longer_than_needed) {
+        if ends.not_longer_than_needed
+            && let Some(ramp) = span.needless_ramp(sim, &asked)
+        {
             count_from(start);
             in_ramp = Some(advance(sim, &transfers, &ramp, ends, all_ended, |_| {})?).filter(|ending| ending.window);
         }

@@ -94,7 +94,7 @@ pub fn observe(
     // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
     let pauses = transfers < FEW && pause(jobs);
     // What stopped because it had come to rest has warmed up.
-    let from = if pauses || has_converged(known) { ramp_run(known, jobs) } else { warm_by_then(jobs) }.max(warm);
+    let from = if pauses || has_converged(known) { ramp_run(known) } else { warm_by_then(jobs) }.max(warm);
     let (since, window) = (watched_since(known, jobs, from), window_end(known, jobs, from));
     let (simulated, stop) = (known.simulated, known.stop);
     let (seen, account) = watch(blueprint, jobs, options, (since, from, window), extent)?;
@@ -221,9 +221,9 @@ pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
     jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
 }
 
-/// As much of it as was run.
-pub(crate) fn ramp_run(outcome: &Outcome, jobs: &[Job]) -> Time {
-    outcome.stages.last().map_or(Time::MAX, |stage| stage.from).min(ramp_of(jobs))
+/// As much of it as was run, of jobs that start at the same time.
+pub(crate) fn ramp_run(outcome: &Outcome) -> Time {
+    outcome.stages.last().map_or(Time::ZERO, |stage| stage.from)
 }
 
 /// When all of their ramps are over, and not before a tenth of the runtime.
@@ -248,7 +248,7 @@ pub(crate) fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Tim
     }
     let (all, spent) = (u128::from(outcome.simulated.as_ps()), u128::from(spent(&outcome.counts)));
     let before = Time::ps((all * u128::from(EVENTS_BEFORE) / spent.max(1)).try_into().unwrap_or(u64::MAX));
-    (ramp_run(outcome, jobs).max(traced.saturating_sub(before)).min(traced), traced)
+    (ramp_run(outcome).max(traced.saturating_sub(before)).min(traced), traced)
 }
 
 /// When enough requests will have ended.

@@ -181,7 +181,7 @@ impl<'a> Trials<'a> {
         let end = time_of(outcome, &setting.jobs);
         let runtime = Time::ps(each.saturating_mul(requests)).min(end);
         // Within what was run: a job that ends before knows no other state.
-        let ramp = turns.max(rate.warm_up).max(ramp_run(outcome, &setting.jobs)).min(end.saturating_sub(runtime));
+        let ramp = turns.max(rate.warm_up).max(ramp_run(outcome)).min(end.saturating_sub(runtime));
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };

@@ -39,8 +39,6 @@ pub(crate) struct Span {
     pub(crate) every: u64,
     /// Whether any of them writes, and parts hold what is written.
     pub(crate) stores: bool,
-    /// Whether there is anything that a ramp may be there to fill.
-    fills: bool,
 }
 
 impl Span {
@@ -54,8 +52,8 @@ impl Span {
         let every = pauses.map(|job| job.think.every).max().unwrap_or(1);
         let runtime = jobs.iter().map(|job| job.runtime).max().flatten();
         let limit = all_pauses.map_or(LIMIT_TO_CONVERGE + paused(pause, pauses_to_converge(every)), |all| LIMIT + all);
-        let holds = sim.levels().known().iter().any(|level| level.unit == Unit::Bytes);
-        let stores = holds && any(|job| job.rw.sides()[1]);
+        let holds = || sim.levels().known().iter().any(|level| level.unit == Unit::Bytes);
+        let stores = any(|job| job.rw.sides()[1]) && holds();
         Span {
             start,
             from,
@@ -67,10 +65,6 @@ impl Span {
             pause,
             every,
             stores,
-            // Who starts later changes what the others get.
-            fills: stores
-                || any(|job| job.buffered.is_some() || job.start_delay > Time::ZERO)
-                || !sim.memories().is_empty(),
         }
     }
 
@@ -82,9 +76,12 @@ impl Span {
 
     /// The ramp, where nothing is there to be filled: what comes in it once everything has come to rest may be looked at
     /// instead of what comes behind it.
-    pub(crate) fn needless_ramp(&self) -> Option<Span> {
+    pub(crate) fn needless_ramp(&self, sim: &Sim, jobs: &[&Job]) -> Option<Span> {
         let Span { start, from, .. } = *self;
-        (from > start && !self.fills).then_some(Span { from: start, end: from, has_runtime: true, ..*self })
+        // Who starts later changes what the others get.
+        let fills = |job: &&Job| job.buffered.is_some() || job.start_delay > Time::ZERO;
+        let is_needless = from > start && !self.stores && !jobs.iter().any(fills) && sim.memories().is_empty();
+        is_needless.then_some(Span { from: start, end: from, has_runtime: true, ..*self })
     }
 }
 

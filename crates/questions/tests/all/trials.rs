@@ -127,6 +127,7 @@ fn trials_of_what_is_known_early_say_what_whole_runs_say() {
         let explained = explain(&blueprint, &jobs, shorter, EXTENT, None).expect("it runs");
         let (outcome, known) = (&explained.outcome, explained.outcome.first_known());
         assert_eq!(known.simulated < outcome.simulated, goes_on, "{system}");
+        assert!(explained.account.until < outcome.simulated || !goes_on, "{system}: {}", explained.account.until);
         let over = jobs[0].ramp_time + jobs[0].runtime.expect("a runtime");
         assert!(known.simulated * 4 < over && explained.account.until * 4 < over, "{system}: {}", known.simulated);
         let setting = Setting { blueprint, jobs };
