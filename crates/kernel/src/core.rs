@@ -20,6 +20,7 @@ use crate::memory::Rememberer;
 use crate::meter::Meter;
 use crate::names::Names;
 use crate::on_call::Process;
+use crate::pace::Pace;
 use crate::record::{Label, Observer, Record};
 use crate::schedule::Schedule;
 use crate::sim::Counts;
@@ -101,6 +102,8 @@ pub(crate) struct Shared {
     pub(crate) queues: RefCell<Vec<Rc<dyn Waiting>>>,
     pub(crate) held: RefCell<Vec<Held>>,
     pub(crate) remembering: RefCell<Vec<Rememberer>>,
+    /// What is planned: after how long, at whose pace.
+    pub(crate) planned: RefCell<Vec<(Rc<Cell<Pace>>, Time)>>,
     /// Who is told what crews carry.
     pub(crate) told: RefCell<Vec<Box<WhoIsTold>>>,
 }
@@ -276,6 +279,7 @@ impl Shared {
             queues: RefCell::new(Vec::new()),
             held: RefCell::new(Vec::new()),
             remembering: RefCell::new(Vec::new()),
+            planned: RefCell::new(Vec::new()),
             told: RefCell::new(Vec::new()),
         }
     }

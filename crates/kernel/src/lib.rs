@@ -57,6 +57,7 @@ mod meter;
 mod names;
 mod on_call;
 mod pace;
+mod planned;
 mod queue;
 mod record;
 mod schedule;

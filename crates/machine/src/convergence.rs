@@ -13,6 +13,8 @@
 //! the run. All that decides is simulated time and what ended in it: whoever looks on changes nothing.
 
 mod span;
+#[cfg(test)]
+mod tests;
 mod unsettled;
 mod watch;
 
@@ -86,7 +88,7 @@ pub(crate) fn advance(
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, while_watched: ends.while_watched, length: FIRST };
     let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
-    let (mut settled, mut known) = (None, Some(known));
+    let (mut settled, mut known, mut first_known) = (None, Some(known), None);
     let stop = loop {
         let looks_on = ends.may_be_early() || settled.is_none();
         let next = if looks_on { watch.next.min(span.end) } else { span.end };
@@ -110,16 +112,18 @@ pub(crate) fn advance(
                 if stop == Stop::Converged {
                     settled.get_or_insert(sim.now());
                 }
-                let is_enough = sim.now() >= span.enough();
+                let is_enough = sim.now() >= span.enough;
+                let for_long = span.is_known_for_long(first_known, sim.now());
                 if ends.not_longer_than_needed
-                    && (is_enough || known.is_some())
+                    && (is_enough || for_long || known.is_some())
                     && let (Some(first), unsettled) = watch.verdict()
                     && says_all(&transfers.batches(), first, span)
                 {
-                    if is_enough {
+                    if is_enough || for_long && watch.stand_still(first) {
                         break stop;
                     }
                     if let Some(known) = known.take() {
+                        first_known = Some(sim.now());
                         transfers.begin_with(first, span.pause > Time::ZERO);
                         known(Ending { stop, unsettled, settled, window: true });
                         transfers.begin_with(0, false);

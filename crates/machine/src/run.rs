@@ -30,8 +30,9 @@ pub struct Options {
     pub until: Option<f64>,
     /// Stop within a runtime as soon as the rest of it says nothing new: when the mean is known to [`UNTIL`], nothing fills
     /// or empties before the runtime is over, and what was otherwise before weighs no more in it than that. Of a runtime
-    /// with writes that parts hold a tenth is simulated at least; what was known before is in [`Outcome::early`]. Where
-    /// nothing is there that a ramp could fill, a run may stop within it likewise.
+    /// with writes that parts hold a tenth is simulated at least, or four times as long as it took to be known, while they
+    /// hold as much; what was known before is in [`Outcome::early`]. A run may stop within a ramp likewise, if nothing but
+    /// what they hold remembers anything.
     pub not_longer_than_needed: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,

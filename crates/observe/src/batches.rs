@@ -122,7 +122,7 @@ impl Batches {
     }
 
     /// When a batch begins.
-    fn begin(&self, batch: usize) -> Time {
+    pub fn begin(&self, batch: usize) -> Time {
         batch.checked_sub(1).map_or(self.start, |before| self.batches[before].end)
     }
 

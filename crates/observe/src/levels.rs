@@ -31,6 +31,8 @@ pub struct Drift {
     pub from: f64,
     /// At the end.
     pub to: f64,
+    /// How long it is from the first sample to the last.
+    pub over: Time,
     /// By how much the change may be off: twice its standard error, as far as samples do not depend on each other.
     pub half_width: f64,
 }
@@ -87,6 +89,7 @@ impl Levels {
         let n = seconds.len() as f64;
         let middle = seconds.iter().sum::<f64>() / n;
         let spread: f64 = seconds.iter().map(|at| (at - middle).powi(2)).sum();
+        let over = at[at.len() - 1] - at[0];
         let (first, last) = (seconds[0] - middle, seconds[seconds.len() - 1] - middle);
         let drift = |level: usize| {
             let mean = amounts.iter().map(|amounts| amounts[level]).sum::<f64>() / n;
@@ -95,7 +98,7 @@ impl Levels {
             let off = seconds.iter().zip(amounts).map(|(at, amounts)| amounts[level] - mean - slope * (at - middle));
             let squares: f64 = off.map(|off| off * off).sum();
             let half_width = 2.0 * (squares / (n - 2.0) / spread).sqrt() * (last - first);
-            Drift { level, from: mean + slope * first, to: mean + slope * last, half_width }
+            Drift { level, from: mean + slope * first, to: mean + slope * last, over, half_width }
         };
         Some((0..amounts[0].len()).map(drift).collect())
     }

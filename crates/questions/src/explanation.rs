@@ -278,7 +278,7 @@ mod tests {
             assert!(report(&setting, &ours) == report(&setting, &expected), "by {processors}");
         }
         // It was done before its account could begin.
-        let done = Setting::shipped("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --size=64m --runtime=1");
+        let done = Setting::shipped("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --size=32m --runtime=1");
         let listening = Listening { watcher: &|| None, news: &|_| {} };
         let failures = [answer(&done).err(), Explanation::of(&done, OPTIONS, None, listening).err()];
         let [expected, ours] = failures.map(|failure| format!("{:?}", failure.expect("there is no answer")));

@@ -1,7 +1,8 @@
 //! What of a stage is simulated, and what of it may be left away.
 //!
 //! A ramp that jobs ask for is there for what fills until it is over. Where nothing is there to be filled, it is needless as
-//! soon as everything has come to rest in it: what comes then is what comes behind it.
+//! soon as everything has come to rest in it: what comes then is what comes behind it. Where parts hold what is written,
+//! what they hold has to have stood still for longer than that.
 
 use hopscope_files::job_file::Job;
 use hopscope_kernel::{Sim, Time, Unit};
@@ -17,13 +18,14 @@ const LIMIT_TO_CONVERGE: Time = Time::ms(600_000);
 const PAUSES_MAX: u64 = 4 * DRAWN_MIN;
 const PAUSED_MAX: Time = Time::ms(30 * 86_400_000);
 /// What is written goes through stores that may stand still for a while: of a runtime with writes so much is simulated at
-/// least.
+/// least, or so many times as long as it took to be known what it comes to.
 const WRITES_FROM: f64 = 0.1;
+const TIMES_KNOWN: u64 = 4;
 
 /// What of a stage is simulated.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
-    start: Time,
+    pub(super) start: Time,
     /// The end of the ramp.
     pub(crate) from: Time,
     pub(crate) end: Time,
@@ -39,6 +41,13 @@ pub(crate) struct Span {
     pub(crate) every: u64,
     /// Whether any of them writes, and parts hold what is written.
     pub(crate) stores: bool,
+    /// From when on what is left of it may be left away, whenever it came to be known what it comes to.
+    pub(super) enough: Time,
+    /// When the jobs end: a store that empties before that is waited for.
+    pub(super) over: Time,
+    /// When something happens to the machine for the last time before that, whatever the jobs do: what was known before is not
+    /// known then.
+    pub(super) planned: Time,
 }
 
 impl Span {
@@ -54,10 +63,13 @@ impl Span {
         let limit = all_pauses.map_or(LIMIT_TO_CONVERGE + paused(pause, pauses_to_converge(every)), |all| LIMIT + all);
         let holds = || sim.levels().known().iter().any(|level| level.unit == Unit::Bytes);
         let stores = any(|job| job.rw.sides()[1]) && holds();
+        let end = from.saturating_add(runtime.unwrap_or(limit));
+        let least = if stores && runtime.is_some() { WRITES_FROM } else { 0.0 };
+        let enough = from + Time::ps(((end - from).as_ps() as f64 * least) as u64);
         Span {
             start,
             from,
-            end: from.saturating_add(runtime.unwrap_or(limit)),
+            end,
             has_runtime: runtime.is_some(),
             in_flight: jobs.iter().map(|job| job.iodepth).sum(),
             drawn: any(is_drawn),
@@ -65,23 +77,26 @@ impl Span {
             pause,
             every,
             stores,
+            enough,
+            over: end,
+            planned: sim.last_planned(end).unwrap_or(Time::ZERO),
         }
     }
 
-    /// The first instant at which enough of a runtime is over for what is left of it to be left away.
-    pub(super) fn enough(&self) -> Time {
-        let least = if self.stores && self.has_runtime { WRITES_FROM } else { 0.0 };
-        self.from + Time::ps(((self.end - self.from).as_ps() as f64 * least) as u64)
+    /// Whether so much has been simulated by `now` that what is left may be left away where what parts hold has stood still,
+    /// since it was `known` what the stage comes to.
+    pub(super) fn is_known_for_long(&self, known: Option<Time>, now: Time) -> bool {
+        known.is_some_and(|known| now - self.from >= (known - self.from) * TIMES_KNOWN)
     }
 
-    /// The ramp, where nothing is there to be filled: what comes in it once everything has come to rest may be looked at
-    /// instead of what comes behind it.
+    /// The ramp, where what comes in it once everything has come to rest may be looked at instead of what comes behind it.
     pub(crate) fn needless_ramp(&self, sim: &Sim, jobs: &[&Job]) -> Option<Span> {
         let Span { start, from, .. } = *self;
         // Who starts later changes what the others get.
         let fills = |job: &&Job| job.buffered.is_some() || job.start_delay > Time::ZERO;
-        let is_needless = from > start && !self.stores && !jobs.iter().any(fills) && sim.memories().is_empty();
-        is_needless.then_some(Span { from: start, end: from, has_runtime: true, ..*self })
+        let is_needless = from > start && !jobs.iter().any(fills) && sim.memories().is_empty();
+        let enough = if self.stores { from } else { start };
+        is_needless.then_some(Span { from: start, end: from, has_runtime: true, enough, ..*self })
     }
 }
 

@@ -58,9 +58,11 @@ pub(super) struct Watch<'a> {
     enough: Time,
     /// How the run could have ended at the last look.
     before: Option<Stop>,
-    /// When the stage ends at the latest, and whether requests are counted, too.
-    end: Time,
+    /// When the jobs end at the latest, and whether requests are counted, too.
+    over: Time,
     has_runtime: bool,
+    /// Windows begin no sooner.
+    planned: Time,
 }
 
 impl Watch<'_> {
@@ -81,10 +83,11 @@ impl Watch<'_> {
             step: FIRST,
             next,
             look: next,
-            enough: span.enough(),
+            enough: span.enough,
             before: None,
-            end: span.end,
+            over: span.over,
             has_runtime: span.has_runtime,
+            planned: span.planned,
         }
     }
 
@@ -135,7 +138,8 @@ impl Watch<'_> {
         let mut why = Unsettled::TooFew(batches.count(), self.needed);
         // Between the first request and the last there is a pause less than requests, unless one comes before.
         let earliest = if self.pause > Time::ZERO { STEP } else { 0 };
-        for first in batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share).max(earliest)) {
+        let windows = batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share).max(earliest));
+        for first in windows.filter(|first| batches.begin(*first) >= self.planned) {
             match self.at_rest(&batches, first) {
                 Ok((half_width, _)) if half_width > self.share => {
                     return (Some(first), Some(Unsettled::Wide(half_width)));
@@ -156,9 +160,7 @@ impl Watch<'_> {
     fn at_rest(&self, batches: &Batches, first: usize) -> Result<(f64, Option<Unsettled>), Unsettled> {
         let window = batches.window(first);
         let too_few = Unsettled::TooFew(batches.count(), self.needed);
-        let Some((levels, drifts)) = self.levels.as_ref().zip(self.samples.since(window.from)) else {
-            return Err(too_few);
-        };
+        let Some((levels, drifts)) = self.drifts(&window) else { return Err(too_few) };
         if window.count < self.needed {
             return Err(too_few);
         }
@@ -195,16 +197,36 @@ impl Watch<'_> {
         Ok((half_width, empties))
     }
 
+    /// How all levels change over a window; nothing where there are too few samples.
+    fn drifts(&self, window: &Window) -> Option<(&AlikeLevels, Vec<levels::Drift>)> {
+        self.levels.as_ref().zip(self.samples.since(window.from))
+    }
+
+    /// Whether what parts hold does not change over the window that begins with a batch, but for chance, or empties for
+    /// longer than the run may take.
+    pub(super) fn stand_still(&self, first: usize) -> bool {
+        let window = self.transfers.batches().window(first);
+        self.drifts(&window).is_some_and(|(levels, drifts)| {
+            let stands_still = |drift: &levels::Drift| {
+                let unit = levels.names()[drift.level].1;
+                let moves = unit == Unit::Bytes && drift.change() > drift.half_width;
+                !moves || self.outlasts(drift, unit, &window).is_some()
+            };
+            drifts.iter().all(stands_still)
+        })
+    }
+
     /// How long a store lasts that empties, where that is longer than the run may take.
     fn outlasts(&self, drift: &levels::Drift, unit: Unit, window: &Window) -> Option<Time> {
         if unit == Unit::Items || drift.to >= drift.from {
             return None;
         }
-        let (now, times) = (self.sim.now(), drift.to / drift.change());
-        let lasts = Time::ps(((now - window.from).as_ps() as f64 * times) as u64);
+        let (now, lasts) = (self.sim.now(), drift.over.as_seconds_f64() * drift.to / drift.change());
+        let times = lasts / (now - window.from).as_seconds_f64();
+        let lasts = Time::ps((lasts * 1e12) as u64);
         let done = of_the_limit(&self.transfers.batches());
         let share = done + times * share_of_the_limit(window.count, window.bytes);
-        let outlasts = now.saturating_add(lasts) > self.end || !self.has_runtime && share > 1.0;
+        let outlasts = now.saturating_add(lasts) > self.over || !self.has_runtime && share > 1.0;
         outlasts.then_some(lasts)
     }
 }

@@ -240,6 +240,15 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
         assert_eq!(stop, how, "{system} {job}");
         assert!(share >= 0.1 || !job.contains("write"), "{system} {job}: {share}");
     }
+    // What has been known for long while stores stood still, or outlast it, does not wait for a tenth either.
+    for (system, job) in [
+        ("sata-ssd", "--rw=randwrite --bs=4k --iodepth=32 --runtime=8"),
+        ("nvme-server", "--rw=randwrite --bs=4k --iodepth=4 --runtime=1"),
+        ("piix4e-one-disk", "--rw=write --bs=64k --size=64k --time_based --iodepth=2 --runtime=200"),
+    ] {
+        let (apart, share, _) = both(system, &[], job);
+        assert!(apart.abs() < 0.002 && share < 0.07, "{system} {job}: {apart} of {share}");
+    }
     // What comes from the drives before it is in the cache is a part of what the runtime gives.
     let cold =
         both("raid-acceleraid-64-66", &[], "--rw=randread --bs=16k --size=20m --iodepth=8 --time_based --runtime=5");
@@ -247,7 +256,12 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
     let fills = both("raid-acceleraid-64-66", &[], "--rw=write --bs=64k --iodepth=1 --runtime=200ms");
     let copies =
         both("nvme-server", &["drive0.flash.state=steady"], "--rw=randwrite --bs=4k --iodepth=64 --runtime=20ms");
-    for not_shorter in [cold, fills, copies] {
+    // A drive fails long after all was at rest, whether the jobs write or not.
+    let failing = ["raid.failure.drive=drive1", "raid.failure.at=8 s"];
+    let reads = both("raid-5-acceleraid-pci-x-100", &failing, "--rw=read --bs=64k --iodepth=4 --runtime=12");
+    let repeats = "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=12";
+    let writes = both("raid-5-acceleraid-pci-x-100", &failing, repeats);
+    for not_shorter in [cold, fills, copies, reads, writes] {
         assert_eq!(not_shorter, (0.0, 1.0, Stop::Runtime));
     }
 }
@@ -267,10 +281,14 @@ fn a_ramp_is_left_away_once_everything_is_at_rest_where_nothing_is_there_to_be_f
         ("gpu-server", "--rw=randwrite --bs=64k --iodepth=2 --size=32m --ramp_time=60ms --runtime=20ms"),
         ("nic-two-sockets", "--rw=randrw --bs=4k --iodepth=8 --ramp_time=50ms --runtime=20ms"),
         ("myrinet-x5dpe", "--rw=write --bs=64k --iodepth=2 --ramp_time=200ms --runtime=200ms"),
+        // What they hold has stood still for long, or outlasts it.
+        ("nvme-server", "--rw=randwrite --bs=4k --iodepth=4 --ramp_time=250ms --runtime=50ms"),
+        ("sata-ssd", "--rw=randwrite --bs=4k --iodepth=32 --ramp_time=1 --runtime=200ms"),
     ] {
         let (whole, shorter) = both(system, job);
         let ([whole_stage], [stage]) = (&whole.stages[..], &shorter.stages[..]) else { panic!("a stage each") };
-        assert_eq!((stage.stop, whole_stage.stop), (Stop::Converged, Stop::Runtime), "{system} {job}");
+        let how = if job.contains("randwrite --bs=4k") { Stop::Drifting } else { Stop::Converged };
+        assert_eq!((stage.stop, whole_stage.stop), (how, Stop::Runtime), "{system} {job}");
         assert!(shorter.simulated < whole_stage.from && stage.from < shorter.simulated, "{system} {job}");
         let apart = rate(&shorter) / rate(&whole) - 1.0;
         assert!(apart.abs() < 0.006, "{system} {job}: {apart}");
@@ -308,16 +326,17 @@ fn a_ramp_is_left_away_once_everything_is_at_rest_where_nothing_is_there_to_be_f
 }
 
 #[test]
-fn what_a_run_tells_before_a_tenth_is_written_is_known_first_if_it_comes_to_that() {
-    let both = |system: &str, changes: &[&str], job: &str| {
+fn what_a_run_tells_before_it_is_sure_is_known_first_if_it_comes_to_that() {
+    let run_with = |seed: u64, system: &str, changes: &[&str], job: &str| {
         let ((blueprint, jobs), told) = (machine(system, changes, job), RefCell::new(Vec::new()));
-        let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+        let shorter = Options { seed, not_longer_than_needed: true, ..Options::default() };
         let tell = |outcome: &Outcome| told.borrow_mut().push(outcome.clone());
         let outcome = run_telling(Sim::new(), &blueprint, &jobs, shorter, None, &tell).expect("the job runs");
         let mut told = told.into_inner();
         assert!(told.len() <= 1, "{system} {job}: it is known once");
         (outcome, told.pop())
     };
+    let both = |system: &str, changes: &[&str], job: &str| run_with(1, system, changes, job);
     let apart = |of: &Outcome, told: &Outcome| (told.rate.bytes_per_second / of.rate.bytes_per_second - 1.0).abs();
     let repeats = "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2";
     for (system, job) in [
@@ -348,12 +367,16 @@ fn what_a_run_tells_before_a_tenth_is_written_is_known_first_if_it_comes_to_that
         assert!(told.is_none() && outcome.early.is_none(), "{system} {job}");
         assert_eq!(outcome.first_known().simulated, outcome.simulated);
     }
-    // A drive fails in the meantime, and a job is done.
+    // That a drive will fail is known.
     let failing = ["raid.cache.writes=write-through", "raid.failure.drive=drive1", "raid.failure.at=2500 ms"];
     let written = "--rw=write --bs=64k --iodepth=4 --size=1m --time_based --runtime=28";
     let (outcome, told) = both("raid-5-acceleraid-pci-x-100", &failing, written);
-    assert!(told.is_some_and(|told| apart(&outcome, &told) > 0.02) && outcome.early.is_none(), "{:?}", outcome.stages);
-    let (outcome, told) = both("nvme-desktop", &[], "--rw=randwrite --bs=4k --iodepth=32 --size=64m --runtime=1");
+    assert!(told.is_none() && outcome.stop == Stop::Runtime, "{:?}", outcome.stages);
+    // Chance has it otherwise, and a job is done.
+    let mixed = "--rw=randrw --rwmixread=90 --bs=4k --iodepth=16 --size=10g --time_based --runtime=5";
+    let (outcome, told) = run_with(62, "nvme-desktop", &[], mixed);
+    assert!(told.is_some_and(|told| apart(&outcome, &told) > UNTIL) && outcome.early.is_none(), "{:?}", outcome.stages);
+    let (outcome, told) = both("nvme-desktop", &[], "--rw=randwrite --bs=4k --iodepth=32 --size=32m --runtime=1");
     assert!(told.is_some() && outcome.stop == Stop::Finished && outcome.early.is_none(), "{:?}", outcome.stages);
 }
 

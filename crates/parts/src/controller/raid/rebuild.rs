@@ -2,19 +2,26 @@
 
 use std::rc::Rc;
 
-use hopscope_kernel::Label;
+use hopscope_kernel::{Label, Time};
 
 use super::layout::Level;
-use super::spec::Failure;
+use super::spec::{Failure, Spec};
 use super::{Client, Raid};
 
 static ALL_WELL: Label = Label::protocol("all drives well");
 static PAUSE: Label = Label::protocol("pause of the rebuild");
 static ROW_BUSY: Label = Label::reason("row being written");
 
+/// From a failure until a rebuild begins, where there is a spare.
+fn to_rebuild(spec: &Spec, failure: Failure) -> Time {
+    failure.noticed.saturating_add(spec.rebuild_pause)
+}
+
 /// Starts whatever makes a drive fail, where one does.
 pub(super) fn start(raid: &Rc<Raid>) {
-    if let Some(failure) = raid.spec.failure {
+    if let (Some(failure), Some(timer)) = (raid.spec.failure, &raid.timer) {
+        timer.plan(failure.at);
+        timer.plan(failure.at.saturating_add(to_rebuild(&raid.spec, failure)));
         let (running, client) = (raid.clone(), Rc::new(Client::new(&raid.sim)));
         raid.sim.process(&format!("{}.rebuild", raid.name), async move { running.run_rebuild(failure, &client).await });
     }
@@ -25,7 +32,7 @@ impl Raid {
         let array = self.array();
         self.pause(&ALL_WELL, failure.at).await;
         array.fail(failure.drive);
-        self.pause(&PAUSE, failure.noticed.saturating_add(self.spec.rebuild_pause)).await;
+        self.pause(&PAUSE, to_rebuild(&self.spec, failure)).await;
         if !array.replace(failure.drive) {
             return;
         }

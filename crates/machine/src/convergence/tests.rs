@@ -1,0 +1,80 @@
+//! When a stage ends that may be left off, on a machine of which only that is there: a request of 4 KiB each microsecond,
+//! and something that holds.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use hopscope_parts::protocols::storage::WRITE;
+
+use super::*;
+
+/// Of a runtime of a hundred milliseconds, as it ends where a part holds so much after so many requests, and something is
+/// planned to happen then.
+fn ends(holds: impl Fn(u64) -> u64 + 'static, planned: Time) -> (Stop, Time) {
+    const REQUEST: u32 = 4_096;
+    let (sim, ended) = (Sim::new(), Rc::new(Cell::new(0)));
+    let (transfers, s, count) = (Transfers::new(Time::ZERO), sim.clone(), ended.clone());
+    sim.observe(Box::new(transfers.clone()));
+    sim.level("what is held", move || holds(ended.get()));
+    sim.process("job", async move {
+        loop {
+            let since = s.now();
+            s.wait(Time::us(1)).await;
+            s.transferred(&WRITE, since, REQUEST);
+            count.set(count.get() + 1);
+        }
+    });
+    let [enough, over] = [10, 100].map(Time::ms);
+    let times = Span { end: over, enough, over, planned, ..SPAN };
+    let ends = Ends::of(&Options { not_longer_than_needed: true, ..Options::USUAL }, None, true);
+    transfers.restart(Time::ZERO, Some(1));
+    let ending = advance(&sim, &transfers, &times, ends, || false, |_| {}).expect("it goes on");
+    let now = sim.now();
+    sim.tear_down();
+    (ending.stop, now)
+}
+
+const SPAN: Span = Span {
+    start: Time::ZERO,
+    from: Time::ZERO,
+    end: Time::ZERO,
+    has_runtime: true,
+    in_flight: 1,
+    drawn: false,
+    longest: 4_096,
+    pause: Time::ZERO,
+    every: 1,
+    stores: true,
+    enough: Time::ZERO,
+    over: Time::ZERO,
+    planned: Time::ZERO,
+};
+
+#[test]
+fn what_is_known_for_long_ends_before_a_tenth_is_written_if_what_is_held_stands_still() {
+    for holds in [|_| 1 << 20, |requests| (1 << 20) + requests * requests % 1_000_003 % 4_096] {
+        let (stop, now) = ends(holds, Time::ZERO);
+        assert!(stop == Stop::Converged && (Time::ms(2)..Time::ms(8)).contains(&now), "{stop:?} at {now}");
+    }
+    // A thousandth of what is written stays there.
+    let (stop, now) = ends(|requests| 4 * requests, Time::ZERO);
+    assert!(stop == Stop::Converged && (Time::ms(10)..Time::ms(14)).contains(&now), "{stop:?} at {now}");
+}
+
+#[test]
+fn what_empties_before_the_end_is_waited_for_however_close_to_it_that_is() {
+    let empties_at = |ms: u64| ends(move |requests| (ms * 1_000).saturating_sub(requests) * 4_096, Time::ZERO);
+    let (stop, now) = empties_at(103);
+    assert!(stop == Stop::Drifting && now < Time::ms(8), "{stop:?} at {now}");
+    for ms in [97, 80, 60] {
+        assert_eq!(empties_at(ms), (Stop::Runtime, Time::ms(100)), "{ms}");
+    }
+}
+
+#[test]
+fn what_is_planned_to_happen_is_waited_for_and_looked_at_afterwards() {
+    let planned_at = |ms: u64| ends(|_| 0, Time::ms(ms));
+    let (stop, now) = planned_at(5);
+    assert!(stop == Stop::Converged && (Time::ms(10)..Time::ms(16)).contains(&now), "{stop:?} at {now}");
+    assert_eq!(planned_at(60), (Stop::Runtime, Time::ms(100)));
+}
