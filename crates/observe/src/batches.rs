@@ -1,7 +1,9 @@
 //! A rate from batches: warm-up, whether it has come to rest, and an interval for its mean, in constant memory.
 //!
 //! Completions are grouped into batches of equally many; when there are too many batches, neighbours join. An interval
-//! takes batches as draws that do not depend on each other, so neighbours are joined further until they do not.
+//! takes batches as draws that do not depend on each other, so neighbours are joined further until they do not. Neighbours
+//! that make up for each other, where completions come in lumps, are joined, too; the interval is not narrower then than
+//! what came and went within the window.
 
 use hopscope_kernel::Time;
 
@@ -15,7 +17,8 @@ const BATCHES_MIN: usize = 24;
 const JOINED_MIN: usize = 8;
 /// Two-sided, of a normal distribution: 95 %.
 const Z: f64 = 1.96;
-/// One-sided, 95 %: neighbours that are alike by more than that over the root of their number depend on each other.
+/// One-sided, 95 %: neighbours that are alike by more than that over the root of their number, or make up for each other by
+/// more than that, depend on each other.
 const ALIKE: f64 = 1.645;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -189,18 +192,23 @@ impl Batches {
             return window;
         }
         let per_byte = all.end.saturating_sub(window.from).as_seconds_f64() / all.bytes as f64;
-        let mut together = 1;
+        let (mut together, mut least) = (1, 0.0);
         while kept.len() / together >= JOINED_MIN {
             let off = self.off_the_mean(first, together, per_byte);
-            if !depend_on_each_other(&off) {
-                let n = off.len() as f64;
+            let (n, alike) = (off.len() as f64, alike(&off));
+            // Time per byte grows where the rate falls.
+            window.trend = -trend(&off);
+            if alike <= ALIKE {
                 let variance = off.iter().map(|one| one * one).sum::<f64>() / (n - 1.0);
-                window.relative_half_width = student(n - 1.0) * (variance / n).sqrt();
-                // Time per byte grows where the rate falls.
-                window.trend = -trend(&off);
-                return window;
+                window.relative_half_width = (student(n - 1.0) * (variance / n).sqrt()).max(least);
             }
-            (together, window.trend) = (2 * together, -trend(&off));
+            if alike.abs() <= ALIKE {
+                break;
+            }
+            if alike < 0.0 {
+                least = f64::max(least, came_and_went(&off) / n);
+            }
+            together *= 2;
         }
         window
     }
@@ -233,14 +241,25 @@ fn joined(batches: &[Batch]) -> Batch {
     })
 }
 
-/// Whether neighbours are alike, more than chance makes them.
-fn depend_on_each_other(values: &[f64]) -> bool {
+/// How far their sum goes away from the mean's at most, to either side: so much where a window begins and ends may make of it.
+fn came_and_went(values: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let (mut least, mut most) = (0.0f64, 0.0f64);
+    for value in values {
+        sum += value;
+        (least, most) = (least.min(sum), most.max(sum));
+    }
+    most - least
+}
+
+/// How much more alike neighbours are than chance makes them, in standard errors; negative where they make up for each other.
+fn alike(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
     let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     // Spans are whole picoseconds: what is below a millionth of a batch is their rounding.
-    squares / n > 1e-12 && products / squares > ALIKE / n.sqrt()
+    if squares / n > 1e-12 { products / squares * n.sqrt() } else { 0.0 }
 }
 
 /// Change over all values by the straight line that fits best; zero where that could as well be chance.
@@ -316,8 +335,8 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_has_the_mean_nine_times_in_ten_also_where_neighbours_are_alike() {
-        for keeps in [0.0, 0.9, 0.99] {
+    fn the_interval_has_the_mean_nine_times_in_ten_whatever_neighbours_are_to_each_other() {
+        for keeps in [0.0, 0.9, 0.99, -0.5, -0.9] {
             let within = (0..200).filter(|seed| {
                 let mut next = chain(*seed, keeps);
                 let rate = filled(20_000, |_| (1.0 + 0.2 * next()).max(0.0)).rate_from(0);
@@ -325,6 +344,32 @@ mod tests {
             });
             let within = within.count();
             assert!(within >= 180, "where each keeps {keeps} of the one before: {within} of 200");
+        }
+    }
+
+    #[test]
+    fn what_comes_in_lumps_is_known_to_a_lump_and_little_more() {
+        for (lump, count, jitter, width) in [
+            (97, 20_000, 0.0, 0.02),
+            (97, 20_000, 0.3, 0.06),
+            (256, 5_000, 0.0, 0.1),
+            (31, 700, 0.0, 0.1),
+            (33, 20_000, 0.0, 0.005),
+            (33, 20_000, 0.3, 0.04),
+        ] {
+            let rates = (0..200).map(|phase| {
+                let mut next = chain(phase as u64, 0.0);
+                let lumps = |number: usize| match (number + phase * 37) % lump {
+                    0 => lump as f64 * (1.0 + jitter * next()).max(0.0),
+                    _ => 0.0,
+                };
+                filled(count + phase * 7, lumps).rate_from(0)
+            });
+            let rates: Vec<Rate> = rates.collect();
+            let has = |rate: &&Rate| (rate.bytes_per_second / 1e6 - 1.0).abs() <= rate.relative_half_width;
+            let within = rates.iter().filter(has).count();
+            let mean = rates.iter().map(|rate| rate.relative_half_width).sum::<f64>() / 200.0;
+            assert!(within >= 180 && mean < width, "{lump} of {count}, {jitter}: {within} of 200, ±{mean}");
         }
     }
 }
