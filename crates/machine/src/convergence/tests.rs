@@ -11,6 +11,12 @@ use super::*;
 /// Of a runtime of a hundred milliseconds, as it ends where a part holds so much after so many requests, and something is
 /// planned to happen then.
 fn ends(holds: impl Fn(u64) -> u64 + 'static, planned: Time) -> (Stop, Time) {
+    let (ending, now) = ending(None, holds, planned);
+    (ending.stop, now)
+}
+
+/// The same, or of one that is to go on until its mean is known.
+fn ending(until: Option<f64>, holds: impl Fn(u64) -> u64 + 'static, planned: Time) -> (Ending, Time) {
     const REQUEST: u32 = 4_096;
     let (sim, ended) = (Sim::new(), Rc::new(Cell::new(0)));
     let (transfers, s, count) = (Transfers::new(Time::ZERO), sim.clone(), ended.clone());
@@ -26,12 +32,12 @@ fn ends(holds: impl Fn(u64) -> u64 + 'static, planned: Time) -> (Stop, Time) {
     });
     let [enough, over] = [10, 100].map(Time::ms);
     let times = Span { end: over, enough, over, planned, ..SPAN };
-    let ends = Ends::of(&Options { not_longer_than_needed: true, ..Options::USUAL }, None, true);
+    let ends = Ends::of(&Options { not_longer_than_needed: true, ..Options::USUAL }, until, true);
     transfers.restart(Time::ZERO, Some(1));
     let ending = advance(&sim, &transfers, &times, ends, || false, |_| {}).expect("it goes on");
     let now = sim.now();
     sim.tear_down();
-    (ending.stop, now)
+    (ending, now)
 }
 
 const SPAN: Span = Span {
@@ -77,4 +83,11 @@ fn what_is_planned_to_happen_is_waited_for_and_looked_at_afterwards() {
     let (stop, now) = planned_at(5);
     assert!(stop == Stop::Converged && (Time::ms(10)..Time::ms(16)).contains(&now), "{stop:?} at {now}");
     assert_eq!(planned_at(60), (Stop::Runtime, Time::ms(100)));
+    let (ending, now) = ending(Some(UNTIL), |_| 0, Time::ms(60));
+    let why = ending.unsettled.map(|why| why.words());
+    assert_eq!(now, Time::ms(100));
+    assert_eq!(
+        why.as_deref(),
+        Some("something happens to the machine after 0.060 s, and too little ended behind that")
+    );
 }

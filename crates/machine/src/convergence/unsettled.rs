@@ -7,6 +7,8 @@ use hopscope_kernel::{Time, Unit};
 pub enum Unsettled {
     /// Requests that ended, and how many had to.
     TooFew(u64, u64),
+    /// Something was planned to happen to the machine so long after its start, and what came then was too little.
+    Planned(Time),
     /// How long it was at rest, and how long it had to be for the pauses of its jobs.
     TooShort(Time, Time),
     /// Something filled, emptied or moved.
@@ -33,6 +35,10 @@ impl Unsettled {
     pub fn words(&self) -> String {
         match self {
             Unsettled::TooFew(ended, needed) => format!("only {ended} requests ended, and {needed} are needed"),
+            Unsettled::Planned(at) => {
+                let at = at.as_seconds_f64();
+                format!("something happens to the machine after {at:.3} s, and too little ended behind that")
+            }
             Unsettled::TooShort(window, needed) => {
                 let [window, needed] = [window, needed].map(|time| time.as_seconds_f64());
                 format!("it was at rest for {window:.3} s, and {needed:.3} s are needed for the pauses of its jobs")

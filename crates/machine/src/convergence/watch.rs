@@ -135,7 +135,10 @@ impl Watch<'_> {
     /// nonetheless.
     pub(super) fn verdict(&self) -> (Option<usize>, Option<Unsettled>) {
         let batches = self.transfers.batches();
-        let mut why = Unsettled::TooFew(batches.count(), self.needed);
+        let mut why = match self.planned > self.from {
+            true => Unsettled::Planned(self.planned),
+            false => Unsettled::TooFew(batches.count(), self.needed),
+        };
         // Between the first request and the last there is a pause less than requests, unless one comes before.
         let earliest = if self.pause > Time::ZERO { STEP } else { 0 };
         let windows = batches.windows_from(batches.warm_up(WARM_UP_MIN * self.share).max(earliest));
