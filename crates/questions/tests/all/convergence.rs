@@ -242,8 +242,8 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
     }
     // What has been known for long while stores stood still, or outlast it, does not wait for a tenth either.
     for (system, job) in [
-        ("sata-ssd", "--rw=randwrite --bs=4k --iodepth=32 --runtime=8"),
-        ("nvme-server", "--rw=randwrite --bs=4k --iodepth=4 --runtime=1"),
+        ("sata-ssd", "--rw=randwrite --bs=4k --iodepth=32 --runtime=3"),
+        ("nvme-server", "--rw=randwrite --bs=4k --iodepth=1 --runtime=2"),
         ("piix4e-one-disk", "--rw=write --bs=64k --size=64k --time_based --iodepth=2 --runtime=200"),
     ] {
         let (apart, share, _) = both(system, &[], job);
@@ -257,9 +257,9 @@ fn what_the_rest_of_a_runtime_would_say_need_not_be_run() {
     let copies =
         both("nvme-server", &["drive0.flash.state=steady"], "--rw=randwrite --bs=4k --iodepth=64 --runtime=20ms");
     // A drive fails long after all was at rest, whether the jobs write or not.
-    let failing = ["raid.failure.drive=drive1", "raid.failure.at=8 s"];
-    let reads = both("raid-5-acceleraid-pci-x-100", &failing, "--rw=read --bs=64k --iodepth=4 --runtime=12");
-    let repeats = "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=12";
+    let failing = ["raid.failure.drive=drive1", "raid.failure.at=4 s"];
+    let reads = both("raid-5-acceleraid-pci-x-100", &failing, "--rw=read --bs=64k --iodepth=4 --runtime=6");
+    let repeats = "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=6";
     let writes = both("raid-5-acceleraid-pci-x-100", &failing, repeats);
     for not_shorter in [cold, fills, copies, reads, writes] {
         assert_eq!(not_shorter, (0.0, 1.0, Stop::Runtime));
