@@ -34,7 +34,20 @@ impl Progress {
 
     /// What moves the line on.
     pub fn watcher(&self) -> Box<dyn Observer> {
-        Box::new(Watcher { bar: self.0.clone(), since: Instant::now() })
+        self.watcher_from(Time::ZERO)
+    }
+
+    /// The same, of a part of the run that begins then.
+    fn watcher_from(&self, from: Time) -> Box<dyn Observer> {
+        Box::new(Watcher { bar: self.0.clone(), since: Instant::now(), from })
+    }
+
+    /// The run has come so far.
+    fn at(&self, time: Time) {
+        if self.0.is_hidden() {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        show(&self.0, time);
     }
 }
 
@@ -59,14 +72,19 @@ impl Explaining {
         Explaining { run, trials, system: system.to_string(), what }
     }
 
-    /// What moves the line of the run on.
-    pub fn watcher(&self) -> Option<Box<dyn Observer>> {
-        self.run.lock().ok()?.as_ref().map(Progress::watcher)
+    /// What moves the line of the run on, of the part of it that begins then.
+    pub fn watcher(&self, from: Time) -> Option<Box<dyn Observer>> {
+        self.run.lock().ok()?.as_ref().map(|run| run.watcher_from(from))
     }
 
     /// Shows what is told.
     pub fn hear(&self, news: News) {
         match news {
+            News::Come(time) => {
+                if let Ok(run) = self.run.lock() {
+                    run.iter().for_each(|run| run.at(time));
+                }
+            }
             News::Explained => {
                 drop(self.run.lock().map(|mut run| run.take()));
                 doing(format!("trying the hops of {}", self.system));
@@ -159,6 +177,8 @@ impl Drop for Bytes {
 struct Watcher {
     bar: ProgressBar,
     since: Instant,
+    /// When the part of the run begins that is seen.
+    from: Time,
 }
 
 impl Observer for Watcher {
@@ -179,10 +199,15 @@ impl Observer for Watcher {
             _ => None,
         };
         if let Some(at) = batch.iter().rev().find_map(transferred) {
-            self.bar.set_position(in_microseconds(at));
-            self.bar.set_message(format!("simulated {:.1} s", at.as_seconds_f64()));
+            show(&self.bar, self.from + at);
         }
     }
+}
+
+/// A run has come so far.
+fn show(bar: &ProgressBar, time: Time) {
+    bar.set_position(in_microseconds(time));
+    bar.set_message(format!("simulated {:.1} s", time.as_seconds_f64()));
 }
 
 fn in_microseconds(time: Time) -> u64 {

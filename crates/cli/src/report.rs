@@ -37,6 +37,8 @@ pub fn explained(blueprint: &Blueprint, explanation: &Explanation, said: &[Strin
         out += &beside::head(compared);
         out.push('\n');
     }
+    let phases = explained.phase_words(rate, |time| span(time.as_ns_f64()));
+    out += &phases.map_or(String::new(), |words| wrapped(&words, ""));
     match diagnosis {
         Some(diagnosis) => {
             out += &wrapped(&diagnosis.why, "");
@@ -70,7 +72,8 @@ pub fn explained(blueprint: &Blueprint, explanation: &Explanation, said: &[Strin
     }
     out += &diagnosis.map_or(String::new(), profile);
     let requests = latency.as_ref().map_or(0, |latency| latency.mean.count);
-    let (length, from) = (span(account.span().as_ns_f64()), span(account.from.as_ns_f64()));
+    let from = explained.phase_begins() + account.from;
+    let (length, from) = (span(account.span().as_ns_f64()), span(from.as_ns_f64()));
     out += &format!("\nWhere the time goes, over {length} from {from} on; {requests} requests ended:\n");
     for lane in &account.lanes {
         out += &lane_lines(account, lane);

@@ -53,6 +53,21 @@ pub struct Counts {
     pub told: u64,
 }
 
+impl Counts {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Counts) -> Counts {
+        Counts {
+            events: self.events + other.events,
+            grants: self.grants + other.grants,
+            trains: self.trains + other.trains,
+            trains_cut: self.trains_cut + other.trains_cut,
+            bursts_in_trains: self.bursts_in_trains + other.bursts_in_trains,
+            told: self.told + other.told,
+        }
+    }
+}
+
 /// A simulation: a handle that processes and parts clone.
 #[derive(Clone)]
 pub struct Sim {

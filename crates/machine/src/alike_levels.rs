@@ -1,4 +1,5 @@
-//! Levels of alike hops, added up: which of eight drives holds something is chance, how much all of them hold is not.
+//! Levels of alike hops, added up: which of eight drives holds something is chance, how much all of them hold is not. But a
+//! store that empties is empty before the others are.
 
 use hopscope_kernel::{Levels, Sim, Unit};
 
@@ -10,6 +11,8 @@ pub struct AlikeLevels {
     /// Of each level, which of the names is its.
     group: Vec<usize>,
     names: Vec<(String, Unit)>,
+    /// Of bytes that several hold, each by itself: its place among all levels, and whose it is.
+    each: Vec<(usize, usize)>,
 }
 
 impl AlikeLevels {
@@ -25,7 +28,11 @@ impl AlikeLevels {
                 names.push(name);
             }
         }
-        AlikeLevels { levels, group, names }
+        let of_bytes = |group: &usize| names[*group].1 == Unit::Bytes;
+        let is_one_of_several = |of: &usize| group.iter().filter(|other| *other == of).count() > 1;
+        let several = group.iter().enumerate().filter(|(_, of)| of_bytes(of) && is_one_of_several(of));
+        let each = several.map(|(place, of)| (place, *of)).collect();
+        AlikeLevels { levels, group, names, each }
     }
 
     /// Their names, with a star for each number, and what they count, in the order of the amounts.
@@ -35,10 +42,25 @@ impl AlikeLevels {
 
     /// How much is where now.
     pub fn amounts(&self) -> Vec<f64> {
-        let mut sums = vec![0.0; self.names.len()];
-        for (amount, group) in self.levels.amounts().zip(&self.group) {
-            sums[*group] += amount as f64;
-        }
+        let mut sums = self.amounts_of_each();
+        sums.truncate(self.names.len());
         sums
+    }
+
+    /// The same, and behind them those of bytes that several hold, each by itself.
+    pub fn amounts_of_each(&self) -> Vec<f64> {
+        let amounts: Vec<u64> = self.levels.amounts().collect();
+        let mut all = vec![0.0; self.names.len()];
+        for (amount, group) in amounts.iter().zip(&self.group) {
+            all[*group] += *amount as f64;
+        }
+        all.extend(self.each.iter().map(|(place, _)| amounts[*place] as f64));
+        all
+    }
+
+    /// Where those are among these that are added up in one.
+    pub fn each_of(&self, level: usize) -> impl Iterator<Item = usize> + '_ {
+        let places = self.each.iter().enumerate().filter(move |(_, (_, of))| *of == level);
+        places.map(|(place, _)| self.names.len() + place)
     }
 }

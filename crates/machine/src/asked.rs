@@ -91,6 +91,7 @@ pub(crate) fn of(job: &Job, volume: &dyn Storage, seed: u64) -> Result<workload:
         size_bytes,
         start_delay: job.start_delay,
         behind: 0,
+        after: 0,
         once: !job.time_based,
         processors: match volume.processor() {
             Some(all) => all.threads_on().iter().copied().filter(|number| job.processors.contains(number)).collect(),

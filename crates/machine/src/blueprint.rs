@@ -19,6 +19,7 @@ use hopscope_parts::nearest::{among_devices, did_you_mean};
 use hopscope_parts::parameters::{Parameters, Place, SpecError, Unknown};
 use hopscope_parts::protocols::storage::Storage;
 
+use crate::aged::Aged;
 use crate::hops;
 use crate::wiring::wire;
 
@@ -40,6 +41,8 @@ pub struct Blueprint {
     pub(crate) computer: Option<Price>,
     /// Hops that work faster or slower than their data say, by name.
     paces: Vec<(String, Pace)>,
+    /// What was written to it before it begins, where something was.
+    aged: Option<Arc<Aged>>,
 }
 
 /// One part of a machine.
@@ -133,6 +136,7 @@ impl Blueprint {
             parts,
             computer: system.price,
             paces: Vec::new(),
+            aged: None,
         };
         let machine = blueprint.build(Sim::new(), 0, &mut problems);
         problems = problems.unless_empty(Problems::default())?;
@@ -200,7 +204,18 @@ impl Blueprint {
             }
         }
         paces.into_iter().for_each(|(lane, pace)| machine.sim.set_pace(lane, pace));
+        problems.0.extend(self.aged.iter().filter_map(|aged| aged.begin(&machine)));
         problems.unless_empty(machine)
+    }
+
+    /// The machine after that was written to it.
+    pub(crate) fn after(&self, aged: Aged) -> Blueprint {
+        Blueprint { aged: Some(Arc::new(aged)), ..self.clone() }
+    }
+
+    /// Requests that the job of this number asked for before the machine begins as it does.
+    pub(crate) fn asked_before(&self, job: usize) -> u64 {
+        self.aged.as_ref().and_then(|aged| aged.asked.get(job)).copied().unwrap_or(0)
     }
 
     /// Has a hop work at another pace: every span of its lanes is divided by it. See [`hops::hops`] for the names.

@@ -45,6 +45,8 @@ pub(crate) struct Ends {
     pub(crate) loosens: bool,
     /// Whether what is left of the runtime is left away where it says nothing new.
     pub(crate) not_longer_than_needed: bool,
+    /// Whether the stage ends where nothing but stores moves that are used up before its end.
+    pub(crate) by_phases: bool,
     pub(crate) interrupted: Option<&'static AtomicBool>,
     pub(crate) while_watched: bool,
 }
@@ -55,7 +57,8 @@ impl Ends {
         let loosens = options.until.is_none() && until.is_some();
         let not_longer_than_needed = options.not_longer_than_needed && until.is_none() && has_runtime;
         let Options { interrupted, while_watched, .. } = *options;
-        Ends { until, loosens, not_longer_than_needed, interrupted, while_watched }
+        let by_phases = options.by_phases && not_longer_than_needed;
+        Ends { until, loosens, not_longer_than_needed, by_phases, interrupted, while_watched }
     }
 
     /// Whether a stage may end where its mean is known.
@@ -87,7 +90,7 @@ pub(crate) fn advance(
     known: impl FnOnce(Ending),
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, while_watched: ends.while_watched, length: FIRST };
-    let mut watch = Watch::new(sim, transfers, span, ends.until.unwrap_or(UNTIL), ends.loosens);
+    let mut watch = Watch::new(sim, transfers, span, ends);
     let (mut settled, mut known, mut first_known) = (None, Some(known), None);
     let stop = loop {
         let looks_on = ends.may_be_early() || settled.is_none();
@@ -107,7 +110,7 @@ pub(crate) fn advance(
             Some(Ended::Limit) => {}
         }
         match watch.look() {
-            Some(stop) if ends.until.is_some() => break stop,
+            Some(stop) if ends.until.is_some() || stop == Stop::Emptying => break stop,
             Some(stop) => {
                 if stop == Stop::Converged {
                     settled.get_or_insert(sim.now());
@@ -136,7 +139,7 @@ pub(crate) fn advance(
             break Stop::Limit;
         }
     };
-    let is_early = matches!(stop, Stop::Converged | Stop::Drifting);
+    let is_early = matches!(stop, Stop::Converged | Stop::Drifting | Stop::Emptying);
     if stop == Stop::Finished || (ends.until.is_none() && !is_early) {
         return Ok(Ending { stop, unsettled: None, settled, window: false });
     }

@@ -1,5 +1,6 @@
 //! Builds machines of what files describe, wires their parts, runs jobs on them and traces runs.
 
+pub mod aged;
 pub mod alike_levels;
 mod asked;
 pub mod block_diagram;
@@ -10,6 +11,7 @@ pub mod fio_json;
 pub mod going;
 pub mod hops;
 pub mod jobs_on_machine;
+pub mod phases;
 pub mod price;
 pub mod processor_cost;
 pub mod rewiring;

@@ -65,6 +65,14 @@ impl ProcessorCost {
         self.layers = all.into_iter().filter(|(_, time)| *time > Time::ZERO).collect();
     }
 
+    /// What another stretch of the run cost, so many times as long.
+    pub(crate) fn add_times(&mut self, other: &ProcessorCost, times: f64) {
+        let scaled = |amount: u64| (amount as f64 * times).round() as u64;
+        let metered: Vec<(&'static Label, Time)> =
+            other.layers.iter().map(|(layer, time)| (layer.phase(), Time::ps(scaled(time.as_ps())))).collect();
+        self.add(Time::ps(scaled(other.span.as_ps())), &metered, (scaled(other.requests), scaled(other.bytes)));
+    }
+
     /// Time at work, of all processors together.
     pub fn busy(&self) -> Time {
         self.layers.iter().fold(Time::ZERO, |sum, (_, time)| sum + *time)

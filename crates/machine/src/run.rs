@@ -34,6 +34,9 @@ pub struct Options {
     /// hold as much; what was known before is in [`Outcome::early`]. A run may stop within a ramp likewise, if nothing but
     /// what they hold remembers anything.
     pub not_longer_than_needed: bool,
+    /// Where that is not so only because a store empties that is used up before the runtime is over, stop as soon as
+    /// everything else has come to rest ([`Stop::Emptying`]): [`crate::phases`] goes on from there.
+    pub by_phases: bool,
     /// Stop when this is true.
     pub interrupted: Option<&'static AtomicBool>,
     /// Stop as soon as whoever watches has seen enough of who did what.
@@ -50,6 +53,7 @@ impl Options {
         trains: true,
         until: None,
         not_longer_than_needed: false,
+        by_phases: false,
         interrupted: None,
         while_watched: false,
         cut: false,
@@ -73,6 +77,8 @@ pub enum Stop {
     Converged,
     /// The same but for a store, such as spare blocks, that empties for longer than the run may take.
     Drifting,
+    /// The same, and a store empties that is used up before the runtime is over.
+    Emptying,
     /// The jobs had not ended; the limit of simulated time, or of requests, was reached.
     Limit,
     /// Somebody did not want to wait for more.
@@ -87,6 +93,7 @@ impl Stop {
             Stop::Runtime => "runtime",
             Stop::Converged => "converged",
             Stop::Drifting => "drifting",
+            Stop::Emptying => "emptying",
             Stop::Limit => "limit",
             Stop::Interrupted => "interrupted",
         }

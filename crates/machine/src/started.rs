@@ -88,7 +88,8 @@ impl Started {
                     let smallest = spec.sizes.iter().map(Sizes::min).min().unwrap_or(1);
                     let requests = if spec.once { spec.size_bytes / u64::from(smallest) } else { 0 };
                     thinks.push(paused(job.think.time, requests / job.think.every));
-                    let spec = workload::Spec { behind: behind.get(index).copied().unwrap_or(0), ..spec };
+                    let behind = behind.get(index).copied().unwrap_or(0);
+                    let spec = workload::Spec { behind, after: blueprint.asked_before(index), ..spec };
                     running.push(workload::start(sim, &name, spec, volume, job.stage > 0));
                 }
                 Err(problem) => problems.0.push(problem),

@@ -39,6 +39,21 @@ impl JobTransfers {
         let (first_issue, last_end) = (self.first_issue.min(other.first_issue), self.last_end.max(other.last_end));
         JobTransfers { count, bytes, latency_ns, first_issue, last_end }
     }
+
+    /// So many times as much, at the same latencies.
+    pub fn times(&self, times: f64) -> JobTransfers {
+        let (mut latency_ns, mut recorded, mut wanted) = (self.latency_ns.clone(), 0, 0.0);
+        latency_ns.reset();
+        for value in self.latency_ns.iter_recorded() {
+            wanted += value.count_at_value() as f64 * times;
+            let count = (wanted.round() as u64).saturating_sub(recorded);
+            recorded += count;
+            // An automatically growing histogram takes any value.
+            let _ = latency_ns.record_n(value.value_iterated_to(), count);
+        }
+        let bytes = (self.bytes as f64 / self.count.max(1) as f64 * recorded as f64).round() as u64;
+        JobTransfers { count: recorded, bytes, latency_ns, ..*self }
+    }
 }
 
 /// What one process got in one direction.

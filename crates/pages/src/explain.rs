@@ -81,9 +81,11 @@ pub fn of_explanation(
     explanation: &Explanation,
     command: &str,
 ) -> Result<Page, Failure> {
-    let Named { system, job, setting: Setting { blueprint, jobs } } = *named;
+    let Named { system, job, setting } = *named;
+    let blueprint = &setting.blueprint;
     let Explanation { explained, diagnosis, measured } = explanation;
-    let passage = came_by(blueprint, jobs, options, explained)?;
+    let (alone, in_phase) = explained.by_itself(setting);
+    let passage = came_by(&alone.blueprint, &alone.jobs, options, &in_phase)?;
     let (diagnosis, measured, passage) = (diagnosis.as_ref(), measured.as_ref(), passage.as_ref());
     Ok(page(&Subject { system, job, blueprint, explained, diagnosis, measured, passage }, command))
 }
@@ -115,7 +117,7 @@ fn written(subject: &Subject, title: String, answer: Vec<String>, command: &str)
          picosecond has a class and, where it waited, a cause, followed to whoever was at work meanwhile. Hops without \
          a rate of their own show shares of the time.",
         span(account.span()),
-        span(account.from)
+        span(explained.phase_begins() + account.from)
     );
     let limiting = diagnosis.and_then(Diagnosis::limiting).map_or(Vec::new(), |limiting| limiting.hops);
     let latency = explained.latency_alike();
@@ -168,6 +170,7 @@ fn got(explained: &Explained) -> String {
 
 fn answer(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<String> {
     let mut lines = vec![got(explained)];
+    lines.extend(explained.phase_words(rate, span));
     match diagnosis {
         Some(diagnosis) => {
             lines.push(diagnosis.why.clone());

@@ -130,7 +130,7 @@ fn answers(criterion: &mut Criterion) {
         });
     });
     group.bench_function("nvme-desktop written, what is known beside it", |bencher| {
-        let listening = || Listening { watcher: &|| None, news: &|_| {} };
+        let listening = || Listening { watcher: &|_| None, news: &|_| {} };
         bencher.iter(|| Explanation::of(&setting, shorter, None, listening()).expect("the job runs").diagnosis);
     });
     group.finish();

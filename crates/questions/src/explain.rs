@@ -5,6 +5,7 @@
 //! they leave behind is moved later. What is observed takes several times as long as what is not.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::Problem;
@@ -13,6 +14,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::both::Both;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::hops::{Hop, hops, names};
+use hopscope_machine::phases::{self, Phase};
 use hopscope_machine::run::{Failure, JOB, Options, Outcome, Stop, at_once, process_name, run_in, run_telling};
 use hopscope_observe::account::{Extent, Ledger, Names};
 use hopscope_observe::lives::{Enough, Latency, Shares};
@@ -52,6 +54,8 @@ pub struct Explained {
     pub names: Names,
     /// How long the jobs of the run went on that was watched for the account.
     pub watched: Time,
+    /// Where the run is not the same all along: its phases, and which of them all of this is of but what the jobs got.
+    pub phases: Option<(Arc<[Phase]>, usize)>,
 }
 
 /// Runs `jobs` and accounts for every lane, over a window of that extent from where the run has warmed up; with `watcher`
@@ -194,7 +198,8 @@ impl Watched {
         let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
         let (hops, names) = (self.hops_at_work(blueprint), names(blueprint.parts(), sim));
-        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched }
+        let phases = None;
+        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched, phases }
     }
 
     /// The hops that were seen to work.
@@ -288,6 +293,54 @@ fn over_too_early(job: &Job, from: Time, ended: Time) -> Failure {
 }
 
 impl Explained {
+    /// Of the longest phase of a run, or of the last one of those: what all jobs got in all phases.
+    pub(crate) fn in_phases(self, jobs: &[Job], all: Vec<Phase>, of: usize) -> Explained {
+        Explained { outcome: phases::whole(jobs, &all), phases: Some((all.into(), of)), ..self }
+    }
+
+    /// The phase of the run that all but what the jobs got is of; nothing where the run is the same all along.
+    pub fn phase(&self) -> Option<&Phase> {
+        self.phases.as_ref().map(|(all, of)| &all[*of])
+    }
+
+    /// When that begins.
+    pub fn phase_begins(&self) -> Time {
+        self.phase().map_or(Time::ZERO, |phase| phase.from)
+    }
+
+    /// What the phases are, in sentences; nothing where the run is the same all along. Rates and times as whoever asks
+    /// writes them.
+    pub fn phase_words(&self, rate: impl Fn(f64) -> String, span: impl Fn(Time) -> String) -> Option<String> {
+        let (all, of) = self.phases.as_ref()?;
+        let each = all.iter().map(|phase| {
+            let got = rate(phase.outcome.rate.bytes_per_second);
+            match &phase.used_up {
+                Some(what) => format!("{got} for {}, until {what} are used up", span(phase.lasts())),
+                None => format!("{got} from then on"),
+            }
+        });
+        let each: Vec<String> = each.collect();
+        let seen = &all[*of];
+        let lasts = span(seen.lasts());
+        let whose = match *of {
+            0 => format!("the first {lasts}"),
+            last if last + 1 == all.len() => format!("the last {lasts}"),
+            _ => format!("{lasts} from {} on", span(seen.from)),
+        };
+        Some(format!("It is not the same all along: {}. What follows is of {whose}.", each.join("; ")))
+    }
+
+    /// The same with what the jobs got in that phase, and the machine and its jobs as they were in it.
+    pub fn by_itself(&self, whole: &Setting) -> (Setting, Explained) {
+        match self.phase() {
+            None => (whole.clone(), self.clone()),
+            Some(Phase { blueprint, jobs, outcome, .. }) => {
+                let setting = Setting { blueprint: blueprint.clone(), jobs: jobs.clone() };
+                (setting, Explained { outcome: outcome.clone(), ..self.clone() })
+            }
+        }
+    }
+
     /// What all jobs got together, bytes per second, over the whole run.
     pub fn throughput(&self) -> f64 {
         Figures::of_all(&self.outcome.jobs).map_or(0.0, |figures| figures.bytes_per_second)

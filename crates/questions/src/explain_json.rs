@@ -1,6 +1,7 @@
 //! The account of a run as JSON, for other programs.
 
 use hopscope_machine::blueprint::Blueprint;
+use hopscope_machine::phases::Phase;
 use hopscope_machine::run::JobOutcome;
 use hopscope_observe::account::{Account, Entry, LaneAccount, Names, Use};
 use hopscope_observe::lives::{Split, Stage, StageKind};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnosis::{Diagnosis, HopGain, Limiting, Remedy};
 use crate::explain::Explained;
-use crate::trials::Shift;
+use crate::trials::{Shift, performance};
 
 /// Classes, in the order of the report.
 pub const CLASSES: [Use; 5] = [Use::Payload, Use::WidthUnused, Use::Protocol, Use::Waiting, Use::Nothing];
@@ -30,8 +31,8 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         "interval": Some(explained.outcome.rate.relative_half_width).filter(|share| share.is_finite()),
         "completions": completions(explained),
         "window": {
-            "from_ps": account.from.as_ps(),
-            "until_ps": account.until.as_ps(),
+            "from_ps": (explained.phase_begins() + account.from).as_ps(),
+            "until_ps": (explained.phase_begins() + account.until).as_ps(),
             "requests": explained.latency.as_ref().map_or(0, |latency| latency.mean.count),
         },
         "hops": hops,
@@ -55,6 +56,10 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         "assumed": numbers(blueprint, |basis| matches!(basis, Basis::Assumed(_))),
         "fitted": numbers(blueprint, |basis| matches!(basis, Basis::Fitted(_))),
     });
+    if let Some((phases, of)) = &explained.phases {
+        report["phases"] = phases.iter().map(phase).collect();
+        report["window"]["phase"] = (*of).into();
+    }
     if let Some(cost) = &explained.outcome.processor {
         report["processor"] = cost.json();
     }
@@ -62,6 +67,19 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         report["price_usd"] = price.json(explained.throughput(), explained.iops());
     }
     report
+}
+
+/// What the jobs get in a phase of the run, and what is used up at its end.
+fn phase(phase: &Phase) -> Value {
+    let got = performance(&phase.outcome);
+    json!({
+        "from_ps": phase.from.as_ps(),
+        "until_ps": phase.until.as_ps(),
+        "throughput_bytes_per_s": got.map(|got| got.throughput_bytes_per_s),
+        "latency_mean_ns": got.map(|got| got.latency_mean_ns),
+        "interval": Some(phase.outcome.rate.relative_half_width).filter(|share| share.is_finite()),
+        "used_up": phase.used_up,
+    })
 }
 
 fn workload(job: &JobOutcome) -> Value {

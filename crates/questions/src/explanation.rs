@@ -8,9 +8,10 @@ use hopscope_files::fio_result::{self, Measured};
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problems, Sources};
 use hopscope_files::text_file;
-use hopscope_kernel::Observer;
+use hopscope_kernel::{Observer, Time};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::run::{Failure, Options, Outcome};
+use hopscope_machine::phases::{Phase, phases};
+use hopscope_machine::run::{Failure, Options, Outcome, Stop};
 use serde_json::Value;
 
 use crate::diagnosis::{Diagnosis, Foreseen, diagnose_with};
@@ -22,6 +23,8 @@ use crate::trials::{Begun, Setting};
 /// What is going on, for whoever waits. It is said from several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
+    /// The run has come to that time, although nothing of it was simulated for some while.
+    Come(Time),
     /// The run was made and accounted for; trials begin.
     Explained,
     /// So many trials of so many are done.
@@ -30,8 +33,8 @@ pub enum News {
 
 /// Whoever waits.
 pub struct Listening<'a> {
-    /// Makes who sees the run while it is made.
-    pub watcher: &'a (dyn Fn() -> Option<Box<dyn Observer>> + Sync),
+    /// Makes who sees the run while it is made, from that time of it on: it may be made phase by phase.
+    pub watcher: &'a (dyn Fn(Time) -> Option<Box<dyn Observer>> + Sync),
     /// Is told what is going on.
     pub news: &'a (dyn Fn(News) + Sync),
 }
@@ -76,8 +79,18 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Listening { watcher, news } = listening;
         let Setting { blueprint, jobs } = setting;
-        let run = |tell: &dyn Fn(&Outcome)| run_at_once(blueprint, jobs, options, watcher(), tell);
-        let (explained, diagnosis) = Answering { setting, options, news }.answer(run)?;
+        let by_phases = Options { by_phases: true, ..options };
+        let run = |tell: &dyn Fn(&Outcome)| run_at_once(blueprint, jobs, by_phases, watcher(Time::ZERO), tell);
+        let (explained, diagnosis) = match (Answering { setting, options, news }).answer(run)? {
+            Answered::Whole(answer) => *answer,
+            Answered::Emptying(first) => {
+                let run = |blueprint: &Blueprint, jobs: &[Job], from: Time, by_phases: bool| {
+                    run_at_once(blueprint, jobs, Options { by_phases, ..options }, watcher(from), &|_| {})
+                };
+                let phases = phases(blueprint, jobs, options.seed, *first, (&run, &|come| news(News::Come(come))))?;
+                in_phases(setting, options, news, phases)?
+            }
+        };
         let compare = |of: &Beside| measured::compare(&of.file, &of.result, &of.pairing, jobs, &explained);
         let measured = beside.map(compare);
         Ok(Explanation { explained, diagnosis, measured })
@@ -106,6 +119,41 @@ enum Told {
 /// A run with its account, and what limits it.
 type Answer = (Explained, Option<Diagnosis>);
 
+/// What comes of a run.
+enum Answered {
+    /// The answer.
+    Whole(Box<Answer>),
+    /// It ended where a store empties: it is the first phase of several.
+    Emptying(Box<Outcome>),
+}
+
+/// What comes of making a run.
+enum Made {
+    /// It came to what it had told.
+    AsTold(Box<Outcome>),
+    /// It is accounted for.
+    Accounted(Box<Explained>),
+    Emptying(Box<Outcome>),
+}
+
+/// What limits the longest phase of a run, the last one of those that are as long; and what the jobs get in all of them.
+fn in_phases(
+    whole: &Setting,
+    options: Options,
+    news: &(dyn Fn(News) + Sync),
+    phases: Vec<Phase>,
+) -> Result<Answer, Failure> {
+    let longest = (0..phases.len()).max_by_key(|index| phases[*index].lasts()).unwrap_or(0);
+    let Phase { blueprint, jobs, outcome, .. } = &phases[longest];
+    let setting = Setting { blueprint: blueprint.clone(), jobs: jobs.clone() };
+    let answering = Answering { setting: &setting, options, news };
+    let (explained, diagnosis) = answering.diagnosed(answering.accounted_for(outcome.clone())?, None)?;
+    if phases.len() == 1 {
+        return Ok((explained, diagnosis));
+    }
+    Ok((explained.in_phases(&whole.jobs, phases, longest), diagnosis))
+}
+
 /// What was done beside a run.
 enum Meanwhile<'a> {
     /// The answer, if the run comes to what it has told.
@@ -128,7 +176,7 @@ impl<'a> Answering<'a> {
     fn answer(
         &self,
         run: impl FnOnce(&dyn Fn(&Outcome)) -> Result<Outcome, Failure> + Send,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answered, Failure> {
         let is_over = &AtomicBool::new(false);
         let (tell, told) = mpsc::channel();
         let made = move || {
@@ -137,17 +185,19 @@ impl<'a> Answering<'a> {
             made
         };
         let (made, meanwhile) = rayon::join(made, move || self.meanwhile(&told, is_over));
-        match (made?, meanwhile) {
-            ((outcome, None), Ok(Meanwhile::Answered(answer))) => {
+        let answer = match (made?, meanwhile) {
+            (Made::Emptying(outcome), _) => return Ok(Answered::Emptying(outcome)),
+            (Made::AsTold(outcome), Ok(Meanwhile::Answered(answer))) => {
                 let (explained, diagnosis) = *answer;
-                Ok((Explained { outcome, ..explained }, diagnosis))
+                (Explained { outcome: *outcome, ..explained }, diagnosis)
             }
-            ((_, None), Err(failure)) => Err(failure),
-            ((outcome, None), _) => self.diagnosed(self.accounted_for(outcome)?, None),
-            ((_, Some(explained)), Ok(Meanwhile::Foreseen(foreseen))) => self.diagnosed(explained, foreseen),
+            (Made::AsTold(_), Err(failure)) => return Err(failure),
+            (Made::AsTold(outcome), _) => self.diagnosed(self.accounted_for(*outcome)?, None)?,
+            (Made::Accounted(explained), Ok(Meanwhile::Foreseen(foreseen))) => self.diagnosed(*explained, foreseen)?,
             // What it told was wrong.
-            ((_, Some(explained)), _) => self.diagnosed(explained, None),
-        }
+            (Made::Accounted(explained), _) => self.diagnosed(*explained, None)?,
+        };
+        Ok(Answered::Whole(Box::new(answer)))
     }
 
     /// Makes the run, and accounts for it where it did not come to what it had told.
@@ -155,16 +205,18 @@ impl<'a> Answering<'a> {
         &self,
         run: impl FnOnce(&dyn Fn(&Outcome)) -> Result<Outcome, Failure>,
         tell: &mpsc::Sender<Told>,
-    ) -> Result<(Outcome, Option<Explained>), Failure> {
+    ) -> Result<Made, Failure> {
         // Nobody listens where trials have failed.
         let tell = |told| drop(tell.send(told));
         let outcome = run(&|early| tell(Told::Early(early.clone())))?;
         if outcome.early.is_some() {
-            return Ok((outcome, None));
+            return Ok(Made::AsTold(Box::new(outcome)));
+        }
+        if outcome.stop == Stop::Emptying {
+            return Ok(Made::Emptying(Box::new(outcome)));
         }
         tell(Told::Made(outcome.clone()));
-        let explained = self.accounted_for(outcome.clone())?;
-        Ok((outcome, Some(explained)))
+        Ok(Made::Accounted(Box::new(self.accounted_for(outcome)?)))
     }
 
     /// What is done until the run is over.
@@ -253,7 +305,7 @@ mod tests {
             let expected = answer(&setting).expect("it runs");
             assert_eq!(expected.0.outcome.early.is_some(), is_early, "{system} {job}");
             for processors in [1, 2] {
-                let listening = Listening { watcher: &|| None, news: &|_| {} };
+                let listening = Listening { watcher: &|_| None, news: &|_| {} };
                 let ours = by(processors, || Explanation::of(&setting, OPTIONS, None, listening)).expect("it runs");
                 let (ours, expected) =
                     (report(&setting, &(ours.explained, ours.diagnosis)), report(&setting, &expected));
@@ -274,12 +326,15 @@ mod tests {
                 Ok(run(&setting))
             };
             let answering = Answering { setting: &setting, options: OPTIONS, news: &|_| {} };
-            let ours = by(processors, || answering.answer(tells)).expect("it runs");
+            let ours = match by(processors, || answering.answer(tells)).expect("it runs") {
+                Answered::Whole(answer) => *answer,
+                Answered::Emptying(_) => panic!("nothing is written"),
+            };
             assert!(report(&setting, &ours) == report(&setting, &expected), "by {processors}");
         }
         // It was done before its account could begin.
         let done = Setting::shipped("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --size=32m --runtime=1");
-        let listening = Listening { watcher: &|| None, news: &|_| {} };
+        let listening = Listening { watcher: &|_| None, news: &|_| {} };
         let failures = [answer(&done).err(), Explanation::of(&done, OPTIONS, None, listening).err()];
         let [expected, ours] = failures.map(|failure| format!("{:?}", failure.expect("there is no answer")));
         assert_eq!(ours, expected);

@@ -108,7 +108,7 @@ impl Args {
             Options { seed: self.seed, until: self.until, not_longer_than_needed: true, ..Options::default() };
         let what = format!("{}: trials ({} of {of})", work.name(), index + 1);
         let explaining = Explaining::of(end_of(&work.setting.jobs), &work.system, what);
-        let listening = Listening { watcher: &|| explaining.watcher(), news: &|news| explaining.hear(news) };
+        let listening = Listening { watcher: &|from| explaining.watcher(from), news: &|news| explaining.hear(news) };
         compare::explained(work, options, listening)
     }
 

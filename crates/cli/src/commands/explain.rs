@@ -76,7 +76,7 @@ impl Args {
         let options = Options { seed: self.seed, until: self.until, not_longer_than_needed, ..Options::default() };
         let (system, job) = (self.work.system(), &self.work.job());
         let explaining = Explaining::of(end_of(&setting.jobs), system, "trials of hops and numbers".to_string());
-        let listening = Listening { watcher: &|| explaining.watcher(), news: &|news| explaining.hear(news) };
+        let listening = Listening { watcher: &|from| explaining.watcher(from), news: &|news| explaining.hear(news) };
         let explanation = Explanation::of(&setting, options, beside.as_ref(), listening);
         drop(explaining);
         let explanation = match explanation {

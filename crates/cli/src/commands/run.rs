@@ -239,6 +239,7 @@ fn why(stop: Stop) -> &'static str {
         Stop::Runtime => "its runtime was over",
         Stop::Converged => "its mean was known as well as asked for",
         Stop::Drifting => "its mean was known as well as asked for, for now",
+        Stop::Emptying => "everything had come to rest but what empties",
         Stop::Limit => "its jobs go on, and that is the limit",
         Stop::Interrupted => "it was interrupted",
     }

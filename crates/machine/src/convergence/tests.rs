@@ -17,11 +17,23 @@ fn ends(holds: impl Fn(u64) -> u64 + 'static, planned: Time) -> (Stop, Time) {
 
 /// The same, or of one that is to go on until its mean is known.
 fn ending(until: Option<f64>, holds: impl Fn(u64) -> u64 + 'static, planned: Time) -> (Ending, Time) {
+    let options = Options { not_longer_than_needed: true, until, ..Options::USUAL };
+    ending_of(options, vec![Box::new(holds)], planned)
+}
+
+/// What a part holds after so many requests.
+type Holds = Box<dyn Fn(u64) -> u64>;
+
+/// The same where several parts hold something, and with other options.
+fn ending_of(options: Options, holds: Vec<Holds>, planned: Time) -> (Ending, Time) {
     const REQUEST: u32 = 4_096;
     let (sim, ended) = (Sim::new(), Rc::new(Cell::new(0)));
     let (transfers, s, count) = (Transfers::new(Time::ZERO), sim.clone(), ended.clone());
     sim.observe(Box::new(transfers.clone()));
-    sim.level("what is held", move || holds(ended.get()));
+    for (number, holds) in holds.into_iter().enumerate() {
+        let ended = ended.clone();
+        sim.level(&format!("what part{number} holds"), move || holds(ended.get()));
+    }
     sim.process("job", async move {
         loop {
             let since = s.now();
@@ -32,7 +44,7 @@ fn ending(until: Option<f64>, holds: impl Fn(u64) -> u64 + 'static, planned: Tim
     });
     let [enough, over] = [10, 100].map(Time::ms);
     let times = Span { end: over, enough, over, planned, ..SPAN };
-    let ends = Ends::of(&Options { not_longer_than_needed: true, ..Options::USUAL }, until, true);
+    let ends = Ends::of(&options, options.until, true);
     transfers.restart(Time::ZERO, Some(1));
     let ending = advance(&sim, &transfers, &times, ends, || false, |_| {}).expect("it goes on");
     let now = sim.now();
@@ -90,4 +102,46 @@ fn what_is_planned_to_happen_is_waited_for_and_looked_at_afterwards() {
         why.as_deref(),
         Some("something happens to the machine after 0.060 s, and too little ended behind that")
     );
+}
+
+/// Empty after so many milliseconds.
+fn empties_at(ms: u64) -> Holds {
+    Box::new(move |requests| (ms * 1_000).saturating_sub(requests) * 4_096)
+}
+
+#[test]
+fn of_stores_that_are_alike_the_one_that_is_empty_first_is_waited_for() {
+    let shorter = Options { not_longer_than_needed: true, ..Options::USUAL };
+    let of = |stores: Vec<Holds>| {
+        let (ending, now) = ending_of(shorter, stores, Time::ZERO);
+        (ending.stop, now)
+    };
+    // Together they last for more than ten seconds.
+    let full = || -> Holds { Box::new(|_| 40 << 30) };
+    assert_eq!(of(vec![full(), empties_at(70), full()]), (Stop::Runtime, Time::ms(100)));
+    let (stop, now) = of(vec![full(), empties_at(130), full()]);
+    assert!(stop == Stop::Drifting && now < Time::ms(8), "{stop:?} at {now}");
+}
+
+#[test]
+fn a_phase_ends_where_nothing_moves_but_a_store_that_is_used_up_later() {
+    let by_phases = Options { not_longer_than_needed: true, by_phases: true, ..Options::USUAL };
+    let of = |holds: Vec<Holds>| {
+        let (ending, now) = ending_of(by_phases, holds, Time::ZERO);
+        let lasts = matches!(ending.unsettled, Some(Unsettled::Level { lasts: Some(_), .. }));
+        (ending.stop, now, lasts)
+    };
+    for ms in [40, 70, 97] {
+        let (stop, now, lasts) = of(vec![empties_at(ms)]);
+        assert!(stop == Stop::Emptying && now < Time::ms(8) && !lasts, "{ms}: {stop:?} at {now}");
+        let (stop, now, _) = of(vec![empties_at(ms), empties_at(1_000)]);
+        assert!(stop == Stop::Emptying && now < Time::ms(8), "{ms}: {stop:?} at {now}");
+    }
+    // One that outlasts the jobs; one that is empty before long; one that fills.
+    let (stop, now, lasts) = of(vec![empties_at(103)]);
+    assert!(stop == Stop::Drifting && now < Time::ms(8) && lasts, "{stop:?} at {now}");
+    let (stop, now, _) = of(vec![empties_at(2)]);
+    assert!(stop == Stop::Converged && now > Time::ms(2), "{stop:?} at {now}");
+    let fills: Holds = Box::new(|requests| requests.min(70_000) * 4_096);
+    assert_eq!(of(vec![fills]).0, Stop::Runtime);
 }

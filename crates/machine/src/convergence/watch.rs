@@ -4,7 +4,7 @@ use hopscope_kernel::{Sim, Time, Unit};
 use hopscope_observe::batches::{STEP, Window};
 use hopscope_observe::{Batches, Transfers, levels};
 
-use super::{Span, UNTIL, Unsettled, of_the_limit, share_of_the_limit};
+use super::{Ends, Span, UNTIL, Unsettled, of_the_limit, share_of_the_limit};
 use crate::alike_levels::AlikeLevels;
 use crate::run::Stop;
 
@@ -33,6 +33,8 @@ const MOVES_MAX: f64 = 0.5;
 const LOOSER: f64 = 2.0;
 const LOOSER_FROM: f64 = 0.25;
 const LOOSER_AFTER: Time = Time::ms(20_000);
+/// What a store that empties is good for is not simulated where that is so many times as long as what was.
+const PHASE_MIN: f64 = 3.0;
 
 /// Samples of all levels while a stage runs.
 pub(super) struct Watch<'a> {
@@ -61,20 +63,22 @@ pub(super) struct Watch<'a> {
     /// When the jobs end at the latest, and whether requests are counted, too.
     over: Time,
     has_runtime: bool,
+    /// Whether stores may empty that are used up before that.
+    by_phases: bool,
     /// Windows begin no sooner.
     planned: Time,
 }
 
 impl Watch<'_> {
-    pub(super) fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, share: f64, loosens: bool) -> Watch<'a> {
+    pub(super) fn new<'a>(sim: &'a Sim, transfers: &'a Transfers, span: &Span, ends: Ends) -> Watch<'a> {
         let next = span.from.saturating_add(FIRST);
         let long = (IN_ORDER_BYTES / span.longest.max(1)).clamp(LONG_MIN, IN_ORDER_MIN);
         Watch {
             sim,
             transfers,
             from: span.from,
-            share,
-            loosens,
+            share: ends.until.unwrap_or(UNTIL),
+            loosens: ends.loosens,
             stores: span.stores,
             needed: if span.drawn { DRAWN_MIN } else { long }.max(TIMES_IN_FLIGHT * span.in_flight),
             pause: span.pause,
@@ -87,6 +91,7 @@ impl Watch<'_> {
             before: None,
             over: span.over,
             has_runtime: span.has_runtime,
+            by_phases: ends.by_phases,
             planned: span.planned,
         }
     }
@@ -107,7 +112,7 @@ impl Watch<'_> {
             }
             return None;
         };
-        if self.samples.sample(now, levels.amounts()) {
+        if self.samples.sample(now, levels.amounts_of_each()) {
             self.step = self.step * 2;
         }
         self.next = now.saturating_add(self.step);
@@ -125,7 +130,8 @@ impl Watch<'_> {
         }
         let stop = match self.verdict() {
             (Some(_), None) => Some(Stop::Converged),
-            (Some(_), Some(Unsettled::Level { .. })) => Some(Stop::Drifting),
+            (Some(_), Some(Unsettled::Level { lasts: Some(_), .. })) => Some(Stop::Drifting),
+            (Some(_), Some(Unsettled::Level { lasts: None, .. })) => Some(Stop::Emptying),
             _ => None,
         };
         std::mem::replace(&mut self.before, stop).filter(|before| Some(*before) == stop)
@@ -163,7 +169,7 @@ impl Watch<'_> {
     fn at_rest(&self, batches: &Batches, first: usize) -> Result<(f64, Option<Unsettled>), Unsettled> {
         let window = batches.window(first);
         let too_few = Unsettled::TooFew(batches.count(), self.needed);
-        let Some((levels, drifts)) = self.drifts(&window) else { return Err(too_few) };
+        let Some(drifts) = self.drifts(&window) else { return Err(too_few) };
         if window.count < self.needed {
             return Err(too_few);
         }
@@ -174,10 +180,10 @@ impl Watch<'_> {
         // Where nothing is held that is written, what moves by no more than chance does not: the rate shows what comes of it.
         let share = |drift: &levels::Drift| {
             let chance = if self.stores { 0.0 } else { drift.half_width };
-            let all = levels::Drift::of_all(levels.names()[drift.level].1, window.count, window.bytes);
+            let all = levels::Drift::of_all(drifts.unit(drift), window.count, window.bytes);
             (drift.change() - chance).max(0.0) / all
         };
-        let mut moving: Vec<&levels::Drift> = drifts.iter().filter(|d| share(d) > MOVES_MAX * self.share).collect();
+        let mut moving: Vec<&levels::Drift> = drifts.of_names().filter(|d| share(d) > MOVES_MAX * self.share).collect();
         moving.sort_by(|a, b| share(b).total_cmp(&share(a)));
         let half_width = window.relative_half_width;
         if moving.first().is_some_and(|most| half_width > self.share && share(most) < half_width) {
@@ -185,15 +191,17 @@ impl Watch<'_> {
             return Ok((half_width, None));
         }
         let said = |drift: &levels::Drift| {
-            let (name, unit) = levels.names()[drift.level].clone();
-            let lasts = self.outlasts(drift, unit, &window);
+            let (name, unit) = drifts.levels.names()[drift.level].clone();
+            let lasts = self.outlasts(&drifts, drift, &window);
             Unsettled::Level { name, unit, from: drift.from.max(0.0), to: drift.to.max(0.0), lasts }
         };
-        let mut moving = moving.into_iter().map(said).peekable();
-        let empties = moving.peek().cloned();
-        if let Some(moves) = moving.find(|moves| !matches!(moves, Unsettled::Level { lasts: Some(_), .. })) {
-            return Err(moves);
+        let outlasts = |drift: &&levels::Drift| self.outlasts(&drifts, drift, &window).is_some();
+        let slowly = |drift: &&levels::Drift| self.by_phases && self.empties_slowly(&drifts, drift);
+        if let Some(moves) = moving.iter().find(|drift| !outlasts(drift) && !slowly(drift)) {
+            return Err(said(moves));
         }
+        // What does not outlast the run is what counts.
+        let empties = moving.iter().find(|drift| !outlasts(drift)).or(moving.first()).map(|drift| said(drift));
         if half_width.is_infinite() || window.trend.abs() > MOVES_MAX * self.share {
             return Err(Unsettled::Rate(window.trend));
         }
@@ -201,35 +209,65 @@ impl Watch<'_> {
     }
 
     /// How all levels change over a window; nothing where there are too few samples.
-    fn drifts(&self, window: &Window) -> Option<(&AlikeLevels, Vec<levels::Drift>)> {
-        self.levels.as_ref().zip(self.samples.since(window.from))
+    fn drifts(&self, window: &Window) -> Option<Drifts<'_>> {
+        let (levels, all) = self.levels.as_ref().zip(self.samples.since(window.from))?;
+        Some(Drifts { levels, all })
     }
 
     /// Whether what parts hold does not change over the window that begins with a batch, but for chance, or empties for
     /// longer than the run may take.
     pub(super) fn stand_still(&self, first: usize) -> bool {
         let window = self.transfers.batches().window(first);
-        self.drifts(&window).is_some_and(|(levels, drifts)| {
+        self.drifts(&window).is_some_and(|drifts| {
             let stands_still = |drift: &levels::Drift| {
-                let unit = levels.names()[drift.level].1;
-                let moves = unit == Unit::Bytes && drift.change() > drift.half_width;
-                !moves || self.outlasts(drift, unit, &window).is_some()
+                let moves = drifts.unit(drift) == Unit::Bytes && drift.change() > drift.half_width;
+                !moves || self.outlasts(&drifts, drift, &window).is_some()
             };
-            drifts.iter().all(stands_still)
+            drifts.of_names().all(stands_still)
         })
     }
 
+    /// Whether a store empties that is used up before the run is over, and so slowly that until then nothing else comes.
+    fn empties_slowly(&self, drifts: &Drifts<'_>, drift: &levels::Drift) -> bool {
+        let so_far = self.sim.now().saturating_sub(self.from).as_seconds_f64();
+        drifts.lasts(drift).is_some_and(|lasts| lasts >= PHASE_MIN * so_far)
+    }
+
     /// How long a store lasts that empties, where that is longer than the run may take.
-    fn outlasts(&self, drift: &levels::Drift, unit: Unit, window: &Window) -> Option<Time> {
-        if unit == Unit::Items || drift.to >= drift.from {
-            return None;
-        }
-        let (now, lasts) = (self.sim.now(), drift.over.as_seconds_f64() * drift.to / drift.change());
+    fn outlasts(&self, drifts: &Drifts<'_>, drift: &levels::Drift, window: &Window) -> Option<Time> {
+        let (now, lasts) = (self.sim.now(), drifts.lasts(drift)?);
         let times = lasts / (now - window.from).as_seconds_f64();
         let lasts = Time::ps((lasts * 1e12) as u64);
         let done = of_the_limit(&self.transfers.batches());
         let share = done + times * share_of_the_limit(window.count, window.bytes);
         let outlasts = now.saturating_add(lasts) > self.over || !self.has_runtime && share > 1.0;
         outlasts.then_some(lasts)
+    }
+}
+
+/// How levels change over a window.
+struct Drifts<'a> {
+    levels: &'a AlikeLevels,
+    /// Of those that are added up, and behind them of each by itself.
+    all: Vec<levels::Drift>,
+}
+
+impl Drifts<'_> {
+    /// Those of levels that are added up.
+    fn of_names(&self) -> impl Iterator<Item = &levels::Drift> {
+        self.all[..self.levels.names().len()].iter()
+    }
+
+    fn unit(&self, drift: &levels::Drift) -> Unit {
+        self.levels.names()[drift.level].1
+    }
+
+    /// For how many seconds a store lasts that empties; of several, the one that is empty first.
+    fn lasts(&self, drift: &levels::Drift) -> Option<f64> {
+        let lasts = |drift: &levels::Drift| drift.over.as_seconds_f64() * drift.to / drift.change();
+        let is_sure = |drift: &&levels::Drift| drift.from - drift.to > drift.half_width;
+        let each = self.levels.each_of(drift.level).map(|place| &self.all[place]).filter(is_sure);
+        let empties = drift.to < drift.from && self.unit(drift) == Unit::Bytes;
+        empties.then(|| each.map(lasts).reduce(f64::min).unwrap_or_else(|| lasts(drift)))
     }
 }

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Grant, Lane, Queue, Sim, Time};
 
+use crate::flash::Flash;
 use crate::protocols::sata::{
     ACKNOWLEDGE, ALIGN, ALIGN_DWORDS, ALIGN_EVERY_DWORDS, CABLE_BUSY, COMMAND_DWORDS, Command, DATA, DATA_FIS_BYTES,
     DATA_HEADER_DWORDS, DWORD_BYTES, FIS, FRAME_DWORDS, FRAMING, HOLD, READY, Received, ToHost,
@@ -41,7 +42,7 @@ pub struct Spec {
 }
 
 /// What is at the far end of a cable.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Drive {
     /// As jobs call it.
     pub name: String,
@@ -49,6 +50,8 @@ pub struct Drive {
     pub size_bytes: u64,
     /// Tags that it takes.
     pub tags: u64,
+    /// What keeps its bytes.
+    pub flash: Option<Rc<Flash>>,
 }
 
 /// A cable.
@@ -230,7 +233,7 @@ mod tests {
         let fifo = Queue::new(&sim, places);
         let spec = Spec { round_trip_dwords: 20, turnaround: dwords(30) };
         let cable = SataCable::new(&sim, "cable", spec, 750_000_000, &fifo, 1_024);
-        cable.attach(Drive { name: "ssd".into(), size_bytes: 1 << 30, tags: 32 }, rate);
+        cable.attach(Drive { name: "ssd".into(), size_bytes: 1 << 30, tags: 32, flash: None }, rate);
         let (s, received) = (sim.clone(), fifo.clone());
         sim.process("host", async move {
             loop {

@@ -71,7 +71,8 @@ impl SataSsd {
     /// A drive at the end of a cable. `seed` decides the draws of its flash.
     pub fn new(sim: &Sim, name: &str, spec: Spec, cable: &Rc<SataCable>, seed: u64) -> Rc<SataSsd> {
         let flash = Flash::new(sim, name, spec.flash.clone(), seed);
-        let drive = sata::Drive { name: name.to_string(), size_bytes: flash.size_bytes(), tags: spec.tags };
+        let (name_of_drive, kept) = (name.to_string(), Some(flash.clone()));
+        let drive = sata::Drive { name: name_of_drive, size_bytes: flash.size_bytes(), tags: spec.tags, flash: kept };
         cable.attach(drive, spec.rate);
         let data = Tokens::full(sim, 1);
         let tags = spec.tags as usize;

@@ -18,6 +18,7 @@ use hopscope_kernel::{Label, Lane, Sim, Time};
 
 use crate::controller::ahci::{Access, Ahci, Slot, tags};
 use crate::cpu::{Layer, Processor, Work};
+use crate::flash::Flash;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
@@ -142,6 +143,10 @@ impl Storage for PortDriver {
 
     fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
         (Layer::FileSystem, self.spec.time_above)
+    }
+
+    fn flash(&self) -> Option<Rc<Flash>> {
+        self.ahci.cable(self.port)?.drive()?.flash.clone()
     }
 }
 

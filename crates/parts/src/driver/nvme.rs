@@ -23,6 +23,7 @@ use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use crate::controller::nvme::{Controller, Message, QueuePair};
 use crate::cpu::{Layer, Processor, Work};
+use crate::flash::Flash;
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
 use crate::protocols::storage::{Operation, Request, Storage};
@@ -186,6 +187,10 @@ impl Storage for Volume {
 
     fn above(&self, _: Operation, _: u32) -> (Layer, Time) {
         (Layer::FileSystem, self.driver.spec.time_above)
+    }
+
+    fn flash(&self) -> Option<Rc<Flash>> {
+        Some(self.driver.controller.flash().clone())
     }
 
     /// The thread stays on the processor that has the fewest threads so far, of those that it may run on.

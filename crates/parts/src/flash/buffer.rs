@@ -69,6 +69,16 @@ impl Buffer {
         stripes.iter().map(|stripe| stripe.units.len() as u64).sum::<u64>() * u64::from(UNIT_BYTES)
     }
 
+    /// The die that gets the next stripe.
+    pub(super) fn next_die(&self) -> usize {
+        self.next_die.get()
+    }
+
+    /// Before anything is written: the die that gets the first stripe.
+    pub(super) fn begin_with_die(&self, die: usize) {
+        self.next_die.set(die);
+    }
+
     /// Whether a unit is here.
     pub(super) fn holds(&self, unit: u64) -> bool {
         let present = self.present.borrow();

@@ -24,7 +24,7 @@ pub(super) enum Step {
 }
 
 /// Units of a block over all planes of a die, of a stripe and of a page.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Sizes {
     pub(super) block: u64,
     pub(super) stripe: u64,
@@ -80,6 +80,8 @@ pub(super) struct DieMap {
     pub(super) victim: Option<Victim>,
     /// The block that a run of addresses makes invalid, for each kind of unit.
     pub(super) falling: [Option<usize>; KINDS],
+    /// No block has been collected yet, and none had before the run.
+    pub(super) is_untouched: bool,
 }
 
 pub(super) const HOST: usize = 0;
@@ -107,7 +109,7 @@ impl Dies {
         Dies { known: (0..spec.lanes()).map(|_| OnceCell::new()).collect(), first, copied, sizes }
     }
 
-    fn get(&self, number: usize) -> &DieMap {
+    pub(super) fn get(&self, number: usize) -> &DieMap {
         match &self.copied {
             None => self.known[number].get().unwrap_or(&self.first),
             Some(copied) => self.known[number].get_or_init(|| self.first.staggered(copied[number], self.sizes)),
@@ -121,6 +123,11 @@ impl Dies {
             self.known[number].get_or_init(|| die);
         }
         self.known[number].get_mut().expect("it is there now")
+    }
+
+    /// The dies of another drive instead of its own, of which there are as many.
+    pub(super) fn become_those(&mut self, dies: &[DieMap]) {
+        self.known = dies.iter().map(|die| OnceCell::from(die.clone())).collect();
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &DieMap> {
@@ -144,7 +151,7 @@ impl DieMap {
         before.iter().enumerate().for_each(|(block, valid)| sums[kind].add(block, *valid));
         let open = [before.len(), before.len() + 1].map(|block| Open { block, used: 0 });
         let free = (before.len() + 2..blocks.len()).rev().collect();
-        DieMap { blocks, sums, free, open, victim: None, falling: [None; KINDS] }
+        DieMap { blocks, sums, free, open, victim: None, falling: [None; KINDS], is_untouched: fresh }
     }
 
     /// In the middle of a collection, after so many copies.
@@ -178,7 +185,7 @@ impl DieMap {
     }
 
     pub(super) fn erase(&mut self, block: usize) {
-        self.victim = None;
+        (self.victim, self.is_untouched) = (None, false);
         self.blocks[block] = Block { valid: [0; KINDS], in_order: true, closed: false };
         self.free.push(block);
         for falling in &mut self.falling {

@@ -32,6 +32,7 @@
 //! Sources: ONFI 5.0 (array operations, page registers, suspend); P. Desnoyers, "Analytic modeling of SSD write
 //! performance", SYSTOR 2012 (what greedy garbage collection comes to).
 
+mod aged;
 mod buffer;
 mod die;
 mod die_map;
@@ -50,6 +51,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Lane, Queue, Sim, Time};
 
 use crate::chance;
+pub use aged::{Aging, State as Aged, UsedUp};
 use buffer::Buffer;
 use reads::Readers;
 use single_bit::SingleBit;
@@ -145,10 +147,13 @@ impl Flash {
         let held = flash.clone();
         sim.level(&format!("the spare blocks of {name}"), move || held.translation.borrow().spare_bytes());
         let held = flash.clone();
+        let first = move || held.translation.borrow().first_gains_bytes();
+        sim.level(&format!("what {name} gains by the first blocks that it collects"), first);
+        let held = flash.clone();
         sim.level(&format!("the copies that {name} owes"), move || held.translation.borrow().owed_bytes());
-        if let Some(size) = flash.single_bit.size() {
+        if flash.single_bit.is_there() {
             let held = flash.clone();
-            let room = move || size - held.single_bit.filled_bytes();
+            let room = move || held.single_bit.room();
             sim.level(&format!("the room in the single-bit cells of {name}"), room);
             let running = flash.clone();
             sim.process(&format!("{name}.folding"), async move { running.run_folding().await });

@@ -99,24 +99,38 @@ impl SingleBit {
         }
     }
 
-    /// Bytes that find room, where there are such cells.
-    pub(super) fn size(&self) -> Option<u64> {
-        self.lane.as_ref().map(|_| self.size_bytes)
+    /// Whether there are such cells.
+    pub(super) fn is_there(&self) -> bool {
+        self.lane.is_some()
     }
 
     pub(super) fn filled_bytes(&self) -> u64 {
         self.filled_bytes.get()
     }
 
+    /// Bytes that find room now.
+    pub(super) fn room(&self) -> u64 {
+        self.size_bytes - self.filled_bytes.get()
+    }
+
+    /// Whether a stripe of so many bytes finds room.
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        bytes <= self.room()
+    }
+
+    /// Begins with room for so many bytes, if it is as large.
+    pub(super) fn leave_room(&self, bytes: u64) {
+        self.filled_bytes.set(self.size_bytes.saturating_sub(bytes));
+    }
+
     /// Whether a stripe of so many bytes finds room, which it then takes.
     pub(super) fn takes(&self, bytes: u64) -> bool {
-        let filled = self.filled_bytes.get() + bytes;
-        if filled > self.size_bytes {
-            return false;
+        let has_room = self.has_room(bytes);
+        if has_room {
+            self.filled_bytes.set(self.filled_bytes.get() + bytes);
+            self.changed.ring();
         }
-        self.filled_bytes.set(filled);
-        self.changed.ring();
-        true
+        has_room
     }
 }
 

@@ -11,6 +11,7 @@ use super::die_map::Step;
 use super::translation::Translation;
 use super::{Flash, Spec, State, UNIT_BYTES, Written};
 
+mod aged;
 mod single_bit;
 
 const KIB: u64 = 1 << 10;

@@ -38,13 +38,9 @@ pub(super) struct Entry {
     pub(super) in_order: bool,
 }
 
-/// The state of all dies.
-pub(super) struct Translation {
-    dies: Dies,
-    random: Pcg64Mcg,
-    sizes: Sizes,
-    /// Units of one block of each die.
-    row_units: u64,
+/// What of the addresses written so far counts for those to come.
+#[derive(Clone)]
+struct Since {
     /// From the lowest unit written in the run to one past the highest.
     span: (u64, u64),
     /// Units of the span that have been written.
@@ -52,8 +48,25 @@ pub(super) struct Translation {
     /// Ends of the last runs of addresses, and which is replaced next.
     runs: [u64; RUNS],
     next_run: usize,
+}
+
+/// The state of all dies.
+pub(super) struct Translation {
+    dies: Dies,
+    random: Pcg64Mcg,
+    sizes: Sizes,
+    /// Units of one block of each die.
+    row_units: u64,
+    since: Since,
     run_reach: u64,
     pub(super) written: Written,
+}
+
+/// What lies in which block, for another drive of the same blocks.
+pub(super) struct Kept {
+    dies: Vec<DieMap>,
+    sizes: Sizes,
+    since: Since,
 }
 
 impl Translation {
@@ -65,21 +78,27 @@ impl Translation {
             random,
             sizes,
             row_units: spec.block_units() * spec.lanes() as u64,
-            span: (u64::MAX, 0),
-            written_in_span: 0,
-            runs: [u64::MAX; RUNS],
-            next_run: 0,
+            since: Since { span: (u64::MAX, 0), written_in_span: 0, runs: [u64::MAX; RUNS], next_run: 0 },
             run_reach: (spec.capacity_bytes / u64::from(UNIT_BYTES) / RUN_REACH_SHARE).clamp(1, RUN_REACH_MAX),
             written: Written::default(),
         }
     }
 
-    /// Bytes that can be written before collection falls behind: blocks that are free or open, and what the collection
-    /// under way has gained so far of the block that it will free.
+    /// Bytes that can be written before blocks are collected, and then before collection falls behind: blocks that are free
+    /// or open beside those that are kept for it, and what the collection under way has gained so far of the block that it
+    /// will free.
     pub(super) fn spare_bytes(&self) -> u64 {
         let gained = |victim: &Victim| (victim.copied + victim.written.min(victim.gain)).min(self.sizes.block);
-        let of = |map: &DieMap| map.room(self.sizes.block) + map.victim.as_ref().map_or(0, gained);
+        let room = |map: &DieMap| map.room(self.sizes.block) + map.victim.as_ref().map_or(0, gained);
+        let of = |map: &DieMap| room(map).saturating_sub(self.kept_free());
         self.dies.all().map(of).sum::<u64>() * u64::from(UNIT_BYTES)
+    }
+
+    /// What is still to be written while dies collect their first blocks, bytes. Those have the fewest valid units, such as
+    /// the last one of what was written in order, which is partly filled: what comes behind them costs more.
+    pub(super) fn first_gains_bytes(&self) -> u64 {
+        let first = self.dies.all().filter(|map| map.is_untouched).filter_map(|map| map.victim.as_ref());
+        first.map(|victim| victim.gain.saturating_sub(victim.written)).sum::<u64>() * u64::from(UNIT_BYTES)
     }
 
     /// What is still to be copied for what the host has written, bytes: it is made up for before the next stripes.
@@ -92,14 +111,15 @@ impl Translation {
     /// A unit is accepted: whether it goes on with a run of addresses.
     pub(super) fn accept(&mut self, unit: u64) -> Entry {
         let near = |end: &u64| unit.abs_diff(*end) <= self.run_reach;
-        match self.runs.iter().position(near) {
+        let Since { runs, next_run, .. } = &mut self.since;
+        match runs.iter().position(near) {
             Some(run) => {
-                self.runs[run] = self.runs[run].max(unit + 1);
+                runs[run] = runs[run].max(unit + 1);
                 Entry { unit, in_order: true }
             }
             None => {
-                self.runs[self.next_run] = unit + 1;
-                self.next_run = (self.next_run + 1) % RUNS;
+                runs[*next_run] = unit + 1;
+                *next_run = (*next_run + 1) % RUNS;
                 Entry { unit, in_order: false }
             }
         }
@@ -120,13 +140,40 @@ impl Translation {
         }
     }
 
+    /// Whether a block of a die is being collected, or will be before its next stripe.
+    pub(super) fn is_collected(&self, die: usize) -> bool {
+        let map = self.dies.get(die);
+        map.victim.is_some() || map.room(self.sizes.block) <= self.kept_free()
+    }
+
+    /// Units of a die whose blocks are kept free, and open: once no more are, it collects.
+    fn kept_free(&self) -> u64 {
+        (RESERVE + OPEN) * self.sizes.block
+    }
+
+    /// What is to be known of them to go on with.
+    pub(super) fn kept(&self) -> Kept {
+        Kept { dies: self.dies.all().cloned().collect(), sizes: self.sizes, since: self.since.clone() }
+    }
+
+    /// Goes on as another drive was left; whether it can, for its blocks are the same.
+    pub(super) fn recall(&mut self, kept: &Kept) -> bool {
+        let blocks = |dies: &mut dyn Iterator<Item = &DieMap>| dies.map(|die| die.blocks.len()).collect::<Vec<_>>();
+        let is_same = self.sizes == kept.sizes && blocks(&mut self.dies.all()) == blocks(&mut kept.dies.iter());
+        if is_same {
+            self.dies.become_those(&kept.dies);
+            self.since = kept.since.clone();
+        }
+        is_same
+    }
+
     /// What is owed before the next stripe, if anything. It counts as done.
     pub(super) fn collect(&mut self, die: usize) -> Option<Step> {
+        if !self.is_collected(die) {
+            return None;
+        }
         let (map, sizes) = (self.dies.get_mut(die), self.sizes);
         if map.victim.is_none() {
-            if map.room(sizes.block) > (RESERVE + OPEN) * sizes.block {
-                return None;
-            }
             map.victim = Some(map.choose(sizes)?);
         }
         let full = map.open[HOST].used >= sizes.block && map.free.is_empty();
@@ -148,10 +195,10 @@ impl Translation {
 
     /// Makes the old copy of a unit invalid.
     fn replace(&mut self, die: usize, Entry { unit, in_order }: Entry) {
-        let (first, end) = self.span;
+        let (first, end) = self.since.span;
         let within = (first..end).contains(&unit);
-        let since = within && below(&mut self.random, end - first) < self.written_in_span;
-        self.span = (first.min(unit), end.max(unit + 1));
+        let since = within && below(&mut self.random, end - first) < self.since.written_in_span;
+        self.since.span = (first.min(unit), end.max(unit + 1));
         let map = self.dies.get_mut(die);
         let home = (unit / self.row_units) as usize;
         let at_home = map.blocks.get(home).is_some_and(|block| block.valid[AT_HOME] > 0);
@@ -170,6 +217,6 @@ impl Translation {
         map.falling[kind] = (in_order && map.blocks[block].in_order).then_some(block);
         map.blocks[block].valid[kind] -= 1;
         map.sums[kind].take(block, 1);
-        self.written_in_span += u64::from(kind != SINCE);
+        self.since.written_in_span += u64::from(kind != SINCE);
     }
 }

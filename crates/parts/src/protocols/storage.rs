@@ -5,6 +5,7 @@ use std::rc::Rc;
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
+use crate::flash::Flash;
 
 /// A read has ended.
 pub static READ: Label = Label::mark("read");
@@ -79,6 +80,10 @@ pub trait Storage {
     fn above(&self, operation: Operation, bytes: u32) -> (Layer, Time);
     /// The device as a job sees it that opens it so; nothing where there is one way only.
     fn opened(&self, _: Opened) -> Option<Rc<dyn Storage>> {
+        None
+    }
+    /// The flash that keeps its bytes, each where its address says, where that is one drive's.
+    fn flash(&self) -> Option<Rc<Flash>> {
         None
     }
     /// The device as one more thread sees it, which may run on these processors, or on any where none is named; nothing

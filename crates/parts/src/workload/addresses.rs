@@ -44,17 +44,20 @@ impl Addresses {
         let sizes = spec.sizes.iter().zip(sides).filter(|(_, used)| *used).map(|(sizes, _)| u64::from(sizes.min()));
         let unit = sizes.min().unwrap_or(1);
         let blocks = (spec.size_bytes / unit).max(1);
-        Addresses {
+        let (moved, ends) = ends_after(spec);
+        let mut addresses = Addresses {
             law: Law::new(&spec.order, blocks),
             random,
             directions: generator(&format!("{name} directions")),
-            moved: 0,
-            ends: [0; 2],
+            moved,
+            ends,
             key,
             blocks,
             unit,
             spec: spec.clone(),
-        }
+        };
+        (0..spec.behind).for_each(|_| _ = addresses.next());
+        addresses
     }
 
     pub(super) fn next(&mut self) -> Option<Next> {
@@ -115,6 +118,17 @@ impl Addresses {
     }
 }
 
+/// How much of its span a job has moved, and where it is in each direction, after the requests that came before.
+fn ends_after(spec: &Spec) -> (u64, [u64; 2]) {
+    let percent = [spec.reads_percent, 100 - spec.reads_percent];
+    let bytes = |side: usize| {
+        let min = u64::from(spec.sizes[side].min());
+        spec.after * u64::from(percent[side]) / 100 * spec.sizes[side].mean() / min * min
+    };
+    let (reads, writes, span) = (bytes(0), bytes(1), spec.size_bytes.max(1));
+    ((reads + writes) % span, [reads % span, writes % span])
+}
+
 #[cfg(test)]
 mod tests {
     use hopscope_kernel::Time;
@@ -136,6 +150,7 @@ mod tests {
             size_bytes,
             start_delay: Time::ZERO,
             behind: 0,
+            after: 0,
             once,
             processors: Vec::new(),
             think: None,
@@ -197,6 +212,16 @@ mod tests {
         let mix = drawn(&Spec { reads_percent: 50, ..spec(Order::RandomMap, 1 << 24, false) }, 100);
         assert!(one.iter().zip(&mix).all(|(a, b)| a.offset == b.offset));
         assert!(mix.iter().any(|next| next.operation == Operation::Write));
+    }
+
+    #[test]
+    fn what_came_before_counts_for_where_a_job_goes_on() {
+        let order = spec(Order::Sequential, 1 << 20, true);
+        let all = drawn(&order, 256);
+        assert_eq!(drawn(&Spec { after: 100, ..order.clone() }, 256), all[100..]);
+        // What is drawn is drawn anew, and the job ends as soon.
+        let random = spec(Order::RandomMap, 1 << 20, true);
+        assert_eq!(drawn(&Spec { after: 100, ..random.clone() }, 256), drawn(&random, 156));
     }
 
     #[test]

@@ -17,6 +17,8 @@ mod thread;
 
 use hopscope_kernel::Time;
 
+use crate::protocols::storage::Operation;
+use addresses::Addresses;
 pub use distribution::Zone;
 pub use thread::{Running, THINK_TIME, start};
 
@@ -42,6 +44,8 @@ pub struct Spec {
     pub start_delay: Time,
     /// It goes on behind so many requests, as if it had asked for them.
     pub behind: u64,
+    /// So many came before those, of which only how far they got counts: what is drawn is drawn anew.
+    pub after: u64,
     /// The job ends when it has moved its span once.
     pub once: bool,
     /// The processors that the thread may run on, by number; any of them where none is named.
@@ -50,6 +54,28 @@ pub struct Spec {
     pub think: Option<Think>,
     /// Decides what is drawn.
     pub seed: u64,
+}
+
+/// What a job asks for, one request after the other: its direction, its offset on the device, and its bytes.
+pub struct Requests {
+    addresses: Addresses,
+    offset_bytes: u64,
+}
+
+impl Requests {
+    /// Those of the job with this name.
+    pub fn of(spec: &Spec, name: &str) -> Requests {
+        Requests { addresses: Addresses::new(spec, name), offset_bytes: spec.offset_bytes }
+    }
+}
+
+impl Iterator for Requests {
+    type Item = (Operation, u64, u32);
+
+    fn next(&mut self) -> Option<(Operation, u64, u32)> {
+        let next = self.addresses.next()?;
+        Some((next.operation, self.offset_bytes + next.offset, next.bytes))
+    }
 }
 
 /// The order of a job's addresses.
@@ -91,6 +117,16 @@ impl Sizes {
         match self {
             Sizes::Range { min, .. } => *min,
             Sizes::Split(sizes) => sizes.iter().map(|size| size.0).min().unwrap_or(1),
+        }
+    }
+
+    /// On average.
+    fn mean(&self) -> u64 {
+        match self {
+            Sizes::Range { min, max } => u64::from(*min).midpoint(u64::from(*max)),
+            Sizes::Split(sizes) => {
+                sizes.iter().map(|(bytes, percent)| u64::from(*bytes) * u64::from(*percent)).sum::<u64>() / 100
+            }
         }
     }
 

@@ -63,8 +63,7 @@ impl Running {
 
 /// Starts a job on a device; one that `waits` begins when it is told to.
 pub fn start(sim: &Sim, name: &str, spec: Spec, target: Rc<dyn Storage>, waits: bool) -> Running {
-    let mut addresses = Addresses::new(&spec, name);
-    (0..spec.behind).for_each(|_| _ = addresses.next());
+    let addresses = Addresses::new(&spec, name);
     let turn = waits.then(|| Bell::new(sim));
     let state = Rc::new(State { turn, issued: Cell::new(spec.behind), ..State::default() });
     let delay = Some(spec.start_delay).filter(|time| *time > Time::ZERO && spec.behind == 0);

@@ -38,7 +38,7 @@ fn works(systems: &[&str], jobs: &[&str]) -> Result<Vec<Work>, Problems> {
 }
 
 fn explained(work: &Work) -> (Column, Explained) {
-    let listening = Listening { watcher: &|| None, news: &|_| {} };
+    let listening = Listening { watcher: &|_| None, news: &|_| {} };
     compare::explained(work, Options::default(), listening).expect("it runs")
 }
 

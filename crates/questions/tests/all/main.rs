@@ -30,6 +30,7 @@ mod pci_x;
 mod pcie;
 mod pcie_hosts;
 mod perfetto;
+mod phases;
 mod pio;
 mod prices;
 mod probes;

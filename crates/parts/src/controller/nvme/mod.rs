@@ -160,6 +160,11 @@ impl Controller {
         self.flash.size_bytes()
     }
 
+    /// What keeps its bytes.
+    pub fn flash(&self) -> &Rc<Flash> {
+        &self.flash
+    }
+
     /// Most bytes that a command moves.
     pub fn transfer_max(&self) -> u32 {
         self.spec.transfer_max

@@ -1,0 +1,116 @@
+//! A drive after more writes than are worth simulating: what they leave behind in its blocks, without the time they take.
+//!
+//! ```text
+//!   writes ──▶ stripe after stripe, die after die: what they replace is no longer valid, single-bit cells fill
+//!                └─▶ until the drive would do something else with a stripe: collect a block first, or program all bits
+//!                    of a cell because no single-bit cells are left
+//! ```
+//!
+//! A run that begins there is a run behind those writes.
+//!
+//! Not modelled: what is in the write buffer, and the part of a stripe that is left over; folding, since nobody pauses.
+
+use std::sync::Arc;
+
+use super::translation::{self, Entry};
+use super::{Flash, UNIT_BYTES};
+
+/// What a drive has used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsedUp {
+    /// Blocks that are free without a collection.
+    SpareBlocks,
+    /// Room in cells that take one bit at first.
+    SingleBitCells,
+}
+
+impl UsedUp {
+    /// In words, behind "until … of the drive are used up".
+    pub fn words(self) -> &'static str {
+        match self {
+            UsedUp::SpareBlocks => "the spare blocks",
+            UsedUp::SingleBitCells => "the single-bit cells",
+        }
+    }
+}
+
+/// What lies where on a drive, for another one of the same blocks to begin with.
+#[derive(Clone)]
+pub struct State {
+    blocks: Arc<translation::Kept>,
+    single_bit_room: u64,
+    next_die: usize,
+}
+
+/// Writes that take no time.
+pub struct Aging<'a> {
+    flash: &'a Flash,
+    /// The stripe that is being filled.
+    open: Vec<Entry>,
+    next_die: usize,
+    /// Whether the first stripes go into single-bit cells.
+    single_bit: bool,
+}
+
+impl Flash {
+    /// Begins to write to it without time, before its first run; nothing where blocks are being collected already: what
+    /// follows then is no longer the same from stripe to stripe.
+    pub fn age(&self) -> Option<Aging<'_>> {
+        let stripe = self.spec.stripe_units();
+        let collects = (0..self.dies.len()).any(|die| self.translation.borrow().is_collected(die));
+        let single_bit = self.single_bit.has_room(self.stripe_bytes());
+        let (open, next_die) = (Vec::with_capacity(stripe as usize), self.buffer.next_die());
+        (!collects).then_some(Aging { flash: self, open, next_die, single_bit })
+    }
+
+    /// Begins as another drive was left, before its first run; whether it can: its blocks have to be the same.
+    pub fn begin_as(&self, state: &State) -> bool {
+        self.single_bit.leave_room(state.single_bit_room);
+        self.buffer.begin_with_die(state.next_die);
+        self.translation.borrow_mut().recall(&state.blocks)
+    }
+}
+
+impl Aging<'_> {
+    /// One write more; what it has used up, where it would no longer be carried out as those before it were. Nothing is
+    /// changed by it then.
+    pub fn write(&mut self, offset: u64, bytes: u32) -> Option<UsedUp> {
+        let (unit_bytes, end) = (u64::from(UNIT_BYTES), offset + u64::from(bytes));
+        for unit in offset / unit_bytes..end.div_ceil(unit_bytes) {
+            let entry = self.flash.translation.borrow_mut().accept(unit);
+            self.open.push(entry);
+            if self.open.len() as u64 == self.flash.spec.stripe_units() {
+                let used_up = self.program();
+                if used_up.is_some() {
+                    return used_up;
+                }
+            }
+        }
+        None
+    }
+
+    /// A stripe is full.
+    fn program(&mut self) -> Option<UsedUp> {
+        let (flash, die) = (self.flash, self.next_die);
+        let mut translation = flash.translation.borrow_mut();
+        if translation.is_collected(die) {
+            return Some(UsedUp::SpareBlocks);
+        }
+        if self.single_bit && !flash.single_bit.takes(flash.stripe_bytes()) {
+            return Some(UsedUp::SingleBitCells);
+        }
+        translation.write(die, &self.open);
+        self.open.clear();
+        self.next_die = (die + 1) % flash.dies.len();
+        None
+    }
+
+    /// What they have left behind.
+    pub fn state(&self) -> State {
+        State {
+            blocks: Arc::new(self.flash.translation.borrow().kept()),
+            single_bit_room: self.flash.single_bit.room(),
+            next_die: self.next_die,
+        }
+    }
+}
