@@ -14,6 +14,7 @@ use hopscope_files::job_file::Job;
 use hopscope_kernel::{Counts, Time};
 use hopscope_observe::JobTransfers;
 use hopscope_observe::batches::Rate;
+use hopscope_parts::flash::UsedUp;
 
 use crate::aged::{Stretch, age};
 use crate::blueprint::Blueprint;
@@ -81,6 +82,37 @@ fn until(jobs: &[Job], end: Time) -> Vec<Job> {
     jobs.iter().map(of).collect()
 }
 
+/// The first phase of a run that ended as a store empties ([`Stop::Emptying`]); nothing where it is not told apart.
+///
+/// # Errors
+///
+/// The machine cannot be built.
+pub fn first(blueprint: &Blueprint, jobs: &[Job], seed: u64, outcome: &Outcome) -> Result<Option<Phase>, Failure> {
+    let stretch = stretch(blueprint, jobs, seed, outcome, &|_| {})?;
+    Ok(stretch.and_then(|Stretch { lasts, used_up, .. }| {
+        let (blueprint, outcome) = (blueprint.clone(), Outcome { stop: Stop::Drifting, ..outcome.clone() });
+        let used_up = Some(words(&used_up?));
+        Some(Phase { blueprint, jobs: until(jobs, lasts), outcome, from: Time::ZERO, until: lasts, used_up })
+    }))
+}
+
+/// How long the phase lasts that a run has begun, where it is long enough to be told apart.
+fn stretch(
+    blueprint: &Blueprint,
+    jobs: &[Job],
+    seed: u64,
+    outcome: &Outcome,
+    tell: &dyn Fn(Time),
+) -> Result<Option<Stretch>, Failure> {
+    let stretch = age(blueprint, jobs, seed, outcome, (times(jobs).1, tell))?;
+    Ok(stretch.filter(|stretch| stretch.lasts >= outcome.simulated * LONGER))
+}
+
+/// What is used up, and of which drive.
+fn words((drive, what): &(String, UsedUp)) -> String {
+    format!("{} of {drive}", what.words())
+}
+
 /// Makes a run of a machine and its jobs, which begins at that time of the whole, by phases or to its end.
 pub type Makes<'a> = &'a dyn Fn(&Blueprint, &[Job], Time, bool) -> Result<Outcome, Failure>;
 
@@ -100,17 +132,15 @@ pub fn phases(
     let (mut blueprint, mut jobs, mut outcome) = (blueprint.clone(), jobs.to_vec(), first);
     let (mut phases, mut from) = (Vec::new(), Time::ZERO);
     while outcome.stop == Stop::Emptying {
-        let most = times(&jobs).1;
-        let stretch = age(&blueprint, &jobs, seed, &outcome, (most, &|come| tell(from + come)))?;
-        let Some(Stretch { lasts, used_up, aged }) = stretch.filter(|it| it.lasts >= outcome.simulated * LONGER) else {
+        let stretch = stretch(&blueprint, &jobs, seed, &outcome, &|come| tell(from + come))?;
+        let Some(Stretch { lasts, used_up, aged }) = stretch else {
             outcome = run(&blueprint, &jobs, from, false)?;
             break;
         };
         outcome.stop = Stop::Drifting;
-        let Some((drive, what)) = used_up else { break };
-        let used_up = Some(format!("{} of {drive}", what.words()));
+        let Some(used_up) = used_up.as_ref().map(words) else { break };
         let of_phase = until(&jobs, lasts);
-        phases.push(Phase { blueprint, jobs: of_phase, outcome, from, until: from + lasts, used_up });
+        phases.push(Phase { blueprint, jobs: of_phase, outcome, from, until: from + lasts, used_up: Some(used_up) });
         (blueprint, jobs, from) = (aged, later(&jobs, lasts), from + lasts);
         outcome = run(&blueprint, &jobs, from, true)?;
     }

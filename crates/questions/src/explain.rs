@@ -313,7 +313,10 @@ impl Explained {
     pub fn phase_words(&self, rate: impl Fn(f64) -> String, span: impl Fn(Time) -> String) -> Option<String> {
         let (all, of) = self.phases.as_ref()?;
         let each = all.iter().map(|phase| {
-            let got = rate(phase.outcome.rate.bytes_per_second);
+            let mut got = rate(phase.outcome.rate.bytes_per_second);
+            if !has_converged(&phase.outcome) {
+                got += " on average";
+            }
             match &phase.used_up {
                 Some(what) => format!("{got} for {}, until {what} are used up", span(phase.lasts())),
                 None => format!("{got} from then on"),

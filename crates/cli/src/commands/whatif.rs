@@ -9,8 +9,8 @@ use hopscope_machine::run::{Failure, Options};
 use hopscope_observe::account::{Account, Entry, Use};
 use hopscope_pages::whatif as pages;
 use hopscope_questions::whatif::{
-    self, Comparison, Effort, Limit, Outlook, Performance, Sensitivities, Sensitivity, Setting, Shift, Side, Upgrade,
-    Upgrades, json,
+    self, Comparison, Effort, Limit, Only, Outlook, Performance, Sensitivities, Sensitivity, Setting, Shift, Side,
+    Upgrade, Upgrades, json,
 };
 
 use crate::answer::{Answer, Refusal};
@@ -98,15 +98,17 @@ impl Args {
         let options = Options { seed: self.seed, ..Options::default() };
         let answer = if changes.is_empty() {
             whatif::outlook(&setting, &library, &mut sources, options, &progress).map(|found| {
-                let Outlook { upgrades, sensitivities } = &found;
+                let Outlook { upgrades, sensitivities, only } = &found;
+                let only = only.as_ref();
                 let answer = if self.json {
-                    Answer::json(&json::outlook(system, upgrades, sensitivities))
+                    Answer::json(&json::outlook(system, upgrades, sensitivities, only))
                 } else {
-                    Answer::text(outlook(system, upgrades, sensitivities, self.all))
+                    Answer::text(outlook(system, upgrades, sensitivities, only, self.all))
                 };
                 self.outputs.write(answer, &inputs, || {
                     let blueprint = &setting.blueprint;
-                    let outlook = pages::Outlook { system, job: &self.work.job(), blueprint, upgrades, sensitivities };
+                    let outlook =
+                        pages::Outlook { system, job: &self.work.job(), blueprint, upgrades, sensitivities, only };
                     pages::outlook(&outlook, &self.command())
                 })
             })
@@ -166,7 +168,7 @@ fn limit_words(limit: Option<&Limit>) -> String {
     })
 }
 
-fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool) -> String {
+fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, only: Option<&Only>, all: bool) -> String {
     let now = &upgrades.before;
     let mut out = String::new();
     let answer = match upgrades.upgrades.first().filter(|best| best.gain > SHOWN_MIN) {
@@ -177,6 +179,7 @@ fn outlook(system: &str, upgrades: &Upgrades, numbers: &Sensitivities, all: bool
     out +=
         &format!("\n{system} gets {}, mean latency {}\n", rate(now.throughput_bytes_per_s), span(now.latency_mean_ns));
     out += &format!("and is limited by {}\n", limit_words(upgrades.limit.as_ref()));
+    out += &only.map_or(String::new(), |only| wrapped(&only.words(|time| span(time.as_ns_f64())), ""));
     out += &format!("\n{}\n{}", bold("Upgrades"), upgrade_table(&upgrades.upgrades));
     for (name, why) in &upgrades.do_not_fit {
         out += &wrapped(&format!("{name} does not fit: {why}"), "");

@@ -4,7 +4,7 @@ mod before_after;
 
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_questions::whatif::{
-    Effort, Limit, Performance, Sensitivities, Sensitivity, Shift, Upgrade, Upgrades, json,
+    Effort, Limit, Only, Performance, Sensitivities, Sensitivity, Shift, Upgrade, Upgrades, json,
 };
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::explain::numbers;
 use crate::map;
 use crate::page::{Behind, Block, Chapter, Figure, Kind, Page, Section, Tile};
 use crate::table::{Cell, Table, Tone};
-use crate::wording::{gained, percent, rate, signed_percent, slug, span_ps};
+use crate::wording::{gained, percent, rate, signed_percent, slug, span, span_ps};
 
 pub use before_after::comparison;
 
@@ -34,11 +34,13 @@ pub struct Outlook<'a> {
     pub upgrades: &'a Upgrades,
     /// What numbers do.
     pub sensitivities: &'a Sensitivities,
+    /// Where all of that is of the beginning of the jobs only.
+    pub only: Option<&'a Only>,
 }
 
 /// The page of all upgrades and numbers.
 pub fn outlook(outlook: &Outlook, command: &str) -> Page {
-    let Outlook { system, job, blueprint, upgrades, sensitivities } = outlook;
+    let Outlook { system, job, blueprint, upgrades, sensitivities, only } = outlook;
     let map = map::at_rest(blueprint, limiting(upgrades.limit.as_ref()));
     let mut sections = vec![Section::new("glance", "The machine at a glance").block(Block::Figures(vec![map], 2))];
     sections.push(upgrade_section(upgrades));
@@ -57,6 +59,7 @@ pub fn outlook(outlook: &Outlook, command: &str) -> Page {
         None => "No shipped upgrade that fits would make it faster.".into(),
     }];
     answer.push(format!("As it is, it is limited by {}.", limit_words(upgrades.limit.as_ref())));
+    answer.extend(only.map(|only| only.words(span)));
     let mut tiles = performance_tiles("As it is", before);
     if let Some(best) = upgrades.upgrades.first() {
         tiles.push(tile("Best upgrade", signed_percent(best.gain), best.title.clone(), Tone::Good));
@@ -65,7 +68,7 @@ pub fn outlook(outlook: &Outlook, command: &str) -> Page {
         tiles.push(tile("Most sensitive to", most.parameter.clone(), format!("now {}", most.value), Tone::Plain));
     }
     let title = format!("What would make {system} faster");
-    let data = json::outlook(system, upgrades, sensitivities);
+    let data = json::outlook(system, upgrades, sensitivities, *only);
     page((title, command), (system, job, blueprint), (answer, tiles, sections), data)
 }
 

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{
-    Comparison, Effect, Effort, Limit, Performance, Range, Sensitivities, Sensitivity, Side, Upgrade, Upgrades,
+    Comparison, Effect, Effort, Limit, Only, Performance, Range, Sensitivities, Sensitivity, Side, Upgrade, Upgrades,
 };
 use crate::explain_json;
 
 /// Upgrades and sensitivities of a system.
-pub fn outlook(system: &str, upgrades: &Upgrades, sensitivities: &Sensitivities) -> Value {
+pub fn outlook(system: &str, upgrades: &Upgrades, sensitivities: &Sensitivities, only: Option<&Only>) -> Value {
     let mut before = performance(&sensitivities.before);
     before["limit"] = limit(upgrades.limit.as_ref());
-    json!({
+    let mut all = json!({
         "system": system,
         "effort": effort(&sensitivities.effort),
         "before": before,
@@ -19,7 +19,11 @@ pub fn outlook(system: &str, upgrades: &Upgrades, sensitivities: &Sensitivities)
         "do_not_fit": upgrades.do_not_fit.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect::<Value>(),
         "sensitivities": sensitivities.numbers.iter().map(sensitivity).collect::<Value>(),
         "refused": sensitivities.refused,
-    })
+    });
+    if let Some(Only { lasts, used_up }) = only {
+        all["only"] = json!({ "until_ps": lasts.as_ps(), "used_up": used_up });
+    }
+    all
 }
 
 /// A system before and after given changes.

@@ -18,7 +18,8 @@ pub mod upgrades;
 use hopscope_files::library::Library;
 use hopscope_files::problem::{Problem, Sources};
 use hopscope_kernel::Time;
-use hopscope_machine::run::{Failure, Options};
+use hopscope_machine::phases::{Phase, first};
+use hopscope_machine::run::{Failure, Options, Outcome, Stop};
 use hopscope_parts::parameters::Basis;
 
 use crate::diagnosis::{self, Limiting};
@@ -231,6 +232,24 @@ pub struct Outlook {
     pub upgrades: Upgrades,
     /// What numbers do.
     pub sensitivities: Sensitivities,
+    /// Where something is used up before the jobs are over: all of that is of the time before.
+    pub only: Option<Only>,
+}
+
+/// The first phase of a run, and what is used up at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Only {
+    /// How long it lasts.
+    pub lasts: Time,
+    /// What is used up, in words.
+    pub used_up: String,
+}
+
+impl Only {
+    /// In a sentence, with the time as whoever asks writes it.
+    pub fn words(&self, span: impl Fn(Time) -> String) -> String {
+        format!("All of this is of the first {}: then {} are used up.", span(self.lasts), self.used_up)
+    }
 }
 
 /// One side of a comparison.
@@ -290,7 +309,8 @@ pub fn outlook(
 ) -> Result<Outlook, Failure> {
     // Trials compare what is run here with itself: no longer than it says something new.
     let shorter = Options { not_longer_than_needed: true, ..options };
-    let (seed, outcome) = (options.seed, run_at_once(&setting.blueprint, &setting.jobs, shorter, None, &|_| {})?);
+    let (seed, only, setting, outcome) = beginning(setting, shorter)?;
+    let setting = &setting;
     // While that is accounted for, numbers that do nothing are found.
     let (base, foreseen) = rayon::join(
         || observe(&setting.blueprint, &setting.jobs, shorter, EXTENT, outcome.clone()),
@@ -301,7 +321,24 @@ pub fn outlook(
     let trials = trials.with(foreseen.as_ref().map(|foreseen| foreseen.trials.clone()));
     let upgrades = upgrades_with(trials.clone(), setting, library, sources, &base, progress)?;
     let sensitivities = sensitivities_with(trials, setting, foreseen, progress)?;
-    Ok(Outlook { upgrades, sensitivities })
+    Ok(Outlook { upgrades, sensitivities, only })
+}
+
+/// What a setting gets; where something is used up meanwhile, until then.
+fn beginning(setting: &Setting, options: Options) -> Result<(u64, Option<Only>, Setting, Outcome), Failure> {
+    let Setting { blueprint, jobs } = setting;
+    let run = |by_phases| run_at_once(blueprint, jobs, Options { by_phases, ..options }, None, &|_| {});
+    let (seed, outcome) = (options.seed, run(true)?);
+    if outcome.stop != Stop::Emptying {
+        return Ok((seed, None, setting.clone(), outcome));
+    }
+    Ok(match first(blueprint, jobs, seed, &outcome)? {
+        Some(Phase { blueprint, jobs, outcome, until, used_up, .. }) => {
+            let only = used_up.map(|used_up| Only { lasts: until, used_up });
+            (seed, only, Setting { blueprint, jobs }, outcome)
+        }
+        None => (seed, None, setting.clone(), run(false)?),
+    })
 }
 
 /// Why a run shows nothing that changes could be compared by.

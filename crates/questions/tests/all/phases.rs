@@ -1,6 +1,8 @@
 //! Runs in which something is used up: what they get phase by phase is what all of them gets that is simulated, and what
 //! limits is of the phase that it is said of.
 
+use hopscope_files::library::Library;
+use hopscope_files::problem::Sources;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
@@ -8,6 +10,7 @@ use hopscope_machine::phases::{Phase, phases, whole};
 use hopscope_machine::run::{Options, Outcome, Stop, run};
 use hopscope_questions::explanation::{Explanation, Listening};
 use hopscope_questions::trials::Setting;
+use hopscope_questions::whatif::outlook;
 
 use crate::shipped;
 
@@ -101,6 +104,28 @@ fn what_cannot_be_noted_without_time_is_simulated() {
     // In equilibrium nothing is used up.
     let steady = small("nvme-desktop", &["drive"], &["drive.flash.state=steady"]);
     assert!(in_phases(&steady, "--rw=randwrite --bs=4k --iodepth=32 --runtime=200ms").is_empty());
+}
+
+/// What numbers do is said of the first phase, in which other drives and other blocks can begin, too.
+#[test]
+fn what_numbers_do_is_of_the_first_phase() {
+    let desktop = small("nvme-desktop", &["drive"], &[&CELLS[..], &["drive.controller.write=1.5us"]].concat());
+    let setting =
+        Setting { blueprint: desktop, jobs: shipped::jobs("--rw=randwrite --bs=4k --iodepth=32 --runtime=1") };
+    let (library, mut sources) = (Library::new(None).expect("the shipped files can be read"), Sources::default());
+    let found = outlook(&setting, &library, &mut sources, Options::USUAL, &|_| {}).expect("it runs");
+    let only = found.only.expect("its cells are used up");
+    assert!((Time::ms(150)..Time::ms(220)).contains(&only.lasts), "{only:?}");
+    assert_eq!(
+        only.words(|time| time.to_string()),
+        format!("All of this is of the first {}: then the single-bit cells of drive are used up.", only.lasts)
+    );
+    let before = found.sensitivities.before.throughput_bytes_per_s;
+    assert!(off(before, 4_096.0 / 1.5e-6) < 0.01, "{before}");
+    let named =
+        |name: &str| found.sensitivities.numbers.iter().find(|number| number.parameter == name).expect("a number");
+    assert!(named("drive.controller.write").size() > 0.05);
+    assert!(!named("drive.flash.over_provisioning").effects.is_empty(), "nothing refuses it");
 }
 
 /// What limits is said of the phase that lasts longest. An account of the beginning names what does next to nothing.
