@@ -63,6 +63,9 @@ pub struct Column {
     /// What limits, as trials confirmed it.
     #[serde(default)]
     pub limit: Option<Limit>,
+    /// Where the run is not the same all along: the time of it that what limits, and where latencies went, are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
     /// Where the mean latency went, the longest stage first; of the requests that were looked at.
     #[serde(default)]
     pub stages: Vec<Stage>,
@@ -72,6 +75,18 @@ pub struct Column {
     /// What the machine costs.
     #[serde(default)]
     pub price_usd: Option<Price>,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object: a phase of a run")]
+pub struct Phase {
+    /// When it begins.
+    #[serde(deserialize_with = "amount")]
+    pub from_ps: f64,
+    /// When it ends.
+    #[serde(deserialize_with = "amount")]
+    pub until_ps: f64,
 }
 
 /// What limits a run.

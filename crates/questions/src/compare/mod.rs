@@ -15,7 +15,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use column::{Column, From, Layer, Limit, Price, Processor, Stage};
+pub use column::{Column, From, Layer, Limit, Phase, Price, Processor, Stage};
 pub use differences::{Aligned, Change, Difference, StageChange, aligned};
 pub use given::{Chosen, Given, Work, chosen, given, works};
 pub use saved::{COLUMNS_MAX, read};

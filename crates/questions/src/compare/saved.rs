@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-use super::column::{Column, From, Limit, Price, Processor, Stage, amount, figure, share, shown};
+use super::column::{Column, From, Limit, Phase, Price, Processor, Stage, amount, figure, share, shown};
 use crate::explain_json::SHAPE;
 use crate::trials;
 
@@ -55,6 +55,10 @@ struct Explanation {
     #[serde(default, deserialize_with = "figure")]
     interval: Option<f64>,
     completions: Option<Completions>,
+    #[serde(default)]
+    window: Window,
+    #[serde(default)]
+    phases: Vec<Phase>,
     bottleneck: Option<Bottleneck>,
     #[serde(default)]
     profile: Vec<Gain>,
@@ -76,6 +80,12 @@ struct Simulated {
 struct Besides {
     processor: Option<Processor>,
     price_usd: Option<Price>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(expecting = "a window of the run")]
+struct Window {
+    phase: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -263,6 +273,7 @@ impl Explanation {
             latency_mean_ns: completions.map(|of| of.latency_mean_ns).or(split_mean),
             latency_p99_ns: completions.and_then(|of| of.latency_p99_ns),
             limit,
+            phase: self.window.phase.and_then(|of| self.phases.get(of).copied()),
             stages: latency.map_or(Vec::new(), |latency| latency.stages()),
             system: self.system,
             job: self.job,
@@ -351,6 +362,7 @@ fn of_fio(sources: &Sources, file: u32, name: &str) -> Result<Column, Problems> 
         // Percentiles of several do not add up.
         latency_p99_ns: if let [only] = only[..] { only.p99_ns } else { None },
         limit: None,
+        phase: None,
         stages: Vec::new(),
         processor,
         price_usd,

@@ -46,6 +46,7 @@ impl Comparison {
         lines.extend(latency(&columns));
         lines.extend(tail(&columns));
         lines.extend(limits(&columns));
+        lines.extend(columns.iter().filter_map(|column| phase(column)));
         lines.extend(sources(&columns));
         lines.extend(processor(&columns));
         lines.extend(price(&columns));
@@ -223,6 +224,13 @@ fn limits(columns: &[&Column]) -> Option<String> {
     }
     let each = known.iter().map(|(name, limit)| format!("{name} is limited by {} ({})", limit.what(), gain(limit)));
     Some(each.collect::<Vec<_>>().join("; ") + ".")
+}
+
+/// What of a run that is not the same all along is compared.
+fn phase(column: &Column) -> Option<String> {
+    let (phase, name) = (column.phase?, &column.name);
+    let (from, until) = (span(phase.from_ps / 1e3), span(phase.until_ps / 1e3));
+    Some(format!("What limits {name}, and where its time goes, is of {from} to {until}: it is not the same all along."))
 }
 
 /// Where each difference in latency comes from: of those that answer later, against the one that answers soonest.

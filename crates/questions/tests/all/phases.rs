@@ -8,6 +8,7 @@ use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::fio_json::Figures;
 use hopscope_machine::phases::{Phase, phases, whole};
 use hopscope_machine::run::{Options, Outcome, Stop, run};
+use hopscope_questions::compare::{Comparison, Phase as Beside, read};
 use hopscope_questions::explanation::{Explanation, Listening};
 use hopscope_questions::trials::Setting;
 use hopscope_questions::whatif::outlook;
@@ -149,6 +150,15 @@ fn what_is_named_limits_the_longest_phase() {
         let [from, until] = ["from_ps", "until_ps"].map(|of_phase| phases[of][of_phase].as_u64().expect("a time"));
         let window = ["from_ps", "until_ps"].map(|of| report["window"][of].as_u64().expect("a time"));
         assert!(from <= window[0] && window[1] <= until, "{words}: {window:?} of {from} to {until}");
+        // Side by side with others it is said, too.
+        let mut sources = Sources::default();
+        let file = sources.add("saved.json", report.to_string());
+        let columns = read(&sources, file).expect("its own report");
+        assert_eq!(columns[0].phase, Some(Beside { from_ps: from as f64, until_ps: until as f64 }));
+        let compared =
+            Comparison::new([columns.clone(), columns].concat(), Vec::new(), 1, None).expect("there are two");
+        let verdict = compared.verdict(&compared.groups[0]).concat();
+        assert_eq!(verdict.matches("it is not the same all along").count(), 2, "{verdict}");
         let limiting = explanation.diagnosis.expect("requests ended").limiting().expect("something limits");
         assert!(limiting.hops.iter().any(|hop| hop == named), "{words}: {:?}", limiting.hops);
         // All of it, simulated: what is named gains, and what limits the other phase hardly does.
