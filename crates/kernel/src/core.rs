@@ -11,6 +11,7 @@ use crate::arbitration::LaneState;
 use crate::booked::Booked;
 use crate::carriers::{Carrying, Load, Told};
 use crate::convoy::{Convoy, process_of};
+use crate::counts::Counts;
 use crate::crew::Crew;
 use crate::cut::TrainState;
 use crate::errand::Errand;
@@ -23,7 +24,6 @@ use crate::on_call::Process;
 use crate::pace::Pace;
 use crate::record::{Label, Observer, Record};
 use crate::schedule::Schedule;
-use crate::sim::Counts;
 use crate::way::Going;
 
 /// Records are handed to the observer in batches of at most this many, in one reused buffer.

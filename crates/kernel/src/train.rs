@@ -13,10 +13,11 @@ use std::task::{Context, Poll};
 
 use crate::Time;
 use crate::core::Core;
+use crate::counts::Counts;
 use crate::cut::{Booked, CARS, Cut, Standing, TrainState};
 use crate::lane::{Acquire, Grant, Lane};
 use crate::record::{Label, Record};
-use crate::sim::{Counts, Sim};
+use crate::sim::Sim;
 
 /// A delay before a request: the lane whose part asks for it, what it is, how long.
 pub type Lead<'a> = (&'a Lane, &'static Label, Time);

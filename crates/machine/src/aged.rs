@@ -1,6 +1,6 @@
 //! A machine after more writes than are worth simulating: what jobs write is noted where it is kept, without time.
 //!
-//! Drives whose flash says so note it (`hopscope_parts::flash::Aging`). What a cache holds, what is in flight and what is in
+//! Drives note it whose flash does (`hopscope_parts::protocols::storage::Keeps`). What a cache holds, what is in flight and what is in
 //! write buffers is as at the beginning: it fills within milliseconds.
 
 use std::collections::BTreeMap;
@@ -9,8 +9,7 @@ use std::rc::Rc;
 use hopscope_files::job_file::Job;
 use hopscope_files::problem::Problem;
 use hopscope_kernel::{Sim, Time};
-use hopscope_parts::flash::{self, Flash, UsedUp};
-use hopscope_parts::protocols::storage::Operation;
+use hopscope_parts::protocols::storage::{Keeps, Left, Operation};
 use hopscope_parts::workload::{Requests, Spec};
 
 use crate::asked;
@@ -24,7 +23,7 @@ const TOLD_EVERY: u64 = 1 << 20;
 /// What was written to a machine before it begins.
 pub(crate) struct Aged {
     /// What lies where on the drives, by the names that jobs have for them.
-    drives: BTreeMap<String, flash::Aged>,
+    drives: BTreeMap<String, Left>,
     /// Requests that each job had asked for.
     pub(crate) asked: Vec<u64>,
 }
@@ -32,8 +31,8 @@ pub(crate) struct Aged {
 impl Aged {
     /// Has a machine begin so; what is wrong where it cannot.
     pub(crate) fn begin(&self, machine: &Machine) -> Option<Problem> {
-        let cannot = |(name, kept): &(&String, &flash::Aged)| {
-            !machine.volumes.get(*name).and_then(|volume| volume.flash()).is_some_and(|flash| flash.begin_as(kept))
+        let cannot = |(name, left): &(&String, &Left)| {
+            !machine.volumes.get(*name).and_then(|volume| volume.keeps()).is_some_and(|drive| drive.begin_as(left))
         };
         let (name, _) = self.drives.iter().find(cannot)?;
         let title = format!("the blocks of `{name}` are not those to which was written before");
@@ -46,7 +45,7 @@ pub(crate) struct Stretch {
     /// How long it is.
     pub(crate) lasts: Time,
     /// What is used up at its end, and of which drive; nothing where it goes on to the end.
-    pub(crate) used_up: Option<(String, UsedUp)>,
+    pub(crate) used_up: Option<(String, &'static str)>,
     /// The machine as it is then.
     pub(crate) aged: Blueprint,
 }
@@ -63,10 +62,10 @@ pub(crate) fn age(
 ) -> Result<Option<Stretch>, Failure> {
     let machine = blueprint.instantiate(Sim::new(), seed).map_err(Failure::Input)?;
     let Some(mut writers) = Writer::all(&machine, blueprint, jobs, seed, outcome) else { return Ok(None) };
-    let flashes: BTreeMap<String, Rc<Flash>> =
-        writers.iter().filter_map(|writer| Some((writer.target.clone(), writer.flash.clone()?))).collect();
-    let agings = flashes.iter().map(|(name, flash)| Some((name.as_str(), flash.age()?)));
-    let Some(mut agings) = agings.collect::<Option<BTreeMap<_, _>>>() else { return Ok(None) };
+    let drives: BTreeMap<String, Rc<dyn Keeps>> =
+        writers.iter().filter_map(|writer| Some((writer.target.clone(), writer.writes_to.clone()?))).collect();
+    let notes = drives.iter().map(|(name, drive)| Some((name.as_str(), drive.note()?)));
+    let Some(mut notes) = notes.collect::<Option<BTreeMap<_, _>>>() else { return Ok(None) };
     let all: u64 = writers.iter().map(|writer| writer.share).sum();
     if all == 0 {
         return Ok(None);
@@ -83,14 +82,14 @@ pub(crate) fn age(
             tell(Time::ps((done as f64 * each) as u64));
         }
         if operation == Operation::Write
-            && let Some(aging) = agings.get_mut(next.target.as_str())
+            && let Some(drive) = notes.get_mut(next.target.as_str())
         {
-            used_up = aging.write(offset, bytes).map(|what| (next.target.clone(), what));
+            used_up = drive.write(offset, bytes).map(|what| (next.target.clone(), what));
         }
     }
     let lasts = if used_up.is_some() { Time::ps((done as f64 * each) as u64) } else { most };
     let asked = writers.iter().enumerate().map(|(job, writer)| blueprint.asked_before(job) + writer.asked).collect();
-    let drives = agings.iter().map(|(name, aging)| (name.to_string(), aging.state())).collect();
+    let drives = notes.iter().map(|(name, drive)| (name.to_string(), drive.left())).collect();
     let aged = blueprint.after(Aged { drives, asked });
     Ok(Some(Stretch { lasts, used_up, aged }))
 }
@@ -99,7 +98,7 @@ pub(crate) fn age(
 struct Writer {
     target: String,
     /// Where what it writes is kept; nothing where it only reads.
-    flash: Option<Rc<Flash>>,
+    writes_to: Option<Rc<dyn Keeps>>,
     requests: Requests,
     /// Of all requests so many were its own.
     share: u64,
@@ -127,12 +126,12 @@ impl Writer {
             let of_job = &outcome.jobs[index];
             let volume = machine.volumes.get(&of_job.target)?;
             let writes = job.rw.sides()[1];
-            let flash = if writes { Some(volume.flash()?) } else { None };
+            let writes_to = if writes { Some(volume.keeps()?) } else { None };
             let spec = asked::of(job, &**volume, seed).ok()?;
             let spec = Spec { after: blueprint.asked_before(index), ..spec };
             let requests = Requests::of(&spec, &process_name(index, job));
             let share = of_job.got.as_ref().map_or(0, |got| got.count);
-            Some(Writer { target: of_job.target.clone(), flash, requests, share, asked: 0, owed: 0 })
+            Some(Writer { target: of_job.target.clone(), writes_to, requests, share, asked: 0, owed: 0 })
         };
         jobs.iter().enumerate().map(writer).collect()
     }

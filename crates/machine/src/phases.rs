@@ -14,7 +14,6 @@ use hopscope_files::job_file::Job;
 use hopscope_kernel::{Counts, Time};
 use hopscope_observe::JobTransfers;
 use hopscope_observe::batches::Rate;
-use hopscope_parts::flash::UsedUp;
 
 use crate::aged::{Stretch, age};
 use crate::blueprint::Blueprint;
@@ -109,8 +108,8 @@ fn stretch(
 }
 
 /// What is used up, and of which drive.
-fn words((drive, what): &(String, UsedUp)) -> String {
-    format!("{} of {drive}", what.words())
+fn words((drive, what): &(String, &'static str)) -> String {
+    format!("{what} of {drive}")
 }
 
 /// Makes a run of a machine and its jobs, which begins at that time of the whole, by phases or to its end.

@@ -19,11 +19,11 @@ use std::rc::Rc;
 use hopscope_declare::Spec;
 use hopscope_kernel::{Errand, Grant, Lane, Queue, Sim, Time};
 
-use crate::flash::Flash;
 use crate::protocols::sata::{
     ACKNOWLEDGE, ALIGN, ALIGN_DWORDS, ALIGN_EVERY_DWORDS, CABLE_BUSY, COMMAND_DWORDS, Command, DATA, DATA_FIS_BYTES,
     DATA_HEADER_DWORDS, DWORD_BYTES, FIS, FRAME_DWORDS, FRAMING, HOLD, READY, Received, ToHost,
 };
+use crate::protocols::storage::Keeps;
 
 /// Gbit/s of the three generations, as bytes per second of encoded bits.
 pub const RATES: [u64; 3] = [187_500_000, 375_000_000, 750_000_000];
@@ -51,7 +51,7 @@ pub struct Drive {
     /// Tags that it takes.
     pub tags: u64,
     /// What keeps its bytes.
-    pub flash: Option<Rc<Flash>>,
+    pub keeps: Option<Rc<dyn Keeps>>,
 }
 
 /// A cable.
@@ -233,7 +233,7 @@ mod tests {
         let fifo = Queue::new(&sim, places);
         let spec = Spec { round_trip_dwords: 20, turnaround: dwords(30) };
         let cable = SataCable::new(&sim, "cable", spec, 750_000_000, &fifo, 1_024);
-        cable.attach(Drive { name: "ssd".into(), size_bytes: 1 << 30, tags: 32, flash: None }, rate);
+        cable.attach(Drive { name: "ssd".into(), size_bytes: 1 << 30, tags: 32, keeps: None }, rate);
         let (s, received) = (sim.clone(), fifo.clone());
         sim.process("host", async move {
             loop {

@@ -21,6 +21,7 @@ use crate::bus::sata::{self, SataCable};
 use crate::flash::read_ahead::{self, ReadAhead};
 use crate::flash::{self, Flash};
 use crate::protocols::sata::{Command, TAGS_MAX, ToHost};
+use crate::protocols::storage::Keeps;
 
 static NO_COMMAND: Label = Label::reason("no command");
 static CONTROLLER_BUSY: Label = Label::reason("controller busy");
@@ -71,8 +72,9 @@ impl SataSsd {
     /// A drive at the end of a cable. `seed` decides the draws of its flash.
     pub fn new(sim: &Sim, name: &str, spec: Spec, cable: &Rc<SataCable>, seed: u64) -> Rc<SataSsd> {
         let flash = Flash::new(sim, name, spec.flash.clone(), seed);
-        let (name_of_drive, kept) = (name.to_string(), Some(flash.clone()));
-        let drive = sata::Drive { name: name_of_drive, size_bytes: flash.size_bytes(), tags: spec.tags, flash: kept };
+        let keeps: Rc<dyn Keeps> = flash.clone();
+        let size_bytes = flash.size_bytes();
+        let drive = sata::Drive { name: name.to_string(), size_bytes, tags: spec.tags, keeps: Some(keeps) };
         cable.attach(drive, spec.rate);
         let data = Tokens::full(sim, 1);
         let tags = spec.tags as usize;

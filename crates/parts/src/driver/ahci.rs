@@ -18,11 +18,10 @@ use hopscope_kernel::{Label, Lane, Sim, Time};
 
 use crate::controller::ahci::{Access, Ahci, Slot, tags};
 use crate::cpu::{Layer, Processor, Work};
-use crate::flash::Flash;
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pcie::{Home, PAGE_BYTES};
 use crate::protocols::sata::{COMMAND_BYTES_MAX, SECTOR_BYTES, TAGS_MAX};
-use crate::protocols::storage::{Operation, Request, Storage};
+use crate::protocols::storage::{Keeps, Operation, Request, Storage};
 use crate::requests::submission::{Part, Reuse, Submission};
 
 static NO_TAG: Label = Label::reason("no tag free");
@@ -145,8 +144,8 @@ impl Storage for PortDriver {
         (Layer::FileSystem, self.spec.time_above)
     }
 
-    fn flash(&self) -> Option<Rc<Flash>> {
-        self.ahci.cable(self.port)?.drive()?.flash.clone()
+    fn keeps(&self) -> Option<Rc<dyn Keeps>> {
+        self.ahci.cable(self.port)?.drive()?.keeps.clone()
     }
 }
 

@@ -23,10 +23,9 @@ use hopscope_kernel::{Label, Queue, Sim, Time};
 
 use crate::controller::nvme::{Controller, Message, QueuePair};
 use crate::cpu::{Layer, Processor, Work};
-use crate::flash::Flash;
 use crate::protocols::nvme::{Command, Pointers};
 use crate::protocols::pcie::{Home, INTERRUPT, PAGE_BYTES};
-use crate::protocols::storage::{Operation, Request, Storage};
+use crate::protocols::storage::{Keeps, Operation, Request, Storage};
 use crate::requests::submission::{Part, Reuse, Submission};
 
 static QUEUE_FULL: Label = Label::reason("submission queue full");
@@ -189,7 +188,7 @@ impl Storage for Volume {
         (Layer::FileSystem, self.driver.spec.time_above)
     }
 
-    fn flash(&self) -> Option<Rc<Flash>> {
+    fn keeps(&self) -> Option<Rc<dyn Keeps>> {
         Some(self.driver.controller.flash().clone())
     }
 

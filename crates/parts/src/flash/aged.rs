@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 use super::translation::{self, Entry};
 use super::{Flash, UNIT_BYTES};
+use crate::protocols::storage::{Keeps, Left, Notes};
 
 /// What a drive has used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UsedUp {
+enum UsedUp {
     /// Blocks that are free without a collection.
     SpareBlocks,
     /// Room in cells that take one bit at first.
@@ -26,7 +27,7 @@ pub enum UsedUp {
 
 impl UsedUp {
     /// In words, behind "until … of the drive are used up".
-    pub fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             UsedUp::SpareBlocks => "the spare blocks",
             UsedUp::SingleBitCells => "the single-bit cells",
@@ -35,15 +36,14 @@ impl UsedUp {
 }
 
 /// What lies where on a drive, for another one of the same blocks to begin with.
-#[derive(Clone)]
-pub struct State {
-    blocks: Arc<translation::Kept>,
+struct State {
+    blocks: translation::Kept,
     single_bit_room: u64,
     next_die: usize,
 }
 
 /// Writes that take no time.
-pub struct Aging<'a> {
+struct Aging<'a> {
     flash: &'a Flash,
     /// The stripe that is being filled.
     open: Vec<Entry>,
@@ -52,10 +52,20 @@ pub struct Aging<'a> {
     single_bit: bool,
 }
 
+impl Keeps for Flash {
+    fn note(&self) -> Option<Box<dyn Notes + '_>> {
+        Some(Box::new(self.age()?))
+    }
+
+    fn begin_as(&self, left: &Left) -> bool {
+        left.downcast_ref().is_some_and(|state| self.begin_with(state))
+    }
+}
+
 impl Flash {
     /// Begins to write to it without time, before its first run; nothing where blocks are being collected already: what
     /// follows then is no longer the same from stripe to stripe.
-    pub fn age(&self) -> Option<Aging<'_>> {
+    fn age(&self) -> Option<Aging<'_>> {
         let stripe = self.spec.stripe_units();
         let collects = (0..self.dies.len()).any(|die| self.translation.borrow().is_collected(die));
         let single_bit = self.single_bit.has_room(self.stripe_bytes());
@@ -64,17 +74,30 @@ impl Flash {
     }
 
     /// Begins as another drive was left, before its first run; whether it can: its blocks have to be the same.
-    pub fn begin_as(&self, state: &State) -> bool {
+    fn begin_with(&self, state: &State) -> bool {
         self.single_bit.leave_room(state.single_bit_room);
         self.buffer.begin_with_die(state.next_die);
         self.translation.borrow_mut().recall(&state.blocks)
     }
 }
 
+impl Notes for Aging<'_> {
+    fn write(&mut self, offset: u64, bytes: u32) -> Option<&'static str> {
+        self.note(offset, bytes).map(UsedUp::words)
+    }
+
+    fn left(&self) -> Left {
+        Arc::new(State {
+            blocks: self.flash.translation.borrow().kept(),
+            single_bit_room: self.flash.single_bit.room(),
+            next_die: self.next_die,
+        })
+    }
+}
+
 impl Aging<'_> {
-    /// One write more; what it has used up, where it would no longer be carried out as those before it were. Nothing is
-    /// changed by it then.
-    pub fn write(&mut self, offset: u64, bytes: u32) -> Option<UsedUp> {
+    /// Nothing is changed by a write that would no longer be carried out as those before it were.
+    fn note(&mut self, offset: u64, bytes: u32) -> Option<UsedUp> {
         let (unit_bytes, end) = (u64::from(UNIT_BYTES), offset + u64::from(bytes));
         for unit in offset / unit_bytes..end.div_ceil(unit_bytes) {
             let entry = self.flash.translation.borrow_mut().accept(unit);
@@ -103,14 +126,5 @@ impl Aging<'_> {
         self.open.clear();
         self.next_die = (die + 1) % flash.dies.len();
         None
-    }
-
-    /// What they have left behind.
-    pub fn state(&self) -> State {
-        State {
-            blocks: Arc::new(self.flash.translation.borrow().kept()),
-            single_bit_room: self.flash.single_bit.room(),
-            next_die: self.next_die,
-        }
     }
 }

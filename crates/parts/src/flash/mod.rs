@@ -51,7 +51,6 @@ use std::rc::Rc;
 use hopscope_kernel::{Lane, Queue, Sim, Time};
 
 use crate::chance;
-pub use aged::{Aging, State as Aged, UsedUp};
 use buffer::Buffer;
 use reads::Readers;
 use single_bit::SingleBit;

@@ -1,11 +1,12 @@
 //! Block storage, as an application sees it: requests go in, completions come out.
 
+use std::any::Any;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hopscope_kernel::{Errand, Label, Queue, Sim, Time};
 
 use crate::cpu::{Layer, Processor};
-use crate::flash::Flash;
 
 /// A read has ended.
 pub static READ: Label = Label::mark("read");
@@ -82,8 +83,8 @@ pub trait Storage {
     fn opened(&self, _: Opened) -> Option<Rc<dyn Storage>> {
         None
     }
-    /// The flash that keeps its bytes, each where its address says, where that is one drive's.
-    fn flash(&self) -> Option<Rc<Flash>> {
+    /// What keeps its bytes, each where its address says, where that notes what is written without time.
+    fn keeps(&self) -> Option<Rc<dyn Keeps>> {
         None
     }
     /// The device as one more thread sees it, which may run on these processors, or on any where none is named; nothing
@@ -92,3 +93,22 @@ pub trait Storage {
         None
     }
 }
+
+/// What keeps what is written, and notes it without time before its first run.
+pub trait Keeps {
+    /// Begins to note writes; nothing where one may not be carried out as the one before it.
+    fn note(&self) -> Option<Box<dyn Notes + '_>>;
+    /// Begins as another one was left, before its first run; whether it can.
+    fn begin_as(&self, left: &Left) -> bool;
+}
+
+/// Writes that take no time.
+pub trait Notes {
+    /// One write more; what is used up, in words, where it would no longer be carried out as those before it were.
+    fn write(&mut self, offset: u64, bytes: u32) -> Option<&'static str>;
+    /// What they have left behind.
+    fn left(&self) -> Left;
+}
+
+/// What was left behind: only those that keep understand it.
+pub type Left = Arc<dyn Any + Send + Sync>;

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use hopscope_kernel::{Ended, Sim, Time};
 
 use super::spec;
-use crate::flash::{Flash, Spec, State, UNIT_BYTES, UsedUp, single_bit};
+use crate::flash::{Flash, Spec, State, UNIT_BYTES, single_bit};
+use crate::protocols::storage::Keeps;
 
 const UNIT: u64 = UNIT_BYTES as u64;
 
@@ -42,9 +43,9 @@ fn written(spec: &Spec, offsets: Vec<u64>) -> (Rc<Flash>, Sim) {
 }
 
 /// How many of these writes are noted, what is used up then, and the drive.
-fn noted(spec: &Spec, offsets: &[u64]) -> (usize, Option<UsedUp>, Rc<Flash>) {
+fn noted(spec: &Spec, offsets: &[u64]) -> (usize, Option<&'static str>, Rc<Flash>) {
     let flash = Flash::new(&Sim::new(), "ssd", spec.clone(), 1);
-    let mut aging = flash.age().expect("a fresh drive collects nothing");
+    let mut aging = flash.note().expect("a fresh drive collects nothing");
     let used_up = offsets.iter().enumerate().find_map(|(n, offset)| Some((n, aging.write(*offset, UNIT_BYTES)?)));
     drop(aging);
     let (count, used_up) = used_up.map_or((offsets.len(), None), |(n, what)| (n, Some(what)));
@@ -76,11 +77,11 @@ fn it_ends_where_a_drive_that_takes_its_time_does_something_else() {
     let cells = with_single_bit(40 * spec().stripe_units() * UNIT);
     let (count, used_up, _) = noted(&cells, &writes(&cells, 100, true));
     let stripes = |count: usize| count as u64 / cells.stripe_units();
-    assert_eq!((stripes(count), used_up), (40, Some(UsedUp::SingleBitCells)));
+    assert_eq!((stripes(count), used_up), (40, Some("the single-bit cells")));
     // No block was collected before, and one is before each die has its next stripe.
     let offsets = writes(&spec(), 4_000, true);
     let (count, used_up, _) = noted(&spec(), &offsets);
-    assert_eq!(used_up, Some(UsedUp::SpareBlocks));
+    assert_eq!(used_up, Some("the spare blocks"));
     let collected = |stripes: u64| {
         let (timed, sim) = written(&spec(), offsets[..(stripes * spec().stripe_units()) as usize].to_vec());
         sim.tear_down();
@@ -94,14 +95,14 @@ fn it_ends_where_a_drive_that_takes_its_time_does_something_else() {
 fn another_drive_of_the_same_blocks_begins_as_it_was_left() {
     let offsets = writes(&spec(), 200, true);
     let flash = Flash::new(&Sim::new(), "ssd", spec(), 1);
-    let mut aging = flash.age().expect("a fresh drive collects nothing");
+    let mut aging = flash.note().expect("a fresh drive collects nothing");
     assert!(offsets.iter().all(|offset| aging.write(*offset, UNIT_BYTES).is_none()));
-    let state = aging.state();
+    let state = aging.left();
     let other = Flash::new(&Sim::new(), "ssd", spec(), 2);
     assert!(room(&other) != room(&flash) && other.begin_as(&state) && room(&other) == room(&flash));
     // One of other blocks cannot, and one in equilibrium collects already.
     let larger = Spec { pages_per_block: 128, ..spec() };
     assert!(!Flash::new(&Sim::new(), "ssd", larger, 1).begin_as(&state));
     let steady = Spec { state: State::Steady, over_provisioning: 280_000, ..spec() };
-    assert!(Flash::new(&Sim::new(), "ssd", steady, 1).age().is_none());
+    assert!(Flash::new(&Sim::new(), "ssd", steady, 1).note().is_none());
 }
