@@ -1,7 +1,7 @@
 //! A machine after more writes than are worth simulating: what jobs write is noted where it is kept, without time.
 //!
-//! Drives note it whose flash does (`hopscope_parts::protocols::storage::Keeps`). What a cache holds, what is in flight and what is in
-//! write buffers is as at the beginning: it fills within milliseconds.
+//! Drives do whose flash notes it (`hopscope_parts::protocols::storage::Keeps`). What a cache holds, what is in flight and
+//! what is in write buffers is as at the beginning: it fills within milliseconds.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -51,8 +51,8 @@ pub(crate) struct Stretch {
 }
 
 /// Notes what jobs write that go on as they did in `outcome`, for so long at most, or until a drive would no longer carry it
-/// out in the same way; how far that has come is told. Nothing where that cannot be said without a run: a part keeps what is written that does not say so, or
-/// a job pauses, or is done before.
+/// out in the same way; how far that has come is told. Nothing where it cannot be said without a run: a part that does not
+/// note it keeps what is written, or a job pauses, or is done before.
 pub(crate) fn age(
     blueprint: &Blueprint,
     jobs: &[Job],
