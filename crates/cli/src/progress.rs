@@ -44,9 +44,6 @@ impl Progress {
 
     /// The run has come so far.
     fn at(&self, time: Time) {
-        if self.0.is_hidden() {
-            self.0.set_draw_target(ProgressDrawTarget::stderr());
-        }
         show(&self.0, time);
     }
 }
@@ -191,9 +188,6 @@ impl Observer for Watcher {
         if self.since.elapsed() < PATIENCE || self.bar.is_finished() {
             return;
         }
-        if self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
         let transferred = |record: &Record| match *record {
             Record::Transfer { at, .. } => Some(at),
             _ => None,
@@ -206,6 +200,9 @@ impl Observer for Watcher {
 
 /// A run has come so far.
 fn show(bar: &ProgressBar, time: Time) {
+    if bar.is_hidden() {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
     bar.set_position(in_microseconds(time));
     bar.set_message(format!("simulated {:.1} s", time.as_seconds_f64()));
 }

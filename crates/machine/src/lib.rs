@@ -1,6 +1,6 @@
 //! Builds machines of what files describe, wires their parts, runs jobs on them and traces runs.
 
-pub mod aged;
+mod aged;
 pub mod alike_levels;
 mod asked;
 pub mod block_diagram;

@@ -56,7 +56,7 @@ impl fmt::Debug for Phase {
 }
 
 /// When the ramp of jobs that run at the same time is over, and when they are.
-fn times(jobs: &[Job]) -> (Time, Time) {
+fn ramp_and_end(jobs: &[Job]) -> (Time, Time) {
     let longest = |of: fn(&Job) -> Time| jobs.iter().map(of).max().unwrap_or(Time::ZERO);
     let ramp = longest(|job| job.ramp_time);
     (ramp, ramp + longest(|job| job.runtime.unwrap_or(Time::ZERO)))
@@ -103,7 +103,7 @@ fn stretch(
     outcome: &Outcome,
     tell: &dyn Fn(Time),
 ) -> Result<Option<Stretch>, Failure> {
-    let stretch = age(blueprint, jobs, seed, outcome, (times(jobs).1, tell))?;
+    let stretch = age(blueprint, jobs, seed, outcome, (ramp_and_end(jobs).1, tell))?;
     Ok(stretch.filter(|stretch| stretch.lasts >= outcome.simulated * LONGER))
 }
 
@@ -143,14 +143,14 @@ pub fn phases(
         (blueprint, jobs, from) = (aged, later(&jobs, lasts), from + lasts);
         outcome = run(&blueprint, &jobs, from, true)?;
     }
-    let lasts = if outcome.stop == Stop::Finished { outcome.simulated } else { times(&jobs).1 };
+    let lasts = if outcome.stop == Stop::Finished { outcome.simulated } else { ramp_and_end(&jobs).1 };
     phases.push(Phase { blueprint, jobs, outcome, from, until: from + lasts, used_up: None });
     Ok(phases)
 }
 
 /// What jobs with a ramp and a runtime get in all phases of their run.
 pub fn whole(jobs: &[Job], phases: &[Phase]) -> Outcome {
-    let (ramp, end) = (times(jobs).0, phases[phases.len() - 1].until);
+    let (ramp, end) = (ramp_and_end(jobs).0, phases[phases.len() - 1].until);
     // How much of what counts is in each, and so many times as long as what was measured of it.
     let counts = |phase: &Phase| phase.until.saturating_sub(phase.from.max(ramp)).as_seconds_f64();
     let times = |phase: &Phase| counts(phase) / phase.outcome.measured.as_seconds_f64().max(f64::MIN_POSITIVE);

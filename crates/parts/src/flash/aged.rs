@@ -16,24 +16,10 @@ use super::translation::{self, Entry};
 use super::{Flash, UNIT_BYTES};
 use crate::protocols::storage::{Keeps, Left, Notes};
 
-/// What a drive has used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UsedUp {
-    /// Blocks that are free without a collection.
-    SpareBlocks,
-    /// Room in cells that take one bit at first.
-    SingleBitCells,
-}
-
-impl UsedUp {
-    /// In words, behind "until … of the drive are used up".
-    fn words(self) -> &'static str {
-        match self {
-            UsedUp::SpareBlocks => "the spare blocks",
-            UsedUp::SingleBitCells => "the single-bit cells",
-        }
-    }
-}
+/// What a drive has used up: blocks that are free without a collection.
+const SPARE_BLOCKS: &str = "the spare blocks";
+/// Or room in cells that take one bit at first.
+const SINGLE_BIT_CELLS: &str = "the single-bit cells";
 
 /// What lies where on a drive, for another one of the same blocks to begin with.
 struct State {
@@ -53,51 +39,27 @@ struct Aging<'a> {
 }
 
 impl Keeps for Flash {
+    /// Nothing where blocks are being collected already: what follows then is no longer the same from stripe to stripe.
     fn note(&self) -> Option<Box<dyn Notes + '_>> {
-        Some(Box::new(self.age()?))
-    }
-
-    fn begin_as(&self, left: &Left) -> bool {
-        left.downcast_ref().is_some_and(|state| self.begin_with(state))
-    }
-}
-
-impl Flash {
-    /// Begins to write to it without time, before its first run; nothing where blocks are being collected already: what
-    /// follows then is no longer the same from stripe to stripe.
-    fn age(&self) -> Option<Aging<'_>> {
         let stripe = self.spec.stripe_units();
         let collects = (0..self.dies.len()).any(|die| self.translation.borrow().is_collected(die));
         let single_bit = self.single_bit.has_room(self.stripe_bytes());
         let (open, next_die) = (Vec::with_capacity(stripe as usize), self.buffer.next_die());
-        (!collects).then_some(Aging { flash: self, open, next_die, single_bit })
+        (!collects).then(|| Box::new(Aging { flash: self, open, next_die, single_bit }) as Box<dyn Notes>)
     }
 
-    /// Begins as another drive was left, before its first run; whether it can: its blocks have to be the same.
-    fn begin_with(&self, state: &State) -> bool {
-        self.single_bit.leave_room(state.single_bit_room);
-        self.buffer.begin_with_die(state.next_die);
-        self.translation.borrow_mut().recall(&state.blocks)
+    /// Its blocks have to be the same.
+    fn begin_as(&self, left: &Left) -> bool {
+        left.downcast_ref().is_some_and(|State { blocks, single_bit_room, next_die }| {
+            self.single_bit.leave_room(*single_bit_room);
+            self.buffer.begin_with_die(*next_die);
+            self.translation.borrow_mut().recall(blocks)
+        })
     }
 }
 
 impl Notes for Aging<'_> {
     fn write(&mut self, offset: u64, bytes: u32) -> Option<&'static str> {
-        self.note(offset, bytes).map(UsedUp::words)
-    }
-
-    fn left(&self) -> Left {
-        Arc::new(State {
-            blocks: self.flash.translation.borrow().kept(),
-            single_bit_room: self.flash.single_bit.room(),
-            next_die: self.next_die,
-        })
-    }
-}
-
-impl Aging<'_> {
-    /// Nothing is changed by a write that would no longer be carried out as those before it were.
-    fn note(&mut self, offset: u64, bytes: u32) -> Option<UsedUp> {
         let (unit_bytes, end) = (u64::from(UNIT_BYTES), offset + u64::from(bytes));
         for unit in offset / unit_bytes..end.div_ceil(unit_bytes) {
             let entry = self.flash.translation.borrow_mut().accept(unit);
@@ -112,15 +74,25 @@ impl Aging<'_> {
         None
     }
 
-    /// A stripe is full.
-    fn program(&mut self) -> Option<UsedUp> {
+    fn left(&self) -> Left {
+        Arc::new(State {
+            blocks: self.flash.translation.borrow().kept(),
+            single_bit_room: self.flash.single_bit.room(),
+            next_die: self.next_die,
+        })
+    }
+}
+
+impl Aging<'_> {
+    /// A stripe is full; where it would no longer be carried out as those before it were, nothing is changed by it.
+    fn program(&mut self) -> Option<&'static str> {
         let (flash, die) = (self.flash, self.next_die);
         let mut translation = flash.translation.borrow_mut();
         if translation.is_collected(die) {
-            return Some(UsedUp::SpareBlocks);
+            return Some(SPARE_BLOCKS);
         }
         if self.single_bit && !flash.single_bit.takes(flash.stripe_bytes()) {
-            return Some(UsedUp::SingleBitCells);
+            return Some(SINGLE_BIT_CELLS);
         }
         translation.write(die, &self.open);
         self.open.clear();

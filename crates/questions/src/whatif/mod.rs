@@ -309,8 +309,8 @@ pub fn outlook(
 ) -> Result<Outlook, Failure> {
     // Trials compare what is run here with itself: no longer than it says something new.
     let shorter = Options { not_longer_than_needed: true, ..options };
-    let (seed, only, setting, outcome) = beginning(setting, shorter)?;
-    let setting = &setting;
+    let (only, setting, outcome) = beginning(setting, shorter)?;
+    let (seed, setting) = (options.seed, &setting);
     // While that is accounted for, numbers that do nothing are found.
     let (base, foreseen) = rayon::join(
         || observe(&setting.blueprint, &setting.jobs, shorter, EXTENT, outcome.clone()),
@@ -325,19 +325,19 @@ pub fn outlook(
 }
 
 /// What a setting gets; where something is used up meanwhile, until then.
-fn beginning(setting: &Setting, options: Options) -> Result<(u64, Option<Only>, Setting, Outcome), Failure> {
+fn beginning(setting: &Setting, options: Options) -> Result<(Option<Only>, Setting, Outcome), Failure> {
     let Setting { blueprint, jobs } = setting;
     let run = |by_phases| run_at_once(blueprint, jobs, Options { by_phases, ..options }, None, &|_| {});
-    let (seed, outcome) = (options.seed, run(true)?);
+    let outcome = run(true)?;
     if outcome.stop != Stop::Emptying {
-        return Ok((seed, None, setting.clone(), outcome));
+        return Ok((None, setting.clone(), outcome));
     }
-    Ok(match first(blueprint, jobs, seed, &outcome)? {
+    Ok(match first(blueprint, jobs, options.seed, &outcome)? {
         Some(Phase { blueprint, jobs, outcome, until, used_up, .. }) => {
             let only = used_up.map(|used_up| Only { lasts: until, used_up });
-            (seed, only, Setting { blueprint, jobs }, outcome)
+            (only, Setting { blueprint, jobs }, outcome)
         }
-        None => (seed, None, setting.clone(), run(false)?),
+        None => (None, setting.clone(), run(false)?),
     })
 }
 
