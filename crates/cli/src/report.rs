@@ -71,10 +71,9 @@ pub fn explained(blueprint: &Blueprint, explanation: &Explanation, said: &[Strin
         return out + "--hops has the account of every hop, --html draws it.\n";
     }
     out += &diagnosis.map_or(String::new(), profile);
-    let requests = latency.as_ref().map_or(0, |latency| latency.mean.count);
     let from = explained.phase_begins() + account.from;
     let (length, from) = (span(account.span().as_ns_f64()), span(from.as_ns_f64()));
-    out += &format!("\nWhere the time goes, over {length} from {from} on; {requests} requests ended:\n");
+    out += &format!("\nWhere the time goes, over {length} from {from} on; {} requests ended:\n", account.requests);
     for lane in &account.lanes {
         out += &lane_lines(account, lane);
     }

@@ -33,7 +33,7 @@ pub fn report(blueprint: &Blueprint, explained: &Explained, diagnosis: Option<&D
         "window": {
             "from_ps": (explained.phase_begins() + account.from).as_ps(),
             "until_ps": (explained.phase_begins() + account.until).as_ps(),
-            "requests": explained.latency.as_ref().map_or(0, |latency| latency.mean.count),
+            "requests": account.requests,
         },
         "hops": hops,
         "bottleneck": diagnosis.and_then(bottleneck),

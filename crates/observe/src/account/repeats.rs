@@ -280,12 +280,16 @@ impl Repeats {
         let (mut cuts, mut of_item) = (Vec::new(), HashMap::new());
         let (mut removed, mut latest) = (Time::ZERO, Time::ZERO);
         for (position, &(number, train)) in trains.iter().enumerate() {
-            let alone =
-                latest <= train.start && trains.get(position + 1).is_none_or(|(_, next)| next.start >= train.end);
+            let (before, cut) = (latest, train.cut());
             latest = latest.max(train.end);
-            let Some((at, periods)) = train.cut().filter(|_| alone) else { continue };
+            let Some((at, periods)) = cut else { continue };
             let pitch = train.pitch;
             let (from, until) = (at - pitch, at + pitch * periods);
+            // Whatever else begins or ends in that time is a boundary; a train may have begun before it, and end behind it.
+            let mut later = trains[position + 1..].iter().map(|(_, next)| next).take_while(|next| next.start <= from);
+            if before > from || later.any(|next| next.end > from) {
+                continue;
+            }
             let next = boundaries.partition_point(|boundary| *boundary <= from);
             if boundaries.get(next).is_some_and(|boundary| *boundary < until) {
                 continue;
@@ -340,5 +344,41 @@ impl Repeats {
             }
             None => squeezed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopscope_kernel::Label;
+
+    use super::*;
+
+    static DATA: Label = Label::payload("data");
+
+    /// A train of so many bursts of 4 ns.
+    fn train(lane: u16, at: u64, pitch: u64, count: u16) -> [Record; 2] {
+        let (at, pitch) = (Time::ns(at), Time::ns(pitch));
+        [
+            Record::Train { lane, who: lane, label: &DATA, at, pitch, count, phases: 1 },
+            Record::TrainPhase { label: &DATA, after: Time::ZERO, span: Time::ns(4) },
+        ]
+    }
+
+    /// Periods that are cut out of a train of 250 from 100 ns to 2,600 ns, with another one beside it.
+    fn cut(beside: [Record; 2]) -> u64 {
+        let records = [train(0, 100, 10, 250), beside].concat();
+        let items = Items::of(&records, &[None, None]);
+        Repeats::find(items.iter(), &records, &[]).cuts.iter().map(|cut| cut.periods).sum()
+    }
+
+    #[test]
+    fn trains_that_meet_at_an_end_are_cut_in_between() {
+        let alone = cut(train(1, 3_000, 10, 1));
+        assert!(alone > 240, "{alone} periods");
+        for (at, what) in [(95, "the beginning"), (2_595, "the end")] {
+            assert_eq!(cut(train(1, at, 7, 1)), alone, "another one over {what}");
+        }
+        assert_eq!(cut(train(1, 1_000, 7, 1)), 0, "another one within");
+        assert_eq!(cut(train(1, 90, 2_600, 2)), 0, "another one over all of it");
     }
 }

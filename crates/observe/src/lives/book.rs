@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use foldhash::fast::FixedState;
-use hopscope_kernel::{Kind, PassedOn, Record, Sim, Span, Time, expand, whole};
+use hopscope_kernel::{PassedOn, Record, Sim, Span, Time, expand, whole};
 
 use super::shares::Sharing;
 use super::traces::{Newest, Traces};
-use super::walk::{Place, Walk, is_busy};
+use super::walk::{Place, Walk};
 use super::{Enough, FOR_P99, FORGET_EVERY, Latency, Split, Stage, added_up};
 use crate::account::Hop;
 
@@ -38,13 +38,13 @@ pub(super) struct Book {
     /// Of the request that has just ended, by stage.
     sums: Vec<Time>,
     pub(super) ended: Vec<Ended>,
+    /// When one more ended, there were enough: it is only told yet whom lanes work for.
+    is_full: bool,
     spans: u64,
     since_forgotten: usize,
     /// Spans since somebody took something up, and whether some of them are of trains.
     spans_to_enter: Vec<Span>,
     is_mixed: bool,
-    /// Lanes that worked, or that delays were owed to.
-    pub(super) at_work: Vec<bool>,
     until: Time,
 }
 
@@ -117,17 +117,20 @@ impl Book {
             stages: Stages::default(),
             sums: Vec::new(),
             ended: Vec::new(),
+            is_full: false,
             spans: 0,
             since_forgotten: 0,
             spans_to_enter: Vec::new(),
             is_mixed: false,
-            at_work: Vec::new(),
             until: from,
         }
     }
 
     /// Whether no more lives are wanted.
     pub(super) fn are_enough(&self) -> bool {
+        if self.is_full {
+            return true;
+        }
         let Enough { at_least, times_in_flight, requests, spans, spans_most } = self.enough;
         let count = self.ended.len();
         let speak = count >= at_least && count >= self.in_flight_max.saturating_mul(times_in_flight);
@@ -154,6 +157,7 @@ impl Book {
                     now = at + span;
                     self.end(who, now, at);
                 }
+                _ if self.is_full => self.share(records),
                 _ => {
                     let Book { clocks, spans_to_enter, is_mixed, .. } = self;
                     *is_mixed |= records.len() > 1;
@@ -177,7 +181,6 @@ impl Book {
             self.clocks = self.sim.lanes().into_iter().map(|lane| lane.1).collect();
             self.traces = Traces::new(self.sim.processes().len(), self.clocks.len());
             self.sharing = Sharing::new(self.clocks.len());
-            self.at_work = vec![false; self.clocks.len()];
         }
     }
 
@@ -203,7 +206,11 @@ impl Book {
         let Some(Open { issued: Some(issued), .. }) = self.open.remove(&request) else { return };
         self.in_flight -= 1;
         self.sharing.ended(request, at);
-        if at <= self.from || self.are_enough() {
+        if at <= self.from {
+            return;
+        }
+        self.is_full = self.are_enough();
+        if self.is_full {
             return;
         }
         // What the job says of its request counts: a replay's begins when it is due.
@@ -233,21 +240,28 @@ impl Book {
     /// Enters the spans that were recorded since somebody took something up. Those of trains come lane by lane, and are
     /// entered as they ended.
     fn enter(&mut self) {
-        let Book { traces, sharing, spans, at_work, traced, from, since_forgotten, spans_to_enter, is_mixed, .. } =
-            self;
+        let Book { traces, sharing, spans, traced, from, since_forgotten, spans_to_enter, is_mixed, .. } = self;
         if std::mem::take(is_mixed) {
             spans_to_enter.sort_by_key(|span| span.at + span.span);
         }
         for span in spans_to_enter.drain(..) {
-            if let Kind::Phase(lane) | Kind::Delay(lane) = span.kind
-                && is_busy(span.label)
-            {
-                at_work[usize::from(lane)] = true;
-            }
             traces.enter(&span, span.at + span.span >= *traced);
             sharing.enter(&span, traces.members(span.who));
             *spans += u64::from(span.at >= *from);
             *since_forgotten += 1;
+        }
+    }
+
+    /// Tells whom lanes work for, and keeps nothing.
+    fn share(&mut self, records: &[Record]) {
+        let Book { clocks, traces, sharing, .. } = self;
+        let is_told = match records[0] {
+            Record::Train { who, .. } => sharing.enter_train(records, traces.members(who)),
+            _ => false,
+        };
+        if !is_told {
+            let each = |span: Span| sharing.enter(&span, traces.members(span.who));
+            expand(records, |lane| clocks[usize::from(lane)], each);
         }
     }
 

@@ -205,7 +205,7 @@ impl Lives {
 
     /// Of each lane, by number, whether it worked, or a delay was owed to it.
     pub fn at_work(&self) -> Vec<bool> {
-        self.0.borrow().at_work.clone()
+        self.0.borrow().sharing.at_work()
     }
 
     /// Whom each lane worked for, by number, over all that was observed.
