@@ -57,6 +57,18 @@ fn every_hop_adds_up_to_the_window_in_picoseconds_and_in_bytes() {
     }
 }
 
+/// Of the account, and not of the lives that were looked at: there are three times as many of them.
+#[test]
+fn the_window_has_the_requests_that_ended_in_it() {
+    let ran = hopscope(&["explain", "nvme-desktop", "nvme-random-read-4k", "--json"]);
+    let all: Value = serde_json::from_str(&ran.out).expect("one JSON object");
+    let window = ["from_ps", "until_ps"].map(|of| all["window"][of].as_f64().expect("a time"));
+    let expected = all["iops"].as_f64().expect("a rate") * (window[1] - window[0]) / 1e12;
+    let requests = all["window"]["requests"].as_f64().expect("a number");
+    assert!((requests / expected - 1.0).abs() < 0.05, "{requests} requests, {expected} at that rate");
+    assert!(all["latency"]["requests"].as_f64().expect("a number") > 2.0 * requests, "{}", all["latency"]["requests"]);
+}
+
 #[test]
 fn the_text_fits_eighty_columns_and_names_the_bottleneck() {
     let text = answer(&[]);
