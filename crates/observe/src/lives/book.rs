@@ -255,14 +255,13 @@ impl Book {
     /// Tells whom lanes work for, and keeps nothing.
     fn share(&mut self, records: &[Record]) {
         let Book { clocks, traces, sharing, .. } = self;
-        let is_told = match records[0] {
-            Record::Train { who, .. } => sharing.enter_train(records, traces.members(who)),
-            _ => false,
-        };
-        if !is_told {
-            let each = |span: Span| sharing.enter(&span, traces.members(span.who));
-            expand(records, |lane| clocks[usize::from(lane)], each);
+        if let Record::Train { who, .. } = records[0]
+            && sharing.enter_train(records, traces.members(who))
+        {
+            return;
         }
+        let each = |span: Span| sharing.enter(&span, traces.members(span.who));
+        expand(records, |lane| clocks[usize::from(lane)], each);
     }
 
     /// Nothing before the first request under way was taken up is asked for any more.

@@ -26,13 +26,19 @@ struct Known {
     ended: Option<Time>,
 }
 
+type Lives = HashMap<NonZeroU32, Known, FixedState>;
+
+fn known(lives: &Lives, of: &PassedOn) -> Known {
+    lives.get(&of.request).copied().unwrap_or_default()
+}
+
 /// Adds up whom lanes work for.
 #[derive(Default)]
 pub(super) struct Sharing {
     lanes: Vec<Shares>,
     /// Lanes that worked, or that delays were owed to.
     at_work: Vec<bool>,
-    lives: HashMap<NonZeroU32, Known, FixedState>,
+    lives: Lives,
 }
 
 impl Sharing {
@@ -63,19 +69,20 @@ impl Sharing {
 
     /// A span of a process that works for these requests; each has an equal part of it.
     pub(super) fn enter(&mut self, span: &Span, members: &[PassedOn]) {
-        if let Kind::Phase(lane) | Kind::Delay(lane) = span.kind
-            && is_busy(span.label)
-        {
+        if !is_busy(span.label) {
+            return;
+        }
+        if let Kind::Phase(lane) | Kind::Delay(lane) = span.kind {
             self.at_work[usize::from(lane)] = true;
         }
-        let Some(lane) = span.phase_of().filter(|_| is_busy(span.label)) else { return };
+        let Some(lane) = span.phase_of() else { return };
         let shares = &mut self.lanes[usize::from(lane)];
         let (length, count) = (span.span.as_ps(), members.len() as u64);
         if count == 0 {
             shares.housekeeping += span.span;
         }
         for (number, member) in (0..).zip(members) {
-            let known = self.lives.get(&member.request).copied().unwrap_or_default();
+            let known = known(&self.lives, member);
             // Not yet issued is before; not yet ended is within.
             let (start, end) = (span.at, span.at + span.span);
             let from = known.issued.unwrap_or(end).clamp(start, end);
@@ -99,10 +106,9 @@ impl Sharing {
         });
         let time = busy.fold(Time::ZERO, |sum, span| sum + span) * u64::from(count);
         let shares = &mut self.lanes[usize::from(lane)];
-        let known = |of: &PassedOn| self.lives.get(&of.request).copied().unwrap_or_default();
         match members {
             [] => shares.housekeeping += time,
-            [one] => match known(one) {
+            [one] => match known(&self.lives, one) {
                 Known { issued: Some(issued), ended: None } if issued <= at => shares.in_life += time,
                 Known { issued: None, .. } => shares.outside += time,
                 Known { ended: Some(ended), .. } if ended <= at => shares.outside += time,
