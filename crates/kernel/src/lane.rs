@@ -86,12 +86,17 @@ impl Lane {
         Grant { lane: self, ticket: handed.ticket }
     }
 
-    /// Says how fast the lane moves bytes in `phase`, whatever was said of that phase before.
+    /// Says how fast the lane moves bytes in `phase`: whatever was said of that phase before, until time goes on. From
+    /// then on it has to stay so, since what was moved is made out from the time in that phase.
     pub fn carries(&self, phase: &'static Label, bytes: u64, per: Time) {
         let rate = Rate { phase, bytes, per };
+        let settled = self.sim.now() > Time::ZERO;
         let rates = &mut self.sim.shared.core.borrow_mut().lanes[self.id as usize].rates;
         match rates.iter_mut().find(|known| known.phase == phase) {
-            Some(known) => *known = rate,
+            Some(known) => {
+                assert!(!settled || *known == rate, "the rate of a phase does not change: {}", phase.name);
+                *known = rate;
+            }
             None => rates.push(rate),
         }
     }

@@ -73,7 +73,7 @@ impl Fold<'_> {
             }
             at = upto;
         }
-        let rate = best_rate(&line.rates, &own);
+        let rate = best_rate(&line.rates);
         let mut entries = Vec::new();
         for (item, time) in own.0 {
             self.own_entries(&item, time, line, rate, &mut entries);
@@ -84,6 +84,7 @@ impl Fold<'_> {
             let (class, cause, phase) = (Use::Nothing, "nothing asks for it".to_string(), String::new());
             entries.push(Entry { class, cause, part, lane, phase, time: lines.measure(at, until) });
         }
+        let mut entries = merged(entries);
         entries.sort_by(|a, b| (a.class, b.time, &a.lane, &a.phase, &a.cause).cmp(&order(b, a.time)));
         let capacity = rate.map(capacity);
         let (part, lane, busy) = (line.part().to_string(), line.name.clone(), self.busy(line));
@@ -170,18 +171,26 @@ impl Fold<'_> {
             _ => Use::Waiting,
         };
         let entry = |(item, time): &(Item, Time)| self.entry(&Item { idle: false, ..*item }, *time, class(item));
-        let mut entries: Vec<Entry> = Vec::new();
-        for entry in bill.0.iter().map(entry) {
-            let entry = Entry { cause: String::new(), ..entry };
-            let same = |e: &&mut Entry| (&e.lane, &e.phase) == (&entry.lane, &entry.phase);
-            match entries.iter_mut().find(same) {
-                Some(known) => known.time += entry.time,
-                None => entries.push(entry),
-            }
-        }
+        let without_cause = |entry: Entry| Entry { cause: String::new(), ..entry };
+        let mut entries = merged(bill.0.iter().map(entry).map(without_cause).collect());
         entries.sort_by(|a, b| (b.time, &a.lane, &a.phase).cmp(&(a.time, &b.lane, &b.phase)));
         entries
     }
+}
+
+/// Each thing once: labels of several phases may have one name.
+fn merged(entries: Vec<Entry>) -> Vec<Entry> {
+    fn what(entry: &Entry) -> (Use, &str, &str, &str) {
+        (entry.class, &entry.cause, &entry.lane, &entry.phase)
+    }
+    let mut merged: Vec<Entry> = Vec::new();
+    for entry in entries {
+        match merged.iter_mut().find(|known| what(known) == what(&entry)) {
+            Some(known) => known.time += entry.time,
+            None => merged.push(entry),
+        }
+    }
+    merged
 }
 
 /// Within a class, the largest first.
@@ -215,14 +224,13 @@ fn how(bytes: u64, per: Time) -> String {
     format!("{rate:.decimals$} {unit}")
 }
 
-/// The fastest at which the lane moved bytes, or could have.
-pub(super) fn best_rate(rates: &[Rate], own: &Bill) -> Option<Rate> {
+/// The fastest at which the lane can move bytes.
+pub(super) fn best_rate(rates: &[Rate]) -> Option<Rate> {
     let faster = |a: &&Rate, b: &&Rate| {
         let (a, b) = ((a.bytes, a.per.as_ps()), (b.bytes, b.per.as_ps()));
         (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
     };
-    let used = rates.iter().filter(|rate| own.0.iter().any(|(item, _)| item.phase == rate.phase));
-    used.max_by(faster).or_else(|| rates.iter().max_by(faster)).copied()
+    rates.iter().max_by(faster).copied()
 }
 
 impl Account {

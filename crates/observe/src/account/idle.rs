@@ -2,7 +2,6 @@
 
 use hopscope_kernel::{Label, Sim, Time};
 
-use super::blame::Bill;
 use super::fold::{SLICES, best_rate, capacity};
 use super::{Account, Entry, LaneAccount, Use};
 
@@ -26,7 +25,7 @@ impl Account {
         let lanes = sim.lanes().into_iter().zip(sim.rates());
         let lanes = lanes.filter(|((lane, _), _)| of_the_machine(lane)).map(|((lane, _), rates)| LaneAccount {
             part: lane.split('.').next().unwrap_or(&lane).to_string(),
-            capacity: best_rate(&rates, &Bill::default()).map(capacity),
+            capacity: best_rate(&rates).map(capacity),
             entries: vec![paused(Use::Nothing, "nothing asks for it")],
             busy: vec![Time::ZERO; SLICES as usize],
             lane,

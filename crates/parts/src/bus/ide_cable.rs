@@ -121,7 +121,7 @@ impl IdeCable {
             offers: Queue::new(sim, 1_024),
             interrupts: Tokens::none(sim, 4),
             words: Cell::new(None),
-            moving: Cell::new(&WORDS_IN),
+            moving: Cell::new(&WORDS_IN[0]),
         })
     }
 
@@ -264,7 +264,8 @@ impl IdeCable {
 
     /// Words follow.
     pub fn moves(&self, moves: Moves) {
-        let moving = if moves.reads { &WORDS_IN } else { &WORDS_OUT };
+        let by_drive = if moves.reads { &WORDS_IN } else { &WORDS_OUT };
+        let moving = &by_drive[self.selected.get()];
         self.moving.set(moving);
         self.lane.carries(moving, WORD_BYTES, moves.word);
         self.lane.carried(&MOVES, moves.packed());

@@ -7,10 +7,10 @@ use hopscope_kernel::{Errand, Label, Time};
 pub static PIO: Label = Label::protocol("register access");
 /// Ultra DMA burst initiation: DMARQ, DMACK#, STOP, first strobe.
 pub static BURST_START: Label = Label::protocol("burst start");
-/// Words from the drive, one a strobe edge.
-pub static WORDS_IN: Label = Label::payload("data words");
-/// Words to the drive, which the host strobes at a pace of its own.
-pub static WORDS_OUT: Label = Label::payload("data words");
+/// Words from drive 0 or 1, one a strobe edge. Each drive is set to a mode, and so to a pace, of its own.
+pub static WORDS_IN: [Label; 2] = [Label::payload("data words"), Label::payload("data words")];
+/// Words to drive 0 or 1, which the host strobes at a pace of its own.
+pub static WORDS_OUT: [Label; 2] = [Label::payload("data words"), Label::payload("data words")];
 /// Pause: the receiver negates DMARDY# or the sender stops its strobe.
 pub static PAUSE: Label = Label::reason("pause");
 /// Burst termination and CRC.

@@ -8,10 +8,14 @@ pub static ARBITRATION: Label = Label::reason("PCI arbitration");
 pub static ADDRESS: Label = Label::protocol("address");
 /// IRDY# and TRDY# are asserted.
 pub static DATA: Label = Label::payload("data");
+/// The same of an initiator of 32 bits on a segment of 64: REQ64# is not asserted. PCI 2.2, 3.8.
+pub static DATA_OF_32_BITS: Label = Label::payload("data of 32 bits");
 /// Data phases of a register access: no byte of the user.
 pub static REGISTER_DATA: Label = Label::protocol("register data");
-/// Data phases of a data port: bytes of the user that the processor moves itself.
-pub static PORT_DATA: Label = Label::payload("data of a data port");
+/// Data phases of a data port, two bytes each: bytes of the user that the processor moves itself.
+pub static PORT_WORD: Label = Label::payload("data of a data port");
+/// The same, four bytes each.
+pub static PORT_DWORD: Label = Label::payload("data of a data port");
 /// Data phases that carry a descriptor.
 pub static DESCRIPTOR_DATA: Label = Label::protocol("descriptor data");
 /// The target ends the transaction with STOP#.

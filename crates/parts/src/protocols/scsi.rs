@@ -16,10 +16,10 @@ pub static MESSAGE_OUT: Label = Label::protocol("message out");
 pub static MESSAGE_IN: Label = Label::protocol("message in");
 /// The command descriptor block.
 pub static COMMAND: Label = Label::protocol("command");
-/// Data to the initiator.
-pub static DATA_IN: Label = Label::payload("data in");
-/// Data to the target.
-pub static DATA_OUT: Label = Label::payload("data out");
+/// Data to the initiator from the target of that id. Each agrees on a period of its own with the initiator.
+pub static DATA_IN: [Label; IDS_MAX] = [const { Label::payload("data in") }; IDS_MAX];
+/// Data to the target of that id.
+pub static DATA_OUT: [Label; IDS_MAX] = [const { Label::payload("data out") }; IDS_MAX];
 /// The status byte.
 pub static STATUS: Label = Label::protocol("status");
 /// A connected target asks for nothing: it has no data, or no room.

@@ -25,7 +25,7 @@ fn commands(trace: &Trace) -> Result<(Vec<(Time, Time)>, Time), String> {
         // Register accesses stand between two commands.
         if *phase.phase == PIO {
             open = true;
-        } else if [&WORDS_IN, &WORDS_OUT].contains(&phase.phase) {
+        } else if WORDS_IN.contains(phase.phase) || WORDS_OUT.contains(phase.phase) {
             match commands.last_mut() {
                 Some(last) if !open => last.1 = phase.end(),
                 _ if open => commands.push((phase.at, phase.end())),

@@ -110,7 +110,7 @@ struct Seen {
 /// Between two instants of it.
 fn ns(trace: &Trace, between: fn(&Seen) -> (Time, Time)) -> Figure {
     let [first, second, next] = in_trace(trace)?;
-    let words: Vec<Interval> = trace.used("cable")?.into_iter().filter(|i| *i.phase == WORDS_OUT).collect();
+    let words: Vec<Interval> = trace.used("cable")?.into_iter().filter(|i| WORDS_OUT.contains(i.phase)).collect();
     let half = words.iter().rposition(|i| i.at <= second.data_end).unwrap_or(0);
     let around = half.checked_sub(1).and_then(|from| words.get(from..half + 2)?.try_into().ok());
     let words: [Interval; 3] = around.ok_or("the lane `cable` has no words before and after such a cycle")?;

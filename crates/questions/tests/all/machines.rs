@@ -11,7 +11,7 @@ use hopscope_machine::run::{Options, Outcome, run};
 
 use crate::shipped;
 
-fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
+pub fn read(system: &str, options: &str) -> (Blueprint, Vec<Job>) {
     let library = Library::new(None).expect("the shipped files can be read");
     let mut sources = Sources::default();
     let text = library.open_system(system).expect("a shipped system");

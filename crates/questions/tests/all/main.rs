@@ -9,6 +9,7 @@ mod cifs;
 mod compare;
 mod convergence;
 mod data_sheets;
+mod delivered;
 mod diagnosis;
 mod drivers;
 mod filling;

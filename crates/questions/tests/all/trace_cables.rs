@@ -115,7 +115,8 @@ fn what_is_drawn_of_a_cable_is_what_was_simulated() {
                 let (begin, end) = (of.at.max(window.from), (of.at + of.span).min(until));
                 end.saturating_sub(begin) / word
             };
-            let expected: u64 = phases(&spans, &WORDS_IN).chain(phases(&spans, &WORDS_OUT)).map(crossed).sum();
+            let expected: u64 =
+                WORDS_IN.iter().chain(&WORDS_OUT).flat_map(|label| phases(&spans, label)).map(crossed).sum();
             let edges = 1 + bursts.filter(|burst| burst.cut).count() as u64;
             assert!(words.abs_diff(expected) <= edges, "{context}: {words} words of {expected}");
             all_words += words;

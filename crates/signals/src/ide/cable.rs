@@ -158,7 +158,7 @@ impl Cable {
             }
         } else if is(&BURST_START) {
             self.initiate(changes, at, at + span);
-        } else if is(&WORDS_IN) || is(&WORDS_OUT) {
+        } else if WORDS_IN.contains(label) || WORDS_OUT.contains(label) {
             self.strobe_words(changes, at, span);
         } else if is(&BURST_END) {
             self.terminate(changes, at + span);

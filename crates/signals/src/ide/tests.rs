@@ -49,7 +49,7 @@ fn moves(mode: says::Strobes, reads: bool, word: Time) -> Record {
 fn multiword_dma_is_told_from_ultra_dma_in_both_directions() {
     for reads in [false, true] {
         let word = Time::ns(120);
-        let label = if reads { &says::WORDS_IN } else { &says::WORDS_OUT };
+        let label = if reads { &says::WORDS_IN[0] } else { &says::WORDS_OUT[0] };
         let said = [
             moves(says::Strobes::Multiword, reads, word),
             phase(label, Time::us(1), word * 16),
@@ -85,7 +85,7 @@ fn bursts_of_a_request_that_stays_do_not_overlap() {
 
 fn ultra(reads: bool, words: u64) -> Vec<Record> {
     let word = Time::ns(60);
-    let label = if reads { &says::WORDS_IN } else { &says::WORDS_OUT };
+    let label = if reads { &says::WORDS_IN[0] } else { &says::WORDS_OUT[0] };
     let begun = Time::us(2);
     let initiation = says::packed_times([Time::ns(20), Time::ns(40), Time::ZERO]);
     let termination = says::packed_times([Time::ns(100), Time::ns(75), Time::ns(20)]);
@@ -117,7 +117,7 @@ fn a_receiver_that_pauses_negates_its_ready_and_no_word_is_lost() {
     let word = Time::ns(60);
     let mut said = ultra(true, 16);
     said.insert(4, carried(&says::READY_AGAIN, Time::us(6), Time::us(1).as_ps()));
-    said.insert(5, phase(&says::WORDS_IN, Time::us(5), word * 16));
+    said.insert(5, phase(&says::WORDS_IN[0], Time::us(5), word * 16));
     for later in &mut said[6..] {
         if let Record::Carried { at, .. } | Record::Phase { at, .. } = later {
             *at = Time::us(6);

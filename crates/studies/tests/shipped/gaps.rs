@@ -36,7 +36,7 @@ fn the_rest_and_the_wait_of_figure_1_are_divided_otherwise_and_their_sum_is_met(
     let trace = Trace::of(&machine, &jobs, Time::ms(20), true).unwrap();
     let (pci, cable) = (trace.lane("pci"), trace.lane("cable"));
     let data: Vec<&Interval> = pci.iter().filter(|i| i.phase == &DATA).collect();
-    let words: Vec<&Interval> = cable.iter().filter(|i| i.phase == &WORDS_OUT).collect();
+    let words: Vec<&Interval> = cable.iter().filter(|i| WORDS_OUT.contains(i.phase)).collect();
     // A half that follows a short pause is the second of its cycle.
     let half = (words.len() / 2..).find(|&k| words[k].at - words[k - 1].end() < Time::ns(100)).unwrap();
     let word = Time::ps(words[half].span.as_ps() / 16);

@@ -25,7 +25,7 @@ use crate::bus::ide_cable::IdeCable;
 use crate::bus::pci::Phase;
 use crate::cpu::Work;
 use crate::protocols::ide::{self, SECTOR_BYTES, Strobes};
-use crate::protocols::pci::{ARBITRATION, Answer, Command, PORT_DATA, Ready, Transaction};
+use crate::protocols::pci::{ARBITRATION, Answer, Command, PORT_DWORD, PORT_WORD, Ready, Transaction};
 
 /// Offset of the data port in the command block.
 pub(super) const DATA_PORT: u32 = 0;
@@ -84,7 +84,6 @@ impl IdeBridge {
         let mode = Strobes::Programmed { wide: moves.width_bytes > 2 };
         let address = COMMAND_BLOCKS[channel.number] + DATA_PORT;
         cable.moves(ide::Moves { mode, reads: moves.reads, address, word });
-        self.pci.lane().carries(&PORT_DATA, u64::from(self.pci.width_bytes()), self.pci.clocks(1));
         let port = &channel.port;
         port.reads.set(moves.reads);
         port.span.set(word * u64::from(moves.width_bytes / 2));
@@ -135,7 +134,8 @@ impl IdeBridge {
     fn port_access(&self, channel: &Channel, moves: Moves) -> Transaction {
         let command = if moves.reads { Command::IoRead } else { Command::IoWrite };
         let address = COMMAND_BLOCKS[channel.number] + DATA_PORT;
-        Transaction { command, address, bytes: moves.width_bytes, carries: &PORT_DATA }
+        let carries = if moves.width_bytes > 2 { &PORT_DWORD } else { &PORT_WORD };
+        Transaction { command, address, bytes: moves.width_bytes, carries }
     }
 
     /// An access has been satisfied, whose data phase ended at `taken`.

@@ -30,8 +30,8 @@ use hopscope_kernel::{Errand, Grant, Label, Lane, Sim, Time, Yielding};
 use self::card::{CardSpec, Mode};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{
-    ADDRESS, ARBITRATION, Answer, Command, DATA, DISCONNECT, MASTER_ABORT, PciTarget, RETRY, Ready, SPECIAL,
-    TURNAROUND, Transaction, WRITTEN, packed, reach,
+    ADDRESS, ARBITRATION, Answer, Command, DATA, DATA_OF_32_BITS, DISCONNECT, MASTER_ABORT, PORT_DWORD, PORT_WORD,
+    PciTarget, RETRY, Ready, SPECIAL, TURNAROUND, Transaction, WRITTEN, packed, reach,
 };
 
 /// A phase and how long it takes; no time where it is not there.
@@ -126,9 +126,10 @@ impl PciBus {
     /// A segment named `name`.
     pub fn new(sim: &Sim, name: &str, spec: Spec) -> Rc<PciBus> {
         let lane = sim.lane(name, Some(spec.clock));
-        lane.carries(&DATA, u64::from(spec.width_bytes), spec.clock);
         let (clock, mode) = (Cell::new(spec.clock), Cell::new(spec.mode));
-        Rc::new(PciBus { sim: sim.clone(), spec, lane, clock, mode, targets: RefCell::new(Vec::new()) })
+        let bus = PciBus { sim: sim.clone(), spec, lane, clock, mode, targets: RefCell::new(Vec::new()) };
+        bus.says_its_rates();
+        Rc::new(bus)
     }
 
     /// Plugs a card in, which may slow the segment down.
@@ -137,8 +138,20 @@ impl PciBus {
         self.clock.set(clock);
         self.mode.set(mode);
         self.lane.set_clock(clock);
-        self.lane.carries(&DATA, u64::from(self.spec.width_bytes), clock);
+        self.says_its_rates();
         Ok(())
+    }
+
+    fn says_its_rates(&self) {
+        let phases = [(&DATA, self.spec.width_bytes), (&DATA_OF_32_BITS, 4), (&PORT_DWORD, 4), (&PORT_WORD, 2)];
+        for (phase, bytes) in phases {
+            self.lane.carries(phase, u64::from(bytes), self.clock.get());
+        }
+    }
+
+    /// What data phases of an initiator of that width are.
+    fn of_width(&self, carries: &'static Label, width_bytes: u32) -> &'static Label {
+        if *carries == DATA && width_bytes < self.spec.width_bytes { &DATA_OF_32_BITS } else { carries }
     }
 
     /// What the segment speaks, as its cards have settled.

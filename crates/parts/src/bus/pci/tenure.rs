@@ -52,6 +52,7 @@ impl PciBus {
     ) -> [super::Phase; 5] {
         let [address, attribute, response] = self.before_data(waits);
         let data = self.clocks(u64::from(bytes.div_ceil(width_bytes.min(self.spec.width_bytes))));
+        let carries = self.of_width(carries, width_bytes);
         [(&ADDRESS, address), (&ATTRIBUTE, attribute), (&RESPONSE, response), (carries, data), self.ends(ending)]
     }
 
@@ -132,6 +133,7 @@ impl Tenure<'_> {
         let data = self.phases(wanted.0, first);
         if self.bus.sim.now() + address.1 + attribute.1 + response.1 + data <= self.timer {
             // Nobody gets the bus before the latency timer is over: one wait for all.
+            let carries = self.bus.of_width(carries, self.width_bytes);
             self.grant.hold_plan([address, attribute, response, (carries, data)]).await;
             return first;
         }
@@ -194,6 +196,7 @@ impl Tenure<'_> {
     /// The same for pieces of so many bytes, one behind the other, as if each were moved by itself.
     async fn pieces(&self, carries: &'static Label, address: u32, bytes: u32, piece: u32) -> u32 {
         let bus = self.bus;
+        let carries = bus.of_width(carries, self.width_bytes);
         let all = self.phases(address, bytes);
         if bus.sim.now() + all <= self.timer {
             self.grant.hold(carries, all).await;

@@ -158,7 +158,10 @@ fn a_burst_goes_as_the_mode_of_its_segment_says() {
         conversation(pci_33(), narrow.clone(), 0, 64, true),
         "address 1, target response 1, data 16, turnaround 1"
     );
-    assert_eq!(conversation(pci_66(), narrow, 0, 64, true), "address 1, target response 1, data 16, turnaround 1");
+    assert_eq!(
+        conversation(pci_66(), narrow, 0, 64, true),
+        "address 1, target response 1, data of 32 bits 16, turnaround 1"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use hopscope_kernel::{Either, Grant, Label, Time, race};
 
 use super::{Drive, Fifo, Nexus, Phase, Pieces, ScsiBus, ToHost};
-use crate::protocols::scsi::{DATA_IN, DATA_OUT, FIFO_EMPTY, FIFO_FULL, NO_REQ};
+use crate::protocols::scsi::{FIFO_EMPTY, FIFO_FULL, NO_REQ};
 
 static ON_THEIR_WAY: Label = Label::reason("pieces on their way");
 
@@ -47,7 +47,7 @@ impl<'a> Connection<'a> {
     /// Data of the command: DATA IN or DATA OUT, as it is a read or a write, through the adapter's FIFO. Returns with
     /// the last transfer. Between two calls the drive keeps the bus.
     pub async fn data(&self, bytes: u32) {
-        let label = if self.nexus.writes.get() { &DATA_OUT } else { &DATA_IN };
+        let label = self.drive.data(self.nexus.writes.get());
         match self.bus.fifo() {
             None => self.pass(label, self.span(bytes)).await,
             Some(fifo) if self.nexus.writes.get() => self.data_out(fifo, bytes).await,
@@ -78,13 +78,13 @@ impl<'a> Connection<'a> {
         while left > 0 {
             let piece = left.min(fifo.piece_bytes);
             if !fifo.reserve(piece) {
-                self.pass(&DATA_IN, Time::ZERO).await;
+                self.pass(self.drive.data(false), Time::ZERO).await;
                 while !fifo.reserve(piece) {
                     fifo.moved.heard(&FIFO_FULL).await;
                 }
                 self.paused(&FIFO_FULL);
             }
-            self.pass(&DATA_IN, self.span(piece)).await;
+            self.pass(self.drive.data(false), self.span(piece)).await;
             left -= piece;
             // A piece has come that nobody has been told of.
             loop {
@@ -126,7 +126,7 @@ impl<'a> Connection<'a> {
             Either::Right(come) => {
                 let next = start + pitch * u64::from(come);
                 sim.wait_until(next).await;
-                self.grant.was_in(&DATA_IN, next - pitch);
+                self.grant.was_in(self.drive.data(false), next - pitch);
                 Some(come)
             }
         };
@@ -136,7 +136,7 @@ impl<'a> Connection<'a> {
 
     async fn data_out(&self, fifo: &Fifo, bytes: u32) {
         // The adapter knows whose data are wanted when the messages have passed.
-        self.pass(&DATA_OUT, Time::ZERO).await;
+        self.pass(self.drive.data(true), Time::ZERO).await;
         let (mut unasked, mut left) = (bytes, bytes);
         while left > 0 {
             while unasked > 0 && fifo.reserve(unasked.min(fifo.piece_bytes)) {
@@ -152,7 +152,7 @@ impl<'a> Connection<'a> {
                 continue;
             }
             self.nexus.filled.set(self.nexus.filled.get() - piece);
-            self.pass(&DATA_OUT, self.span(piece)).await;
+            self.pass(self.drive.data(true), self.span(piece)).await;
             fifo.release(piece);
             left -= piece;
         }

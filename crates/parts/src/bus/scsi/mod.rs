@@ -165,10 +165,8 @@ impl ScsiBus {
         let fifo = host.fifo.map(|(bytes, piece)| Fifo::new(sim, bytes, piece));
         let bus =
             ScsiBus { sim: sim.clone(), lane, spec, host, fifo, drives: std::array::from_fn(|_| OnceCell::new()) };
-        let period = bus.period_of(u64::MAX);
-        for label in [&DATA_IN, &DATA_OUT] {
-            bus.lane.carries(label, u64::from(bus.spec.width_bytes), period);
-        }
+        // What it can carry, whatever its drives agree to; no data phase is with the adapter.
+        bus.agree(bus.host.id, u64::MAX);
         Ok(Rc::new(bus))
     }
 
@@ -180,7 +178,7 @@ impl ScsiBus {
         if id >= self.spec.ids() {
             return Err(format!("this bus has ids 0 to {}", self.spec.ids() - 1));
         }
-        match self.drives[id].set(Drive::new(name, target)) {
+        match self.drives[id].set(Drive::new(name, id, target)) {
             Ok(()) => Ok(()),
             Err(_) => Err(format!("id {id} is taken")),
         }
@@ -234,8 +232,17 @@ impl ScsiBus {
     /// The drive at an id, settled with the bus and the adapter.
     pub(crate) fn drive(&self, id: usize) -> &Drive {
         let drive = self.drives[id].get().expect("only drives that are there are spoken to, and speak");
-        drive.settle(&self.sim, self.host.tags, |rate| self.period_of(rate));
+        drive.settle(&self.sim, self.host.tags, |rate| self.agree(id, rate));
         drive
+    }
+
+    /// What the data phases of an id of so many bytes per second are: their period.
+    fn agree(&self, id: usize, rate: u64) -> Time {
+        let period = self.period_of(rate);
+        for label in [&DATA_IN[id], &DATA_OUT[id]] {
+            self.lane.carries(label, u64::from(self.spec.width_bytes), self.lane.paced(period));
+        }
+        period
     }
 
     /// Time of a transfer with a drive of so many bytes per second.

@@ -3,9 +3,9 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::{Rc, Weak};
 
-use hopscope_kernel::{HandedOver, Queue, Sim, Time};
+use hopscope_kernel::{HandedOver, Label, Queue, Sim, Time};
 
-use crate::protocols::scsi::{TAGS_MAX, Target};
+use crate::protocols::scsi::{DATA_IN, DATA_OUT, TAGS_MAX, Target};
 
 /// Pieces of data: the first of them is in the FIFO (a read), or is to come into it (a write), and of a read the others
 /// come so far apart.
@@ -73,13 +73,20 @@ struct Settled {
 /// A drive, as its bus knows it.
 pub(crate) struct Drive {
     pub(crate) name: String,
+    id: usize,
     target: Weak<dyn Target>,
     settled: OnceCell<Settled>,
 }
 
 impl Drive {
-    pub(crate) fn new(name: &str, target: Weak<dyn Target>) -> Drive {
-        Drive { name: name.to_string(), target, settled: OnceCell::new() }
+    pub(crate) fn new(name: &str, id: usize, target: Weak<dyn Target>) -> Drive {
+        Drive { name: name.to_string(), id, target, settled: OnceCell::new() }
+    }
+
+    /// DATA OUT or DATA IN.
+    pub(crate) fn data(&self, writes: bool) -> &'static Label {
+        let by_id = if writes { &DATA_OUT } else { &DATA_IN };
+        &by_id[self.id]
     }
 
     /// The drive itself.
