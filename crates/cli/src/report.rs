@@ -54,6 +54,7 @@ pub fn explained(blueprint: &Blueprint, explanation: &Explanation, said: &[Strin
             out += &latency.as_ref().map_or(String::new(), bars);
         }
     }
+    out += &explained.untold().map_or(String::new(), |words| wrapped(words, ""));
     if let Some(price) = blueprint.price() {
         let words = price.words(explained.throughput(), explained.iops());
         out.extend(words.iter().map(|line| wrapped(line, "")));

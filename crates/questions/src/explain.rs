@@ -30,7 +30,8 @@ const EVENTS_BEFORE: u64 = 1_000_000;
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
 /// Requests that are looked at to find out early which hops are at work.
-const FIRST: Enough = Enough { at_least: 32, times_in_flight: 2, requests: 64, spans: 50_000, spans_most: 200_000 };
+const FIRST: Enough =
+    Enough { at_least: 32, times_in_flight: 2, requests: 64, spans: 50_000, spans_most: 200_000, kept_most: 4_000_000 };
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
 
@@ -46,6 +47,8 @@ pub struct Explained {
     pub account: Account,
     /// Where the latencies went, of the requests that ended within the window; nothing where none did.
     pub latency: Option<Latency>,
+    /// Whether that is of fewer requests than it should be, or of none, because their lives were too long to be kept.
+    pub too_long: bool,
     /// Whom the lanes worked for, from where the run was watched until there was enough to see in the window.
     pub shares: BTreeMap<String, Shares>,
     /// The hops that were at work.
@@ -199,7 +202,8 @@ impl Watched {
         let shares = lanes.iter().cloned().zip(lives.shares()).collect();
         let (hops, names) = (self.hops_at_work(blueprint), names(blueprint.parts(), sim));
         let phases = None;
-        Explained { outcome, account, latency: lives.latency(), shares, hops, names, watched, phases }
+        let (latency, too_long) = (lives.latency(), lives.are_too_long());
+        Explained { outcome, account, latency, too_long, shares, hops, names, watched, phases }
     }
 
     /// The hops that were seen to work.
@@ -293,6 +297,17 @@ fn over_too_early(job: &Job, from: Time, ended: Time) -> Failure {
 }
 
 impl Explained {
+    /// Why it is not said of enough requests where their latency went, if it is not.
+    pub fn untold(&self) -> Option<&'static str> {
+        let (none, few) = (
+            "It is not said where the latency of requests went: so many of them at once, and so long ones, are more than is \
+             kept. Fewer in flight (iodepth) or smaller blocks (bs) show it.",
+            "The stages are those of few requests: so many of them at once, and so long ones, are more than is kept. Fewer \
+             in flight (iodepth) or smaller blocks (bs) show those of more.",
+        );
+        self.too_long.then_some(if self.latency.is_none() { none } else { few })
+    }
+
     /// Of the longest phase of a run, or of the last one of those: what all jobs got in all phases.
     pub(crate) fn in_phases(self, jobs: &[Job], all: Vec<Phase>, of: usize) -> Explained {
         Explained { outcome: phases::whole(jobs, &all), phases: Some((all.into(), of)), ..self }

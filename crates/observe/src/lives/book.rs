@@ -40,6 +40,8 @@ pub(super) struct Book {
     pub(super) ended: Vec<Ended>,
     /// When one more ended, there were enough: it is only told yet whom lanes work for.
     is_full: bool,
+    /// Full although there were not enough: more would have had to be kept than may be.
+    pub(super) are_too_long: bool,
     spans: u64,
     since_forgotten: usize,
     /// Spans since somebody took something up, and whether some of them are of trains.
@@ -118,6 +120,7 @@ impl Book {
             sums: Vec::new(),
             ended: Vec::new(),
             is_full: false,
+            are_too_long: false,
             spans: 0,
             since_forgotten: 0,
             spans_to_enter: Vec::new(),
@@ -131,7 +134,7 @@ impl Book {
         if self.is_full {
             return true;
         }
-        let Enough { at_least, times_in_flight, requests, spans, spans_most } = self.enough;
+        let Enough { at_least, times_in_flight, requests, spans, spans_most, .. } = self.enough;
         let count = self.ended.len();
         let speak = count >= at_least && count >= self.in_flight_max.saturating_mul(times_in_flight);
         let were_long = self.spans >= spans_most && count > self.in_flight_max;
@@ -268,8 +271,19 @@ impl Book {
     fn forget(&mut self, now: Time) {
         let oldest = self.open.values().map(|open| open.begun).min().unwrap_or(now);
         self.traces.forget(oldest);
+        if self.traces.kept() > self.enough.kept_most {
+            (self.is_full, self.are_too_long) = (true, true);
+        }
+        if self.is_full {
+            self.traces.let_go();
+        }
         self.sharing.forget(oldest);
         self.since_forgotten = 0;
+    }
+
+    #[cfg(test)]
+    pub(super) fn traces_kept(&self) -> usize {
+        self.traces.kept()
     }
 
     pub(super) fn latency(&mut self) -> Option<Latency> {

@@ -44,6 +44,8 @@ pub struct Enough {
     pub spans: u64,
     /// Spans that may be looked at for any number of them, once all that were in flight have been replaced.
     pub spans_most: u64,
+    /// Spans that may be kept at once, of all that is under way. Where lives ask for more, no more of them are told.
+    pub kept_most: usize,
 }
 
 impl Enough {
@@ -54,10 +56,17 @@ impl Enough {
         requests: usize::MAX,
         spans: u64::MAX,
         spans_most: u64::MAX,
+        kept_most: usize::MAX,
     };
-    /// Enough to speak for the others.
-    pub const FOR_AN_ACCOUNT: Enough =
-        Enough { at_least: 200, times_in_flight: 10, requests: FOR_P99, spans: 1_500_000, spans_most: 6_000_000 };
+    /// Enough to speak for the others. What is kept is 3 GB at most.
+    pub const FOR_AN_ACCOUNT: Enough = Enough {
+        at_least: 200,
+        times_in_flight: 10,
+        requests: FOR_P99,
+        spans: 1_500_000,
+        spans_most: 6_000_000,
+        kept_most: 64_000_000,
+    };
 }
 
 /// A stretch of requests' lives.
@@ -193,6 +202,11 @@ impl Lives {
         self.0.borrow().are_enough()
     }
 
+    /// Whether lives were so long that no more of them were told.
+    pub fn are_too_long(&self) -> bool {
+        self.0.borrow().are_too_long
+    }
+
     /// Requests that have ended.
     pub fn count(&self) -> usize {
         self.0.borrow().ended.len()
@@ -252,6 +266,38 @@ mod tests {
     static WORK: Label = Label::protocol("work");
     static READ: Label = Label::mark("read");
     static EMPTY: Label = Label::reason("nothing to do");
+
+    #[test]
+    fn lives_that_are_too_long_to_be_kept_are_not_told() {
+        // Looked at whenever so many spans have come, of which some come behind.
+        let spans = FORGET_EVERY as u64 * 5 / 2;
+        let lived = |kept_most: usize| {
+            let sim = Sim::new();
+            let lives = Lives::new(&sim, Time::ZERO, Enough { kept_most, ..Enough::ALL });
+            sim.observe(Box::new(lives.clone()));
+            let (lane, s) = (sim.lane("arm", None), sim.clone());
+            sim.process("thread", async move {
+                for count in [10, spans, 10] {
+                    let errand = s.new_errand();
+                    s.issued(errand);
+                    let since = s.now();
+                    for _ in 0..count {
+                        lane.spend(&WORK, Time::ns(3)).await;
+                    }
+                    s.transferred(&READ, since, 512);
+                }
+            });
+            sim.run(Time::ms(10));
+            let worked = lives.shares()[0].in_life;
+            (lives.are_too_long(), lives.count(), lives.0.borrow().traces_kept() > 0, worked)
+        };
+        let all = Time::ns(3) * (spans + 20);
+        assert_eq!(lived(usize::MAX), (false, 3, true, all));
+        // The first one was over before; nobody looks any more where there is enough.
+        let (too_long, count, kept, worked) = lived(FORGET_EVERY);
+        assert_eq!((too_long, count, kept), (true, 1, false));
+        assert!(worked > Time::ZERO && worked < all, "{worked}");
+    }
 
     #[test]
     fn whoever_works_for_what_has_ended_opens_nothing() {

@@ -334,6 +334,21 @@ impl Traces {
         within.map(move |i| Interval { start: i.start.max(from), end: i.end.min(until), ..*i })
     }
 
+    /// Spans that are kept, those of lanes twice.
+    pub(super) fn kept(&self) -> usize {
+        let acts: usize = self.processes.iter().map(|process| process.acts.len()).sum();
+        acts + self.lanes.iter().map(|line| line.phases.len()).sum::<usize>()
+    }
+
+    /// No life is asked for any more, only whom processes work for.
+    pub(super) fn let_go(&mut self) {
+        self.lanes.iter_mut().for_each(|line| *line = Line::default());
+        for process in &mut self.processes {
+            let turns = std::mem::take(&mut process.turns);
+            *process = Process { turns, first_turn: process.first_turn, ..Process::default() };
+        }
+    }
+
     /// Nothing before `at` is asked for any more.
     pub(super) fn forget(&mut self, at: Time) {
         for line in &mut self.lanes {
