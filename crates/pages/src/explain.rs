@@ -51,6 +51,9 @@ pub fn came_by(
     options: Options,
     explained: &Explained,
 ) -> Result<Option<Passage>, Failure> {
+    if explained.too_long {
+        return Ok(None);
+    }
     let latency = explained.latency_alike();
     let hues = latency.as_ref().map(Hues::of);
     let apart = hues.as_ref().map_or(&[][..], Hues::hops);
@@ -182,6 +185,7 @@ fn answer(explained: &Explained, diagnosis: Option<&Diagnosis>) -> Vec<String> {
         }
         None => lines.push(explained.undiagnosed()),
     }
+    lines.extend(explained.untold().map(str::to_string));
     lines.retain(|line| !line.is_empty());
     lines
 }

@@ -71,6 +71,26 @@ fn pages(library: &Library, name: &str) -> Pages {
     pages
 }
 
+#[test]
+fn a_page_says_that_lives_are_too_long_to_be_kept_and_follows_no_request() {
+    let blueprint = machine(&Library::new(None).unwrap(), "gpu-server");
+    let (jobs, known) = explained(&blueprint, "gpu-server");
+    let told = known.latency.clone();
+    for (latency, said) in [(None, "It is not said where the latency"), (told, "The stages are those of few requests")]
+    {
+        let explained = Explained { latency, too_long: true, ..known.clone() };
+        let passage = came_by(&blueprint, &jobs, Options::default(), &explained).ok().unwrap();
+        assert!(passage.is_none());
+        let (system, job) = ("gpu-server", "--rw=read");
+        let (blueprint, explained) = (&blueprint, &explained);
+        let subject =
+            Subject { system, job, blueprint, explained, diagnosis: None, measured: None, passage: passage.as_ref() };
+        let html = hopscope_pages::explain::page(&subject, "hopscope explain").html();
+        assert!(html.contains(said), "{said}");
+    }
+    assert_eq!(known.untold(), None);
+}
+
 /// The figures of the map are those of the JSON; how much of their time requests wait for its hops.
 fn map_says_what_the_account_says(pages: &Pages) -> f64 {
     let data = data(&pages.htmls[0]);
