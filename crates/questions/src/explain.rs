@@ -299,13 +299,17 @@ fn over_too_early(job: &Job, from: Time, ended: Time) -> Failure {
 impl Explained {
     /// Why it is not said of enough requests where their latency went, if it is not.
     pub fn untold(&self) -> Option<&'static str> {
-        let (none, few) = (
-            "It is not said where the latency of requests went: so many of them at once, and so long ones, are more than is \
-             kept. Fewer in flight (iodepth) or smaller blocks (bs) show it.",
-            "The stages are those of few requests: so many of them at once, and so long ones, are more than is kept. Fewer \
-             in flight (iodepth) or smaller blocks (bs) show those of more.",
-        );
-        self.too_long.then_some(if self.latency.is_none() { none } else { few })
+        let words = match self.latency {
+            None => {
+                "It is not said where the latency of requests went: so many of them at once, and so long ones, are more \
+                 than is kept. Fewer in flight (iodepth) or smaller blocks (bs) show it."
+            }
+            Some(_) => {
+                "The stages are those of few requests: so many of them at once, and so long ones, are more than is kept. \
+                 Fewer in flight (iodepth) or smaller blocks (bs) show those of more."
+            }
+        };
+        self.too_long.then_some(words)
     }
 
     /// Of the longest phase of a run, or of the last one of those: what all jobs got in all phases.

@@ -271,7 +271,7 @@ impl Book {
     fn forget(&mut self, now: Time) {
         let oldest = self.open.values().map(|open| open.begun).min().unwrap_or(now);
         self.traces.forget(oldest);
-        if self.traces.kept() > self.enough.kept_most {
+        if !self.is_full && self.traces.kept() > self.enough.kept_most {
             (self.is_full, self.are_too_long) = (true, true);
         }
         if self.is_full {
