@@ -154,6 +154,66 @@ fn of_two_things_at_once_the_last_one_decides() {
 }
 
 #[test]
+fn of_three_things_of_one_kind_that_end_at_once_the_one_that_began_last_decides() {
+    let account = account(|sim| {
+        let (bus, cpu, out) = (sim.lane("bus", None), sim.lane("cpu", None), sim.lane("out", None));
+        let s = sim.clone();
+        sim.process("raid", async move {
+            let after = |before: u64| {
+                let (cpu, bus) = (&cpu, &bus);
+                async move {
+                    cpu.delay(&COMPUTE, ns(before)).await;
+                    bus.delay(&DELAY, ns(50 - before)).await;
+                }
+            };
+            join(&s, after(10), join(&s, after(20), after(30))).await;
+            out.spend(&ADDRESS, ns(10)).await;
+        });
+    });
+    let account = account.expect("it adds up");
+    let told = entries(&account, "out");
+    assert!(told.contains(&(Use::Waiting, "", "bus", "delay", 20)), "{told:?}");
+    assert!(told.contains(&(Use::Waiting, "", "cpu", "compute", 30)), "{told:?}");
+}
+
+#[test]
+fn each_of_many_lanes_is_told_its_own_part_of_what_kept_all_of_them() {
+    const LANES: u64 = 40;
+    const BURSTS: u64 = 1_000;
+    let account = account(|sim| {
+        let (bus, done): (_, Queue<()>) = (sim.lane("bus", None), Queue::new(sim, LANES as usize));
+        let ends = done.clone();
+        sim.process("port", async move {
+            for _ in 0..BURSTS {
+                let grant = bus.acquire(&BUSY).await;
+                grant.hold_plan([(&ADDRESS, ns(3)), (&DATA, ns(7))]).await;
+            }
+            for _ in 0..LANES {
+                ends.put((), &BUSY).await;
+            }
+        });
+        for number in 0..LANES {
+            let (die, done) = (sim.lane(&format!("die{number}"), None), done.clone());
+            sim.process(&format!("die{number}"), async move {
+                die.spend(&COMPUTE, ns(1 + 170 * number)).await;
+                done.take(&NO_ITEM).await;
+                die.spend(&COMPUTE, ns(1)).await;
+            });
+        }
+    });
+    let account = account.expect("it adds up");
+    for number in 0..LANES {
+        let (from, lane) = (1 + 170 * number, format!("die{number}"));
+        let address = 3 * (BURSTS - from / 10) - (from % 10).min(3);
+        let mut told = entries(&account, &lane);
+        told.sort();
+        let waited = |phase, time| (Use::Waiting, "no item", "bus", phase, time);
+        let waits = [waited("address", address), waited("data", 10 * BURSTS - from - address)];
+        assert_eq!(told, [vec![(Use::Protocol, "", lane.as_str(), "compute", from + 1)], waits.to_vec()].concat());
+    }
+}
+
+#[test]
 fn a_lane_that_is_held_by_someone_who_waits_waits_with_them() {
     let account = account(|sim| {
         let (port, bus) = (sim.lane("port", None), sim.lane("bus", None));

@@ -79,12 +79,17 @@ fn cells(criterion: &mut Criterion) {
 fn account(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("explain");
     group.sample_size(10);
-    for (name, options) in [
-        ("64 KiB writes, 10 s", "--rw=write --bs=64k --size=64k --iodepth=2 --time_based --runtime=10"),
-        ("64 KiB reads, 10 s", "--rw=read --bs=64k --size=64k --time_based --runtime=10"),
-        ("random 4 KiB reads, 10 s", "--rw=randread --bs=4k --size=32m --time_based --runtime=10"),
+    for (name, system, options) in [
+        (
+            "64 KiB writes, 10 s",
+            "piix4e-one-disk",
+            "--rw=write --bs=64k --size=64k --iodepth=2 --time_based --runtime=10",
+        ),
+        ("64 KiB reads, 10 s", "piix4e-one-disk", "--rw=read --bs=64k --size=64k --time_based --runtime=10"),
+        ("random 4 KiB reads, 10 s", "piix4e-one-disk", "--rw=randread --bs=4k --size=32m --time_based --runtime=10"),
+        ("1 MiB reads, depth 16", "sata-ssd", "--rw=read --bs=1m --iodepth=16"),
     ] {
-        let (machine, jobs) = read("piix4e-one-disk", options);
+        let (machine, jobs) = read(system, options);
         let options = Options::default();
         group.bench_function(format!("{name}, plain"), |bencher| {
             bencher.iter(|| run(&machine, &jobs, options, None).expect("the job runs").rate.bytes_per_second);

@@ -6,13 +6,16 @@
 //! Where several things ended at once, a wait comes first: it is what kept the process. What was there before is
 //! answered in the same way, back to the beginning of the stretch.
 
+mod rows;
+
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use hopscope_kernel::{Class, Label, Time};
 
 use super::timelines::{Act, Hop, Timelines, Track, What};
+use rows::{Rows, begins_row};
 
 /// No process says what it was at: a part that spends time without a name.
 pub(super) static UNATTRIBUTED: Label = Label::reason("unattributed");
@@ -88,6 +91,11 @@ impl Way {
     }
 }
 
+/// Whether a lane in that phase is held by somebody who waits, and who is asked on.
+fn asks_on(phase: &Label) -> bool {
+    matches!(phase.class, Class::Reason | Class::Workload)
+}
+
 /// What a wait went into, and whether the request was issued within it.
 type Found = (Bill, bool);
 
@@ -105,6 +113,8 @@ pub(super) struct Blame<'a> {
     lines: &'a Timelines,
     /// Waits at queues that have been answered.
     answered: BTreeMap<ActId, Rc<Found>>,
+    /// Rows of steps that have been answered, by process and where they end.
+    rows: Rows,
     /// Waits that are being answered.
     asked: Vec<ActId>,
     /// The outermost of those that an answer had to leave out.
@@ -113,7 +123,8 @@ pub(super) struct Blame<'a> {
 
 impl<'a> Blame<'a> {
     pub(super) fn new(lines: &'a Timelines) -> Blame<'a> {
-        Blame { lines, answered: BTreeMap::new(), asked: Vec::new(), left_out: Cell::new(usize::MAX) }
+        let (answered, rows) = (BTreeMap::new(), HashMap::new());
+        Blame { lines, answered, rows, asked: Vec::new(), left_out: Cell::new(usize::MAX) }
     }
 
     /// Adds to `bill` what kept `process` from going on at the end of a stretch; only what was before `clip` counts.
@@ -132,31 +143,50 @@ impl<'a> Blame<'a> {
                 at = self.gap(process, from, at, clip, way, bill);
                 continue;
             };
-            let act = self.lines.processes[usize::from(id.0)][id.1].acts[id.2];
-            let (start, end) = (act.start.max(from), at.min(clip));
-            // A thread that thinks asks for nothing.
-            way.idle |= act.label.class == Class::Workload && matches!(act.what, What::Work(_));
-            if start < end {
-                match act.what {
-                    What::Work(lane) | What::Through(lane) => {
-                        bill.add(way.item(Hop::Lane(lane), act.label), self.lines.measure(start, end));
-                    }
-                    // Whoever was on the lane had been asked by somebody else.
-                    What::LaneWait(lane) => {
-                        self.follow_lane(id, lane, &act, Stretch { from: start, until: end }, way, bill)?;
-                    }
-                    What::QueueWait(by) => way.idle |= self.follow_queue(id, by, &act, (start, end), way, bill)?,
+            if at <= clip && begins_row(id) && !self.is_asked(process) {
+                let reached = self.row(id, Stretch { from, until: at }, &mut way, bill)?;
+                if reached < at {
+                    at = reached;
+                    continue;
                 }
             }
-            way.idle |= match act.label.class {
-                Class::Workload => true,
-                // Its beginning is the issue of the request.
-                Class::Queued => act.start > from,
-                _ => false,
-            };
-            at = start;
+            at = self.step(id, Stretch { from, until: at }, clip, &mut way, bill)?;
         }
         Ok(way.idle)
+    }
+
+    /// Adds what an act went into that the process was at just before the end of a stretch; returns when that began.
+    fn step(
+        &mut self,
+        id: ActId,
+        Stretch { from, until: at }: Stretch,
+        clip: Time,
+        way: &mut Way,
+        bill: &mut Bill,
+    ) -> Result<Time, String> {
+        let act = self.act(id);
+        let (start, end) = (act.start.max(from), at.min(clip));
+        // A thread that thinks asks for nothing.
+        way.idle |= act.label.class == Class::Workload && matches!(act.what, What::Work(_));
+        if start < end {
+            match act.what {
+                What::Work(lane) | What::Through(lane) => {
+                    bill.add(way.item(Hop::Lane(lane), act.label), self.lines.measure(start, end));
+                }
+                // Whoever was on the lane had been asked by somebody else.
+                What::LaneWait(lane) => {
+                    self.follow_lane(id, lane, &act, Stretch { from: start, until: end }, *way, bill)?;
+                }
+                What::QueueWait(by) => way.idle |= self.follow_queue(id, by, &act, (start, end), *way, bill)?,
+            }
+        }
+        way.idle |= match act.label.class {
+            Class::Workload => true,
+            // Its beginning is the issue of the request.
+            Class::Queued => act.start > from,
+            _ => false,
+        };
+        Ok(start)
     }
 
     /// Nobody says what the process was at before `at`; returns when it was at something.
@@ -170,36 +200,40 @@ impl<'a> Blame<'a> {
         start
     }
 
+    fn act(&self, (process, track, position): ActId) -> Act {
+        self.lines.processes[usize::from(process)][track].acts[position]
+    }
+
     /// What the process was at just before `at`, or ended at `at`.
     fn act_before(&self, process: u16, at: Time) -> Option<ActId> {
-        let mut best: Option<((u8, Time), ActId)> = None;
+        let mut best: Option<((u8, Time), &Act, ActId)> = None;
         for (number, track) in self.lines.processes[usize::from(process)].iter().enumerate() {
-            let first = track.first_ending(at);
-            // Two delays owed to one part may overlap, hardly more.
-            for (position, act) in track.acts.iter().enumerate().skip(first).take(2) {
-                let id = (process, number, position);
-                if act.start >= at {
-                    continue;
-                }
-                if let Some(depth) = self.asked.iter().position(|asked| *asked == id) {
-                    self.left_out.set(self.left_out.get().min(depth));
-                    continue;
-                }
-                let rank = match (act.what, act.end == at) {
-                    (What::LaneWait(_) | What::QueueWait(_), true) => 5,
-                    (What::Work(_), true) => 4,
-                    (What::Work(_), false) => 3,
-                    // Rather than a wait of something else that the process does at a time.
-                    (What::Through(_), true) => 2,
-                    (What::LaneWait(_) | What::QueueWait(_), false) => 1,
-                    (What::Through(_), false) => 0,
-                };
-                if best.is_none_or(|(key, _)| key < (rank, act.start)) {
-                    best = Some(((rank, act.start), id));
-                }
+            let position = track.first_ending(at);
+            let Some(act) = track.acts.get(position).filter(|act| act.start < at) else { continue };
+            let id = (process, number, position);
+            if let Some(depth) = self.asked.iter().position(|asked| *asked == id) {
+                self.left_out.set(self.left_out.get().min(depth));
+                continue;
+            }
+            let rank = match (act.what, act.end == at) {
+                (What::LaneWait(_) | What::QueueWait(_), true) => 5,
+                (What::Work(_), true) => 4,
+                (What::Work(_), false) => 3,
+                // Rather than a wait of something else that the process does at a time.
+                (What::Through(_), true) => 2,
+                (What::LaneWait(_) | What::QueueWait(_), false) => 1,
+                (What::Through(_), false) => 0,
+            };
+            let key = (rank, act.start);
+            if best.is_none_or(|(known, other, _)| known < key || known == key && act.order() < other.order()) {
+                best = Some((key, act, id));
             }
         }
-        best.map(|(_, id)| id)
+        best.map(|(_, _, id)| id)
+    }
+
+    fn is_asked(&self, process: u16) -> bool {
+        self.asked.iter().any(|asked| asked.0 == process)
     }
 
     fn ask(&mut self, id: ActId) -> Result<(), String> {
@@ -223,14 +257,13 @@ impl<'a> Blame<'a> {
     ) -> Result<(), String> {
         self.ask(id)?;
         let (lines, way, mut at) = (self.lines, way.across(act), from);
-        let (hop, intervals) = (Hop::Lane(lane), &lines.lanes[usize::from(lane)].intervals);
-        let first = intervals.partition_point(|interval| interval.end <= from);
-        for interval in intervals[first..].iter().take_while(|interval| interval.start < until) {
+        let hop = Hop::Lane(lane);
+        for interval in lines.on_lane(lane, from, until) {
             let (start, end) = (interval.start.max(from), interval.end.min(until));
             if start > at {
                 bill.add(way.item(hop, act.label), lines.measure(at, start));
             }
-            if matches!(interval.phase.class, Class::Reason | Class::Workload) {
+            if asks_on(interval.phase) {
                 let whole = Stretch { from: start, until: interval.end };
                 self.before(interval.who, whole, end, way, bill)?;
             } else {

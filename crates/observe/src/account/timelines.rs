@@ -76,15 +76,40 @@ pub(super) struct Act {
     pub(super) what: What,
 }
 
-/// What a process was at on one lane, or in one kind of wait: one after the other, in order of time.
+impl Act {
+    /// Of acts that begin and end alike the least comes first: lane by lane, and what is of none last.
+    pub(super) fn order(&self) -> (bool, u16, bool, &'static str) {
+        match self.what {
+            What::Work(lane) | What::Through(lane) => (false, lane, false, self.label.name),
+            What::LaneWait(lane) => (false, lane, true, self.label.name),
+            What::QueueWait(_) => (true, 0, true, self.label.name),
+        }
+    }
+}
+
+/// Some of what a process was at: one after the other. What it was at meanwhile is on other tracks, of which there are as
+/// many as it was at things at a time.
 pub(super) struct Track {
-    key: TrackKey,
     pub(super) acts: Vec<Act>,
     /// Where the last search ended: the next one is for an instant close by.
     near: Cell<usize>,
 }
 
 impl Track {
+    /// Puts acts on as few tracks as they need.
+    fn of(mut acts: Vec<Act>) -> Vec<Track> {
+        acts.sort_by(|a, b| (a.start, a.end, a.order()).cmp(&(b.start, b.end, b.order())));
+        let mut tracks: Vec<Track> = Vec::new();
+        for act in acts {
+            let is_behind = |track: &&mut Track| track.acts.last().is_none_or(|last| last.end <= act.start);
+            match tracks.iter_mut().find(is_behind) {
+                Some(track) => track.acts.push(act),
+                None => tracks.push(Track { acts: vec![act], near: Cell::new(0) }),
+            }
+        }
+        tracks
+    }
+
     /// The first act that ends at `at` or later.
     pub(super) fn first_ending(&self, at: Time) -> usize {
         let first = first_from(self.near.get(), self.acts.len(), |place| self.acts[place].end < at);
@@ -101,6 +126,7 @@ pub(super) struct Transfer {
 
 pub(super) struct Timelines {
     pub(super) lanes: Vec<LaneLine>,
+    /// What each process was at.
     pub(super) processes: Vec<Vec<Track>>,
     pub(super) names: Vec<String>,
     pub(super) transfers: Vec<Transfer>,
@@ -136,41 +162,44 @@ impl Timelines {
         let line = |(lane, rates): (&(String, _), _)| LaneLine { name: lane.0.clone(), rates, intervals: Vec::new() };
         let mut lines = Timelines {
             lanes: lanes.iter().zip(sim.rates()).map(line).collect(),
-            processes: names.iter().map(|_| Vec::new()).collect(),
+            processes: Vec::new(),
             names,
             transfers: Vec::new(),
             from,
             until,
             repeats,
         };
+        let mut acts: Vec<Vec<Act>> = lines.names.iter().map(|_| Vec::new()).collect();
         for (number, item) in items().enumerate() {
             if item.is_train() {
                 for (piece, earlier) in lines.repeats.pieces(number, item, records) {
-                    expand(&piece, |lane| clocks[usize::from(lane)], |span| lines.enter(span.at - earlier, span));
+                    let enter = |span: Span| lines.enter(span.at - earlier, span, &mut acts);
+                    expand(&piece, |lane| clocks[usize::from(lane)], enter);
                 }
             } else {
                 let (start, end) = item.times(records);
                 let (at, end) = (lines.repeats.squeeze(start), lines.repeats.squeeze(end));
+                let mut enter = |whole| lines.enter(at, Span { span: end - at, ..whole }, &mut acts);
                 match item.head(records) {
                     Record::Transfer { who, .. } => lines.transfers.push(Transfer { who, ended: end }),
-                    one => one.span().into_iter().for_each(|whole| lines.enter(at, Span { span: end - at, ..whole })),
+                    one => one.span().into_iter().for_each(&mut enter),
                 }
             }
         }
         lines.sort()?;
+        lines.processes = acts.into_iter().map(Track::of).collect();
         Ok(lines)
     }
 
     /// Enters a span that begins at squeezed time `start`.
-    fn enter(&mut self, start: Time, span: Span) {
+    fn enter(&mut self, start: Time, span: Span, acts: &mut [Vec<Act>]) {
         let (end, who) = (start + span.span, span.who);
         if let Some(lane) = span.phase_of() {
             let interval = Interval { start, end, phase: span.label, who };
             self.lanes[usize::from(lane)].intervals.push(interval);
         }
         if let Some(what) = What::of(&span) {
-            let act = Act { start, end, label: span.label, what };
-            track(&mut self.processes[usize::from(who)], &span).push(act);
+            acts[usize::from(who)].push(Act { start, end, label: span.label, what });
         }
     }
 
@@ -182,16 +211,19 @@ impl Timelines {
                 return Err(format!("{} is in `{one}` and in `{other}` at {at}", line.name));
             }
         }
-        for tracks in &mut self.processes {
-            tracks.sort_by_key(|track| track.key.order());
-            tracks.iter_mut().for_each(|track| track.acts.sort_by_key(|act| (act.end, act.start)));
-        }
         Ok(())
     }
 
     /// Real time to squeezed time, for an edge of the window.
     pub(super) fn squeeze(&self, at: Time) -> Time {
         self.repeats.squeeze(at)
+    }
+
+    /// What a lane was in within a stretch of time.
+    pub(super) fn on_lane(&self, lane: u16, from: Time, until: Time) -> impl Iterator<Item = &Interval> {
+        let intervals = &self.lanes[usize::from(lane)].intervals;
+        let first = intervals.partition_point(|interval| interval.end <= from);
+        intervals[first..].iter().take_while(move |interval| interval.start < until)
     }
 
     /// Squeezed time to real time.
@@ -239,44 +271,4 @@ fn known_until<'a>(
     }
     let half = from + Time::ps((seen - from).as_ps() / 2);
     last.into_iter().filter(|end| *end >= half).min().map_or(seen, |end| end.min(seen))
-}
-
-/// What the acts of a track have in common; of waits and delays one process may have several at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TrackKey {
-    Phase(u16),
-    LaneWait(u16, &'static Label),
-    Delay(u16, &'static Label),
-    QueueWait(&'static Label),
-}
-
-impl TrackKey {
-    fn of(span: &Span) -> TrackKey {
-        match span.kind {
-            Kind::Phase(lane) => TrackKey::Phase(lane),
-            Kind::LaneWait(lane) => TrackKey::LaneWait(lane, span.label),
-            Kind::Delay(lane) => TrackKey::Delay(lane, span.label),
-            Kind::QueueWait(_) => TrackKey::QueueWait(span.label),
-        }
-    }
-
-    /// Lane by lane, and what is of none last.
-    fn order(self) -> (bool, u16, u8, &'static str) {
-        match self {
-            TrackKey::Phase(lane) => (false, lane, 0, ""),
-            TrackKey::LaneWait(lane, label) => (false, lane, 1, label.name),
-            TrackKey::Delay(lane, label) => (false, lane, 2, label.name),
-            TrackKey::QueueWait(label) => (true, 0, 0, label.name),
-        }
-    }
-}
-
-/// The track that a span belongs to.
-fn track<'a>(tracks: &'a mut Vec<Track>, span: &Span) -> &'a mut Vec<Act> {
-    let key = TrackKey::of(span);
-    let known = tracks.iter().position(|track| track.key == key).unwrap_or_else(|| {
-        tracks.push(Track { key, acts: Vec::new(), near: Cell::new(0) });
-        tracks.len() - 1
-    });
-    &mut tracks[known].acts
 }
