@@ -1,6 +1,6 @@
 //! A search in a line that is in order, from where it is likely to end: mostly where the last one did.
 
-/// After so many steps it starts afresh, by halves.
+/// So many places are looked at one by one; farther away it goes twice as far each time, and comes back by halves.
 const STEPS: usize = 16;
 
 /// The first of so many places that `is_before` is not true of, as it is of none behind that; so many where it is true of
@@ -14,11 +14,19 @@ pub(crate) fn first_from(near: usize, places: usize, is_before: impl Fn(usize) -
     while steps < STEPS && at < places && is_before(at) {
         (at, steps) = (at + 1, steps + 1);
     }
-    if steps < STEPS { at } else { by_halves(places, is_before) }
+    if steps < STEPS { at } else { from_afar(at, places, is_before) }
 }
 
-fn by_halves(places: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut from, mut until) = (0, places);
+/// The same from a place that is not near.
+fn from_afar(near: usize, places: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let mut far = STEPS;
+    let (mut from, mut until) = (near, near);
+    while from > 0 && !is_before(from - 1) {
+        (until, from, far) = (from - 1, from.saturating_sub(far), far * 2);
+    }
+    while until < places && is_before(until) {
+        (from, until, far) = (until + 1, (until + far).min(places), far * 2);
+    }
     while from < until {
         let middle = from + (until - from) / 2;
         if is_before(middle) {

@@ -35,11 +35,14 @@ const EVEN: f64 = 0.005;
 /// So many times it is replaced before they have to, and so many times they are looked at.
 const UNEVEN: usize = 2;
 const EVEN_TURNS: usize = 3;
-/// That takes so many requests, at least: of fewer, nobody could tell whether anything fills.
+/// That takes so many requests, at least: of fewer, nobody could tell whether anything fills. Of long ones fewer do: so many
+/// bytes, and so many of them.
 const TURN_MIN: usize = 32;
+const TURN_BYTES: u64 = 16 << 20;
+const LONG_TURN_MIN: usize = 16;
 
 /// Requests of a setting as it is that are looked at.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Glance {
     from: usize,
     until: usize,
@@ -53,8 +56,8 @@ pub(super) struct Glance {
 pub(super) struct Glances {
     of_faster_hops: Option<Glance>,
     of_others: Option<Glance>,
-    /// What is to come evenly, whatever is changed.
-    pub(super) even: Option<Glance>,
+    /// What is to come evenly, whatever is changed: so few requests, and as many where those do not.
+    pub(super) even: [Option<Glance>; 2],
 }
 
 impl Glances {
@@ -178,27 +181,31 @@ impl Trials<'_> {
         Ok(gain.map(|gain| if is_nothing(gain) { Tried::settled(gain) } else { Tried::looked_at(gain) }))
     }
 
-    /// Requests after which what is in flight has been replaced.
-    fn turn(&self) -> usize {
-        usize::try_from(self.first_turns / TURNS)
-            .unwrap_or(usize::MAX)
-            .clamp(TURN_MIN, usize::MAX / (UNEVEN + EVEN_TURNS))
-    }
-
     /// What of a change is to come evenly; nothing where requests of the setting as it is do not.
-    fn even(&self, before: &Run) -> Option<Glance> {
-        let (turn, all) = (self.turn(), &before.transfers[..]);
-        let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
-        // What is written may fill a store evenly, and so slowly that it does not show by then.
-        let may_be = !writes(&self.setting.jobs) && until < self.counted(before, 0, 1).end;
-        (may_be && are_even(all, turn..all.len(), turn)).then_some(Glance { from, until, may_fill: true })
+    fn even(&self, before: &Run) -> [Option<Glance>; 2] {
+        let shortest = self.setting.jobs.iter().map(|job| job.block_bytes_min).min().unwrap_or(0).max(1);
+        let long = ((TURN_BYTES / shortest) as usize).clamp(LONG_TURN_MIN, TURN_MIN);
+        let in_flight = usize::try_from(self.first_turns / TURNS).unwrap_or(usize::MAX);
+        let turns = [long, TURN_MIN].map(|least| in_flight.clamp(least, usize::MAX / (UNEVEN + EVEN_TURNS)));
+        let all = &before.transfers[..];
+        turns.map(|turn| {
+            let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
+            // What is written may fill a store evenly, and so slowly that it does not show by then.
+            let may_be = !writes(&self.setting.jobs) && until <= all.len();
+            (may_be && are_even(all, from..all.len(), turn)).then_some(Glance { from, until, may_fill: true })
+        })
     }
 
     /// What a change does, where its requests come evenly as soon as they may be looked at.
     pub(super) fn evenly(&self, live: &mut Live, Glance { from, until, .. }: Glance) -> Result<Option<Tried>, Failure> {
         let before = self.before((0, self.effort.seeds[0]))?;
-        let Some(gain) = self.gain_at(live, &before, from..until)? else { return Ok(None) };
-        let is_known = gain.throughput.is_narrow() && are_even(&live.transfers(), from..until, self.turn());
+        let Some(by_pieces) = self.gain_at(live, &before, from..until)? else { return Ok(None) };
+        let after = live.transfers();
+        // What ends several at a time is even turn by turn, if at all.
+        let by_turns = || gain(pieces(&before.transfers, &after, from..until, EVEN_TURNS).iter());
+        let gain = if by_pieces.throughput.is_narrow() { by_pieces } else { by_turns() };
+        let is_known = gain.throughput.is_narrow() && are_even(&after, from..until, from / UNEVEN);
+        drop(after);
         Ok((is_known && !fills(live, &before, from)).then(|| Tried::settled(gain)))
     }
 
@@ -259,26 +266,34 @@ mod tests {
 
     #[test]
     fn what_comes_evenly_is_known_as_soon_as_what_is_in_flight_has_been_replaced() {
-        let nothing = Glances { of_faster_hops: None, of_others: None, even: None };
-        for (system, hop) in [
-            ("gpu-server", "link.down"),
-            ("gpu-server", "root.memory"),
-            ("myrinet-g5", "link.up"),
-            ("myrinet-g5", "host.memory"),
+        let nothing = Glances { of_faster_hops: None, of_others: None, even: [None; 2] };
+        let short = "--rw=read --bs=128k --iodepth=32 --runtime=30ms";
+        // Of which a RAID controller ends several at a time.
+        let long = "--rw=read --bs=1m --iodepth=16 --runtime=3";
+        for (system, hop, options) in [
+            ("gpu-server", "link.down", short),
+            ("gpu-server", "root.memory", short),
+            ("myrinet-g5", "link.up", short),
+            ("myrinet-g5", "host.memory", short),
+            ("sata-ssd", "cable", long),
+            ("raid-megaraid-64-66", "pci", long),
+            ("raid-megaraid-64-66", "raid.memory", long),
         ] {
-            let setting = Setting::shipped(system, "--rw=read --bs=128k --iodepth=32 --runtime=30ms");
+            let setting = Setting::shipped(system, options);
             let (trials, faster) = (settled(&setting), twice_as_fast(&setting, hop));
-            let even = trials.glances().expect("it runs").even.expect("they come evenly");
+            let even = trials.glances().expect("it runs").even;
             let gain = |glances| {
                 let tried = trials.try_one((&faster, 1), Asked::Gain, glances).expect("it runs");
                 tried.gain().expect("nothing refuses it").throughput
             };
-            let (later, soon) = (gain(nothing), gain(Glances { even: Some(even), ..nothing }));
+            let (later, soon) = (gain(nothing), gain(Glances { even, ..nothing }));
             let apart = (soon.mean - later.mean).abs();
             assert!(apart <= soon.half_width + later.half_width + 1e-3, "{system} {hop}: {soon:?} {later:?}");
             let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let even = even[0].expect("they come evenly");
             assert!(trials.evenly(&mut live, even).expect("it runs").is_some(), "{system} {hop}");
-            assert!(live.ended() <= 5 * TURN_MIN + PIECES, "{system} {hop}: {} requests", live.ended());
+            let turn = if options == long { LONG_TURN_MIN } else { TURN_MIN };
+            assert!(live.ended() <= 5 * turn + PIECES, "{system} {hop}: {} requests", live.ended());
         }
     }
 
@@ -289,7 +304,7 @@ mod tests {
         let (trials, faster) = (settled(&setting), twice_as_fast(&setting, "cable"));
         let before = trials.before((0, 1)).expect("it runs");
         assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), TURN_MIN));
-        assert!(trials.glances().expect("it runs").even.is_none());
+        assert!(trials.glances().expect("it runs").even == [None; 2]);
         let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
         let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
         assert!(trials.evenly(&mut live, soon).expect("it runs").is_none());
@@ -304,7 +319,7 @@ mod tests {
             ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=20ms"),
         ] {
             let setting = Setting::shipped(system, options);
-            assert!(settled(&setting).glances().expect("it runs").even.is_none(), "{system}");
+            assert!(settled(&setting).glances().expect("it runs").even == [None; 2], "{system}");
         }
     }
 }

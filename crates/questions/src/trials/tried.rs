@@ -133,7 +133,7 @@ impl Trials<'_> {
         };
         let glance = glances.of(change.blueprint.is_faster_than(&self.setting.blueprint));
         if asked == Asked::Difference {
-            let is_same = self.is_same(&mut lives[0], glance.or(glances.even))?;
+            let is_same = self.is_same(&mut lives[0], glance.or(glances.even[0]).or(glances.even[1]))?;
             return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
         }
         if let Some(glance) = glance
@@ -142,10 +142,10 @@ impl Trials<'_> {
         {
             return Ok(glanced);
         }
-        if let Some(even) = glances.even
-            && let Some(known) = self.evenly(&mut lives[0], even)?
-        {
-            return Ok(known);
+        for even in glances.even.into_iter().flatten() {
+            if let Some(known) = self.evenly(&mut lives[0], even)? {
+                return Ok(known);
+            }
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
         let again = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
