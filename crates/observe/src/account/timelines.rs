@@ -100,12 +100,16 @@ impl Track {
     fn of(mut acts: Vec<Act>) -> Vec<Track> {
         acts.sort_by(|a, b| (a.start, a.end, a.order()).cmp(&(b.start, b.end, b.order())));
         let mut tracks: Vec<Track> = Vec::new();
-        for act in acts {
-            let is_behind = |track: &&mut Track| track.acts.last().is_none_or(|last| last.end <= act.start);
-            match tracks.iter_mut().find(is_behind) {
-                Some(track) => track.acts.push(act),
-                None => tracks.push(Track { acts: vec![act], near: Cell::new(0) }),
-            }
+        while !acts.is_empty() {
+            let mut free = Time::ZERO;
+            let meanwhile = acts.extract_if(.., |act| {
+                let is_behind = act.start >= free;
+                free = if is_behind { act.end } else { free };
+                !is_behind
+            });
+            let meanwhile = meanwhile.collect();
+            acts.shrink_to_fit();
+            tracks.push(Track { acts: std::mem::replace(&mut acts, meanwhile), near: Cell::new(0) });
         }
         tracks
     }
