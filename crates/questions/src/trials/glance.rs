@@ -56,7 +56,7 @@ pub(super) struct Glance {
 pub(super) struct Glances {
     of_faster_hops: Option<Glance>,
     of_others: Option<Glance>,
-    /// What is to come evenly, whatever is changed: so few requests, and as many where those do not.
+    /// What is to come evenly, whatever is changed: in short turns, of long requests, and in longer ones where those are not.
     pub(super) even: [Option<Glance>; 2],
 }
 
