@@ -47,6 +47,11 @@ impl Bill {
         self.add(Way::new(None).item(Hop::Lane(lane), phase), time);
     }
 
+    /// Adds what was found before, seen from here.
+    fn add_found(&mut self, found: &Bill, way: Way) {
+        found.0.iter().for_each(|&(item, time)| self.add(way.to(item), time));
+    }
+
     pub(super) fn add(&mut self, item: Item, time: Time) {
         match self.0.iter_mut().find(|(other, _)| *other == item) {
             Some((_, sum)) => *sum += time,
@@ -215,16 +220,7 @@ impl<'a> Blame<'a> {
                 self.left_out.set(self.left_out.get().min(depth));
                 continue;
             }
-            let rank = match (act.what, act.end == at) {
-                (What::LaneWait(_) | What::QueueWait(_), true) => 5,
-                (What::Work(_), true) => 4,
-                (What::Work(_), false) => 3,
-                // Rather than a wait of something else that the process does at a time.
-                (What::Through(_), true) => 2,
-                (What::LaneWait(_) | What::QueueWait(_), false) => 1,
-                (What::Through(_), false) => 0,
-            };
-            let key = (rank, act.start);
+            let key = (act.what.says(act.end == at), act.start);
             if best.is_none_or(|(known, other, _)| known < key || known == key && act.order() < other.order()) {
                 best = Some((key, act, id));
             }
@@ -291,7 +287,7 @@ impl<'a> Blame<'a> {
         let way = way.across(act);
         let whole = (start, end) == (act.start, act.end);
         if let Some(found) = self.answered.get(&id).filter(|_| whole).cloned() {
-            found.0.0.iter().for_each(|&(item, time)| bill.add(way.to(item), time));
+            bill.add_found(&found.0, way);
             return Ok(found.1);
         }
         self.ask(id)?;
@@ -300,7 +296,7 @@ impl<'a> Blame<'a> {
             let mut found = Bill::default();
             let left_out = self.left_out.replace(usize::MAX);
             let issued = self.before(by, stretch, end, Way::new(None), &mut found)?;
-            found.0.iter().for_each(|&(item, time)| bill.add(way.to(item), time));
+            bill.add_found(&found, way);
             // An answer that left out a wait around it is good for that place only.
             if self.left_out.get() >= self.asked.len() - 1 {
                 self.answered.insert(id, Rc::new((found, issued)));

@@ -53,6 +53,23 @@ pub(crate) enum What {
 }
 
 impl What {
+    /// How much it says, at most, while it is under way.
+    pub(crate) const UNDER_WAY: u8 = 3;
+
+    /// How much it says of what kept a process until an instant at which it had ended, or was under way: a wait that had
+    /// ended most.
+    pub(crate) fn says(self, has_ended: bool) -> u8 {
+        match (self, has_ended) {
+            (What::LaneWait(_) | What::QueueWait(_), true) => 5,
+            (What::Work(_), true) => 4,
+            (What::Work(_), false) => What::UNDER_WAY,
+            // Rather than a wait of something else that the process does at a time.
+            (What::Through(_), true) => 2,
+            (What::LaneWait(_) | What::QueueWait(_), false) => 1,
+            (What::Through(_), false) => 0,
+        }
+    }
+
     /// A phase that its holder waits through says nothing of what it waits for, and neither does a wait that the process
     /// itself has ended, which does several things at once: its other acts do.
     pub(crate) fn of(span: &Span) -> Option<What> {

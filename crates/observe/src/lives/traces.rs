@@ -206,15 +206,6 @@ impl Process {
     pub(super) fn act_from(&self, after: usize, at: Time, turn: Option<u64>) -> Option<Act> {
         let begun = turn.and_then(|turn| self.turn(turn)).map(|turn| turn.at);
         let of_turn = |act: &&Act| act.start < at && turn.is_none_or(|turn| act.turn == turn);
-        // What ends at that instant or is still under way then.
-        let rank = |act: &Act| match (act.what, act.end == at) {
-            (What::LaneWait(_) | What::QueueWait(_), true) => 5,
-            (What::Work(_), true) => 4,
-            (What::Work(_), false) => UNDER_WAY,
-            (What::Through(_), true) => 2,
-            (What::LaneWait(_) | What::QueueWait(_), false) => 1,
-            (What::Through(_), false) => 0,
-        };
         let mut last: Option<(u8, &Act)> = None;
         for act in self.acts.range(after..).take(LOOKED_AT) {
             if act.begins >= at {
@@ -223,12 +214,13 @@ impl Process {
             if !of_turn(&act) {
                 continue;
             }
-            let rank = rank(act);
+            // It ends at that instant, or is still under way then.
+            let rank = act.what.says(act.end == at);
             if last.is_none_or(|(most, last)| (rank, act.start) >= (most, last.start)) {
                 last = Some((rank, act));
             }
             // What ends later says less.
-            if act.end > at && last.is_some_and(|(most, _)| most > UNDER_WAY) {
+            if act.end > at && last.is_some_and(|(most, _)| most > What::UNDER_WAY) {
                 break;
             }
         }
@@ -259,8 +251,6 @@ fn put<T>(line: &mut VecDeque<T>, place: usize, what: T) {
 
 /// Acts that are under way at an instant, at most, of one process.
 const LOOKED_AT: usize = 64;
-/// How much an act says that is under way, at most.
-const UNDER_WAY: u8 = 3;
 /// Acts of a chapter, at least.
 const CHAPTER: usize = 96;
 

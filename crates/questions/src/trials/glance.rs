@@ -184,16 +184,17 @@ impl Trials<'_> {
     /// What of a change is to come evenly; nothing where requests of the setting as it is do not.
     fn even(&self, before: &Run) -> [Option<Glance>; 2] {
         let shortest = self.setting.jobs.iter().map(|job| job.block_bytes_min).min().unwrap_or(0).max(1);
-        let long = ((TURN_BYTES / shortest) as usize).clamp(LONG_TURN_MIN, TURN_MIN);
+        let least = ((TURN_BYTES / shortest) as usize).clamp(LONG_TURN_MIN, TURN_MIN);
         let in_flight = usize::try_from(self.first_turns / TURNS).unwrap_or(usize::MAX);
-        let turns = [long, TURN_MIN].map(|least| in_flight.clamp(least, usize::MAX / (UNEVEN + EVEN_TURNS)));
+        let [short, long] = [least, TURN_MIN].map(|least| in_flight.clamp(least, usize::MAX / (UNEVEN + EVEN_TURNS)));
         let all = &before.transfers[..];
-        turns.map(|turn| {
+        let even = |turn: usize| {
             let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
             // What is written may fill a store evenly, and so slowly that it does not show by then.
             let may_be = !writes(&self.setting.jobs) && until <= all.len();
             (may_be && are_even(all, from..all.len(), turn)).then_some(Glance { from, until, may_fill: true })
-        })
+        };
+        [even(short), if long > short { even(long) } else { None }]
     }
 
     /// What a change does, where its requests come evenly as soon as they may be looked at.

@@ -44,7 +44,7 @@ impl Blame<'_> {
         match self.rows.get(&key) {
             Some(row) if row.from < from => return Ok(until),
             Some(row) => {
-                row.bill.0.iter().for_each(|&(item, time)| bill.add(way.to(item), time));
+                bill.add_found(&row.bill, *way);
                 return Ok(row.from);
             }
             None => {}
@@ -60,7 +60,7 @@ impl Blame<'_> {
             at = self.step(id, Stretch { from, until: at }, at, &mut own, &mut found)?;
             next = self.act_before(first.0, at).filter(|id| !begins_row(*id));
         }
-        found.0.iter().for_each(|&(item, time)| bill.add(way.to(item), time));
+        bill.add_found(&found, *way);
         way.idle |= own.idle;
         let is_whole = is_within && !own.idle && self.left_out.get() >= self.asked.len();
         if is_whole && at < until {
