@@ -10,6 +10,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
 
 /// One command of a document, with what it is said to print.
 struct Example {
@@ -90,24 +92,45 @@ fn run(command: &str, folder: &Path) -> String {
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 
-#[test]
-fn every_example_prints_what_its_document_shows() {
-    let (mut wrong, mut run_in_all) = (Vec::new(), 0);
-    for document in documents() {
-        let scratch = tempfile::TempDir::new().unwrap();
-        for shipped in ["data", "docs"] {
-            copy_folder(&root().join(shipped), &scratch.path().join(shipped));
-        }
-        let name = document.strip_prefix(root()).unwrap().display().to_string();
-        for Example { line, command, expected } in examples(&fs::read_to_string(&document).unwrap()) {
-            let printed = run(&command, scratch.path());
-            let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
-            if !matches(&expected, &lines) {
-                wrong.push(format!("{name}:{line}: `{command}` prints\n{printed}"));
-            }
-            run_in_all += 1;
+/// What the examples of a document print that it does not show, and how many there are.
+fn wrong_examples(document: &Path, examples: Vec<Example>) -> (Vec<String>, usize) {
+    let scratch = tempfile::TempDir::new().unwrap();
+    for shipped in ["data", "docs"] {
+        copy_folder(&root().join(shipped), &scratch.path().join(shipped));
+    }
+    let (name, mut wrong) = (document.strip_prefix(root()).unwrap().display(), Vec::new());
+    let count = examples.len();
+    for Example { line, command, expected } in examples {
+        let printed = run(&command, scratch.path());
+        let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        if !matches(&expected, &lines) {
+            wrong.push(format!("{name}:{line}: `{command}` prints\n{printed}"));
         }
     }
+    (wrong, count)
+}
+
+#[test]
+fn every_example_prints_what_its_document_shows() {
+    let examples_of = |document: PathBuf| (examples(&fs::read_to_string(&document).unwrap()), document);
+    let mut documents: Vec<_> = documents().into_iter().map(examples_of).collect();
+    // The longest is begun first.
+    documents.sort_by_key(|(examples, _)| examples.len());
+    let documents = Mutex::new(documents);
+    let some = || {
+        let mut all = (Vec::new(), 0);
+        while let Some((examples, document)) = { documents.lock().unwrap().pop() } {
+            let (wrong, count) = wrong_examples(&document, examples);
+            all.0.extend(wrong);
+            all.1 += count;
+        }
+        all
+    };
+    let (ours, others) = thread::scope(|scope| {
+        let others = scope.spawn(some);
+        (some(), others.join().unwrap())
+    });
+    let (wrong, run_in_all) = ([ours.0, others.0].concat(), ours.1 + others.1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(run_in_all >= 5, "the documents have {run_in_all} examples");
 }
