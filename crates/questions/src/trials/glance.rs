@@ -5,7 +5,8 @@
 //! caches fill, or a limit is still to be reached, nobody can say so early what a change will do.
 //!
 //! Where nothing is written, requests of the setting as it is come evenly all along, as mostly where nothing draws, and
-//! those of a changed one once what is in flight has been replaced, that is what the change does, whatever it is.
+//! those of a changed one once what is in flight has been replaced, that is what the change does, whatever it is. That
+//! mostly takes fewer requests than a glance, and is asked first then; what makes no difference at all takes even fewer.
 
 use std::ops::Range;
 
@@ -45,9 +46,23 @@ const LONG_TURN_MIN: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Glance {
     from: usize,
-    until: usize,
+    pub(super) until: usize,
     /// Whether something may fill from there on that does not in the setting as it is.
     may_fill: bool,
+}
+
+impl Glance {
+    /// After so many requests it may be settled.
+    pub(super) fn at_once(self) -> usize {
+        self.from + (self.until - self.from) / FIRST
+    }
+
+    /// Of what is to come evenly, what shows whether a change makes any difference to it at all: where it has made none once
+    /// what is in flight has been replaced once more than it has to be, it will make none. Not of few requests.
+    fn of_one_turn(self) -> Option<Glance> {
+        let until = self.from + (self.until - self.from) / EVEN_TURNS;
+        (until >= (UNEVEN + 1) * TURN_MIN).then_some(Glance { until, ..self })
+    }
 }
 
 /// Where hops work faster, and nothing else is changed, what does nothing to requests fills nothing either: those that are
@@ -63,6 +78,12 @@ pub(super) struct Glances {
 impl Glances {
     pub(super) fn of(self, is_faster: bool) -> Option<Glance> {
         if is_faster { self.of_faster_hops } else { self.of_others }
+    }
+
+    /// What shows soonest whether a change makes any difference.
+    pub(super) fn of_difference(self, is_faster: bool) -> Option<Glance> {
+        let even = self.even.into_iter().flatten().map(|even| even.of_one_turn().unwrap_or(even));
+        even.chain(self.of(is_faster)).min_by_key(|glance| glance.until)
     }
 }
 
@@ -159,13 +180,9 @@ impl Trials<'_> {
     }
 
     /// A look at a changed setting: whether it settles what the change does; nothing where too few requests ended.
-    pub(super) fn look(
-        &self,
-        live: &mut Live,
-        Glance { from, until, may_fill }: Glance,
-    ) -> Result<Option<Tried>, Failure> {
+    pub(super) fn look(&self, live: &mut Live, glance: Glance) -> Result<Option<Tried>, Failure> {
+        let (Glance { from, until, may_fill }, at_once) = (glance, glance.at_once());
         let before = self.before((0, self.effort.seeds[0]))?;
-        let at_once = from + (until - from) / FIRST;
         let Some(gain) = self.gain_at(live, &before, from..at_once)? else { return Ok(None) };
         let is_settled = if is_at_most(gain, 0.0) {
             // What few requests meet at all may not have been met yet.
@@ -197,9 +214,24 @@ impl Trials<'_> {
         [even(short), if long > short { even(long) } else { None }]
     }
 
-    /// What a change does, where its requests come evenly as soon as they may be looked at.
-    pub(super) fn evenly(&self, live: &mut Live, Glance { from, until, .. }: Glance) -> Result<Option<Tried>, Failure> {
-        let before = self.before((0, self.effort.seeds[0]))?;
+    /// What a change does, where its requests come evenly as soon as any of these say that they may.
+    pub(super) fn evenly(&self, live: &mut Live, even: &[Glance]) -> Result<Option<Tried>, Failure> {
+        for glance in even {
+            if let Some(known) = self.evenly_by(live, *glance)? {
+                return Ok(Some(known));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same of one of them.
+    fn evenly_by(&self, live: &mut Live, glance: Glance) -> Result<Option<Tried>, Failure> {
+        if let Some(one_turn) = glance.of_one_turn()
+            && self.is_same(live, Some(one_turn))?
+        {
+            return Ok(Some(Tried::settled(Gain::NONE)));
+        }
+        let (Glance { from, until, .. }, before) = (glance, self.before((0, self.effort.seeds[0]))?);
         let Some(by_pieces) = self.gain_at(live, &before, from..until)? else { return Ok(None) };
         let after = live.transfers();
         // What ends several at a time is even turn by turn, if at all.
@@ -245,7 +277,7 @@ mod tests {
     use hopscope_kernel::Pace;
     use hopscope_machine::run::{Options, run};
 
-    use super::super::Begun;
+    use super::super::{Begun, Shift};
     use super::*;
 
     /// Trials of a setting as they are made.
@@ -292,9 +324,34 @@ mod tests {
             assert!(apart <= soon.half_width + later.half_width + 1e-3, "{system} {hop}: {soon:?} {later:?}");
             let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
             let even = even[0].expect("they come evenly");
-            assert!(trials.evenly(&mut live, even).expect("it runs").is_some(), "{system} {hop}");
+            assert!(trials.evenly(&mut live, &[even]).expect("it runs").is_some(), "{system} {hop}");
             let turn = if options == long { LONG_TURN_MIN } else { TURN_MIN };
             assert!(live.ended() <= 5 * turn + PIECES, "{system} {hop}: {} requests", live.ended());
+        }
+    }
+
+    /// What needs fewer requests is asked before a glance, which says nothing else.
+    #[test]
+    fn what_comes_evenly_and_what_changes_nothing_of_it_is_known_before_a_glance_is_over() {
+        for (system, hop, options, turns) in [
+            ("myrinet-quartet", "nic.firmware", "--rw=read --bs=16k --iodepth=32 --runtime=30ms", 3),
+            ("myrinet-quartet", "link.up", "--rw=read --bs=16k --iodepth=32 --runtime=30ms", 5),
+        ] {
+            let setting = Setting::shipped(system, options);
+            let (trials, faster) = (settled(&setting), twice_as_fast(&setting, hop));
+            let glances = trials.glances().expect("it runs");
+            let (glance, even) = (glances.of(true).expect("a glance"), glances.even[0].expect("they come evenly"));
+            assert!(even.until <= glance.at_once());
+            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let soon = trials.evenly(&mut live, &[even]).expect("it runs").and_then(|tried| tried.gain());
+            assert!(live.ended() <= turns * TURN_MIN + PIECES, "{hop}: {} requests", live.ended());
+            let tried = trials.try_one((&faster, 1), Asked::Gain, glances).expect("it runs");
+            assert_eq!(tried.gain(), soon, "{hop}");
+            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let later = trials.look(&mut live, glance).expect("it runs").and_then(|tried| tried.gain());
+            let (soon, later) = (soon.expect("known").throughput, later.expect("known").throughput);
+            assert!((soon.mean - later.mean).abs() <= soon.half_width + later.half_width + 1e-3, "{soon:?} {later:?}");
+            assert_eq!(soon == Shift::NONE, turns == 3, "{hop}: {soon:?}");
         }
     }
 
@@ -308,7 +365,7 @@ mod tests {
         assert!(trials.glances().expect("it runs").even == [None; 2]);
         let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
         let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
-        assert!(trials.evenly(&mut live, soon).expect("it runs").is_none());
+        assert!(trials.evenly(&mut live, &[soon]).expect("it runs").is_none());
         assert!(are_even(&live.transfers(), soon.from..soon.until, TURN_MIN));
     }
 

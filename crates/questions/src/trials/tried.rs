@@ -131,10 +131,18 @@ impl Trials<'_> {
                 return from_the_beginning.try_one((change, of), asked, glances);
             }
         };
-        let glance = glances.of(change.blueprint.is_faster_than(&self.setting.blueprint));
+        let is_faster = change.blueprint.is_faster_than(&self.setting.blueprint);
+        let glance = glances.of(is_faster);
         if asked == Asked::Difference {
-            let is_same = self.is_same(&mut lives[0], glance.or(glances.even[0]).or(glances.even[1]))?;
+            let is_same = self.is_same(&mut lives[0], glances.of_difference(is_faster))?;
             return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
+        }
+        // What says something after fewer requests is asked first.
+        let even = glances.even.into_iter().flatten();
+        let (soon, late): (Vec<_>, Vec<_>) =
+            even.partition(|even| glance.is_none_or(|glance| even.until <= glance.at_once()));
+        if let Some(known) = self.evenly(&mut lives[0], &soon)? {
+            return Ok(known);
         }
         if let Some(glance) = glance
             && let Some(glanced) = self.look(&mut lives[0], glance)?
@@ -142,10 +150,8 @@ impl Trials<'_> {
         {
             return Ok(glanced);
         }
-        for even in glances.even.into_iter().flatten() {
-            if let Some(known) = self.evenly(&mut lives[0], even)? {
-                return Ok(known);
-            }
+        if let Some(known) = self.evenly(&mut lives[0], &late)? {
+            return Ok(known);
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
         let again = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
