@@ -92,14 +92,13 @@ fn run(command: &str, folder: &Path) -> String {
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 
-/// What the examples of a document print that it does not show, and how many there are.
-fn wrong_examples(document: &Path, examples: Vec<Example>) -> (Vec<String>, usize) {
+/// What the examples of a document print that it does not show.
+fn wrong_examples(document: &Path, examples: Vec<Example>) -> Vec<String> {
     let scratch = tempfile::TempDir::new().unwrap();
     for shipped in ["data", "docs"] {
         copy_folder(&root().join(shipped), &scratch.path().join(shipped));
     }
     let (name, mut wrong) = (document.strip_prefix(root()).unwrap().display(), Vec::new());
-    let count = examples.len();
     for Example { line, command, expected } in examples {
         let printed = run(&command, scratch.path());
         let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
@@ -107,7 +106,7 @@ fn wrong_examples(document: &Path, examples: Vec<Example>) -> (Vec<String>, usiz
             wrong.push(format!("{name}:{line}: `{command}` prints\n{printed}"));
         }
     }
-    (wrong, count)
+    wrong
 }
 
 #[test]
@@ -116,21 +115,19 @@ fn every_example_prints_what_its_document_shows() {
     let mut documents: Vec<_> = documents().into_iter().map(examples_of).collect();
     // The longest is begun first.
     documents.sort_by_key(|(examples, _)| examples.len());
-    let documents = Mutex::new(documents);
-    let some = || {
-        let mut all = (Vec::new(), 0);
-        while let Some((examples, document)) = { documents.lock().unwrap().pop() } {
-            let (wrong, count) = wrong_examples(&document, examples);
-            all.0.extend(wrong);
-            all.1 += count;
+    let run_in_all: usize = documents.iter().map(|(examples, _)| examples.len()).sum();
+    let (documents, wrong) = (Mutex::new(documents), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((examples, document)) = { documents.lock().unwrap().pop() } {
+                    let found = wrong_examples(&document, examples);
+                    wrong.lock().unwrap().extend(found);
+                }
+            });
         }
-        all
-    };
-    let (ours, others) = thread::scope(|scope| {
-        let others = scope.spawn(some);
-        (some(), others.join().unwrap())
     });
-    let (wrong, run_in_all) = ([ours.0, others.0].concat(), ours.1 + others.1);
+    let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(run_in_all >= 5, "the documents have {run_in_all} examples");
 }

@@ -46,14 +46,14 @@ const LONG_TURN_MIN: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Glance {
     from: usize,
-    pub(super) until: usize,
+    until: usize,
     /// Whether something may fill from there on that does not in the setting as it is.
     may_fill: bool,
 }
 
 impl Glance {
     /// After so many requests it may be settled.
-    pub(super) fn at_once(self) -> usize {
+    fn at_once(self) -> usize {
         self.from + (self.until - self.from) / FIRST
     }
 
@@ -78,6 +78,12 @@ pub(super) struct Glances {
 impl Glances {
     pub(super) fn of(self, is_faster: bool) -> Option<Glance> {
         if is_faster { self.of_faster_hops } else { self.of_others }
+    }
+
+    /// Of what is to come evenly, what says something after fewer requests than a glance, and what does not.
+    pub(super) fn even_around(self, glance: Option<Glance>) -> (Vec<Glance>, Vec<Glance>) {
+        let is_sooner = |even: &Glance| glance.is_none_or(|glance| even.until <= glance.at_once());
+        self.even.into_iter().flatten().partition(is_sooner)
     }
 
     /// What shows soonest whether a change makes any difference.
@@ -333,15 +339,13 @@ mod tests {
     /// What needs fewer requests is asked before a glance, which says nothing else.
     #[test]
     fn what_comes_evenly_and_what_changes_nothing_of_it_is_known_before_a_glance_is_over() {
-        for (system, hop, options, turns) in [
-            ("myrinet-quartet", "nic.firmware", "--rw=read --bs=16k --iodepth=32 --runtime=30ms", 3),
-            ("myrinet-quartet", "link.up", "--rw=read --bs=16k --iodepth=32 --runtime=30ms", 5),
-        ] {
-            let setting = Setting::shipped(system, options);
-            let (trials, faster) = (settled(&setting), twice_as_fast(&setting, hop));
-            let glances = trials.glances().expect("it runs");
-            let (glance, even) = (glances.of(true).expect("a glance"), glances.even[0].expect("they come evenly"));
-            assert!(even.until <= glance.at_once());
+        let setting = Setting::shipped("myrinet-quartet", "--rw=read --bs=16k --iodepth=32 --runtime=30ms");
+        let trials = settled(&setting);
+        let glances = trials.glances().expect("it runs");
+        let (glance, even) = (glances.of(true).expect("a glance"), glances.even[0].expect("they come evenly"));
+        assert!(even.until <= glance.at_once());
+        for (hop, turns) in [("nic.firmware", 3), ("link.up", 5)] {
+            let faster = twice_as_fast(&setting, hop);
             let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
             let soon = trials.evenly(&mut live, &[even]).expect("it runs").and_then(|tried| tried.gain());
             assert!(live.ended() <= turns * TURN_MIN + PIECES, "{hop}: {} requests", live.ended());

@@ -138,9 +138,7 @@ impl Trials<'_> {
             return Ok(if is_same { Tried::settled(Gain::NONE) } else { Tried::default() });
         }
         // What says something after fewer requests is asked first.
-        let even = glances.even.into_iter().flatten();
-        let (soon, late): (Vec<_>, Vec<_>) =
-            even.partition(|even| glance.is_none_or(|glance| even.until <= glance.at_once()));
+        let (soon, late) = glances.even_around(glance);
         if let Some(known) = self.evenly(&mut lives[0], &soon)? {
             return Ok(known);
         }
