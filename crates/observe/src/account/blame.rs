@@ -14,7 +14,8 @@ use std::rc::Rc;
 
 use hopscope_kernel::{Class, Label, Time};
 
-use super::timelines::{Act, Hop, Timelines, Track, What};
+use super::acts::{Act, Place};
+use super::timelines::{Hop, Timelines, What};
 use rows::{Rows, begins_row};
 
 /// No process says what it was at: a part that spends time without a name.
@@ -104,8 +105,8 @@ fn asks_on(phase: &Label) -> bool {
 /// What a wait went into, and whether the request was issued within it.
 type Found = (Bill, bool);
 
-/// Which act: process, track, position.
-type ActId = (u16, usize, usize);
+/// Which act: whose, and where it is among those.
+type ActId = (u16, Place);
 
 /// A stretch of time.
 #[derive(Clone, Copy)]
@@ -196,36 +197,24 @@ impl<'a> Blame<'a> {
 
     /// Nobody says what the process was at before `at`; returns when it was at something.
     fn gap(&self, process: u16, from: Time, at: Time, clip: Time, way: Way, bill: &mut Bill) -> Time {
-        let tracks = &self.lines.processes[usize::from(process)];
-        let before = |track: &Track| track.first_ending(at).checked_sub(1).map(|last| track.acts[last].end);
-        let start = tracks.iter().filter_map(before).max().map_or(from, |end| end.max(from));
+        let start = self.lines.processes[usize::from(process)].last_end(at).map_or(from, |end| end.max(from));
         if start < at.min(clip) {
             bill.add(way.item(Hop::Process(process), &UNATTRIBUTED), self.lines.measure(start, at.min(clip)));
         }
         start
     }
 
-    fn act(&self, (process, track, position): ActId) -> Act {
-        self.lines.processes[usize::from(process)][track].acts[position]
+    fn act(&self, (process, place): ActId) -> Act {
+        *self.lines.processes[usize::from(process)].at(place)
     }
 
     /// What the process was at just before `at`, or ended at `at`.
     fn act_before(&self, process: u16, at: Time) -> Option<ActId> {
-        let mut best: Option<((u8, Time), &Act, ActId)> = None;
-        for (number, track) in self.lines.processes[usize::from(process)].iter().enumerate() {
-            let position = track.first_ending(at);
-            let Some(act) = track.acts.get(position).filter(|act| act.start < at) else { continue };
-            let id = (process, number, position);
-            if let Some(depth) = self.asked.iter().position(|asked| *asked == id) {
-                self.left_out.set(self.left_out.get().min(depth));
-                continue;
-            }
-            let key = (act.what.says(act.end == at), act.start);
-            if best.is_none_or(|(known, other, _)| known < key || known == key && act.order() < other.order()) {
-                best = Some((key, act, id));
-            }
-        }
-        best.map(|(_, _, id)| id)
+        let is_left_out = |place| {
+            let depth = self.asked.iter().position(|asked| *asked == (process, place));
+            depth.inspect(|depth| self.left_out.set(self.left_out.get().min(*depth))).is_some()
+        };
+        Some((process, self.lines.processes[usize::from(process)].before(at, is_left_out)?))
     }
 
     fn is_asked(&self, process: u16) -> bool {

@@ -3,6 +3,7 @@
 //! Everything is in integer picoseconds and sums exactly: the entries of a lane add up to the window. (Where the latency
 //! of a request went is in `lives`.)
 
+mod acts;
 mod alike;
 mod blame;
 mod fold;

@@ -1,12 +1,10 @@
-//! Timelines: records put in order, a list a lane and a few lists a process.
-
-use std::cell::Cell;
+//! Timelines: records put in order, a list a lane, and what each process was at.
 
 use hopscope_kernel::{Class, Kind, Label, Rate, Record, Sim, Span, Time, expand, whole};
 
+use super::acts::{Act, Acts};
 use super::ledger::{Extent, Ledger, burst};
 use super::repeats::{Item, Items, Repeats};
-use crate::search::first_from;
 
 /// A lane was in a phase.
 #[derive(Clone, Copy)]
@@ -84,61 +82,6 @@ impl What {
     }
 }
 
-/// A process was at something.
-#[derive(Clone, Copy)]
-pub(super) struct Act {
-    pub(super) start: Time,
-    pub(super) end: Time,
-    pub(super) label: &'static Label,
-    pub(super) what: What,
-}
-
-impl Act {
-    /// Of acts that begin and end alike the least comes first: lane by lane, and what is of none last.
-    pub(super) fn order(&self) -> (bool, u16, bool, &'static str) {
-        match self.what {
-            What::Work(lane) | What::Through(lane) => (false, lane, false, self.label.name),
-            What::LaneWait(lane) => (false, lane, true, self.label.name),
-            What::QueueWait(_) => (true, 0, true, self.label.name),
-        }
-    }
-}
-
-/// Some of what a process was at: one after the other. What it was at meanwhile is on other tracks, of which there are as
-/// many as it was at things at a time.
-pub(super) struct Track {
-    pub(super) acts: Vec<Act>,
-    /// Where the last search ended: the next one is for an instant close by.
-    near: Cell<usize>,
-}
-
-impl Track {
-    /// Puts acts on as few tracks as they need.
-    fn of(mut acts: Vec<Act>) -> Vec<Track> {
-        acts.sort_by(|a, b| (a.start, a.end, a.order()).cmp(&(b.start, b.end, b.order())));
-        let mut tracks: Vec<Track> = Vec::new();
-        while !acts.is_empty() {
-            let mut free = Time::ZERO;
-            let meanwhile = acts.extract_if(.., |act| {
-                let is_behind = act.start >= free;
-                free = if is_behind { act.end } else { free };
-                !is_behind
-            });
-            let meanwhile = meanwhile.collect();
-            acts.shrink_to_fit();
-            tracks.push(Track { acts: std::mem::replace(&mut acts, meanwhile), near: Cell::new(0) });
-        }
-        tracks
-    }
-
-    /// The first act that ends at `at` or later.
-    pub(super) fn first_ending(&self, at: Time) -> usize {
-        let first = first_from(self.near.get(), self.acts.len(), |place| self.acts[place].end < at);
-        self.near.set(first);
-        first
-    }
-}
-
 /// A request of a job.
 pub(super) struct Transfer {
     pub(super) who: u16,
@@ -148,7 +91,7 @@ pub(super) struct Transfer {
 pub(super) struct Timelines {
     pub(super) lanes: Vec<LaneLine>,
     /// What each process was at.
-    pub(super) processes: Vec<Vec<Track>>,
+    pub(super) processes: Vec<Acts>,
     pub(super) names: Vec<String>,
     pub(super) transfers: Vec<Transfer>,
     /// The window, in real time; everything else here is in squeezed time.
@@ -208,7 +151,7 @@ impl Timelines {
             }
         }
         lines.sort()?;
-        lines.processes = acts.into_iter().map(Track::of).collect();
+        lines.processes = acts.into_iter().map(Acts::of).collect();
         Ok(lines)
     }
 

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 use hopscope_kernel::{Class, Time};
 
-use super::super::timelines::{Act, What};
+use super::super::acts::Act;
+use super::super::timelines::What;
 use super::{ActId, Bill, Blame, Stretch, Way, asks_on};
 
 /// Of the acts of a track, one in so many begins a row.
@@ -26,7 +27,7 @@ pub(super) struct Row {
 }
 
 /// Whether a row begins with that act.
-pub(super) fn begins_row((_, _, position): ActId) -> bool {
+pub(super) fn begins_row((_, (_, position)): ActId) -> bool {
     position.is_multiple_of(ROW)
 }
 
