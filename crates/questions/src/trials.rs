@@ -47,8 +47,11 @@ const TURNS: u64 = 12;
 const TURNS_WHERE_FULL: u64 = 64;
 const TURNS_MIN: u64 = 4;
 const FULL: f64 = 0.8;
-/// Requests before a trial counts, at least.
-const RAMP_REQUESTS_MIN: u64 = 100;
+/// Requests before a trial counts, at least: as many as two in flight need where a hop is full. Of so few it need not be known
+/// whether one is, so trials are known before that.
+const RAMP_REQUESTS_MIN: u64 = 2 * TURNS_WHERE_FULL;
+/// Requests after which a glance begins, at least.
+const FIRST_TURNS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
 const REQUESTS: [u64; 2] = [1_200, 400];
 /// Long requests are many events; so many are enough for what a trial of one seed counts, and as many before that.
@@ -185,7 +188,7 @@ impl<'a> Trials<'a> {
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
-        let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
+        let first_turns = (TURNS * depth).max(FIRST_TURNS_MIN);
         let (replaced, rate) = (turns, Some(rate));
         let (before, from_the_beginning, settled) = (Arc::default(), None, None);
         let parts_max = PARTS[usize::from(!draws)];
@@ -348,7 +351,7 @@ impl<'a> Trials<'a> {
         let (first, one) = self.first_part(&live.transfers(), which.0);
         // As many requests in each, if they come at about that rate.
         let latest = ramp.saturating_add(runtime * (2 * parts as u64)).min(self.end);
-        live.go_until(latest, first + parts * one)?;
+        live.go_until(latest, (first + parts * one).max(self.even_until()))?;
         let run = Arc::new(Run { remembered, ..live.run() });
         *known = Some(run.clone());
         Ok(run)

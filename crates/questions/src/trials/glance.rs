@@ -36,6 +36,9 @@ const EVEN: f64 = 0.005;
 /// So many times it is replaced before they have to, and so many times they are looked at.
 const UNEVEN: usize = 2;
 const EVEN_TURNS: usize = 3;
+/// Where they differ by no more than this, fewer do.
+const ALL_EVEN: f64 = 0.0005;
+const ALL_EVEN_TURNS: usize = 2;
 /// That takes so many requests, at least: of fewer, nobody could tell whether anything fills. Of long ones fewer do: so many
 /// bytes, and so many of them.
 const TURN_MIN: usize = 32;
@@ -60,8 +63,13 @@ impl Glance {
     /// Of what is to come evenly, what shows whether a change makes any difference to it at all: where it has made none once
     /// what is in flight has been replaced once more than it has to be, it will make none. Not of few requests.
     fn of_one_turn(self) -> Option<Glance> {
-        let until = self.from + (self.until - self.from) / EVEN_TURNS;
+        let until = self.from + self.turn();
         (until >= (UNEVEN + 1) * TURN_MIN).then_some(Glance { until, ..self })
+    }
+
+    /// Of what is to come evenly, requests that replace what is in flight.
+    fn turn(self) -> usize {
+        self.from / UNEVEN
     }
 }
 
@@ -206,18 +214,31 @@ impl Trials<'_> {
 
     /// What of a change is to come evenly; nothing where requests of the setting as it is do not.
     fn even(&self, before: &Run) -> [Option<Glance>; 2] {
+        let ([short, long], all) = (self.turns(), &before.transfers[..]);
+        let even = |turn: usize| {
+            let from = UNEVEN * turn;
+            let turns = (all.len().saturating_sub(from) / turn).min(EVEN_TURNS);
+            let even = if turns < EVEN_TURNS { ALL_EVEN } else { EVEN };
+            // What is written may fill a store evenly, and so slowly that it does not show by then.
+            let may_be = !writes(&self.setting.jobs) && turns >= ALL_EVEN_TURNS;
+            let until = from + turns * turn;
+            (may_be && are_even(all, from..all.len(), (turn, even))).then_some(Glance { from, until, may_fill: true })
+        };
+        [even(short), if long > short { even(long) } else { None }]
+    }
+
+    /// Requests of a turn: a short one, of long requests, and a longer one.
+    fn turns(&self) -> [usize; 2] {
         let shortest = self.setting.jobs.iter().map(|job| job.block_bytes_min).min().unwrap_or(0).max(1);
         let least = ((TURN_BYTES / shortest) as usize).clamp(LONG_TURN_MIN, TURN_MIN);
         let in_flight = usize::try_from(self.first_turns / TURNS).unwrap_or(usize::MAX);
-        let [short, long] = [least, TURN_MIN].map(|least| in_flight.clamp(least, usize::MAX / (UNEVEN + EVEN_TURNS)));
-        let all = &before.transfers[..];
-        let even = |turn: usize| {
-            let (from, until) = (UNEVEN * turn, (UNEVEN + EVEN_TURNS) * turn);
-            // What is written may fill a store evenly, and so slowly that it does not show by then.
-            let may_be = !writes(&self.setting.jobs) && until <= all.len();
-            (may_be && are_even(all, from..all.len(), turn)).then_some(Glance { from, until, may_fill: true })
-        };
-        [even(short), if long > short { even(long) } else { None }]
+        [least, TURN_MIN].map(|least| in_flight.clamp(least, usize::MAX / (UNEVEN + EVEN_TURNS)))
+    }
+
+    /// So many requests of the setting as it is say whether they come evenly; none where it is not asked.
+    pub(super) fn even_until(&self) -> usize {
+        let may_be = !writes(&self.setting.jobs) && !self.draws;
+        if may_be { (UNEVEN + EVEN_TURNS) * self.turns()[0] } else { 0 }
     }
 
     /// What a change does, where its requests come evenly as soon as any of these say that they may.
@@ -237,15 +258,34 @@ impl Trials<'_> {
         {
             return Ok(Some(Tried::settled(Gain::NONE)));
         }
-        let (Glance { from, until, .. }, before) = (glance, self.before((0, self.effort.seeds[0]))?);
-        let Some(by_pieces) = self.gain_at(live, &before, from..until)? else { return Ok(None) };
+        let (from, turn) = (glance.from, glance.turn());
+        for (turns, even) in [(ALL_EVEN_TURNS, ALL_EVEN), (EVEN_TURNS, EVEN)] {
+            let until = from + turns * turn;
+            if until <= glance.until
+                && let Some(known) = self.even_turns(live, from..until, (turn, even))?
+            {
+                return Ok(Some(known));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a change does whose requests differ by no more than that from turn to turn, so many each.
+    fn even_turns(
+        &self,
+        live: &mut Live,
+        counted: Range<usize>,
+        (turn, even): (usize, f64),
+    ) -> Result<Option<Tried>, Failure> {
+        let before = self.before((0, self.effort.seeds[0]))?;
+        let Some(by_pieces) = self.gain_at(live, &before, counted.clone())? else { return Ok(None) };
         let after = live.transfers();
         // What ends several at a time is even turn by turn, if at all.
-        let by_turns = || gain(pieces(&before.transfers, &after, from..until, EVEN_TURNS).iter());
+        let by_turns = || gain(pieces(&before.transfers, &after, counted.clone(), counted.len() / turn).iter());
         let gain = if by_pieces.throughput.is_narrow() { by_pieces } else { by_turns() };
-        let is_known = gain.throughput.is_narrow() && are_even(&after, from..until, from / UNEVEN);
+        let is_known = gain.throughput.is_narrow() && are_even(&after, counted.clone(), (turn, even));
         drop(after);
-        Ok((is_known && !fills(live, &before, from)).then(|| Tried::settled(gain)))
+        Ok((is_known && !fills(live, &before, counted.start)).then(|| Tried::settled(gain)))
     }
 
     /// What some requests show, which are waited for; nothing where too few ended.
@@ -257,15 +297,15 @@ impl Trials<'_> {
     }
 }
 
-/// Whether requests come evenly, so many at a time, and are in flight for as long.
-fn are_even(transfers: &[Transfer], counted: Range<usize>, each: usize) -> bool {
+/// Whether requests come evenly, so many at a time and to so much, and are in flight for as long.
+fn are_even(transfers: &[Transfer], counted: Range<usize>, (each, even): (usize, f64)) -> bool {
     let turns = counted.len() / each;
     let turns = pieces(transfers, transfers, counted.start..counted.start + turns * each, turns);
     let is_even = |of: fn(&Piece) -> f64| {
         let mean = turns.iter().map(of).sum::<f64>() / turns.len() as f64;
-        turns.iter().all(|turn| (of(turn) - mean).abs() <= EVEN * mean)
+        turns.iter().all(|turn| (of(turn) - mean).abs() <= even * mean)
     };
-    turns.len() >= EVEN_TURNS && is_even(|turn| turn.time[0]) && is_even(|turn| turn.latency[0])
+    turns.len() >= ALL_EVEN_TURNS && is_even(|turn| turn.time[0]) && is_even(|turn| turn.latency[0])
 }
 
 /// Whether a change does no more than that, its interval included.
@@ -365,12 +405,12 @@ mod tests {
         let setting = Setting::shipped("sata-ssd", "--rw=write --bs=16k --iodepth=32 --runtime=100ms");
         let (trials, faster) = (settled(&setting), twice_as_fast(&setting, "cable"));
         let before = trials.before((0, 1)).expect("it runs");
-        assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), TURN_MIN));
+        assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), (TURN_MIN, EVEN)));
         assert!(trials.glances().expect("it runs").even == [None; 2]);
         let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
         let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
         assert!(trials.evenly(&mut live, &[soon]).expect("it runs").is_none());
-        assert!(are_even(&live.transfers(), soon.from..soon.until, TURN_MIN));
+        assert!(are_even(&live.transfers(), soon.from..soon.until, (TURN_MIN, EVEN)));
     }
 
     /// A disk turns on between requests, and dies that are drawn are busy or not.

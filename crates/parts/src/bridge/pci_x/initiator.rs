@@ -335,15 +335,17 @@ impl Initiator {
         while done < bytes {
             self.gap().await;
             let at = address.wrapping_add(done);
-            // Where it is, and not by value: it is large.
-            let answered = pin!(self.answered(latch, (at, bytes - done), carries));
-            let moved = answered.await;
-            if moved > 0 {
-                done += moved;
-                continue;
+            let (left, waits) = ((at, bytes - done), port.read_response());
+            if let Some(count) = self.answers(latch, left) {
+                // Where it is, and not by value: it is large.
+                let answered = pin!(self.answered(latch, left, count, carries));
+                let moved = answered.await;
+                if moved > 0 {
+                    done += moved;
+                    continue;
+                }
             }
             let tenure = self.bus.own(self.spec.width_bytes).await;
-            let (left, waits) = ((at, bytes - done), port.read_response());
             let wanted = self.burst(at, bytes - done, self.spec.burst);
             let all = self.burst(at, wanted, port.boundary());
             let moved = if port.ready(latch).is_some_and(|there| there >= all) {

@@ -15,23 +15,26 @@ use super::{BURSTS_MIN, Initiator};
 use crate::bus::pci::tenure::Ending;
 
 impl Initiator {
-    /// Moves what goes as bursts of a latched read, one like the other, from now on, if anything does; returns how many
-    /// bytes.
+    /// How many bursts of a latched read would be one like the other from now on; nothing where they go by hand.
+    pub(in super::super) fn answers(&self, latch: usize, (address, bytes): (u32, u32)) -> Option<u64> {
+        let each = self.port.boundary();
+        if self.sim.is_observed() || self.stops.get().is_some() || !address.is_multiple_of(each) {
+            return None;
+        }
+        let wanted = self.burst(address, bytes, self.spec.burst);
+        let count = u64::from((wanted / each).min(self.port.answers_alike(latch, each)));
+        (count >= BURSTS_MIN).then_some(count)
+    }
+
+    /// Moves those, if they go as a train; returns how many bytes.
     pub(in super::super) async fn answered(
         &self,
         latch: usize,
         (address, bytes): (u32, u32),
+        count: u64,
         carries: &'static Label,
     ) -> u32 {
-        let each = self.port.boundary();
-        if self.sim.is_observed() || self.stops.get().is_some() || !address.is_multiple_of(each) {
-            return 0;
-        }
-        let wanted = self.burst(address, bytes, self.spec.burst);
-        let count = u64::from((wanted / each).min(self.port.answers_alike(latch, each)));
-        if count < BURSTS_MIN {
-            return 0;
-        }
+        let (each, wanted) = (self.port.boundary(), self.burst(address, bytes, self.spec.burst));
         let waits = self.port.read_response();
         let plan = self.plan(waits, (carries, each), Ending::Disconnect);
         let mut stops = self.stops_from(&plan, (count, each), Ending::Disconnect);
