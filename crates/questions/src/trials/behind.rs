@@ -15,8 +15,8 @@ use super::rest::{AWAITED, moving};
 use super::run::{ALIKE, Live, PIECES, pieces};
 use super::{Effort, Setting, Trials};
 
-/// It has to make ramps so many times shorter.
-const SHORTER: u64 = 4;
+/// It has to make ramps shorter by this part of them.
+const SHORTER: u64 = 3;
 /// Where requests do not take as long to [`ALIKE`], how well it has to be known that this is chance.
 const KNOWN: f64 = 0.05;
 
@@ -36,7 +36,7 @@ impl<'a> Trials<'a> {
 
     /// Whether ramps are so much shorter there.
     pub(super) fn is_shorter_behind(&self) -> bool {
-        self.replaced.as_ps() <= self.effort.ramp.as_ps() / SHORTER
+        self.replaced.as_ps() <= self.effort.ramp.as_ps() / SHORTER * (SHORTER - 1)
     }
 
     /// These trials behind the ramp; nothing where that is not worth it, or says something else of the setting as it is.

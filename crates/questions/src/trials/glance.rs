@@ -283,7 +283,8 @@ impl Trials<'_> {
         // What ends several at a time is even turn by turn, if at all.
         let by_turns = || gain(pieces(&before.transfers, &after, counted.clone(), counted.len() / turn).iter());
         let gain = if by_pieces.throughput.is_narrow() { by_pieces } else { by_turns() };
-        let is_known = gain.throughput.is_narrow() && are_even(&after, counted.clone(), (turn, even));
+        let are_even = |of: &[Transfer]| are_even(of, counted.clone(), (turn, even));
+        let is_known = gain.throughput.is_narrow() && are_even(&before.transfers) && are_even(&after);
         drop(after);
         Ok((is_known && !fills(live, &before, counted.start)).then(|| Tried::settled(gain)))
     }
