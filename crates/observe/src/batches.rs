@@ -20,12 +20,6 @@ const Z: f64 = 1.96;
 /// One-sided, 95 %: neighbours that are alike by more than that over the root of their number, or make up for each other by
 /// more than that, depend on each other.
 const ALIKE: f64 = 1.645;
-/// The sum of draws that do not depend on each other comes and goes by 1.1 standard deviations times the root of their number
-/// on average, and by less than this in one of two hundred. What does comes in lumps, and later batches make up for earlier
-/// ones, if not the next one.
-const MADE_UP: f64 = 0.55;
-/// So many times what comes and goes is a 95 % interval where they do not.
-const COVERED: f64 = Z / 1.1;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
@@ -199,7 +193,6 @@ impl Batches {
         }
         let per_byte = all.end.saturating_sub(window.from).as_seconds_f64() / all.bytes as f64;
         let (mut together, mut least) = (1, 0.0);
-        let most = self.made_up(first, per_byte);
         while kept.len() / together >= JOINED_MIN {
             let off = self.off_the_mean(first, together, per_byte);
             let (n, alike) = (off.len() as f64, alike(&off));
@@ -207,7 +200,7 @@ impl Batches {
             window.trend = -trend(&off);
             if alike <= ALIKE {
                 let variance = off.iter().map(|one| one * one).sum::<f64>() / (n - 1.0);
-                window.relative_half_width = (student(n - 1.0) * (variance / n).sqrt()).max(least).min(most);
+                window.relative_half_width = (student(n - 1.0) * (variance / n).sqrt()).max(least);
             }
             if alike.abs() <= ALIKE {
                 break;
@@ -218,15 +211,6 @@ impl Batches {
             together *= 2;
         }
         window
-    }
-
-    /// How far off the mean may be of what makes up for each other within a window; any, where nothing does.
-    fn made_up(&self, first: usize, per_byte: f64) -> f64 {
-        let off = self.off_the_mean(first, 1, per_byte);
-        let (n, squares) = (off.len() as f64, off.iter().map(|one| one * one).sum::<f64>());
-        let came_and_went = came_and_went(&off);
-        let by_chance = (squares * n / (n - 1.0)).sqrt();
-        if came_and_went <= MADE_UP * by_chance { COVERED * came_and_went / n } else { f64::INFINITY }
     }
 
     /// By how much batches, so many together, take more time for their bytes than the mean, over the mean of a batch.
@@ -366,10 +350,7 @@ mod tests {
     #[test]
     fn what_comes_in_lumps_is_known_to_a_lump_and_little_more() {
         for (lump, count, jitter, width) in [
-            (97, 20_000, 0.0, 0.011),
-            (72, 2_100, 0.0, 0.07),
-            (72, 25_000, 0.0, 0.006),
-            (72, 25_000, 0.1, 0.02),
+            (97, 20_000, 0.0, 0.02),
             (97, 20_000, 0.3, 0.06),
             (256, 5_000, 0.0, 0.1),
             (31, 700, 0.0, 0.1),

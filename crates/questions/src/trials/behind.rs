@@ -72,3 +72,28 @@ impl<'a> Trials<'a> {
         Ok(is_same.then_some(behind))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hopscope_machine::run::{Options, run};
+
+    use super::super::Begun;
+    use super::*;
+
+    /// A ramp of half a second, of which what is in flight needs a third to be replaced, and one that is shorter than that.
+    #[test]
+    fn trials_begin_behind_a_ramp_that_is_a_third_longer_than_they_need() {
+        let job = "--rw=randwrite --norandommap --bs=64k --size=32m --iodepth=2 --runtime=10 --time_based";
+        let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+        for (ramp, is_behind) in [("--ramp_time=500ms", true), ("--ramp_time=100ms", false)] {
+            let setting = Setting::shipped("raid-5-acceleraid-pci-x-100", &format!("{job} {ramp}"));
+            let outcome = run(&setting.blueprint, &setting.jobs, shorter, None).expect("it runs");
+            let foreseen = Trials::foreseen(&setting, 1, &outcome, Begun::default()).expect("it runs");
+            let mut trials = foreseen.expect("requests ended");
+            let share = trials.replaced.as_ps() as f64 / trials.effort.ramp.as_ps() as f64;
+            assert_eq!((0.25..0.67).contains(&share), is_behind, "{ramp}: {share}");
+            trials.settle().expect("it runs");
+            assert_eq!(trials.from_the_beginning.is_some(), is_behind, "{ramp}");
+        }
+    }
+}

@@ -104,6 +104,19 @@ mod tests {
 
     use super::*;
 
+    /// Only the account says whether a hop is full.
+    #[test]
+    fn of_few_requests_in_flight_trials_are_as_long_whether_a_hop_is_full_or_not() {
+        for (in_flight, is_alike) in [(1, true), (2, true), (8, false)] {
+            let job = format!("--rw=randread --bs=64k --size=32m --iodepth={in_flight} --runtime=1 --time_based");
+            let setting = Setting::shipped("piix4e-one-disk", &job);
+            let outcome = run(&setting.blueprint, &setting.jobs, Options::default(), None).expect("it runs");
+            let trials = |is_full| Trials::of_run(&setting, 1, &outcome, is_full).expect("requests ended");
+            let [full, not] = [true, false].map(trials);
+            assert_eq!(full.are_as_long_as(&not) && full.replaced == not.replaced, is_alike, "{in_flight}");
+        }
+    }
+
     /// However far runs have come, trials that go on from there are those that begin at the beginning.
     #[test]
     fn what_has_begun_goes_on_as_if_it_had_not() {

@@ -350,14 +350,16 @@ mod tests {
         let short = "--rw=read --bs=128k --iodepth=32 --runtime=30ms";
         // Of which a RAID controller ends several at a time.
         let long = "--rw=read --bs=1m --iodepth=16 --runtime=3";
-        for (system, hop, options) in [
-            ("gpu-server", "link.down", short),
-            ("gpu-server", "root.memory", short),
-            ("myrinet-g5", "link.up", short),
-            ("myrinet-g5", "host.memory", short),
-            ("sata-ssd", "cable", long),
-            ("raid-megaraid-64-66", "pci", long),
-            ("raid-megaraid-64-66", "raid.memory", long),
+        // Of what is there one turn shows that nothing is different, two that are alike how much is, or three that nearly are.
+        for (system, hop, options, turns) in [
+            ("gpu-server", "link.down", short, 3),
+            ("gpu-server", "root.memory", short, 3),
+            ("myrinet-g5", "link.up", short, 4),
+            ("myrinet-g5", "host.memory", short, 4),
+            ("pcie-bench-ivy-bridge", "link.down", short, 4),
+            ("sata-ssd", "cable", long, 4),
+            ("raid-megaraid-64-66", "pci", long, 4),
+            ("raid-megaraid-64-66", "raid.memory", long, 5),
         ] {
             let setting = Setting::shipped(system, options);
             let (trials, faster) = (settled(&setting), twice_as_fast(&setting, hop));
@@ -373,7 +375,7 @@ mod tests {
             let even = even[0].expect("they come evenly");
             assert!(trials.evenly(&mut live, &[even]).expect("it runs").is_some(), "{system} {hop}");
             let turn = if options == long { LONG_TURN_MIN } else { TURN_MIN };
-            assert!(live.ended() <= 5 * turn + PIECES, "{system} {hop}: {} requests", live.ended());
+            assert_eq!(live.ended() / turn, turns, "{system} {hop}: {} requests", live.ended());
         }
     }
 
@@ -385,7 +387,7 @@ mod tests {
         let glances = trials.glances().expect("it runs");
         let (glance, even) = (glances.of(true).expect("a glance"), glances.even[0].expect("they come evenly"));
         assert!(even.until <= glance.at_once());
-        for (hop, turns) in [("nic.firmware", 3), ("link.up", 5)] {
+        for (hop, turns) in [("nic.firmware", 3), ("link.up", 4)] {
             let faster = twice_as_fast(&setting, hop);
             let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
             let soon = trials.evenly(&mut live, &[even]).expect("it runs").and_then(|tried| tried.gain());
