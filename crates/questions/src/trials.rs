@@ -47,11 +47,11 @@ const TURNS: u64 = 12;
 const TURNS_WHERE_FULL: u64 = 64;
 const TURNS_MIN: u64 = 4;
 const FULL: f64 = 0.8;
-/// Requests before a trial counts, at least: as many as two in flight need where a hop is full. Of so few it need not be known
-/// whether one is, so trials are known before that.
-const RAMP_REQUESTS_MIN: u64 = 2 * TURNS_WHERE_FULL;
-/// Requests after which a glance begins, at least.
-const FIRST_TURNS_MIN: u64 = 100;
+/// Of so few in flight that is hardly more than the least, and it need not be known whether a hop is full: how long trials are
+/// is known before that.
+const FEW_IN_FLIGHT: u64 = 2;
+/// Requests before a trial counts, at least.
+const RAMP_REQUESTS_MIN: u64 = 100;
 /// Requests that a trial counts: of jobs that draw, and of others.
 const REQUESTS: [u64; 2] = [1_200, 400];
 /// Long requests are many events; so many are enough for what a trial of one seed counts, and as many before that.
@@ -173,7 +173,7 @@ impl<'a> Trials<'a> {
         let draws = draws(&setting.jobs);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        let wanted = if is_full { TURNS_WHERE_FULL } else { TURNS };
+        let wanted = if is_full || depth <= FEW_IN_FLIGHT { TURNS_WHERE_FULL } else { TURNS };
         let at_least = if most > REQUESTS_MIN { TURNS } else { TURNS_MIN };
         let turns = (most / depth.max(1)).max(at_least).min(wanted);
         let before = (turns * depth).max(RAMP_REQUESTS_MIN.min(most));
@@ -188,7 +188,7 @@ impl<'a> Trials<'a> {
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
-        let first_turns = (TURNS * depth).max(FIRST_TURNS_MIN);
+        let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
         let (replaced, rate) = (turns, Some(rate));
         let (before, from_the_beginning, settled) = (Arc::default(), None, None);
         let parts_max = PARTS[usize::from(!draws)];
@@ -351,7 +351,7 @@ impl<'a> Trials<'a> {
         let (first, one) = self.first_part(&live.transfers(), which.0);
         // As many requests in each, if they come at about that rate.
         let latest = ramp.saturating_add(runtime * (2 * parts as u64)).min(self.end);
-        live.go_until(latest, (first + parts * one).max(self.even_until()))?;
+        live.go_until(latest, self.with_even(first + parts * one))?;
         let run = Arc::new(Run { remembered, ..live.run() });
         *known = Some(run.clone());
         Ok(run)

@@ -39,6 +39,8 @@ const EVEN_TURNS: usize = 3;
 /// Where they differ by no more than this, fewer do.
 const ALL_EVEN: f64 = 0.0005;
 const ALL_EVEN_TURNS: usize = 2;
+/// That part more of requests is worth knowing whether they come evenly.
+const FEW_MORE: usize = 8;
 /// That takes so many requests, at least: of fewer, nobody could tell whether anything fills. Of long ones fewer do: so many
 /// bytes, and so many of them.
 const TURN_MIN: usize = 32;
@@ -235,10 +237,11 @@ impl Trials<'_> {
         [least, TURN_MIN].map(|least| in_flight.clamp(least, usize::MAX / (UNEVEN + EVEN_TURNS)))
     }
 
-    /// So many requests of the setting as it is say whether they come evenly; none where it is not asked.
-    pub(super) fn even_until(&self) -> usize {
-        let may_be = !writes(&self.setting.jobs) && !self.draws;
-        if may_be { (UNEVEN + EVEN_TURNS) * self.turns()[0] } else { 0 }
+    /// So many requests of the setting as it is, and those few more that say whether they come evenly.
+    pub(super) fn with_even(&self, asked: usize) -> usize {
+        let even = (UNEVEN + EVEN_TURNS) * self.turns()[0];
+        let may_be = !writes(&self.setting.jobs) && !self.draws && even <= asked + asked / FEW_MORE;
+        if may_be { asked.max(even) } else { asked }
     }
 
     /// What a change does, where its requests come evenly as soon as any of these say that they may.
