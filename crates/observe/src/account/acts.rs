@@ -25,14 +25,13 @@ pub(super) struct Act {
     pub(super) what: What,
 }
 
-/// In which order acts that begin and end alike come.
+/// Of acts that begin and end alike the least comes first: lane by lane, and what is of none last.
 type Order = (bool, u16, bool, &'static str);
 
-/// How much an act says of what kept its process, and then when it began.
-type Says = (u8, Time);
+/// How much an act says of what kept its process: of those that say as much, the one that began last, and then the first.
+type Says = (u8, Time, Reverse<Order>);
 
 impl Act {
-    /// Of acts that begin and end alike the least comes first: lane by lane, and what is of none last.
     fn order(&self) -> Order {
         match self.what {
             What::Work(lane) | What::Through(lane) => (false, lane, false, self.label.name),
@@ -41,13 +40,9 @@ impl Act {
         }
     }
 
-    fn says(&self, has_ended: bool) -> Says {
-        (self.what.says(has_ended), self.start)
-    }
-
-    /// Whether it says more than another one that does not come later.
-    fn is_more(&self, says: Says, (other, known): (&Act, Says)) -> bool {
-        known < says || known == says && self.order() < other.order()
+    /// Of what kept its process until `at`, at which it had ended or was under way.
+    fn says(&self, at: Time) -> Says {
+        (self.what.says(self.end == at), self.start, Reverse(self.order()))
     }
 }
 
@@ -85,25 +80,22 @@ impl Acts {
     /// Which act says most of what kept the process just before `at`, of those that were under way or ended then, without
     /// those that are not to be asked.
     pub(super) fn before(&self, at: Time, is_left_out: impl Fn(Place) -> bool) -> Option<Place> {
-        let mut best: Option<(Says, &Act, Place)> = None;
+        let mut best: Option<(Says, Place)> = None;
         for (number, track) in self.tracks.iter().enumerate() {
             let position = track.first_ending(at);
             let Some(act) = track.acts.get(position).filter(|act| act.start < at) else { continue };
-            let (says, place) = (act.says(act.end == at), (number, position));
-            if !is_left_out(place) && best.is_none_or(|(known, other, _)| act.is_more(says, (other, known))) {
-                best = Some((says, act, place));
+            let (says, place) = (act.says(at), (number, position));
+            if !is_left_out(place) && best.is_none_or(|(known, _)| known < says) {
+                best = Some((says, place));
             }
         }
-        let is_more = |position: &usize| {
-            let act = &self.crowd.acts[*position];
-            best.is_none_or(|(known, other, _)| act.is_more(act.says(act.end == at), (other, known)))
-        };
+        let crowd = self.tracks.len();
+        let is_more = |position: &usize| best.is_none_or(|(known, _)| known < self.crowd.acts[*position].says(at));
         let of_crowd = self.crowd.before(at).filter(is_more).and_then(|position| {
-            let is_left_out = |position| is_left_out((self.tracks.len(), position));
+            let is_left_out = |position| is_left_out((crowd, position));
             if is_left_out(position) { self.crowd.one_by_one(at, is_left_out).filter(is_more) } else { Some(position) }
         });
-        let of_tracks = best.map(|(_, _, place)| place);
-        of_crowd.map(|position| (self.tracks.len(), position)).or(of_tracks)
+        of_crowd.map(|position| (crowd, position)).or(best.map(|(_, place)| place))
     }
 
     /// When the last act had ended that did before `at`.
@@ -155,27 +147,21 @@ impl Crowd {
         times.sort_unstable();
         times.dedup();
         let (mut beginning, mut ending) = (beginning.into_iter().peekable(), ending.into_iter().peekable());
-        let key = |act: usize| (acts[act].says(false), Reverse(acts[act].order()), Reverse(act));
+        // Of what says as much, the first.
+        let key = |act: usize, at| (acts[act].says(at), Reverse(act));
         let mut under_way = BTreeSet::new();
         let change = |at| {
-            let mut ended: Option<usize> = None;
+            let mut ended = None;
             while let Some(act) = ending.next_if(|act| acts[*act].end == at) {
-                under_way.remove(&key(act));
-                let (one, says) = (&acts[act], acts[act].says(true));
-                if ended.is_none_or(|known| one.is_more(says, (&acts[known], acts[known].says(true)))) {
-                    ended = Some(act);
-                }
+                under_way.remove(&key(act, acts[act].start));
+                ended = ended.max(Some(key(act, at)));
             }
-            let most = |under_way: &BTreeSet<_>| under_way.last().map(|(_, _, Reverse(act))| *act);
-            let goes_on = most(&under_way);
-            let before = match (ended, goes_on) {
-                (Some(ended), Some(other)) if acts[ended].says(true) < acts[other].says(false) => Some(other),
-                (ended, goes_on) => ended.or(goes_on),
-            };
+            let most = |of: Option<(Says, Reverse<usize>)>| of.map(|(_, Reverse(act))| act);
+            let before = most(ended.max(under_way.last().copied()));
             while let Some(act) = beginning.next_if(|act| acts[*act].start == at) {
-                under_way.insert(key(act));
+                under_way.insert(key(act, at));
             }
-            Change { at, before, behind: most(&under_way) }
+            Change { at, before, behind: most(under_way.last().copied()) }
         };
         let changes = times.into_iter().map(change).collect();
         Crowd { acts, changes, near: Cell::new(0) }
@@ -195,14 +181,7 @@ impl Crowd {
     fn one_by_one(&self, at: Time, is_left_out: impl Fn(usize) -> bool) -> Option<usize> {
         let begun = self.acts.iter().enumerate().take_while(|(_, act)| act.start < at);
         let under_way = begun.filter(|(position, act)| act.end >= at && !is_left_out(*position));
-        let more = |known: (usize, Says), (position, act): (usize, &Act)| {
-            let says = act.says(act.end == at);
-            if act.is_more(says, (&self.acts[known.0], known.1)) { (position, says) } else { known }
-        };
-        let with_says = |(position, act): (usize, &Act)| (position, act.says(act.end == at));
-        let mut under_way = under_way.peekable();
-        let first = with_says(*under_way.peek()?);
-        Some(under_way.fold(first, more).0)
+        under_way.max_by_key(|(position, act)| (act.says(at), Reverse(*position))).map(|(position, _)| position)
     }
 
     fn last_end(&self, at: Time) -> Option<Time> {
@@ -214,47 +193,39 @@ impl Crowd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lives::draw;
 
     static NAMES: [Label; 3] = [Label::reason("a"), Label::reason("b"), Label::reason("c")];
 
-    /// Draws: the same every time.
-    struct Draw(u64);
-
-    impl Draw {
-        fn below(&mut self, below: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) % below
-        }
-
-        fn acts(&mut self, count: u64, lasts: u64) -> Vec<Act> {
-            let act = |_| {
-                let start = Time::ps(self.below(100));
-                let lane = self.below(2) as u16;
-                let what = match self.below(4) {
-                    0 => What::Work(lane),
-                    1 => What::Through(lane),
-                    2 => What::LaneWait(lane),
-                    _ => What::QueueWait(lane),
-                };
-                let end = start + Time::ps(self.below(lasts));
-                Act { start, end, label: &NAMES[self.below(3) as usize], what }
+    /// So many acts, none of which lasts as long as that.
+    fn drawn(state: &mut u64, count: u64, lasts: u64) -> Vec<Act> {
+        let act = |_| {
+            let start = Time::ps(draw(state, 100));
+            let lane = draw(state, 2) as u16;
+            let what = match draw(state, 4) {
+                0 => What::Work(lane),
+                1 => What::Through(lane),
+                2 => What::LaneWait(lane),
+                _ => What::QueueWait(lane),
             };
-            (0..count).map(act).collect()
-        }
+            let end = start + Time::ps(draw(state, lasts));
+            Act { start, end, label: &NAMES[draw(state, 3) as usize], what }
+        };
+        (0..count).map(act).collect()
     }
 
-    /// What an act is, but for when it ends where it goes on.
-    fn what(act: &Act, at: Time) -> (Says, Order) {
-        (act.says(act.end == at), act.order())
+    /// How much an act says, by hand, and in which order it comes.
+    fn what(act: &Act, at: Time) -> (u8, Time, Reverse<Order>) {
+        (act.what.says(act.end == at), act.start, Reverse(act.order()))
     }
 
     /// However many there are at a time, whatever is left out: what says most is what a look at all of them finds.
     #[test]
     fn of_any_crowd_that_is_found_which_says_most() {
-        let mut draw = Draw(1);
+        let mut state = 1;
         for count in [0, 1, 5, 40, 150] {
             for lasts in [1, 4, 60] {
-                let all = draw.acts(count, lasts);
+                let all = drawn(&mut state, count, lasts);
                 let acts = Acts::of(all.clone());
                 let places = (0..=acts.tracks.len()).flat_map(|track| {
                     let of = acts.tracks.get(track).map_or(&acts.crowd.acts, |track| &track.acts);
@@ -264,13 +235,11 @@ mod tests {
                 assert_eq!(places.len(), all.len());
                 assert!(count < 150 || lasts < 60 || acts.crowd.acts.len() > 50);
                 for at in (0..=170).map(Time::ps) {
-                    let one_in = 1 + draw.below(4) as usize;
+                    let one_in = 1 + draw(&mut state, 4) as usize;
                     let is_left_out = |place: Place| (place.0 + place.1) % 4 >= one_in;
                     let there = |place: &&Place| acts.at(**place).start < at && acts.at(**place).end >= at;
                     let asked = places.iter().filter(there).filter(|place| !is_left_out(**place));
-                    let most = asked
-                        .map(|place| what(acts.at(*place), at))
-                        .max_by_key(|(says, order)| (*says, Reverse(*order)));
+                    let most = asked.map(|place| what(acts.at(*place), at)).max();
                     let found = acts.before(at, is_left_out).inspect(|place| assert!(!is_left_out(*place)));
                     assert_eq!(found.map(|place| what(acts.at(place), at)), most, "{count} {lasts} {at}");
                     let last = all.iter().map(|act| act.end).filter(|end| *end < at).max();

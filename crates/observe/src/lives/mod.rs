@@ -252,7 +252,7 @@ impl Observer for Lives {
 
 /// Draws for tests: the same numbers every time.
 #[cfg(test)]
-fn draw(state: &mut u64, below: u64) -> u64 {
+pub(crate) fn draw(state: &mut u64, below: u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 33) % below
 }
