@@ -205,12 +205,11 @@ fn together(
     all: Gain,
     progress: Progress<'_>,
 ) -> Result<Option<Remedy>, Failure> {
-    let mut gains_of = |sets: &[Vec<&[Number]>]| -> Result<Vec<Option<f64>>, Failure> {
-        let settings: Vec<Setting> = sets.iter().map(|set| halved(setting, set.iter().copied().flatten())).collect();
-        let gains = trials.at_a_glance(&settings, progress)?.into_iter().map(|look| Some(look.gain?.throughput.mean));
-        Ok(gains.map(|gain| gain.filter(|gain| *gain >= NEARLY * all.throughput.mean)).collect())
+    let mut gain_enough = |set: &[&Number]| -> Result<bool, Failure> {
+        let look = trials.at_a_glance(&[halved(setting, set.iter().copied())], progress)?.swap_remove(0);
+        Ok(look.gain.is_some_and(|gain| gain.throughput.mean >= NEARLY * all.throughput.mean))
     };
-    let Some(kept) = few_of(numbers, &mut gains_of)? else { return Ok(None) };
+    let Some(kept) = few_of(numbers, &mut gain_enough)? else { return Ok(None) };
     let tried = trials.gains(&[halved(setting, kept.iter().copied())], progress)?;
     let Some(gain) = tried.into_iter().next().flatten() else { return Ok(None) };
     let each: Vec<Remedy> = kept.iter().map(|number| number.remedy(gain)).collect();
@@ -219,49 +218,28 @@ fn together(
     Ok(Some(Remedy { change, instead_of, gain }))
 }
 
-/// What sets of groups of numbers gain, of those that gain enough.
-type GainsOf<'f, 'n> = dyn FnMut(&[Vec<&'n [Number]>]) -> Result<Vec<Option<f64>>, Failure> + 'f;
-
-/// The few of some numbers that gain enough by themselves; nothing where it takes more. Groups are left out as long as the
-/// rest gains enough. What cannot be left out has a number that is needed, and cannot be left out of less either.
-fn few_of<'n>(numbers: &'n [Number], gains_of: &mut GainsOf<'_, 'n>) -> Result<Option<Vec<&'n Number>>, Failure> {
-    let mut needed = vec![numbers];
-    let is_one = |group: &&[Number]| group.len() == 1;
-    while needed.len() <= TOGETHER_MAX && !needed.iter().all(is_one) {
-        let (ones, larger): (Vec<&[Number]>, Vec<&[Number]>) = needed.into_iter().partition(is_one);
-        let halves = larger.into_iter().flat_map(|group| <[&[Number]; 2]>::from(group.split_at(group.len() / 2)));
-        needed = needed_of(gains_of, ones, halves.collect())?;
-    }
-    Ok((needed.len() <= TOGETHER_MAX).then(|| needed.into_iter().flatten().collect()))
-}
-
-/// The groups that are needed: those that are known to be, and of others those without which the rest does not gain enough.
-fn needed_of<'n>(
-    gains_of: &mut GainsOf<'_, 'n>,
-    mut needed: Vec<&'n [Number]>,
-    mut open: Vec<&'n [Number]>,
-) -> Result<Vec<&'n [Number]>, Failure> {
-    while !open.is_empty() && needed.len() <= TOGETHER_MAX {
-        let without = |left_out: usize| {
-            let others = open.iter().enumerate().filter(|(at, _)| *at != left_out);
-            needed.iter().copied().chain(others.map(|(_, group)| *group)).collect()
-        };
-        let rests: Vec<Vec<&[Number]>> = (0..open.len()).map(without).collect();
-        let mut dispensable: Vec<(f64, &[Number])> = Vec::new();
-        for (group, gain) in open.iter().zip(gains_of(&rests)?) {
-            match gain {
-                Some(gain) => dispensable.push((gain, group)),
-                None => needed.push(group),
-            }
+/// The few of some numbers that gain enough by themselves, in their order; nothing where it takes more. All of them do. Of
+/// those up to which they do, with those that are known to be needed, the last one is needed, too.
+fn few_of<'n>(
+    numbers: &'n [Number],
+    gain_enough: &mut dyn FnMut(&[&'n Number]) -> Result<bool, Failure>,
+) -> Result<Option<Vec<&'n Number>>, Failure> {
+    let (mut needed, mut open) = (Vec::new(), numbers);
+    while needed.len() < TOGETHER_MAX {
+        let (mut too_few, mut enough) = (0, open.len());
+        while enough - too_few > 1 {
+            let middle = usize::midpoint(too_few, enough);
+            let set: Vec<&Number> = open[..middle].iter().chain(needed.iter().copied()).collect();
+            *(if gain_enough(&set)? { &mut enough } else { &mut too_few }) = middle;
         }
-        // The one that is missed least can be left out, and mostly all of them can.
-        dispensable.sort_by(|a, b| b.0.total_cmp(&a.0));
-        open = dispensable.into_iter().skip(1).map(|(_, group)| group).collect();
-        if !open.is_empty() && gains_of(&[needed.clone()])?[0].is_some() {
-            break;
+        let Some((last, before)) = open[..enough].split_last() else { break };
+        needed.insert(0, last);
+        open = before;
+        if open.is_empty() || gain_enough(&needed)? {
+            return Ok(Some(needed));
         }
     }
-    Ok(needed)
+    Ok(None)
 }
 
 impl Number {
@@ -369,22 +347,15 @@ mod tests {
         let number =
             |index: usize| Number { paths: vec![index.to_string()], written: String::new(), better: String::new() };
         let numbers: Vec<Number> = (0..count).map(number).collect();
-        let index = |number: &Number| number.paths[0].parse::<usize>().expect("an index");
-        let mut asked = 0;
-        let few = few_of(&numbers, &mut |sets| {
-            asked += sets.len();
-            let gain = |set: &Vec<&[Number]>| {
-                let there: Vec<usize> = set.iter().copied().flatten().map(index).collect();
-                is_enough(&there).then_some(there.len() as f64)
-            };
-            Ok(sets.iter().map(gain).collect())
-        });
-        let sorted = |few: Vec<&Number>| {
-            let mut few: Vec<usize> = few.into_iter().map(index).collect();
-            few.sort_unstable();
-            few
+        let indices = |numbers: &[&Number]| -> Vec<usize> {
+            numbers.iter().map(|number| number.paths[0].parse().expect("an index")).collect()
         };
-        (few.expect("nothing fails").map(sorted), asked)
+        let mut asked = 0;
+        let few = few_of(&numbers, &mut |set| {
+            asked += 1;
+            Ok(is_enough(&indices(set)))
+        });
+        (few.expect("nothing fails").map(|few| indices(&few)), asked)
     }
 
     #[test]
@@ -398,7 +369,7 @@ mod tests {
                     assert_eq!(few, Some(needed), "of {count}");
                     // By halves, and not number by number.
                     let halvings = (count as f64).log2().ceil() as usize;
-                    assert!(asked <= 5 * halvings, "{asked} sets for {one} and {other} of {count}");
+                    assert!(asked <= 2 * (halvings + 1), "{asked} sets for {one} and {other} of {count}");
                     // Where one of two will do, one of them stays.
                     let one_of = |set: &[usize]| set.contains(&0) && (set.contains(&one) || set.contains(&other));
                     let few = found(count, one_of).0.expect("two are few");

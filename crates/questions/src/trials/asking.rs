@@ -6,20 +6,17 @@ use hopscope_machine::run::Failure;
 use rayon::prelude::*;
 
 use super::gain::Gain;
-use super::tried::{Asked, Tried, is_as_much};
+use super::tried::{Asked, Tried};
 use super::{EVENTS_OF_ALL, PARTS_OF_ANOTHER, Progress, Setting, Trials};
 
-/// What one of so many changes does; nothing where a part refuses it.
+/// What one of several changes does; nothing where a part refuses it.
 #[derive(Clone, Copy)]
-pub struct Known {
-    of: usize,
-    gain: Option<Gain>,
-}
+pub struct Known(Tried);
 
 impl Known {
     /// What trials of so many changes would say of it; nothing where they would not go on for as long.
     pub fn of(self, changes: usize) -> Option<Option<Gain>> {
-        is_as_much(self.of, changes).then_some(self.gain)
+        self.0.is_the_same_of(changes).then(|| self.0.gain())
     }
 }
 
@@ -55,7 +52,7 @@ impl Trials<'_> {
     ) -> Result<Vec<Option<Known>>, Failure> {
         let of = changes.len();
         let tried = self.try_while(wanted, (changes, of), asked(worth), &|_, _| {})?;
-        Ok(tried.iter().map(|tried| tried.as_ref().map(|tried| Known { of, gain: tried.gain() })).collect())
+        Ok(tried.into_iter().map(|tried| tried.map(Known)).collect())
     }
 
     /// What each change does with a wider interval: of what is only to be told from much and little.

@@ -25,10 +25,39 @@ fn share_of_all(trials: usize) -> u64 {
     EVENTS_AGAIN_OF_ALL / trials.max(1) as u64
 }
 
-/// Whether one of so many trials may go on for as long as one of so many others.
-pub(super) fn is_as_much(trials: usize, others: usize) -> bool {
-    let affords = |trials| share_of_all(trials).min(EVENTS_AGAIN);
-    affords(trials) == affords(others)
+/// What going on with a trial may cost and has cost, in events beyond its first part: what it comes to depends on how many
+/// are made at once only where they cannot afford it.
+#[derive(Clone, Copy, Default)]
+struct Budget {
+    /// What a trial may cost, however few there are.
+    most: u64,
+    /// The most that it went on for.
+    spent: u64,
+    /// What would have been too much; nothing where nothing was.
+    too_much: Option<u64>,
+}
+
+impl Budget {
+    /// Whether one of so many trials may go on that will have cost so much; it does, if it may.
+    fn affords(&mut self, cost: u64, trials: usize) -> bool {
+        let affords = cost <= self.share(trials);
+        if affords {
+            self.spent = self.spent.max(cost);
+        } else {
+            self.too_much = Some(cost);
+        }
+        affords
+    }
+
+    /// Whether one of so many trials would have gone on for as long.
+    fn is_the_same_of(&self, trials: usize) -> bool {
+        let share = self.share(trials);
+        self.spent <= share && self.too_much.is_none_or(|cost| cost > share)
+    }
+
+    fn share(&self, trials: usize) -> u64 {
+        self.most.min(share_of_all(trials))
+    }
 }
 
 /// What is asked of a change.
@@ -56,6 +85,7 @@ pub(super) struct Tried {
     refused: bool,
     /// It said enough.
     pub(super) done: bool,
+    budget: Budget,
 }
 
 impl Tried {
@@ -77,6 +107,11 @@ impl Tried {
     /// What it gains; nothing where it is refused, or was not tried.
     pub(super) fn gain(&self) -> Option<Gain> {
         self.gain.filter(|_| !self.refused)
+    }
+
+    /// Whether it would have said the same as one of so many trials.
+    pub(super) fn is_the_same_of(&self, trials: usize) -> bool {
+        self.budget.is_the_same_of(trials)
     }
 
     /// So many parts gave these pieces.
@@ -152,14 +187,14 @@ impl Trials<'_> {
             return Ok(known);
         }
         let (mut tried, mut of_first) = (Tried::default(), 0);
-        let again = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
-        let affords = again.min(share_of_all(of));
+        tried.budget.most = if self.from_the_beginning.is_some() { EVENTS_AGAIN_BEHIND } else { EVENTS_AGAIN };
         // What gains hardly anything is not worth another seed.
         let most = if asked == Asked::ToGain { self.parts_of_one_seed() } else { self.parts_max };
         while let Some(wanted) = STEPS.into_iter().find(|step| (tried.parts + 1..=most).contains(step)) {
             let spent: u64 = lives.iter().map(Live::events).sum();
             let each = spent / lives.iter().map(Live::ended).sum::<usize>().max(1) as u64;
-            if tried.gain.is_some() && spent - of_first + self.cost(&tried, wanted, each)? > affords {
+            let cost = spent - of_first + self.cost(&tried, wanted, each)?;
+            if tried.gain.is_some() && !tried.budget.affords(cost, of) {
                 break;
             }
             let (parts, pieces) = self.pieces_of(change, &mut lives, tried.longer, wanted)?;
@@ -255,6 +290,22 @@ mod tests {
         assert_eq!(cost(1, 3, 1), 2 * cost(1, 2, 1));
         let another_seed = cost(PARTS_OF_ONE_SEED, PARTS_OF_ONE_SEED + 1, 1);
         assert!(another_seed > cost(1, 2, 1), "{another_seed}");
+    }
+
+    #[test]
+    fn a_trial_is_one_of_others_where_it_could_go_on_for_as_long() {
+        let of = |most: u64, trials: usize, costs: &[u64]| {
+            let mut budget = Budget { most, ..Budget::default() };
+            let _ = costs.iter().all(|cost| budget.affords(*cost, trials));
+            (budget.spent, [1, 12, 16, 24, 48].map(|others| budget.is_the_same_of(others)))
+        };
+        // Twelve can go on for 4 million events each, 24 for 2 million, and 48 for a million.
+        assert_eq!(of(4_000_000, 12, &[]), (0, [true; 5]));
+        assert_eq!(of(4_000_000, 12, &[500_000, 1_500_000]), (1_500_000, [true, true, true, true, false]));
+        assert_eq!(of(4_000_000, 24, &[1_000_000, 2_500_000]), (1_000_000, [false, false, false, true, true]));
+        assert_eq!(of(4_000_000, 12, &[1_000_000, 4_500_000]), (1_000_000, [true; 5]));
+        // However few there are, it could not.
+        assert_eq!(of(2_500_000, 12, &[2_000_000, 2_600_000]), (2_000_000, [true, true, true, true, false]));
     }
 
     #[test]
