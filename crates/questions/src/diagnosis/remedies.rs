@@ -205,9 +205,10 @@ fn together(
     all: Gain,
     progress: Progress<'_>,
 ) -> Result<Option<Remedy>, Failure> {
-    let mut gain_enough = |set: &[&Number]| -> Result<bool, Failure> {
-        let look = trials.at_a_glance(&[halved(setting, set.iter().copied())], progress)?.swap_remove(0);
-        Ok(look.gain.is_some_and(|gain| gain.throughput.mean >= NEARLY * all.throughput.mean))
+    let mut gain_enough = |sets: &[Vec<&Number>]| -> Result<Vec<bool>, Failure> {
+        let settings: Vec<Setting> = sets.iter().map(|set| halved(setting, set.iter().copied())).collect();
+        let enough = |gain: Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
+        Ok(trials.at_a_glance(&settings, progress)?.iter().map(|look| look.gain.is_some_and(enough)).collect())
     };
     let Some(kept) = few_of(numbers, &mut gain_enough)? else { return Ok(None) };
     let tried = trials.gains(&[halved(setting, kept.iter().copied())], progress)?;
@@ -218,24 +219,32 @@ fn together(
     Ok(Some(Remedy { change, instead_of, gain }))
 }
 
+/// Which of some sets of numbers gain enough.
+type GainEnough<'f, 'n> = dyn FnMut(&[Vec<&'n Number>]) -> Result<Vec<bool>, Failure> + 'f;
+
 /// The few of some numbers that gain enough by themselves, in their order; nothing where it takes more. All of them do. Of
-/// those up to which they do, with those that are known to be needed, the last one is needed, too.
-fn few_of<'n>(
-    numbers: &'n [Number],
-    gain_enough: &mut dyn FnMut(&[&'n Number]) -> Result<bool, Failure>,
-) -> Result<Option<Vec<&'n Number>>, Failure> {
+/// the first ones that do, with those that are known to be needed, and one less does not, the last one is needed, too.
+fn few_of<'n>(numbers: &'n [Number], gain_enough: &mut GainEnough<'_, 'n>) -> Result<Option<Vec<&'n Number>>, Failure> {
     let (mut needed, mut open) = (Vec::new(), numbers);
     while needed.len() < TOGETHER_MAX {
         let (mut too_few, mut enough) = (0, open.len());
         while enough - too_few > 1 {
-            let middle = usize::midpoint(too_few, enough);
-            let set: Vec<&Number> = open[..middle].iter().chain(needed.iter().copied()).collect();
-            *(if gain_enough(&set)? { &mut enough } else { &mut too_few }) = middle;
+            // By thirds: two sets at once.
+            let third = (enough - too_few).div_ceil(3);
+            let firsts: Vec<usize> = (too_few + third..enough).step_by(third).collect();
+            let set = |first: &usize| open[..*first].iter().chain(needed.iter().copied()).collect();
+            let gain_enough = gain_enough(&firsts.iter().map(set).collect::<Vec<_>>())?;
+            for (first, gains_enough) in firsts.into_iter().zip(gain_enough).rev() {
+                *(if gains_enough { &mut enough } else { &mut too_few }) = first;
+                if !gains_enough {
+                    break;
+                }
+            }
         }
         let Some((last, before)) = open[..enough].split_last() else { break };
         needed.insert(0, last);
         open = before;
-        if open.is_empty() || gain_enough(&needed)? {
+        if open.is_empty() || gain_enough(&[needed.clone()])?[0] {
             return Ok(Some(needed));
         }
     }
@@ -351,9 +360,9 @@ mod tests {
             numbers.iter().map(|number| number.paths[0].parse().expect("an index")).collect()
         };
         let mut asked = 0;
-        let few = few_of(&numbers, &mut |set| {
-            asked += 1;
-            Ok(is_enough(&indices(set)))
+        let few = few_of(&numbers, &mut |sets| {
+            asked += sets.len();
+            Ok(sets.iter().map(|set| is_enough(&indices(set))).collect())
         });
         (few.expect("nothing fails").map(|few| indices(&few)), asked)
     }
@@ -367,9 +376,9 @@ mod tests {
                     let needed = vec![one, other];
                     let (few, asked) = found(count, all_of(needed.clone()));
                     assert_eq!(few, Some(needed), "of {count}");
-                    // By halves, and not number by number.
-                    let halvings = (count as f64).log2().ceil() as usize;
-                    assert!(asked <= 2 * (halvings + 1), "{asked} sets for {one} and {other} of {count}");
+                    // By thirds, and not number by number.
+                    let rounds = (count as f64).log(3.0).ceil() as usize;
+                    assert!(asked <= 2 * (2 * rounds + 1), "{asked} sets for {one} and {other} of {count}");
                     // Where one of two will do, one of them stays.
                     let one_of = |set: &[usize]| set.contains(&0) && (set.contains(&one) || set.contains(&other));
                     let few = found(count, one_of).0.expect("two are few");
