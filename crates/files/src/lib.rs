@@ -4,6 +4,7 @@
 
 pub mod change;
 pub mod data_sheet;
+pub mod factor;
 pub mod file_kind;
 pub mod fio_result;
 pub mod harmless;

@@ -67,6 +67,12 @@ impl Ends {
     }
 }
 
+/// What is to be done at some time of a stage, which does nothing to it.
+pub(crate) struct Noted<'a> {
+    pub(crate) at: Time,
+    pub(crate) pass: &'a dyn Fn(),
+}
+
 /// How a stage ended.
 pub(crate) struct Ending {
     pub(crate) stop: Stop,
@@ -80,7 +86,7 @@ pub(crate) struct Ending {
 
 /// Runs until the end, until the mean is known well enough, or until somebody interrupts. What counts in `transfers` is
 /// then the window that has come to rest, if there is one. Where that is so for the first time when the rest of a runtime
-/// says nothing new, and the run goes on, `known` is told.
+/// says nothing new, and the run goes on, `known` is told. What is `noted` is so where the stage is not over by then.
 pub(crate) fn advance(
     sim: &Sim,
     transfers: &Transfers,
@@ -88,6 +94,7 @@ pub(crate) fn advance(
     ends: Ends,
     all_ended: impl Fn() -> bool,
     known: impl FnOnce(Ending),
+    mut noted: Option<Noted<'_>>,
 ) -> Result<Ending, Failure> {
     let mut slices = Slices { interrupted: ends.interrupted, while_watched: ends.while_watched, length: FIRST };
     let mut watch = Watch::new(sim, transfers, span, ends);
@@ -95,7 +102,8 @@ pub(crate) fn advance(
     let stop = loop {
         let looks_on = ends.may_be_early() || settled.is_none();
         let next = if looks_on { watch.next.min(span.end) } else { span.end };
-        match slices.run(sim, next) {
+        let until = noted.as_ref().map_or(next, |noted| noted.at.min(next));
+        match slices.run(sim, until) {
             None => break Stop::Interrupted,
             Some(Ended::Finished) => break Stop::Finished,
             Some(Ended::Stopped) if all_ended() => break Stop::Finished,
@@ -108,6 +116,12 @@ pub(crate) fn advance(
                 break if span.has_runtime { Stop::Runtime } else { Stop::Limit };
             }
             Some(Ended::Limit) => {}
+        }
+        if let Some(noted) = noted.take_if(|noted| noted.at <= sim.now()) {
+            (noted.pass)();
+        }
+        if sim.now() < next {
+            continue;
         }
         match watch.look() {
             Some(stop) if ends.until.is_some() || stop == Stop::Emptying => break stop,

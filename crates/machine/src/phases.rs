@@ -191,5 +191,6 @@ pub fn whole(jobs: &[Job], phases: &[Phase]) -> Outcome {
         stop,
         counts,
         early: None,
+        passed: None,
     }
 }

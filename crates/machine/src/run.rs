@@ -1,22 +1,27 @@
 //! Runs jobs on a machine.
 
+mod outcome;
+
+use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
-use hopscope_files::job_file::{Job, Rw};
+use hopscope_files::job_file::Job;
 use hopscope_files::problem::{Problem, Problems};
-use hopscope_kernel::{Counts, Ended, Observer, Sim, Time};
+use hopscope_kernel::{Ended, Observer, Sim, Time};
+use hopscope_observe::Transfers;
 use hopscope_observe::batches::Rate;
-use hopscope_observe::{JobTransfers, Transfers};
 use hopscope_parts::protocols::storage::{READ, WRITE};
 use hopscope_parts::workload::Running;
 
 use crate::blueprint::Blueprint;
 use crate::both::Both;
-use crate::convergence::{Ending, Ends, LIMIT, Span, UNTIL, Unsettled, advance};
+use crate::convergence::{Ending, Ends, LIMIT, Noted, Span, UNTIL, advance};
 use crate::fio_json::Figures;
 use crate::processor_cost::{ProcessorCost, processors};
 use crate::started::Started;
 pub use crate::started::{JOB, process_name};
+use outcome::both;
+pub use outcome::{JobOutcome, Outcome, Passed, Stage, Stop, Telling};
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +46,8 @@ pub struct Options {
     pub interrupted: Option<&'static AtomicBool>,
     /// Stop as soon as whoever watches has seen enough of who did what.
     pub while_watched: bool,
+    /// What the run has come to by then is noted, and told: [`Outcome::passed`]. Not before the ramp is over.
+    pub noted_at: Option<Time>,
     /// Stop as soon as the runtime is over, whatever is in flight: what is looked at is a window, and not what jobs get
     /// that end. Without it jobs end as fio's do, with their requests in flight and the pause that they are in.
     pub cut: bool,
@@ -56,6 +63,7 @@ impl Options {
         by_phases: false,
         interrupted: None,
         while_watched: false,
+        noted_at: None,
         cut: false,
     };
 }
@@ -63,144 +71,6 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Options::USUAL
-    }
-}
-
-/// Why a run stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The jobs were done.
-    Finished,
-    /// The jobs' time was over.
-    Runtime,
-    /// The mean was known as well as asked for.
-    Converged,
-    /// The same but for a store, such as spare blocks, that empties for longer than the run may take.
-    Drifting,
-    /// The same, and a store empties that is used up before the runtime is over.
-    Emptying,
-    /// The jobs had not ended; the limit of simulated time, or of requests, was reached.
-    Limit,
-    /// Somebody did not want to wait for more.
-    Interrupted,
-}
-
-impl Stop {
-    /// In one word, as in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Stop::Finished => "finished",
-            Stop::Runtime => "runtime",
-            Stop::Converged => "converged",
-            Stop::Drifting => "drifting",
-            Stop::Emptying => "emptying",
-            Stop::Limit => "limit",
-            Stop::Interrupted => "interrupted",
-        }
-    }
-}
-
-/// What one job got.
-#[derive(Clone, Debug)]
-pub struct JobOutcome {
-    /// The job's name.
-    pub name: String,
-    /// The device.
-    pub target: String,
-    /// Direction and order.
-    pub rw: Rw,
-    /// Block size, bytes.
-    pub block_bytes: u64,
-    /// Requests in flight.
-    pub iodepth: u64,
-    /// Where its figures begin: the end of its ramp time, or of the pause that it was in then; the end of warm-up where
-    /// the run was to converge.
-    pub from: Time,
-    /// Where they end: with the job, that is with its last request or the pause that followed; with the window where the
-    /// run was to converge.
-    pub until: Time,
-    /// What it got from there on; nothing where no transfer ended.
-    pub got: Option<JobTransfers>,
-    /// The same of its reads, and of its writes.
-    pub sides: [Option<JobTransfers>; 2],
-}
-
-/// Both directions together; nothing where no transfer ended.
-fn both(sides: &[Option<JobTransfers>; 2]) -> Option<JobTransfers> {
-    match sides {
-        [Some(reads), Some(writes)] => Some(reads.with(writes)),
-        [one, other] => one.as_ref().or(other.as_ref()).cloned(),
-    }
-}
-
-/// Jobs that ran at the same time.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// When they began.
-    pub start: Time,
-    /// When their ramp was over, or where nothing moved in it any more, as much of it as counts.
-    pub from: Time,
-    /// When they were done, or where a window was looked at, when that ended.
-    pub end: Time,
-    /// All of them together, of the time that their figures are of.
-    pub rate: Rate,
-    /// All of them together once warm-up was over, also where it counts in the figures because the jobs have a runtime.
-    pub warm: Rate,
-    /// Why they stopped.
-    pub stop: Stop,
-    /// Why the mean is not known as well as it was to be; nothing where it is, or where nobody asked.
-    pub unsettled: Option<Unsettled>,
-    /// When it was known to [`UNTIL`], where the jobs went on.
-    pub settled: Option<Time>,
-}
-
-/// What a run gave.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Job by job.
-    pub jobs: Vec<JobOutcome>,
-    /// Stage by stage.
-    pub stages: Vec<Stage>,
-    /// All jobs together; where there are several stages, those of the last one.
-    pub rate: Rate,
-    /// Simulated time.
-    pub simulated: Time,
-    /// Simulated time that counts: after the ramps, or after warm-up where the run was to converge.
-    pub measured: Time,
-    /// What requests cost the processors, over all stages; nothing where the machine has none.
-    pub processor: Option<ProcessorCost>,
-    /// Why it stopped: the last stage, where there are several.
-    pub stop: Stop,
-    /// What it cost the kernel.
-    pub counts: Counts,
-    /// What it was when the rest of the runtime was known to say nothing new, where the run went on for the sake of what is
-    /// written, and came to the same. Without what requests cost the processors.
-    pub early: Option<Box<Outcome>>,
-}
-
-impl Outcome {
-    /// Of all stages so far; nothing where there is none.
-    fn of(
-        jobs: Vec<JobOutcome>,
-        stages: Vec<Stage>,
-        processor: Option<ProcessorCost>,
-        counts: Counts,
-    ) -> Option<Outcome> {
-        let Stage { rate, stop, end, .. } = *stages.last()?;
-        let of_stage = |stage: &Stage| stage.end.saturating_sub(stage.rate.warm_up);
-        let measured = stages.iter().map(of_stage).fold(Time::ZERO, |sum, time| sum + time);
-        Some(Outcome { jobs, stages, rate, simulated: end, measured, processor, stop, counts, early: None })
-    }
-
-    /// What was known first of what came to be known: what of the run is looked at, and how long trials are, follows from it.
-    pub fn first_known(&self) -> &Outcome {
-        self.early.as_deref().unwrap_or(self)
-    }
-
-    /// Whether it came to what was known before.
-    fn confirms(&self, early: &Outcome) -> bool {
-        let apart = (early.rate.bytes_per_second / self.rate.bytes_per_second - 1.0).abs();
-        matches!(self.stop, Stop::Converged | Stop::Drifting) && apart <= UNTIL
     }
 }
 
@@ -240,15 +110,14 @@ pub fn run_in(
     run_telling(sim, blueprint, jobs, options, watcher, &|_| {})
 }
 
-/// The same, and tells what it would be as soon as the rest is known to say nothing new, if it goes on for the sake of what
-/// is written. Whether it comes to the same is not known yet.
+/// The same, and tells what is known before it is over.
 pub fn run_telling(
     sim: Sim,
     blueprint: &Blueprint,
     jobs: &[Job],
     options: Options,
     watcher: Option<Box<dyn Observer>>,
-    tell: &dyn Fn(&Outcome),
+    tell: &dyn Fn(Telling<'_>),
 ) -> Result<Outcome, Failure> {
     let started = Started::of(sim, blueprint, jobs, options.seed, options.trains, &[])?;
     let Started { machine, running, thinks, mut outcomes } = started;
@@ -261,7 +130,7 @@ pub fn run_telling(
     });
     let last = jobs.iter().map(|job| job.stage).max().unwrap_or(0);
     let mut cost = processors(blueprint).map(ProcessorCost::none);
-    let (mut stages, mut early) = (Vec::new(), None);
+    let (mut stages, mut early, passed) = (Vec::new(), None, Cell::new(None));
     for number in 0..=last {
         let (processes, start) = (sim.processes(), sim.now());
         let of_stage = |job: &Job| job.stage == number;
@@ -301,22 +170,35 @@ pub fn run_telling(
             got(&mut jobs, &stage.rate);
             let outcome = Outcome::of(jobs, vec![stage], None, sim.counts());
             if let Some(outcome) = outcome.filter(|_| last == 0) {
-                tell(&outcome);
+                let outcome = Outcome { passed: passed.get(), ..outcome };
+                tell(Telling::Known(&outcome));
                 early = Some(outcome);
             }
         };
+        let pass = || {
+            let mut jobs = outcomes.clone();
+            got(&mut jobs, &transfers.rate());
+            let got = || jobs.iter().filter_map(|job| job.got.as_ref());
+            let (transfers, longest) = (got().map(|got| got.count).sum(), got().map(|got| got.latency_ns.max()).max());
+            let (at, longest, counts) = (sim.now(), Time::ns(longest.unwrap_or(0)), sim.counts());
+            let noted = Passed { at, from, transfers, longest, counts };
+            tell(Telling::Passed(noted));
+            passed.set(Some(noted));
+        };
+        let noted = options.noted_at.filter(|at| last == 0 && *at >= from).map(|at| Noted { at, pass: &pass });
         let mut in_ramp = None;
         if ends.not_longer_than_needed
             && let Some(ramp) = span.needless_ramp(sim, &asked)
         {
             count_from(start);
-            in_ramp = Some(advance(sim, &transfers, &ramp, ends, all_ended, |_| {})?).filter(|ending| ending.window);
+            in_ramp =
+                Some(advance(sim, &transfers, &ramp, ends, all_ended, |_| {}, None)?).filter(|ending| ending.window);
         }
         let ending = match in_ramp {
             Some(ending) => ending,
             None => {
                 count_from(from);
-                advance(sim, &transfers, &span, ends, all_ended, known)?
+                advance(sim, &transfers, &span, ends, all_ended, known, noted)?
             }
         };
         let (stop, window) = (ending.stop, ending.window);
@@ -366,7 +248,7 @@ pub fn run_telling(
         return Err(Failure::Defect("a run without a stage".to_string()));
     };
     let early = early.filter(|early| outcome.confirms(early)).map(Box::new);
-    Ok(Outcome { early, ..outcome })
+    Ok(Outcome { early, passed: passed.get(), ..outcome })
 }
 
 /// What a stage cost the processors, in the window that its requests are of.

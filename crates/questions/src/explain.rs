@@ -3,6 +3,15 @@
 //! The machine runs twice. The first run says what the jobs get, and from when on that holds. The second one is observed
 //! from then on, until enough requests have ended to speak for the others; of writes from the end of the ramp, for what
 //! they leave behind is moved later. What is observed takes several times as long as what is not.
+//!
+//! Of a runtime that is needed for longer than that a tenth is left away. What the first run has come to by then says how
+//! the second one is to be observed, so that it may be made beside the rest of the first one.
+//!
+//! - `window`: what of a run is looked at.
+//! - `seen`: the second run, and what was seen in it.
+
+mod seen;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,32 +20,27 @@ use hopscope_files::job_file::Job;
 use hopscope_files::problem::Problem;
 use hopscope_kernel::{Observer, Sim, Time};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_machine::both::Both;
 use hopscope_machine::fio_json::Figures;
-use hopscope_machine::hops::{Hop, hops, names};
+use hopscope_machine::hops::Hop;
 use hopscope_machine::phases::{self, Phase};
-use hopscope_machine::run::{Failure, JOB, Options, Outcome, Stop, at_once, process_name, run_in, run_telling};
+use hopscope_machine::run::{Failure, Options, Outcome, Stop, Telling, at_once, run_in, run_telling};
 use hopscope_observe::account::{Extent, Ledger, Names};
 use hopscope_observe::lives::{Enough, Latency, Shares};
 use hopscope_observe::{Account, Lives};
-use hopscope_parts::workload::THINK_TIME;
 
-use crate::trials::{Performance, Setting, performance, spent};
+use crate::trials::{Performance, Setting, performance};
+pub(crate) use seen::Seen;
+use seen::Watched;
+use window::window_of;
+pub(crate) use window::{
+    has_converged, is_known_ahead, may_be_known_ahead, ramp_of, ramp_run, time_of, watched_since, writes,
+};
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.
 pub const EXTENT: Extent = Extent { spans: 50_000, requests: 200, spans_max: 2_000_000 };
-/// Whom lanes work for is watched for so many events before the account begins, where jobs write.
-const EVENTS_BEFORE: u64 = 1_000_000;
-/// The observed run is so many times as long as it should take for its requests to end.
-const PATIENCE: u64 = 2;
 /// Requests that are looked at to find out early which hops are at work.
 const FIRST: Enough =
     Enough { at_least: 32, times_in_flight: 2, requests: 64, spans: 50_000, spans_most: 200_000, kept_most: 4_000_000 };
-/// Transfers below which jobs that pause are accounted for from the beginning.
-const FEW: u64 = 20;
-
-/// From when on a run is watched, and one by one; from when on it is accounted for, and until when at the latest.
-type Window = ((Time, Time), Time, Time);
 
 /// A run with its account.
 #[derive(Clone, Debug)]
@@ -81,9 +85,10 @@ pub(crate) fn run_at_once(
     jobs: &[Job],
     options: Options,
     watcher: Option<Box<dyn Observer>>,
-    tell: &dyn Fn(&Outcome),
+    tell: &dyn Fn(Telling<'_>),
 ) -> Result<Outcome, Failure> {
     at_once(jobs).map_err(|problem| Failure::Input(problem.into()))?;
+    let options = Options { noted_at: may_be_known_ahead(jobs), ..options };
     run_telling(Sim::new(), blueprint, jobs, options, watcher, tell)
 }
 
@@ -95,33 +100,8 @@ pub fn observe(
     extent: Extent,
     outcome: Outcome,
 ) -> Result<Explained, Failure> {
-    let known = outcome.first_known();
-    let warm = known.stages.last().map_or(Time::ZERO, |stage| stage.warm.warm_up);
-    let transfers: u64 = known.jobs.iter().filter_map(|job| job.got.as_ref()).map(|got| got.count).sum();
-    // Jobs that pause for longer than that do nothing any more after a tenth of their runtime.
-    let pauses = transfers < FEW && pause(jobs);
-    // What stopped because it had come to rest has warmed up.
-    let from = if pauses || has_converged(known) { ramp_run(known) } else { warm_by_then(jobs) }.max(warm);
-    let (since, window) = (watched_since(known, jobs, from), window_end(known, jobs, from));
-    let (simulated, stop) = (known.simulated, known.stop);
-    let (seen, account) = watch(blueprint, jobs, options, (since, from, window), extent)?;
-    if let Some(account) = account {
-        return Ok(seen.explained(blueprint, outcome, (account, window)));
-    }
-    // The window was too short for anything to end in it: by the end of the run it has.
-    let (longer, account) = watch(blueprint, jobs, options, (since, from, simulated), extent)?;
-    if let Some(account) = account {
-        return Ok(longer.explained(blueprint, outcome, (account, simulated)));
-    }
-    match jobs.iter().position(|job| job.think.time > Time::ZERO) {
-        _ if stop == Stop::Finished => Err(over_too_soon(&jobs[0], from, simulated)),
-        Some(index) => {
-            let pause = (&process_name(index, &jobs[index])[..], &THINK_TIME);
-            let idle = Account::idle(&seen.sim, (from, window), pause, |lane| !lane.starts_with(JOB));
-            Ok(seen.explained(blueprint, outcome, (idle, window)))
-        }
-        None => Err(over_too_early(&jobs[0], from, simulated)),
-    }
+    let seen = Seen::of(blueprint, jobs, options, window_of(&outcome, jobs), extent)?;
+    seen.explained(blueprint, jobs, options, extent, outcome)
 }
 
 /// The hops that work while the first requests are under way: most of those that will be found to be at work.
@@ -169,118 +149,6 @@ pub(crate) fn run_until(
     let shorter: Vec<Job> = jobs.iter().map(shortened).collect();
     let options = Options { until: None, not_longer_than_needed: false, cut: true, ..options };
     run_in(sim.clone(), blueprint, &shorter, options, Some(watcher))
-}
-
-/// A run that was watched.
-struct Watched {
-    sim: Sim,
-    lives: Lives,
-}
-
-/// Runs `jobs` again and watches them within a window, until there is enough. No account where no lane worked in it.
-fn watch(
-    blueprint: &Blueprint,
-    jobs: &[Job],
-    options: Options,
-    ((since, traced), from, until): Window,
-    extent: Extent,
-) -> Result<(Watched, Option<Account>), Failure> {
-    let (sim, ledger) = (Sim::new(), Ledger::new(from, extent));
-    let lives = Lives::since(&sim, (since, from), Enough::FOR_AN_ACCOUNT).traced_since(traced);
-    let both = Both(Box::new(ledger.clone()), Box::new(lives.clone()));
-    let options = Options { while_watched: true, ..options };
-    let observed = run_until(&sim, blueprint, jobs, options, until, Box::new(both))?;
-    let account = account_of(&sim, &ledger, &observed)?;
-    Ok((Watched { sim, lives }, account))
-}
-
-impl Watched {
-    /// With what the whole run said.
-    fn explained(&self, blueprint: &Blueprint, outcome: Outcome, (account, watched): (Account, Time)) -> Explained {
-        let Watched { sim, lives } = self;
-        let lanes: Vec<String> = sim.lanes().into_iter().map(|lane| lane.0).collect();
-        let shares = lanes.iter().cloned().zip(lives.shares()).collect();
-        let (hops, names) = (self.hops_at_work(blueprint), names(blueprint.parts(), sim));
-        let phases = None;
-        let (latency, too_long) = (lives.latency(), lives.are_too_long());
-        Explained { outcome, account, latency, too_long, shares, hops, names, watched, phases }
-    }
-
-    /// The hops that were seen to work.
-    fn hops_at_work(&self, blueprint: &Blueprint) -> Vec<Hop> {
-        let (lanes, at_work) = (self.sim.lanes(), self.lives.at_work());
-        let works = |hop: &Hop| hop.lanes.iter().any(|lane| at_work.get(usize::from(*lane)) == Some(&true));
-        let jobs_lanes = |hop: &Hop| lanes[usize::from(hop.lanes[0])].0.starts_with(JOB);
-        hops(blueprint.parts(), &self.sim).into_iter().filter(|hop| works(hop) && !jobs_lanes(hop)).collect()
-    }
-}
-
-/// Whether any of them writes.
-pub(crate) fn writes(jobs: &[Job]) -> bool {
-    jobs.iter().any(|job| job.rw.sides()[1])
-}
-
-/// Whether any of them pauses.
-fn pause(jobs: &[Job]) -> bool {
-    jobs.iter().any(|job| job.think.time > Time::ZERO)
-}
-
-/// When all of their ramps are over.
-pub(crate) fn ramp_of(jobs: &[Job]) -> Time {
-    jobs.iter().map(|job| job.ramp_time).max().unwrap_or(Time::ZERO)
-}
-
-/// As much of it as was run, of jobs that start at the same time.
-pub(crate) fn ramp_run(outcome: &Outcome) -> Time {
-    outcome.stages.last().map_or(Time::ZERO, |stage| stage.from)
-}
-
-/// When all of their ramps are over, and not before a tenth of the runtime.
-fn warm_by_then(jobs: &[Job]) -> Time {
-    let runtime = jobs.iter().map(|job| job.runtime).max().flatten().unwrap_or(Time::ZERO);
-    ramp_of(jobs).max(Time::ps(runtime.as_ps() / 10))
-}
-
-/// From when on a run has to be watched for a window that begins at `from`, and from when on one by one. That is the longest
-/// latency before the window and a quarter more, so that whatever ends in the window was made by then, which is a little
-/// before it is issued. What writes leave behind may be moved by hops that do nothing in the window: whom lanes work for is
-/// watched from the end of the ramp on, or for as much before as [`EVENTS_BEFORE`] take.
-pub(crate) fn watched_since(outcome: &Outcome, jobs: &[Job], from: Time) -> (Time, Time) {
-    if pause(jobs) {
-        return (Time::ZERO, Time::ZERO);
-    }
-    let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
-    let longest = got().map(|got| got.latency_ns.max()).max().unwrap_or(u64::MAX);
-    let traced = from.saturating_sub(Time::ns(longest.saturating_add(longest / 4).min(u64::MAX / 1_000)));
-    if !writes(jobs) {
-        return (traced, traced);
-    }
-    let (all, spent) = (u128::from(outcome.simulated.as_ps()), u128::from(spent(&outcome.counts)));
-    let before = Time::ps((all * u128::from(EVENTS_BEFORE) / spent.max(1)).try_into().unwrap_or(u64::MAX));
-    (ramp_run(outcome).max(traced.saturating_sub(before)).min(traced), traced)
-}
-
-/// When enough requests will have ended.
-fn window_end(outcome: &Outcome, jobs: &[Job], from: Time) -> Time {
-    let got = outcome.jobs.iter().filter_map(|job| job.got.as_ref());
-    let transfers: u64 = got.map(|got| got.count).sum();
-    let depth: u64 = jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-    let Enough { requests, times_in_flight, .. } = Enough::FOR_AN_ACCOUNT;
-    let wanted = (requests as u64).max(times_in_flight as u64 * depth) * PATIENCE;
-    let each = outcome.measured.as_ps().checked_div(transfers).unwrap_or(u64::MAX);
-    from.saturating_add(Time::ps(each.saturating_mul(wanted))).min(time_of(outcome, jobs).max(Time::ps(1)))
-}
-
-/// How long a run is of jobs that start at the same time, without what comes after their runtime.
-pub(crate) fn time_of(outcome: &Outcome, jobs: &[Job]) -> Time {
-    let over = |job: &Job| job.runtime.map(|runtime| job.ramp_time.saturating_add(runtime));
-    let simulated = if has_converged(outcome) { Time::MAX } else { outcome.simulated };
-    jobs.iter().filter_map(over).max().map_or(outcome.simulated, |over| over.min(simulated))
-}
-
-/// Whether the jobs would have gone on as they did.
-pub(crate) fn has_converged(outcome: &Outcome) -> bool {
-    matches!(outcome.stop, Stop::Converged | Stop::Drifting)
 }
 
 /// The jobs were done before the account begins.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use hopscope_files::fio_result::{self, Measured};
 use hopscope_files::job_file::Job;
@@ -11,11 +11,11 @@ use hopscope_files::text_file;
 use hopscope_kernel::{Observer, Time};
 use hopscope_machine::blueprint::Blueprint;
 use hopscope_machine::phases::{Phase, phases};
-use hopscope_machine::run::{Failure, Options, Outcome, Stop};
+use hopscope_machine::run::{Failure, Options, Outcome, Passed, Stop, Telling};
 use serde_json::Value;
 
 use crate::diagnosis::{Diagnosis, Foreseen, diagnose_with};
-use crate::explain::{EXTENT, Explained, observe, run_at_once};
+use crate::explain::{EXTENT, Explained, Seen, is_known_ahead, may_be_known_ahead, observe, run_at_once};
 use crate::explain_json;
 use crate::measured::{self, Comparison, Pairing, json as measured_json};
 use crate::trials::{Begun, Setting};
@@ -80,7 +80,7 @@ impl Explanation {
         let Listening { watcher, news } = listening;
         let Setting { blueprint, jobs } = setting;
         let by_phases = Options { by_phases: true, ..options };
-        let run = |tell: &dyn Fn(&Outcome)| run_at_once(blueprint, jobs, by_phases, watcher(Time::ZERO), tell);
+        let run = |tell: &dyn Fn(Telling<'_>)| run_at_once(blueprint, jobs, by_phases, watcher(Time::ZERO), tell);
         let (explained, diagnosis) = match (Answering { setting, options, news }).answer(run)? {
             Answered::Whole(answer) => *answer,
             Answered::Emptying(first) => {
@@ -110,6 +110,8 @@ impl Explanation {
 
 /// What a run has told.
 enum Told {
+    /// A tenth of its runtime is over.
+    Passed(Passed),
     /// What it will most likely come to.
     Early(Outcome),
     /// What it came to.
@@ -128,11 +130,13 @@ enum Answered {
 }
 
 /// What comes of making a run.
-enum Made {
+enum Made<'a> {
     /// It came to what it had told.
     AsTold(Box<Outcome>),
     /// It is accounted for.
     Accounted(Box<Explained>),
+    /// Somebody else accounts for it. Some of the trials, if there are any.
+    Tried(Box<Outcome>, Option<Foreseen<'a>>),
     Emptying(Box<Outcome>),
 }
 
@@ -160,6 +164,21 @@ enum Meanwhile<'a> {
     Answered(Box<Answer>),
     /// Some of the trials, if there are any.
     Foreseen(Option<Foreseen<'a>>),
+    /// The account of the run, which had been watched before it was over.
+    Accounted(Box<Explained>),
+}
+
+/// What those who make a run, and who does something meanwhile, know of each other.
+#[derive(Default)]
+struct Beginnings {
+    /// Who makes the run is done with it.
+    is_over: AtomicBool,
+    /// Somebody watches it, to account for it.
+    is_watched: AtomicBool,
+    /// It is not to be watched where it was.
+    is_in_vain: Arc<AtomicBool>,
+    /// Who does something meanwhile has accounted for it.
+    is_accounted_for: AtomicBool,
 }
 
 /// An answer in the making.
@@ -171,20 +190,20 @@ struct Answering<'a> {
 
 impl<'a> Answering<'a> {
     /// Makes the run, accounts for it, and tries what limits it. Trials begin meanwhile: to where all of them do while it is
-    /// made, and with what they change while it is accounted for. Where it is known early what it will come to, all of that
-    /// is done beside it.
+    /// made, and with what they change while it is accounted for. Where it is known early what it will come to, or what of it
+    /// will be looked at, that is done beside it.
     fn answer(
         &self,
-        run: impl FnOnce(&dyn Fn(&Outcome)) -> Result<Outcome, Failure> + Send,
+        run: impl FnOnce(&dyn Fn(Telling<'_>)) -> Result<Outcome, Failure> + Send,
     ) -> Result<Answered, Failure> {
-        let is_over = &AtomicBool::new(false);
+        let beginnings = &Beginnings::default();
         let (tell, told) = mpsc::channel();
         let made = move || {
-            let made = self.made_and_accounted_for(run, &tell);
-            is_over.store(true, Ordering::Relaxed);
+            let made = self.made(run, &tell, beginnings);
+            beginnings.is_over.store(true, Ordering::Relaxed);
             made
         };
-        let (made, meanwhile) = rayon::join(made, move || self.meanwhile(&told, is_over));
+        let (made, meanwhile) = rayon::join(made, move || self.meanwhile(&told, beginnings));
         let answer = match (made?, meanwhile) {
             (Made::Emptying(outcome), _) => return Ok(Answered::Emptying(outcome)),
             (Made::AsTold(outcome), Ok(Meanwhile::Answered(answer))) => {
@@ -194,21 +213,36 @@ impl<'a> Answering<'a> {
             (Made::AsTold(_), Err(failure)) => return Err(failure),
             (Made::AsTold(outcome), _) => self.diagnosed(self.accounted_for(*outcome)?, None)?,
             (Made::Accounted(explained), Ok(Meanwhile::Foreseen(foreseen))) => self.diagnosed(*explained, foreseen)?,
+            (Made::Tried(_, foreseen), Ok(Meanwhile::Accounted(explained))) => self.diagnosed(*explained, foreseen)?,
             // What it told was wrong.
             (Made::Accounted(explained), _) => self.diagnosed(*explained, None)?,
+            (Made::Tried(outcome, foreseen), _) => self.diagnosed(self.accounted_for(*outcome)?, foreseen)?,
         };
         Ok(Answered::Whole(Box::new(answer)))
     }
 
-    /// Makes the run, and accounts for it where it did not come to what it had told.
-    fn made_and_accounted_for(
+    /// Makes the run, and accounts for it where it did not come to what it had told, and nobody else does.
+    fn made(
         &self,
-        run: impl FnOnce(&dyn Fn(&Outcome)) -> Result<Outcome, Failure>,
+        run: impl FnOnce(&dyn Fn(Telling<'_>)) -> Result<Outcome, Failure>,
         tell: &mpsc::Sender<Told>,
-    ) -> Result<Made, Failure> {
+        beginnings: &Beginnings,
+    ) -> Result<Made<'a>, Failure> {
         // Nobody listens where trials have failed.
         let tell = |told| drop(tell.send(told));
-        let outcome = run(&|early| tell(Told::Early(early.clone())))?;
+        let is_known_ahead = |outcome: &Outcome| {
+            let is_in_vain = !is_known_ahead(outcome, &self.setting.jobs);
+            beginnings.is_in_vain.store(is_in_vain, Ordering::Relaxed);
+        };
+        let run = run(&|telling| match telling {
+            Telling::Passed(passed) => tell(Told::Passed(passed)),
+            Telling::Known(early) => {
+                is_known_ahead(early);
+                tell(Told::Early(early.clone()));
+            }
+        });
+        let outcome = run.inspect_err(|_| beginnings.is_in_vain.store(true, Ordering::Relaxed))?;
+        is_known_ahead(&outcome);
         if outcome.early.is_some() {
             return Ok(Made::AsTold(Box::new(outcome)));
         }
@@ -216,17 +250,51 @@ impl<'a> Answering<'a> {
             return Ok(Made::Emptying(Box::new(outcome)));
         }
         tell(Told::Made(outcome.clone()));
+        if beginnings.is_watched.swap(true, Ordering::Relaxed) {
+            let foreseen = self.foreseen(&outcome, Begun::default(), &beginnings.is_accounted_for)?;
+            return Ok(Made::Tried(Box::new(outcome), foreseen));
+        }
         Ok(Made::Accounted(Box::new(self.accounted_for(outcome)?)))
     }
 
     /// What is done until the run is over.
-    fn meanwhile(&self, told: &mpsc::Receiver<Told>, is_over: &AtomicBool) -> Result<Meanwhile<'a>, Failure> {
-        let begun = Begun::of(self.setting, self.options.seed, &|| !is_over.load(Ordering::Relaxed))?;
-        match told.recv() {
-            Ok(Told::Early(outcome)) => Ok(Meanwhile::Answered(Box::new(self.early(outcome, begun, is_over)?))),
-            Ok(Told::Made(outcome)) => Ok(Meanwhile::Foreseen(self.foreseen(&outcome, begun, is_over)?)),
-            // There is no run.
-            Err(_) => Ok(Meanwhile::Foreseen(None)),
+    fn meanwhile(&self, told: &mpsc::Receiver<Told>, beginnings: &Beginnings) -> Result<Meanwhile<'a>, Failure> {
+        let Beginnings { is_over, is_watched, is_in_vain, is_accounted_for } = beginnings;
+        // Watching saves more than a short ramp.
+        let begun = match may_be_known_ahead(&self.setting.jobs) {
+            Some(_) => Begun::default(),
+            None => Begun::of(self.setting, self.options.seed, &|| !is_over.load(Ordering::Relaxed))?,
+        };
+        let mut seen = None;
+        loop {
+            match told.recv() {
+                Ok(Told::Passed(passed)) => {
+                    if !is_watched.swap(true, Ordering::Relaxed) {
+                        seen = Some(Seen::ahead(self.setting, self.options, passed, is_in_vain)?);
+                    }
+                }
+                Ok(Told::Early(outcome)) => {
+                    let answer = match seen {
+                        None => self.early(outcome, begun, is_over)?,
+                        Some(seen) => {
+                            let explained = self.accounted_for_ahead(outcome.clone(), seen)?;
+                            let foreseen = self.foreseen(&outcome, begun, &AtomicBool::new(true))?;
+                            self.diagnosed(explained, foreseen)?
+                        }
+                    };
+                    return Ok(Meanwhile::Answered(Box::new(answer)));
+                }
+                Ok(Told::Made(outcome)) => {
+                    let Some(seen) = seen else {
+                        return Ok(Meanwhile::Foreseen(self.foreseen(&outcome, begun, is_over)?));
+                    };
+                    let explained = self.accounted_for_ahead(outcome, seen);
+                    is_accounted_for.store(true, Ordering::Relaxed);
+                    return Ok(Meanwhile::Accounted(Box::new(explained?)));
+                }
+                // There is no run.
+                Err(_) => return Ok(Meanwhile::Foreseen(None)),
+            }
         }
     }
 
@@ -250,6 +318,14 @@ impl<'a> Answering<'a> {
     fn accounted_for(&self, outcome: Outcome) -> Result<Explained, Failure> {
         let Setting { blueprint, jobs } = self.setting;
         observe(blueprint, jobs, self.options, EXTENT, outcome)
+    }
+
+    /// The same with what has been seen of it before, if that was not in vain.
+    fn accounted_for_ahead(&self, outcome: Outcome, seen: Option<Seen>) -> Result<Explained, Failure> {
+        match seen {
+            Some(seen) => seen.explained_if_right(self.setting, self.options, outcome),
+            None => self.accounted_for(outcome),
+        }
     }
 
     fn foreseen(
@@ -296,14 +372,19 @@ mod tests {
 
     #[test]
     fn what_is_done_beside_a_run_is_what_would_be_done_after_it() {
-        for (system, job, is_early) in [
-            ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --runtime=200ms", true),
-            ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms", false),
-            ("raid-acceleraid-64-66", "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2", true),
+        let (early, ahead) = ([true, false], [false, true]);
+        for (system, job, is_known) in [
+            ("nvme-desktop", "--rw=randwrite --bs=4k --iodepth=32 --runtime=200ms", early),
+            ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms", ahead),
+            ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms --ramp_time=50ms", [false; 2]),
+            ("raid-acceleraid-64-66", "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2", early),
+            ("win2000-atlas-10k", "--rw=write --bs=64k --iodepth=2 --runtime=1", ahead),
+            ("raid-acceleraid-64-66", "--rw=randwrite --bs=16k --iodepth=8 --runtime=1", [false; 2]),
         ] {
             let setting = Setting::shipped(system, job);
             let expected = answer(&setting).expect("it runs");
-            assert_eq!(expected.0.outcome.early.is_some(), is_early, "{system} {job}");
+            let outcome = &expected.0.outcome;
+            assert_eq!([outcome.early.is_some(), is_known_ahead(outcome, &setting.jobs)], is_known, "{system} {job}");
             for processors in [1, 2] {
                 let listening = Listening { watcher: &|_| None, news: &|_| {} };
                 let ours = by(processors, || Explanation::of(&setting, OPTIONS, None, listening)).expect("it runs");
@@ -321,8 +402,8 @@ mod tests {
         let run = |of: &Setting| run_at_once(&of.blueprint, &of.jobs, OPTIONS, None, &|_| {}).expect("it runs");
         let (expected, told) = (answer(&setting).expect("it runs"), run(&other));
         for processors in [1, 2] {
-            let tells = |tell: &dyn Fn(&Outcome)| {
-                tell(&told);
+            let tells = |tell: &dyn Fn(Telling<'_>)| {
+                tell(Telling::Known(&told));
                 Ok(run(&setting))
             };
             let answering = Answering { setting: &setting, options: OPTIONS, news: &|_| {} };

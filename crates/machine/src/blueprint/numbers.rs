@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hopscope_files::factor::{factor, times};
 use hopscope_files::problem::{Problem, Problems};
 use hopscope_files::quantity;
 use hopscope_kernel::Sim;
@@ -13,7 +14,8 @@ use hopscope_parts::parameters::{Basis, Entry, Parameters, Place, Value};
 use super::{Blueprint, Part};
 
 impl Blueprint {
-    /// Changes one number, `part.key=value`; rows of a table are `key[0].column`, and `key[].column` is all of them.
+    /// Changes one number, `part.key=value`; rows of a table are `key[0].column`, and `key[].column` is all of them. The
+    /// value may be `x2` for twice what is there.
     pub fn set(&mut self, assignment: &str) -> Result<(), Problems> {
         let example = "write part.key=value, such as pci.clock=66MHz";
         let Some((path, text)) = assignment.split_once('=') else {
@@ -21,7 +23,11 @@ impl Blueprint {
         };
         let (path, text) = (path.trim(), text.trim());
         let paths = self.numbers_at(path);
-        let places = paths.iter().map(|path| self.assign(path, text, None)).collect::<Result<Vec<Place>, Problem>>()?;
+        let mut assign = |path: &String| {
+            let value = self.resolved(path, text)?;
+            self.assign(path, &value, None)
+        };
+        let places = paths.iter().map(&mut assign).collect::<Result<Vec<Place>, Problem>>()?;
         let checked = self.check().map_err(|mut problems| {
             let is_there = |place: &Option<Place>| place.is_some_and(|place| places.contains(&place));
             for problem in problems.0.iter_mut().filter(|problem| is_there(&problem.place)) {
@@ -31,6 +37,16 @@ impl Blueprint {
             problems
         });
         checked.map(|()| self.all_is_known())
+    }
+
+    /// The value that is meant by what is written of a number or choice: `x2` is twice what it is now.
+    pub fn resolved(&mut self, path: &str, text: &str) -> Result<String, Problem> {
+        let entry = self.entry_mut(path)?;
+        let Some(factor) = factor(text).filter(|_| !matches!(entry.value, Value::Text(_))) else {
+            return Ok(text.to_string());
+        };
+        let cannot_be = || Problem::nowhere(format!("`{path}` cannot be {text} of {}", entry.written));
+        times(&entry.written, factor).ok_or_else(cannot_be)
     }
 
     /// Changes one number or choice without a look at the whole machine. The change is written `at`, unless that

@@ -46,7 +46,7 @@ fn ending_of(options: Options, holds: Vec<Holds>, planned: Time) -> (Ending, Tim
     let times = Span { end: over, enough, over, planned, ..SPAN };
     let ends = Ends::of(&options, options.until, true);
     transfers.restart(Time::ZERO, Some(1));
-    let ending = advance(&sim, &transfers, &times, ends, || false, |_| {}).expect("it goes on");
+    let ending = advance(&sim, &transfers, &times, ends, || false, |_| {}, None).expect("it goes on");
     let now = sim.now();
     sim.tear_down();
     (ending, now)

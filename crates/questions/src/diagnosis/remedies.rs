@@ -1,17 +1,16 @@
 //! Remedies: what could be changed about the hops that lead, and what that gains; and what the answer rests on.
 
-use std::collections::BTreeMap;
+mod numbers;
 
 use hopscope_files::job_options::DEPTH_MAX;
-use hopscope_files::quantity;
 use hopscope_kernel::Time;
-use hopscope_machine::blueprint::{Blueprint, numbers_of};
 use hopscope_machine::run::Failure;
 use hopscope_parts::parameters::{Basis, Value};
 
+use numbers::{Number, halved, neighbours, numbers, stands_for};
+
 use super::{Headline, HopGain, Remedy, Rests, with_jobs};
 use crate::trials::{Gain, Look, Progress, Setting, Trials};
-use crate::whatif::amount::times;
 
 /// Remedies that are shown.
 const REMEDIES: usize = 3;
@@ -28,14 +27,6 @@ const TOGETHER_MAX: usize = 4;
 const NEARLY: f64 = 0.8;
 /// Hops whose numbers are looked at.
 const HOPS: usize = 3;
-
-/// A number of parts that are alike: its paths, one a part, and what is written there.
-struct Number {
-    paths: Vec<String>,
-    written: String,
-    /// The same twice as good.
-    better: String,
-}
 
 /// What helps most: numbers of the leading hops' parts twice as good, and more requests in flight.
 pub(super) fn find(
@@ -93,53 +84,6 @@ fn deeper(trials: &mut Trials<'_>, setting: &Setting, fullest: f64) -> Result<Op
 
 fn helps(remedy: &Remedy) -> bool {
     remedy.gain.throughput.mean >= GAIN_MIN && remedy.gain.throughput.is_a_gain()
-}
-
-/// The parts that a name with stars stands for, those that are plugged into them, and those that they are plugged into.
-fn neighbours(blueprint: &Blueprint, pattern: &str) -> Vec<String> {
-    let own: Vec<&str> =
-        blueprint.parts().iter().map(|part| part.name.as_str()).filter(|name| stands_for(pattern, name)).collect();
-    let mut all: Vec<String> = own.iter().map(|name| name.to_string()).collect();
-    for part in blueprint.parts() {
-        let plugged: Vec<String> =
-            part.plugs().map(|(_, port)| port.split('.').next().unwrap_or("").to_string()).collect();
-        let touches = plugged.iter().any(|at| own.contains(&at.as_str()));
-        let new = if own.contains(&part.name.as_str()) { plugged } else { vec![part.name.clone()] };
-        if touches || own.contains(&part.name.as_str()) {
-            let unknown: Vec<String> = new.into_iter().filter(|name| !all.contains(name)).collect();
-            all.extend(unknown);
-        }
-    }
-    all
-}
-
-/// Whether a name is meant by one with stars for numbers.
-fn stands_for(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or("");
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    for piece in pieces {
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        match rest[digits..].strip_prefix(piece) {
-            Some(after) if digits > 0 => rest = after,
-            _ => return false,
-        }
-    }
-    rest.is_empty()
-}
-
-/// Numbers of these parts that can be better; of parts with the same data, a number is one.
-fn numbers(blueprint: &Blueprint, parts: &[String]) -> Vec<Number> {
-    let mut numbers: BTreeMap<(String, String), Number> = BTreeMap::new();
-    for part in blueprint.parts().iter().filter(|part| parts.contains(&part.name)) {
-        for (key, entry) in numbers_of(&part.parameters) {
-            let Some(better) = better(&entry.written, &entry.value) else { continue };
-            let path = format!("{}.{key}", part.name);
-            let new = || Number { paths: Vec::new(), written: entry.written.clone(), better };
-            numbers.entry((part.uses.clone(), key.clone())).or_insert_with(new).paths.push(path);
-        }
-    }
-    numbers.into_values().collect()
 }
 
 /// The best of some numbers; where none helps by itself, those that help together.
@@ -220,11 +164,11 @@ fn together(
 }
 
 /// Which of some sets of numbers gain enough.
-type GainEnough<'f, 'n> = dyn FnMut(&[Vec<&'n Number>]) -> Result<Vec<bool>, Failure> + 'f;
+type GainEnough<'f, 'n, N> = dyn FnMut(&[Vec<&'n N>]) -> Result<Vec<bool>, Failure> + 'f;
 
 /// The few of some numbers that gain enough by themselves, in their order; nothing where it takes more. All of them do. Of
 /// the first ones that do, with those that are known to be needed, and one less does not, the last one is needed, too.
-fn few_of<'n>(numbers: &'n [Number], gain_enough: &mut GainEnough<'_, 'n>) -> Result<Option<Vec<&'n Number>>, Failure> {
+fn few_of<'n, N>(numbers: &'n [N], gain_enough: &mut GainEnough<'_, 'n, N>) -> Result<Option<Vec<&'n N>>, Failure> {
     let (mut needed, mut open) = (Vec::new(), numbers);
     while needed.len() < TOGETHER_MAX {
         let (mut too_few, mut enough) = (0, open.len());
@@ -249,47 +193,6 @@ fn few_of<'n>(numbers: &'n [Number], gain_enough: &mut GainEnough<'_, 'n>) -> Re
         }
     }
     Ok(None)
-}
-
-impl Number {
-    fn remedy(&self, gain: Gain) -> Remedy {
-        let others = self.paths.len() - 1;
-        let alike = match others {
-            0 => String::new(),
-            1 => ", and for the other one alike".to_string(),
-            _ => format!(", and for the {others} others alike"),
-        };
-        let change = format!("--set {}={}{alike}", self.paths[0], self.better.replace(' ', ""));
-        Remedy { change, instead_of: self.written.clone(), gain }
-    }
-}
-
-/// The setting with these numbers twice as good.
-fn halved<'n>(setting: &Setting, numbers: impl IntoIterator<Item = &'n Number>) -> Setting {
-    let mut changed = setting.clone();
-    for number in numbers {
-        for path in &number.paths {
-            // It is there, and of the same kind.
-            let _ = changed.blueprint.assign(path, &number.better, None);
-        }
-    }
-    changed
-}
-
-/// What is written, twice as good; nothing where a number has no such sense.
-fn better(written: &str, value: &Value) -> Option<String> {
-    let is_better = |text: &String| {
-        let half = |is: u64, was: u64| is < was && is <= was / 2 + 1;
-        match (quantity::parse(text), value) {
-            (Ok(Value::Time(is)), Value::Time(was)) | (Ok(Value::Period(is)), Value::Period(was)) => {
-                half(is.as_ps(), was.as_ps())
-            }
-            (Ok(Value::Clocks(is)), Value::Clocks(was)) => half(is, *was),
-            (Ok(Value::Rate(is)), Value::Rate(was)) => is > *was,
-            _ => false,
-        }
-    };
-    [0.5, 2.0].into_iter().filter_map(|factor| times(written, factor)).find(is_better)
 }
 
 /// What the answer rests on: the numbers of the leading hops' parts, and what it would be were the assumed ones otherwise.
@@ -342,29 +245,15 @@ pub(super) fn rests(
 mod tests {
     use super::*;
 
-    #[test]
-    fn twice_as_good_is_half_a_time_and_twice_a_rate_or_frequency() {
-        let of = |written: &str| better(written, &quantity::parse(written).expect("a quantity"));
-        assert_eq!(of("32 us").as_deref(), Some("16 us"));
-        assert_eq!(of("1200 MB/s").as_deref(), Some("2400 MB/s"));
-        assert_eq!((of("33 MHz").as_deref(), of("5400 rpm").as_deref()), (Some("66 MHz"), Some("10800 rpm")));
-        assert_eq!((of("13 clocks").is_some(), of("0 ns"), of("4 KiB")), (true, None, None));
-    }
-
     /// The few of so many numbers that are found where a set gains that `is_enough`; how many sets were asked for.
     fn found(count: usize, is_enough: impl Fn(&[usize]) -> bool) -> (Option<Vec<usize>>, usize) {
-        let number =
-            |index: usize| Number { paths: vec![index.to_string()], written: String::new(), better: String::new() };
-        let numbers: Vec<Number> = (0..count).map(number).collect();
-        let indices = |numbers: &[&Number]| -> Vec<usize> {
-            numbers.iter().map(|number| number.paths[0].parse().expect("an index")).collect()
-        };
-        let mut asked = 0;
+        let (numbers, mut asked) = ((0..count).collect::<Vec<usize>>(), 0);
+        let of = |numbers: &Vec<&usize>| numbers.iter().copied().copied().collect::<Vec<usize>>();
         let few = few_of(&numbers, &mut |sets| {
             asked += sets.len();
-            Ok(sets.iter().map(|set| is_enough(&indices(set))).collect())
+            Ok(sets.iter().map(|set| is_enough(&of(set))).collect())
         });
-        (few.expect("nothing fails").map(|few| indices(&few)), asked)
+        (few.expect("nothing fails").map(|few| of(&few)), asked)
     }
 
     #[test]
@@ -388,11 +277,5 @@ mod tests {
         }
         assert_eq!(found(40, all_of(vec![3, 11, 19, 27])).0, Some(vec![3, 11, 19, 27]));
         assert_eq!(found(40, all_of(vec![3, 11, 19, 27, 35])).0, None);
-    }
-
-    #[test]
-    fn a_star_stands_for_a_number() {
-        assert!(stands_for("drive*", "drive12") && stands_for("a*b", "a1b") && stands_for("cpu", "cpu"));
-        assert!(!stands_for("drive*", "drive") && !stands_for("drive*", "drive1x") && !stands_for("cpu", "cpu2"));
     }
 }

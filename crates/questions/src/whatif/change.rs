@@ -1,14 +1,14 @@
 //! What changes make of a machine and its work.
 
 use hopscope_files::change::{Change, JOB};
+use hopscope_files::factor::factor;
 use hopscope_files::job_file::Job;
 use hopscope_files::library::Library;
 use hopscope_files::problem::{Problem, Problems, Sources};
 use hopscope_machine::blueprint::Blueprint;
-use hopscope_parts::parameters::{Place, Value};
+use hopscope_parts::parameters::Place;
 
 use super::Setting;
-use super::amount::times;
 
 /// What changes made.
 #[derive(Clone)]
@@ -117,27 +117,14 @@ impl Changed {
 
 /// Sets one number or choice; returns what it is now, and what it was.
 fn set(blueprint: &mut Blueprint, path: &str, value: &str, place: Place) -> Result<(String, String), Problem> {
-    let (before, now) = {
-        let entry = blueprint.entry_mut(path)?;
-        let relative = factor(value).filter(|_| !matches!(entry.value, Value::Text(_)));
-        let times = relative.map(|factor| times(&entry.written, factor));
-        (entry.written.clone(), times.unwrap_or(Some(value.to_string())))
-    };
-    let refused = || Problem::at(place, format!("`{path}` cannot be {value} of {before}"));
-    let now = now.ok_or_else(refused)?;
+    let before = blueprint.entry_mut(path)?.written.clone();
+    let now = blueprint.resolved(path, value).map_err(|problem| Problem { place: Some(place), ..problem })?;
     blueprint.assign(path, &now, Some(place))?;
     Ok((now, before))
 }
 
 fn uses_of(blueprint: &Blueprint, name: &str) -> String {
     blueprint.parts().iter().find(|part| part.name == name).map(|part| part.uses.clone()).unwrap_or_default()
-}
-
-/// The factor in `x2` and `x0.5`.
-pub(super) fn factor(value: &str) -> Option<f64> {
-    let digits = value.strip_prefix('x')?;
-    let plain = digits.starts_with(|c: char| c.is_ascii_digit());
-    digits.parse().ok().filter(|factor: &f64| plain && factor.is_finite())
 }
 
 /// An option of a job in fio's words, where `x2` is twice what it is now.

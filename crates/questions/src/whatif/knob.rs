@@ -7,14 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopscope_files::change::JOB;
+use hopscope_files::factor::{factor, so_many_times, times};
 use hopscope_files::job_file::Job;
 use hopscope_files::quantity;
 use hopscope_kernel::Time;
 use hopscope_machine::blueprint::column_of;
 use hopscope_parts::parameters::{Place, Value};
 
-use super::amount::{amount, doubles, factors, further, so_many_times, times};
-use super::change::factor;
+use super::amount::{amount, doubles, factors, further};
 use super::{Effect, Sensitivity, Setting};
 
 /// What is said of a column whose rows do not have the same basis.
