@@ -378,8 +378,8 @@ mod tests {
             ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms", ahead),
             ("nvme-desktop", "--rw=randread --bs=4k --iodepth=32 --runtime=200ms --ramp_time=50ms", [false; 2]),
             ("raid-acceleraid-64-66", "--rw=write --bs=4k --iodepth=1 --size=256k --time_based --runtime=2", early),
-            ("win2000-atlas-10k", "--rw=write --bs=64k --iodepth=2 --runtime=1", ahead),
-            ("raid-acceleraid-64-66", "--rw=randwrite --bs=16k --iodepth=8 --runtime=1", [false; 2]),
+            ("raid-acceleraid-64-66", "--rw=randwrite --bs=4k --iodepth=2 --runtime=500ms", ahead),
+            ("win2000-atlas-10k", "--rw=randread --bs=4k --iodepth=32 --runtime=8", [false; 2]),
         ] {
             let setting = Setting::shipped(system, job);
             let expected = answer(&setting).expect("it runs");

@@ -194,7 +194,7 @@ mod tests {
             ("win2000-atlas-10k", "--rw=randread --bs=4k --iodepth=2 --runtime=4"),
             ("raid-acceleraid-64-66", "--rw=write --bs=64k --iodepth=2 --runtime=2"),
             ("piix4e-one-disk", "--rw=randrw --bs=64k --iodepth=2 --runtime=4"),
-            ("nvme-server", "--rw=randrw --bs=4k --iodepth=8 --runtime=100ms"),
+            ("nvme-server", "--rw=randrw --bs=4k --iodepth=8 --runtime=50ms"),
         ] {
             let setting = Setting::shipped(system, job);
             let Setting { blueprint, jobs } = &setting;
