@@ -39,7 +39,7 @@ pub struct Work {
     /// The job as fio takes it on its command line, instead of a job file: --rw=randread --bs=64k …
     #[arg(last = true, value_name = "--OPTION=VALUE", allow_hyphen_values = true)]
     job_options: Vec<String>,
-    /// Change one number of the machine, such as pci.clock=66MHz, or all rows of a table: disk.seek.rows[].time=4ms (repeatable)
+    /// Change one number of the machine, such as pci.clock=66MHz or pci.clock=x2, or all rows of a table: disk.seek.rows[].time=x0.5 (repeatable)
     #[arg(long, value_name = "PART.KEY=VALUE")]
     set: Vec<String>,
     /// Have a hop work so many times as fast, such as cpu=2 or drive.channel*=1.05 (repeatable; `explain` has the names)

@@ -64,7 +64,7 @@ pub struct Args {
     /// Decides every random choice
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Change one number of the machine, such as pci.clock=66MHz, or all rows of a table: disk.seek.rows[].time=4ms (repeatable)
+    /// Change one number of the machine, such as pci.clock=66MHz or pci.clock=x2, or all rows of a table: disk.seek.rows[].time=x0.5 (repeatable)
     #[arg(long, value_name = "PART.KEY=VALUE")]
     set: Vec<String>,
     /// Simulate regular bursts one by one (slower, the same results)

@@ -4,7 +4,7 @@ use super::gain::{Gain, Piece, Shift, gain, mean};
 use super::glance::Glances;
 use super::rest::{AT_REST, Moving};
 use super::run::{Live, PIECES, pieces};
-use super::{Failure, LONGER, PARTS, Setting, Trials};
+use super::{Failure, LONGER, PARTS, PARTS_OF_ONE_SEED, Setting, Trials};
 
 /// After so many parts it is asked whether they say enough.
 const STEPS: [usize; 6] = [1, 2, 3, 4, 6, PARTS[0]];
@@ -146,7 +146,9 @@ impl Tried {
         let is_sure = all.throughput.half_width < SURE * all.throughput.mean;
         let is_settled = asked == Asked::ToGain && (is_hopeless || is_sure);
         let is_unknowable = matches!(asked, Asked::GainTo(worth) if at_best > worth);
-        self.done = all.throughput.is_narrow() || is_settled || is_unknowable;
+        // What may be nothing with all parts, too, is not worth another seed.
+        let may_be_nothing = parts >= PARTS_OF_ONE_SEED && all.throughput.mean.abs() < at_best;
+        self.done = all.throughput.is_narrow() || is_settled || is_unknowable || may_be_nothing;
     }
 }
 
@@ -275,7 +277,6 @@ mod tests {
     use hopscope_machine::run::{Options, run};
 
     use super::super::Begun;
-    use super::super::PARTS_OF_ONE_SEED;
     use super::*;
 
     #[test]
@@ -324,6 +325,44 @@ mod tests {
         let [(even, even_done), (uneven, uneven_done)] = [0.01, 0.5].map(known);
         assert!(even_done && !uneven_done && even.half_width < 0.002, "{even:?} {uneven:?}");
         assert!((uneven.mean - 0.1).abs() < 1e-9 && (0.03..0.06).contains(&uneven.half_width), "{uneven:?}");
+    }
+
+    #[test]
+    fn what_may_be_nothing_after_one_seed_and_after_all_is_not_tried_with_another() {
+        // What it gains, give or take.
+        let is_done = |gain: f64, apart: f64, parts: usize| {
+            let after = |piece: u32| if piece.is_multiple_of(2) { 1.0 + apart } else { 1.0 - apart };
+            let piece = |piece| {
+                let times = [1.0, after(piece) / (1.0 + gain)];
+                Piece { time: times, latency: times, later: piece >= 4 }
+            };
+            let mut tried = Tried::default();
+            tried.judge(parts, &(0..8).map(piece).collect::<Vec<_>>(), Moving::default(), Asked::Gain);
+            tried.done
+        };
+        let half_width = gain(
+            (0..8)
+                .map(|piece: u32| Piece {
+                    time: [1.0, if piece.is_multiple_of(2) { 1.1 } else { 0.9 }],
+                    latency: [1.0; 2],
+                    later: piece >= 4,
+                })
+                .collect::<Vec<_>>()
+                .iter(),
+        )
+        .throughput
+        .half_width;
+        for (gained, parts, expected) in [
+            (0.0, PARTS_OF_ONE_SEED, true),
+            (0.0, PARTS_OF_ONE_SEED - 1, false),
+            (half_width / 2.0, PARTS_OF_ONE_SEED, true),
+            // With twice as many parts it may turn out to be a gain.
+            (half_width * 0.9, PARTS_OF_ONE_SEED, false),
+            (half_width * 0.9, PARTS[0], true),
+            (-half_width / 2.0, PARTS_OF_ONE_SEED, true),
+        ] {
+            assert_eq!(is_done(gained, 0.1, parts), expected, "{gained} after {parts}, of ±{half_width}");
+        }
     }
 
     #[test]

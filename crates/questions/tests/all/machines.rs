@@ -214,3 +214,35 @@ fn numbers_that_are_read_once_are_those_of_their_part() {
         assert!(declared.contains_key(&format!("{disk}.rotation")), "{disk}");
     }
 }
+
+/// So many times what is there, of a number and of each row of a table.
+#[test]
+fn a_number_is_set_to_so_many_times_what_it_is() {
+    let machine = read("win2000-atlas-10k", "--rw=read").0;
+    let written = |of: &Blueprint, column: &str| -> Vec<String> {
+        let entries: Vec<(String, String)> =
+            of.numbers().into_iter().map(|(path, entry)| (path, entry.written.clone())).collect();
+        let at = |path: String| entries.iter().find(|entry| entry.0 == path).expect("it is there").1.clone();
+        of.numbers_at(column).into_iter().map(at).collect()
+    };
+    let after = |change: &str| {
+        let mut changed = machine.clone();
+        changed.set(change).map(|()| changed)
+    };
+    let turns = after("disk0.rotation=x2").expect("a number");
+    assert_eq!(written(&turns, "disk0.rotation"), ["20050 rpm"]);
+    let (seeks, all) = ("disk0.seek.rows[].time", written(&machine, "disk0.seek.rows[].time"));
+    let faster = written(&after("disk0.seek.rows[].time=x0.5").expect("a number of each row"), seeks);
+    assert!(faster.len() > 20 && all[0] == "1245 us" && faster[0] == "622.5 us", "{faster:?}");
+    let us = |text: &String| text.trim_end_matches(" us").parse::<f64>().expect("microseconds");
+    let is_half = |(was, is): (&String, &String)| (us(is) * 2.0 / us(was) - 1.0).abs() < 1e-4;
+    assert!(all.iter().zip(&faster).all(is_half), "{faster:?}");
+    assert_eq!(written(&turns, seeks), all);
+    for (change, title) in [
+        ("disk0.rotation=x0", "`disk0.rotation` cannot be x0 of 10025 rpm"),
+        ("disk0.rotation=x", "`disk0.rotation` is a frequency, `x` is a text"),
+        ("disk0.rotation=x-2", "`disk0.rotation` is a frequency, `x-2` is a text"),
+    ] {
+        assert_eq!(after(change).err().expect("no such number").0[0].title, title);
+    }
+}
