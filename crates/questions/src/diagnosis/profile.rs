@@ -44,9 +44,19 @@ fn each_paced(setting: &Setting, hops: &[&str], pace: Pace) -> Vec<Setting> {
     hops.iter().map(|hop| paced(setting, &[hop], pace)).collect()
 }
 
-/// Whether a gain at twice the pace is one at all: where it is none, a little more than the pace moves nothing either.
+/// Whether a gain at twice the pace is one at all, for sure: where it is none, a little more than the pace moves nothing
+/// either, and no more than that where chance hides what it is.
 fn moves(gain: Gain) -> bool {
-    gain.throughput.mean.abs().max(gain.latency.mean.abs()) >= GAIN_MIN
+    [gain.throughput, gain.latency].iter().any(|shift| shift.mean.abs() >= GAIN_MIN && shift.sure() > 0.0)
+}
+
+/// What a little more than the pace gives at most where twice the pace may give nothing; nothing where it does.
+fn at_most(doubled: Gain) -> Gain {
+    let most = |Shift { mean, half_width }: Shift| match mean.abs() + half_width {
+        most if most < GAIN_MIN => Shift { mean: 0.0, half_width: 0.0 },
+        most => Shift { mean: 0.0, half_width: most },
+    };
+    Gain { throughput: most(doubled.throughput), latency: most(doubled.latency) }
 }
 
 /// To how much a gain at a pace is worth to be known: of a little more pace one that may as well be none as all of it says
@@ -148,7 +158,10 @@ pub(super) fn shares(
     let mut little = gains(trials, setting, (&moving, LITTLE), &ahead.little, &|_, _| {})?.into_iter();
     let over = |shift: Shift| Shift { mean: shift.mean / a_little(), half_width: shift.half_width / a_little() };
     let share = |hop: &HopGain| {
-        let little = if moves(hop.doubled) { little.next().flatten() } else { None }.unwrap_or(Gain::NONE);
+        let little = match moves(hop.doubled) {
+            true => little.next().flatten().unwrap_or(Gain::NONE),
+            false => at_most(hop.doubled),
+        };
         Gain { throughput: over(little.throughput), latency: over(little.latency) }
     };
     Ok(profile.iter().map(share).collect())
@@ -245,4 +258,25 @@ pub(super) fn next(
     let gains = trials.gains_of_best(&settings, looks, BEST, progress)?;
     let best = others.iter().zip(gains).filter_map(|(hop, gain)| Some((hop.hop.clone(), gain?)));
     Ok(best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_little_more_than_the_pace_gives_no_more_than_twice_the_pace_may() {
+        let gain = |mean: f64, half_width: f64| {
+            let throughput = Shift { mean, half_width };
+            Gain { throughput, latency: Shift { mean: 0.0, half_width } }
+        };
+        let most = |mean, half_width| at_most(gain(mean, half_width)).throughput.half_width;
+        assert!(moves(gain(0.02, 0.01)) && moves(gain(-0.004, 0.003)));
+        for (mean, half_width, expected) in [(0.02, 0.03, 0.05), (-0.01, 0.02, 0.03), (0.0, 0.002, 0.0)] {
+            assert!(!moves(gain(mean, half_width)), "{mean} ±{half_width}");
+            assert!((most(mean, half_width) - expected).abs() < 1e-12, "{mean} ±{half_width}");
+        }
+        // A latency may be moved where the throughput is not.
+        assert!(moves(Gain { latency: Shift { mean: 0.2, half_width: 0.1 }, ..gain(0.0, 0.0) }));
+    }
 }
