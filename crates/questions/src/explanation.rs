@@ -230,19 +230,20 @@ impl<'a> Answering<'a> {
     ) -> Result<Made<'a>, Failure> {
         // Nobody listens where trials have failed.
         let tell = |told| drop(tell.send(told));
-        let is_known_ahead = |outcome: &Outcome| {
-            let is_in_vain = !is_known_ahead(outcome, &self.setting.jobs);
-            beginnings.is_in_vain.store(is_in_vain, Ordering::Relaxed);
+        let say_if_in_vain = |outcome: &Outcome| {
+            if !is_known_ahead(outcome, &self.setting.jobs) {
+                beginnings.is_in_vain.store(true, Ordering::Relaxed);
+            }
         };
         let run = run(&|telling| match telling {
             Telling::Passed(passed) => tell(Told::Passed(passed)),
             Telling::Known(early) => {
-                is_known_ahead(early);
+                say_if_in_vain(early);
                 tell(Told::Early(early.clone()));
             }
         });
         let outcome = run.inspect_err(|_| beginnings.is_in_vain.store(true, Ordering::Relaxed))?;
-        is_known_ahead(&outcome);
+        say_if_in_vain(&outcome);
         if outcome.early.is_some() {
             return Ok(Made::AsTold(Box::new(outcome)));
         }
