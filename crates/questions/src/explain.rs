@@ -4,7 +4,7 @@
 //! from then on, until enough requests have ended to speak for the others; of writes from the end of the ramp, for what
 //! they leave behind is moved later. What is observed takes several times as long as what is not.
 //!
-//! Of a runtime that is needed for longer than that a tenth is left away. What the first run has come to by then says how
+//! Of a runtime that is needed for longer than that a tenth is left away. What the first run has come to by a fifth says how
 //! the second one is to be observed, so that it may be made beside the rest of the first one.
 //!
 //! - `window`: what of a run is looked at.

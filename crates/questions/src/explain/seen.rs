@@ -39,7 +39,7 @@ impl Seen {
         Ok(Seen { window, watched: watching.watched, account })
     }
 
-    /// What will most likely be looked at of a run that has passed a tenth of its runtime; nothing once that is in vain.
+    /// What will most likely be looked at of a run that has passed the first tenths of its runtime; nothing once that is in vain.
     pub(crate) fn ahead(
         Setting { blueprint, jobs }: &Setting,
         options: Options,
@@ -187,7 +187,7 @@ mod tests {
     use super::super::run_at_once;
     use super::*;
 
-    /// However long the first tenth's requests took, those of the window are seen from their beginning.
+    /// However long the requests of the first tenths took, those of the window are seen from their beginning.
     #[test]
     fn what_is_seen_ahead_is_what_whoever_watches_from_the_beginning_sees() {
         for (system, job) in [

@@ -1,6 +1,6 @@
 //! What of a run is looked at: from when on, until when, and since when it has to be watched for that.
 //!
-//! Mostly the run says so once it is over. Of a runtime that is needed for longer than its first tenth, what the run has come
+//! Mostly the run says so once it is over. Of a runtime that is needed for twice its first tenth, what the run has come
 //! to by then says so, unless it turns out that it had not warmed up, or that requests take far longer later on.
 
 use hopscope_files::job_file::Job;
@@ -14,7 +14,7 @@ use crate::trials::spent;
 const EVENTS_BEFORE: u64 = 1_000_000;
 /// The observed run is so many times as long as it should take for its requests to end.
 const PATIENCE: u64 = 2;
-/// What ends in the window may have taken so many times as long as what ended in the first tenth of a runtime.
+/// What ends in the window may have taken so many times as long as what ended in the first tenths of a runtime.
 const LONGER_THAN_BEFORE: u64 = 2;
 /// Transfers below which jobs that pause are accounted for from the beginning.
 const FEW: u64 = 20;
@@ -47,33 +47,35 @@ pub(super) fn window_of(outcome: &Outcome, jobs: &[Job]) -> Window {
     Window { since: watched_since(known, jobs, from), from, until }
 }
 
-/// The same, where it is what was known when the run passed a tenth of its runtime: it had warmed up by then, and no request
-/// took far longer afterwards.
+/// The same, where it is what was known when the run passed its first tenths: it had warmed up by the end of the first one,
+/// and no request took far longer afterwards.
 fn window_known_ahead(known: &Outcome, jobs: &[Job]) -> Option<Window> {
-    let passed = known.passed?;
-    let window = window_ahead(passed, jobs);
+    let window = window_ahead(known.passed?, jobs);
     let goes_on = matches!(known.stop, Stop::Runtime | Stop::Converged | Stop::Drifting);
-    let sees_all = window.since.1 <= watched_since(known, jobs, passed.at).1;
-    (goes_on && sees_all && warm_up_of(known) <= passed.at).then_some(window)
+    let sees_all = window.since.1 <= watched_since(known, jobs, window.from).1;
+    (goes_on && sees_all && warm_up_of(known) <= window.from).then_some(window)
 }
 
-/// When it may be known what will be looked at of a run, if it may be before the run is over.
+/// When it may be known what will be looked at of a run, if it may be before the run is over. What is over soon after its first
+/// tenth is looked at from where it had come to rest, so that is when it has gone on for as long again.
 pub(crate) fn may_be_known_ahead(jobs: &[Job]) -> Option<Time> {
-    Some(warm_by_then(jobs)).filter(|tenth| *tenth > ramp_of(jobs) && !pause(jobs))
+    let (ramp, tenth) = (ramp_of(jobs), warm_by_then(jobs));
+    (tenth > ramp && !pause(jobs)).then(|| tenth.saturating_add(tenth - ramp))
 }
 
-/// Whether what is looked at of a run was known when it passed a tenth of its runtime.
+/// Whether what is looked at of a run was known when it passed its first tenths.
 pub(crate) fn is_known_ahead(outcome: &Outcome, jobs: &[Job]) -> bool {
     window_known_ahead(outcome.first_known(), jobs).is_some()
 }
 
-/// What is looked at of a run that has passed a tenth of its runtime.
-pub(super) fn window_ahead(Passed { at, from, transfers, longest, counts }: Passed, jobs: &[Job]) -> Window {
+/// What is looked at of a run that has passed its first tenths.
+pub(super) fn window_ahead(Passed { at, from: ramp, transfers, longest, counts }: Passed, jobs: &[Job]) -> Window {
+    let from = warm_by_then(jobs);
     let longest = Time::ps(longest.as_ps().saturating_mul(LONGER_THAN_BEFORE));
-    let since = since_of(longest, (from, at), (at, spent(&counts)), jobs);
-    let each = (at - from).as_ps().checked_div(transfers).unwrap_or(u64::MAX);
+    let since = since_of(longest, (ramp, from), (at, spent(&counts)), jobs);
+    let each = (at - ramp).as_ps().checked_div(transfers).unwrap_or(u64::MAX);
     let over = jobs.iter().filter_map(|job| Some(job.ramp_time.saturating_add(job.runtime?))).max();
-    Window { since, from: at, until: window_end(each, jobs, at).min(over.unwrap_or(Time::MAX)) }
+    Window { since, from, until: window_end(each, jobs, from).min(over.unwrap_or(Time::MAX)) }
 }
 
 /// When its rate says that a run had warmed up.
@@ -167,9 +169,9 @@ mod tests {
         let outcome = run_at_once(&setting.blueprint, &setting.jobs, Options::default(), None, &|_| {});
         let outcome = outcome.expect("it runs");
         let (passed, jobs) = (outcome.passed.expect("it goes on"), &setting.jobs);
-        assert_eq!((passed.at, passed.from), (Time::ms(400), Time::ZERO));
+        assert_eq!((passed.at, passed.from), (Time::ms(800), Time::ZERO));
         let window = window_of(&outcome, jobs);
-        assert!(window == window_ahead(passed, jobs) && window.from == passed.at);
+        assert!(window == window_ahead(passed, jobs) && window.from == Time::ms(400));
         assert!(window.since.1 > Time::ZERO && window.since.1 < window.from, "{window:?}");
         let otherwise = |change: &dyn Fn(&mut Outcome)| {
             let mut outcome = outcome.clone();
@@ -183,7 +185,7 @@ mod tests {
         let longest = outcome.jobs[0].got.as_ref().map(|got| got.latency_ns.max()).expect("requests ended");
         let shorter = Passed { longest: Time::ns(longest / 4), ..passed };
         let longer = otherwise(&|outcome| outcome.passed = Some(shorter));
-        assert_eq!((longer.from, longer.since.1), (passed.at, passed.at - Time::ps(longest * 1_250)));
+        assert_eq!((longer.from, longer.since.1), (window.from, window.from - Time::ps(longest * 1_250)));
         assert!(!is_known_ahead(&Outcome { passed: Some(shorter), ..outcome.clone() }, jobs));
         assert_ne!(otherwise(&|outcome| outcome.passed = None), window);
         assert_ne!(otherwise(&|outcome| outcome.stop = Stop::Finished), window);
