@@ -34,9 +34,7 @@ impl Seen {
         window: Window,
         extent: Extent,
     ) -> Result<Seen, Failure> {
-        let watching = watch(blueprint, jobs, options, window, (extent, None))?;
-        let account = watching.account(&AtomicBool::new(false))?;
-        Ok(Seen { window, watched: watching.watched, account })
+        watch(blueprint, jobs, options, window, (extent, None))?.seen(window)
     }
 
     /// What will most likely be looked at of a run that has passed the first tenths of its runtime; nothing once that is in vain.
@@ -48,9 +46,10 @@ impl Seen {
     ) -> Result<Option<Seen>, Failure> {
         let window = window_ahead(passed, jobs);
         let watching = watch(blueprint, jobs, options, window, (EXTENT, Some(is_in_vain)))?;
-        let account = watching.account(is_in_vain)?;
-        let seen = Seen { window, watched: watching.watched, account };
-        Ok(Some(seen).filter(|_| !is_in_vain.load(Ordering::Relaxed)))
+        if is_in_vain.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        watching.seen(window).map(Some)
     }
 
     /// With what the whole run says, where that was what had to be looked at.
@@ -106,12 +105,9 @@ struct Watching {
 }
 
 impl Watching {
-    /// Nothing where no lane worked in the window, or it is in vain.
-    fn account(&self, is_in_vain: &AtomicBool) -> Result<Option<Account>, Failure> {
-        if is_in_vain.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        account_of(&self.watched.sim, &self.ledger, &self.outcome)
+    fn seen(self, window: Window) -> Result<Seen, Failure> {
+        let account = account_of(&self.watched.sim, &self.ledger, &self.outcome)?;
+        Ok(Seen { window, watched: self.watched, account })
     }
 }
 
