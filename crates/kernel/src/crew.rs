@@ -13,10 +13,11 @@ use crate::record::{Label, Record};
 use crate::way::Leg;
 
 /// So much is carried by hand where something could not be booked, or was taken back; twice as much where that happens
-/// again before enough has been booked that it was worth it, up to the most.
-const BY_HAND: u32 = 16;
+/// again before enough has been booked that it was worth it, up to the most. Little: requests and data that share wires
+/// meet now and then, and what is in between is worth it.
+const BY_HAND: u32 = 2;
 const BY_HAND_MOST: u32 = 4_096;
-const WORTH_IT: u32 = 8;
+const WORTH_IT: u32 = 4;
 
 /// Something that waits, or is under way.
 #[derive(Clone)]

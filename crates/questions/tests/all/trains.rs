@@ -317,3 +317,13 @@ fn jobs_get_the_same_with_and_without_trains_of_answered_bursts() {
     // 85,000 are of writes among them.
     assert!(trains > 300_000 && cut > 30_000, "{trains} trains, {cut} cut");
 }
+
+/// What a card reads crosses a hub in pieces of 32 bytes, over wires that requests and data share: as a page begins some
+/// meet and are carried by hand, and the rest is booked all the same.
+#[test]
+fn what_meets_on_shared_wires_now_and_then_is_booked_ahead_in_between() {
+    let (blueprint, words) = (shipped::machine("win2000-escalade-6400", &[]), "--rw=write --bs=64k --runtime=20ms");
+    let [ahead, by_hand] = with_and_without(&blueprint, &shipped::jobs(words), 1, words);
+    assert!(10 * ahead.told > ahead.events, "{ahead:?}");
+    assert!(3 * ahead.events < by_hand.events, "{} events, {} by hand", ahead.events, by_hand.events);
+}
