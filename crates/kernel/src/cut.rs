@@ -150,14 +150,15 @@ impl Core {
 
     /// The train ends at `now`: what its bursts would have done by now, they have done. Returns whose it is.
     pub(crate) fn end_train(&mut self, id: u32, now: Time) -> Option<u32> {
-        let mut train = self.trains[id as usize].take()?;
-        let (count, task) = (train.count, train.task);
+        let train = self.trains[id as usize].as_ref()?;
+        let (count, task, is_own_turn) = (train.count, train.task, train.during == Some(During::OwnTurn));
         let (booked_at, booked_class, events) = train.booked;
+        let (mut wait, mut turns_begun) = (train.wait, u64::MAX);
         let class_reached = self.class_reached();
         // Nothing but what is ready has had its turn since it was booked.
         let just_booked = booked_at == now && events == self.counts.events;
-        let (mut wait, mut turns_begun) = (train.wait, u64::MAX);
-        for (number, car) in train.cars.iter_mut().flatten().enumerate() {
+        for number in 0..CARS {
+            let Some(car) = self.trains[id as usize].as_ref()?.cars[number] else { break };
             let lane = &mut self.lanes[car.lane as usize];
             lane.train = None;
             let class = lane.class;
@@ -171,7 +172,7 @@ impl Core {
             let last = (now.saturating_sub(car.first + wait) / car.pitch).min(count);
             let started = last + u64::from(last < count && has_started(last));
             let begun = if started > 0 { start(started - 1) } else { now };
-            car.cut = if started > 0 && begun + car.length > now {
+            let cut = if started > 0 && begun + car.length > now {
                 let ticket = self.take_over(car.lane);
                 Cut::UnderWay(started - 1, ticket, begun)
             } else if started < count.min(turns_begun) && requested(started) <= now {
@@ -181,14 +182,15 @@ impl Core {
             } else {
                 Cut::Ahead(started)
             };
+            self.trains[id as usize].as_mut()?.cars[number] = Some(Booked { cut, ..car });
             wait = Time::ZERO;
             // What is done in a turn is asked for once that has begun.
-            if number == 0 && train.during == Some(During::OwnTurn) {
+            if number == 0 && is_own_turn {
                 turns_begun = started;
             }
         }
+        let train = self.trains[id as usize].as_mut()?;
         (train.standing, train.partner) = (Standing::Cut, None);
-        self.trains[id as usize] = Some(train);
         Some(task)
     }
 }

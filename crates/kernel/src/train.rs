@@ -241,26 +241,22 @@ impl<'a, const N: usize> TrainRun<'a, '_, N> {
     fn book(&mut self) -> Option<u32> {
         let shared = &*self.sim.shared;
         let mut core = shared.core.borrow_mut();
-        let regular = |(car, pitch): (&Car, Time)| {
-            let lane = &core.lanes[car.lane.id as usize];
-            let slack = lane.clock.unwrap_or(Time::ZERO);
-            lane.is_free(self.start + car.offset)
-                && (slack == Time::ZERO || car.length() < pitch)
-                && car.length() + slack <= pitch
-        };
-        if !core.trains_allowed || self.count == 0 || !self.cars.iter().zip(self.pitches).all(regular) {
+        if !core.trains_allowed || self.count == 0 {
             return None;
         }
         debug_assert!(self.start >= shared.now.get(), "a train starts now or later");
-        let mut cars = [None; CARS];
+        let (mut cars, mut end) = ([None; CARS], self.end);
         for ((slot, car), pitch) in cars.iter_mut().zip(self.cars).zip(self.pitches) {
-            let first = self.start + car.offset;
-            let length = car.length();
-            let last = core.lanes[car.lane.id as usize].edge(first + pitch * (self.count - 1)) + length;
-            self.end = self.end.max(last);
+            let (lane, first, length) = (&core.lanes[car.lane.id as usize], self.start + car.offset, car.length());
+            let slack = lane.clock.unwrap_or(Time::ZERO);
+            if !lane.is_free(first) || (slack > Time::ZERO && length >= pitch) || length + slack > pitch {
+                return None;
+            }
+            end = end.max(lane.edge(first + pitch * (self.count - 1)) + length);
             let (lane, priority, reason) = (car.lane.id, car.priority, car.reason);
             *slot = Some(Booked { lane, priority, reason, first, pitch, length, cut: Cut::Not });
         }
+        self.end = end;
         let (task, count) = (shared.current.get(), self.count);
         let (standing, booked) = (Standing::Booked, core.come_to(shared.now.get()));
         let id = core.keep_train(TrainState {

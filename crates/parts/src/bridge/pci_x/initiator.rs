@@ -26,7 +26,7 @@ use crate::bus::pci::card::{CardSpec, Mode};
 use crate::bus::pci::tenure::{Ending, Tenure};
 use crate::parameters::{Parameters, SpecError};
 use crate::protocols::pci::{BURST_BYTES_MAX, Command, DELAYED, SPLIT_RESPONSE, WAIT_STATE, reach};
-use stops::Stops;
+use stops::{Alike, Stops};
 
 static GAP: Label = Label::protocol("idle between bursts of a card");
 static RETRY_IDLE: Label = Label::protocol("idle before a retry");
@@ -69,6 +69,8 @@ pub struct Initiator {
     not_before: Cell<Time>,
     /// Bursts of its that go by themselves.
     stops: Cell<Option<Stops>>,
+    /// What the last of them had in common.
+    known: Cell<Option<Alike>>,
     /// Split transactions that are free.
     splits: Tokens,
     readers: RefCell<Vec<Rc<Reader>>>,
@@ -96,6 +98,7 @@ impl Initiator {
             lane: sim.lane(&format!("{name}.pci"), None),
             not_before: Cell::new(Time::ZERO),
             stops: Cell::new(None),
+            known: Cell::new(None),
             splits,
             readers: RefCell::new(Vec::new()),
             spec,

@@ -32,6 +32,19 @@ const BURSTS_MIN: u64 = 3;
 /// Pieces of short bursts that are posted ahead, at most.
 const SHORT_MAX: u64 = 8;
 
+/// What bursts of one kind have in common, made out once for all that follow.
+#[derive(Clone, Copy)]
+pub(super) struct Alike {
+    /// Clocks before the data, what it moves, and how it ends.
+    kind: (u64, (&'static Label, u32), Ending),
+    plan: [Phase; 5],
+    /// From the address to the last data; then, behind the stop, until the card asks again.
+    data: Time,
+    idle: Time,
+    /// From one to the next.
+    pitch: Time,
+}
+
 /// Bursts that follow one another.
 #[derive(Clone, Copy)]
 pub(super) struct Stops {
@@ -143,8 +156,8 @@ impl Initiator {
             return 0;
         }
         let Some(stages) = self.port.stages(each, carries) else { return 0 };
-        let plan = self.plan(self.port.write_response(), (carries, each), Ending::Disconnect);
-        let mut stops = self.stops_from(&plan, (count, each), Ending::Disconnect);
+        let alike = self.alike(self.port.write_response(), (carries, each), Ending::Disconnect);
+        let mut stops = self.stops_from(&alike, count);
         stops.behind = self.behind(&stops, &stages);
         stops.ending = wanted.is_multiple_of(each).then(|| self.last());
         let all_taken = self.port.takes_all(
@@ -155,7 +168,7 @@ impl Initiator {
         if !all_taken || !self.bus.is_sure(stops.data) {
             return 0;
         }
-        let mut cars = [self.on_bus(&plan); 1 + BEHIND];
+        let mut cars = [self.on_bus(&alike.plan); 1 + BEHIND];
         let mut lanes = 1;
         for (stage, (offset, _)) in stages.iter().flatten().zip(stops.behind.iter().flatten()) {
             let Stage { lane, reason, plan, .. } = stage;
@@ -186,8 +199,8 @@ impl Initiator {
         {
             return 0;
         }
-        let plan = self.plan(self.port.write_response(), (carries, each), Ending::Done);
-        let mut stops = self.stops_from(&plan, (count, each), Ending::Done);
+        let alike = self.alike(self.port.write_response(), (carries, each), Ending::Done);
+        let mut stops = self.stops_from(&alike, count);
         stops.ending = Some([stops.stop, stops.idle]);
         if !self.bus.lane().is_free_at(stops.start) {
             return 0;
@@ -196,7 +209,7 @@ impl Initiator {
         let Some(ahead) = self.port.post_ahead((address, each), (each, count as u32), (carries, errand), paces) else {
             return 0;
         };
-        let (posted, under_way) = self.over_the_bus(&stops, &plan).await;
+        let (posted, under_way) = self.over_the_bus(&stops, &alike.plan).await;
         ahead.end(posted as u32 * each);
         self.rest_of(&stops, (address, posted), under_way, (carries, errand)).await
     }
@@ -210,9 +223,18 @@ impl Initiator {
         bus.map_or((0, None), |bus| self.on_the_bus(stops, bus))
     }
 
-    /// The phases of one burst.
-    fn plan(&self, waits: u64, data: (&'static Label, u32), ending: Ending) -> [Phase; 5] {
-        self.bus.whole_burst(self.spec.width_bytes, waits, data, ending)
+    /// Bursts of a kind, one like the other.
+    fn alike(&self, waits: u64, moved: (&'static Label, u32), how: Ending) -> Alike {
+        let kind = (waits, moved, how);
+        if let Some(known) = self.known.get().filter(|known| known.kind == kind) {
+            return known;
+        }
+        let plan = self.bus.whole_burst(self.spec.width_bytes, waits, moved, how);
+        let [address, attribute, response, data, stop] = plan.map(|phase| phase.1);
+        let (data, idle) = (address + attribute + response + data, self.idle_behind(how));
+        let alike = Alike { kind, plan, data, idle, pitch: (data + stop + idle).edge(self.bus.clocks(1)) };
+        self.known.set(Some(alike));
+        alike
     }
 
     /// After the data of a burst that nobody stops: until the bus is idle, and until the card asks again.
@@ -225,13 +247,10 @@ impl Initiator {
         Car { lane: self.bus.lane(), priority: 0, reason: &ARBITRATION, offset: Time::ZERO, lead: &[], plan }
     }
 
-    /// So many bursts of such phases, from the next clock on, each of which ends like that.
-    fn stops_from(&self, plan: &[Phase; 5], (count, bytes): (u64, u32), how: Ending) -> Stops {
-        let [address, attribute, response, data, stop] = plan.map(|phase| phase.1);
-        let (data, clock) = (address + attribute + response + data, self.bus.clocks(1));
-        let idle = self.idle_behind(how);
-        let start = self.sim.now().edge(clock);
-        let pitch = (start + data + stop + idle).edge(clock) - start;
+    /// So many of such bursts, from the next clock on.
+    fn stops_from(&self, alike: &Alike, count: u64) -> Stops {
+        let Alike { kind: (_, (_, bytes), how), plan, data, idle, pitch } = *alike;
+        let (start, stop) = (self.sim.now().edge(self.bus.clocks(1)), plan[4].1);
         let (process, behind) = (self.sim.process_at_work(), [None; BEHIND]);
         Stops {
             start,

@@ -36,15 +36,15 @@ impl Initiator {
     ) -> u32 {
         let (each, wanted) = (self.port.boundary(), self.burst(address, bytes, self.spec.burst));
         let waits = self.port.read_response();
-        let plan = self.plan(waits, (carries, each), Ending::Disconnect);
-        let mut stops = self.stops_from(&plan, (count, each), Ending::Disconnect);
+        let alike = self.alike(waits, (carries, each), Ending::Disconnect);
+        let mut stops = self.stops_from(&alike, count);
         if count * u64::from(each) == u64::from(wanted) {
             stops.ending = Some(self.last());
         }
         if !self.bus.is_sure(stops.data) || !self.bus.lane().is_free_at(stops.start) {
             return 0;
         }
-        let (done, under_way) = self.over_the_bus(&stops, &plan).await;
+        let (done, under_way) = self.over_the_bus(&stops, &alike.plan).await;
         let before = done as u32 * each;
         self.port.gone(latch, before);
         if done > 0 {
