@@ -93,11 +93,13 @@ impl LaneState {
     }
 
     /// When a request made at `at` is looked at.
+    #[inline]
     pub(crate) fn edge(&self, at: Time) -> Time {
         self.clock.map_or(at, |clock| at.edge(clock))
     }
 
     /// Whether nobody has the lane at `at`, now or later, or asks for it.
+    #[inline]
     pub(crate) fn is_free(&self, at: Time) -> bool {
         !self.is_held(at) && !self.is_asked_for() && self.booked.are_over(at) && self.train.is_none()
     }

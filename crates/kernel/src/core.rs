@@ -223,6 +223,7 @@ impl Core {
     }
 
     /// The next ticket: the last resort of every order.
+    #[inline]
     pub(crate) fn next_ticket(&mut self) -> u64 {
         self.ticket += 1;
         assert!(self.ticket <= TICKET_MAX, "a run makes fewer than 10^12 requests");

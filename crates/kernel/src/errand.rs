@@ -52,6 +52,7 @@ impl Sim {
 
     /// Says what the request that the current process makes is for, for those who draw it: `label` is its direction, `value`
     /// its place. Nobody else is told.
+    #[inline]
     pub fn asked(&self, label: &'static Label, value: u64) {
         if self.shared.drawn.get() {
             self.record_mark(label, value);

@@ -197,6 +197,7 @@ impl YieldingHold<'_> {
         }
     }
 
+    #[inline]
     fn units(&self) -> u64 {
         let core = self.grant.lane.sim.shared.core.borrow();
         core.lanes[self.grant.lane.id as usize].interruptible.as_ref().map_or(0, |hold| hold.units)

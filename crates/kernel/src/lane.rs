@@ -155,6 +155,7 @@ impl Lane {
     }
 
     /// Says that this lane was in `phase` from `start` until now (a phase whose length was not known before).
+    #[inline]
     pub fn was_in(&self, phase: &'static Label, start: Time) {
         self.was_in_until(phase, start, self.sim.now());
     }

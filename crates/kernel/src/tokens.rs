@@ -71,6 +71,7 @@ impl Tokens {
     }
 
     /// Gives one back at an instant, now or later.
+    #[inline]
     pub fn give_at(&self, at: Time) {
         let shared = &*self.there.sim().shared;
         if at <= shared.now.get() {

@@ -4,6 +4,7 @@ use std::cell::{Ref, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use foldhash::fast::FixedState;
 use hdrhistogram::Histogram;
 use hopscope_kernel::{Label, Observer, Record, Time};
 
@@ -62,7 +63,7 @@ type Key = (u16, &'static Label);
 /// What was got in so many batches that a window may begin before or after them. Latencies as pairs of a value of the
 /// histogram and how often it occurred.
 #[derive(Default)]
-struct Segment(HashMap<Key, Closed>);
+struct Segment(HashMap<Key, Closed, FixedState>);
 
 struct Closed {
     count: u64,
@@ -151,7 +152,7 @@ pub struct Transfers(Rc<RefCell<Folded>>);
 struct Folded {
     ramp: Time,
     /// Since the last segment.
-    jobs: HashMap<Key, Recent>,
+    jobs: HashMap<Key, Recent, FixedState>,
     all: Batches,
     /// What was got before, where a window may begin later than the figures.
     segments: Option<Vec<Segment>>,
@@ -164,14 +165,14 @@ struct Folded {
 impl Transfers {
     /// Counts transfers that end after `ramp`.
     pub fn new(ramp: Time) -> Transfers {
-        let (jobs, all) = (HashMap::new(), Batches::new(ramp, 1));
+        let (jobs, all) = (HashMap::default(), Batches::new(ramp, 1));
         Transfers(Rc::new(RefCell::new(Folded { ramp, jobs, all, segments: None, first: 0, in_steps: false })))
     }
 
     /// Begins anew with what ends after `from`; with `windows`, where its figures begin may be said afterwards, and
     /// batches have so many completions, or a multiple of that.
     pub fn restart(&self, from: Time, windows: Option<u64>) {
-        let (jobs, all) = (HashMap::new(), Batches::new(from, windows.unwrap_or(1)));
+        let (jobs, all) = (HashMap::default(), Batches::new(from, windows.unwrap_or(1)));
         let segments = windows.map(|_| Vec::new());
         *self.0.borrow_mut() = Folded { ramp: from, jobs, all, segments, first: 0, in_steps: false };
     }

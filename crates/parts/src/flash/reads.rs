@@ -130,6 +130,7 @@ impl Flash {
         Some(channel)
     }
 
+    #[inline]
     fn die_at(&self, offset: u64) -> &Die {
         &self.dies[self.die_of(offset / u64::from(UNIT_BYTES))]
     }

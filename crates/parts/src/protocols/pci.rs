@@ -183,7 +183,7 @@ pub const BURST_BYTES_MAX: u32 = 4_096;
 /// Bytes from `address` on until a limit ends a burst. Chips read a power of two off the address, so that bursts end at
 /// its multiples; any other number they count from the burst's beginning.
 pub fn reach(address: u32, limit: u32) -> u32 {
-    if limit.is_power_of_two() { limit - address % limit } else { limit }
+    if limit.is_power_of_two() { limit - (address & (limit - 1)) } else { limit }
 }
 
 /// Bytes of a data phase of the narrowest bus: what bursts and buffers are multiples of.

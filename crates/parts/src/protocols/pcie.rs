@@ -208,6 +208,7 @@ impl Packets {
     }
 
     /// Packet `index` begins on a link, for those who draw it.
+    #[inline]
     pub fn begins(&self, lane: &Lane, index: u32) {
         if lane.is_drawn() {
             let before: u32 = (0..index).map(|index| self.payload(index)).sum();

@@ -106,16 +106,24 @@ impl Range {
 }
 
 /// How long a packet takes, by the data.
+#[derive(Clone, Copy)]
 struct Known {
     /// Header and payload, bytes.
-    sizes: Cell<(u32, u32)>,
-    header: Cell<Time>,
-    length: Cell<Time>,
+    sizes: (u32, u32),
+    header: Time,
+    length: Time,
 }
 
 impl Known {
     /// No packet has so large a header.
-    const NO_SIZES: (u32, u32) = (u32::MAX, 0);
+    const NOTHING: Known = Known { sizes: (u32::MAX, 0), header: Time::ZERO, length: Time::ZERO };
+    /// Packets whose lengths are kept: one for each power of two of the payload, about.
+    const KEPT: usize = 8;
+
+    /// Where it is kept.
+    fn place(sizes: (u32, u32)) -> usize {
+        sizes.1.leading_zeros() as usize % Known::KEPT
+    }
 }
 
 /// One direction of a link.
@@ -124,8 +132,8 @@ pub struct Direction {
     lane: Lane,
     /// Once it is.
     trained: OnceCell<Trained>,
-    /// The packet before.
-    known: Known,
+    /// Of the last packet of each place.
+    known: [Cell<Known>; Known::KEPT],
     /// Parts of a picosecond that packets were sent too early so far, times `per_bytes`.
     fractions: Cell<u64>,
     /// When the next SKP ordered set is due; the first one is, so long after the beginning, where none has been sent.
@@ -153,11 +161,7 @@ impl Direction {
             sim: sim.clone(),
             lane: sim.lane(name, None),
             trained: OnceCell::new(),
-            known: Known {
-                sizes: Cell::new(Known::NO_SIZES),
-                header: Cell::new(Time::ZERO),
-                length: Cell::new(Time::ZERO),
-            },
+            known: std::array::from_fn(|_| Cell::new(Known::NOTHING)),
             fractions: Cell::new(0),
             skip_at: Cell::new(None),
             busy_until: Cell::new(Time::ZERO),
@@ -172,7 +176,7 @@ impl Direction {
         self.lane.carries(&DATA, speed.per_bytes, Time::ps(speed.ps));
         let trained = Trained { speed, credits: [posted, non_posted] };
         assert!(self.trained.set(trained).is_ok(), "a link trains once");
-        self.known.sizes.set(Known::NO_SIZES);
+        self.known.iter().for_each(|known| known.set(Known::NOTHING));
         self.draw_error();
     }
 
@@ -217,35 +221,35 @@ impl Direction {
     /// The phases of a packet.
     pub fn plan(&self, packets: &Packets, payload_bytes: u32) -> PacketPlan {
         let known = self.known(packets, payload_bytes);
-        let (header, length) = (self.lane.paced(known.header.get()), self.lane.paced(known.length.get()));
+        let (header, length) = (self.lane.paced(known.header), self.lane.paced(known.length));
         [(&HEADER, header), (packets.data, length - header)]
     }
 
     /// How long a packet takes.
     pub fn length(&self, packets: &Packets, payload_bytes: u32) -> Time {
-        self.lane.paced(self.known(packets, payload_bytes).length.get())
+        self.lane.paced(self.known(packets, payload_bytes).length)
     }
 
-    /// What a packet takes, whatever the lane's pace. Mostly it is as long as the one before.
+    /// What a packet takes, whatever the lane's pace. Mostly it is as long as the last one with about as much in it.
     #[inline]
-    fn known(&self, packets: &Packets, payload_bytes: u32) -> &Known {
+    fn known(&self, packets: &Packets, payload_bytes: u32) -> Known {
         let sizes = (packets.header_bytes, payload_bytes);
-        if self.known.sizes.get() != sizes {
-            self.know(sizes);
-        }
-        &self.known
+        let known = self.known[Known::place(sizes)].get();
+        if known.sizes == sizes { known } else { self.know(sizes) }
     }
 
     #[inline(never)]
-    fn know(&self, sizes: (u32, u32)) {
+    fn know(&self, sizes: (u32, u32)) -> Known {
         let speed = self.speed();
         let header = speed.framing_bytes + sizes.0;
-        self.known.sizes.set(sizes);
-        self.known.header.set(speed.time(header.into()));
-        self.known.length.set(speed.time(u64::from(header + sizes.1.next_multiple_of(WORD_BYTES))));
+        let length = speed.time(u64::from(header + sizes.1.next_multiple_of(WORD_BYTES)));
+        let known = Known { sizes, header: speed.time(header.into()), length };
+        self.known[Known::place(sizes)].set(known);
+        known
     }
 
     /// What fell due before a message, if anything did, and is sent first.
+    #[inline]
     pub fn due(&self, packets: &Packets) -> Option<DuePlan> {
         let (now, speed) = (self.sim.now(), self.speed());
         let mut skip = Time::ZERO;
@@ -266,10 +270,11 @@ impl Direction {
     }
 
     /// A message is sent, behind what fell due. `other` is the opposite direction, which will have to acknowledge it.
+    #[inline]
     pub fn count(&self, packets: &Packets, other: &Direction) {
         let (speed, count) = (self.speed(), u64::from(packets.count()));
         // Each packet is rounded down by itself. The pace comes afterwards: fractions are those of the data.
-        let by_data = |index| self.known(packets, packets.payload(index)).length.get().as_ps();
+        let by_data = |index| self.known(packets, packets.payload(index)).length.as_ps();
         let bytes = u64::from(speed.framing_bytes) * count + packets.bytes();
         let (length, lengths) = match count {
             1 => (Time::ps(by_data(0)), by_data(0)),
@@ -288,6 +293,7 @@ impl Direction {
 
     /// So many packets begin to arrive, whose sender began just now and needs so long by its data; each asks for so many
     /// packets of this direction.
+    #[inline]
     fn receive(&self, sender: &Direction, length: Time, count: u64, packets: u64) {
         let from = self.sim.now() + sender.flight();
         let until = from + sender.lane.paced(length);
@@ -315,6 +321,7 @@ impl Direction {
     }
 
     /// How many data link layer packets fell due since the last message began and had to wait for its end.
+    #[inline]
     fn take_due(&self, now: Time) -> u64 {
         let held_back = self.busy_until.get().min(now);
         let mut due = self.due.borrow_mut();
@@ -350,7 +357,7 @@ impl Direction {
             replays += 1;
         }
         self.sound_bits.set(self.sound_bits.get().saturating_sub(bits));
-        let packet = self.known(packets, packets.payload(0)).length.get();
+        let packet = self.known(packets, packets.payload(0)).length;
         let again = packet + speed.flight * 2 + speed.time(speed.dllp_bytes.into());
         self.lane.paced(again * replays)
     }

@@ -132,6 +132,7 @@ impl QueuePair {
     }
 
     /// Completions that the host can see.
+    #[inline]
     pub fn visible(&self) -> u64 {
         let now = self.sim.now();
         self.completed.borrow().partition_point(|next| next.visible <= now) as u64
@@ -252,6 +253,7 @@ impl QueuePair {
 
     /// A completion queue entry is on its way, and visible from then on. The host is told of it unless it is still at
     /// work: it will look itself.
+    #[inline]
     pub(super) fn complete(&self, command: &Command, visible: Time) {
         let (identifier, errand) = (command.identifier, self.sim.pass_on(command.errand));
         self.completed.borrow_mut().push_back(Completed { identifier, visible, errand });
