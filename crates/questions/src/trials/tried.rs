@@ -279,6 +279,22 @@ mod tests {
     use super::super::Begun;
     use super::*;
 
+    /// Eight pieces, of which each takes by turns so much more and so much less than it might: before and after.
+    fn pieces(apart: f64, times: impl Fn(f64) -> [f64; 2]) -> Vec<Piece> {
+        let of = |piece: u32| {
+            let times = times(if piece.is_multiple_of(2) { 1.0 + apart } else { 1.0 - apart });
+            Piece { time: times, latency: times, later: piece >= 4 }
+        };
+        (0..8).map(of).collect()
+    }
+
+    /// What so many parts with these pieces say.
+    fn judged(parts: usize, pieces: &[Piece], asked: Asked) -> Tried {
+        let mut tried = Tried::default();
+        tried.judge(parts, pieces, Moving::default(), asked);
+        tried
+    }
+
     #[test]
     fn going_on_costs_what_its_requests_cost_and_the_ramp_of_a_further_seed() {
         let setting = Setting::shipped("piix4e-one-disk", "--rw=randread --bs=64k --runtime=1 --time_based");
@@ -312,14 +328,8 @@ mod tests {
     #[test]
     fn a_gain_is_known_no_better_than_the_time_that_it_is_of() {
         // Each gains a tenth, whatever it takes.
-        let pieces = |apart: f64| -> Vec<Piece> {
-            let before = |piece: u32| if piece.is_multiple_of(2) { 1.1 * (1.0 + apart) } else { 1.1 * (1.0 - apart) };
-            let times = |piece| [before(piece), before(piece) / 1.1];
-            (0..8).map(|piece| Piece { time: times(piece), latency: times(piece), later: piece >= 4 }).collect()
-        };
         let known = |apart| {
-            let mut tried = Tried::default();
-            tried.judge(1, &pieces(apart), Moving::default(), Asked::Gain);
+            let tried = judged(1, &pieces(apart, |by| [1.1 * by, 1.1 * by / 1.1]), Asked::Gain);
             (tried.gain().expect("it is tried").throughput, tried.done)
         };
         let [(even, even_done), (uneven, uneven_done)] = [0.01, 0.5].map(known);
@@ -330,28 +340,8 @@ mod tests {
     #[test]
     fn what_may_be_nothing_after_one_seed_and_after_all_is_not_tried_with_another() {
         // What it gains, give or take.
-        let is_done = |gain: f64, apart: f64, parts: usize| {
-            let after = |piece: u32| if piece.is_multiple_of(2) { 1.0 + apart } else { 1.0 - apart };
-            let piece = |piece| {
-                let times = [1.0, after(piece) / (1.0 + gain)];
-                Piece { time: times, latency: times, later: piece >= 4 }
-            };
-            let mut tried = Tried::default();
-            tried.judge(parts, &(0..8).map(piece).collect::<Vec<_>>(), Moving::default(), Asked::Gain);
-            tried.done
-        };
-        let half_width = gain(
-            (0..8)
-                .map(|piece: u32| Piece {
-                    time: [1.0, if piece.is_multiple_of(2) { 1.1 } else { 0.9 }],
-                    latency: [1.0; 2],
-                    later: piece >= 4,
-                })
-                .collect::<Vec<_>>()
-                .iter(),
-        )
-        .throughput
-        .half_width;
+        let is_done = |gain: f64, parts| judged(parts, &pieces(0.1, |by| [1.0, by / (1.0 + gain)]), Asked::Gain).done;
+        let half_width = gain(pieces(0.1, |by| [1.0, by]).iter()).throughput.half_width;
         for (gained, parts, expected) in [
             (0.0, PARTS_OF_ONE_SEED, true),
             (0.0, PARTS_OF_ONE_SEED - 1, false),
@@ -361,22 +351,13 @@ mod tests {
             (half_width * 0.9, PARTS[0], true),
             (-half_width / 2.0, PARTS_OF_ONE_SEED, true),
         ] {
-            assert_eq!(is_done(gained, 0.1, parts), expected, "{gained} after {parts}, of ±{half_width}");
+            assert_eq!(is_done(gained, parts), expected, "{gained} after {parts}, of ±{half_width}");
         }
     }
 
     #[test]
     fn a_gain_is_left_once_it_cannot_come_to_be_known_as_well_as_it_is_worth() {
-        let pieces = |apart: f64| -> Vec<Piece> {
-            let after = |piece: u32| if piece.is_multiple_of(2) { 1.0 + apart } else { 1.0 - apart };
-            let piece = |piece| Piece { time: [1.0, after(piece)], latency: [1.0, after(piece)], later: piece >= 4 };
-            (0..8).map(piece).collect()
-        };
-        let is_done = |apart, asked| {
-            let mut tried = Tried::default();
-            tried.judge(1, &pieces(apart), Moving::default(), asked);
-            tried.done
-        };
+        let is_done = |apart, asked| judged(1, &pieces(apart, |by| [1.0, by]), asked).done;
         // Known to a quarter after one part of eight, and to a twelfth after all of them.
         assert!(is_done(0.3, Asked::GainTo(0.05)));
         assert!(!is_done(0.3, Asked::GainTo(0.2)) && !is_done(0.3, Asked::Gain));

@@ -223,7 +223,7 @@ impl Initiator {
         bus.map_or((0, None), |bus| self.on_the_bus(stops, bus))
     }
 
-    /// Bursts of a kind, one like the other.
+    /// Bursts of a kind, one like the other. A bus keeps the mode and the clock that it has once bursts cross it.
     fn alike(&self, waits: u64, moved: (&'static Label, u32), how: Ending) -> Alike {
         let kind = (waits, moved, how);
         if let Some(known) = self.known.get().filter(|known| known.kind == kind) {
