@@ -15,6 +15,7 @@
 
 mod asking;
 mod behind;
+mod evenly;
 mod foreseen;
 mod gain;
 mod glance;
@@ -52,6 +53,8 @@ const FULL: f64 = 0.8;
 const FEW_IN_FLIGHT: u64 = 2;
 /// Requests before a trial counts, at least.
 const RAMP_REQUESTS_MIN: u64 = 100;
+/// The same before a glance.
+const GLANCE_BEHIND_MIN: u64 = 32;
 /// Requests that a trial counts: of jobs that draw, and of others.
 const REQUESTS: [u64; 2] = [1_200, 400];
 /// Long requests are many events; so many are enough for what a trial of one seed counts, and as many before that.
@@ -95,6 +98,27 @@ impl Setting {
         let Ok(blueprint) = Blueprint::read(&library, &mut sources, file) else { panic!("a right system") };
         let words: Vec<&str> = options.split(' ').collect();
         Setting { blueprint, jobs: job_file::read_options(&mut sources, &words).expect("right options").jobs }
+    }
+
+    /// The same with a hop twice as fast.
+    fn twice_as_fast(&self, hop: &str) -> Setting {
+        let mut faster = self.clone();
+        faster.blueprint.pace(hop, hopscope_kernel::Pace::new(2, 1).expect("a pace")).expect("a hop");
+        faster
+    }
+}
+
+#[cfg(test)]
+impl<'a> Trials<'a> {
+    /// Trials of a setting as they are made.
+    fn settled(setting: &'a Setting) -> Trials<'a> {
+        use hopscope_machine::run::{Options, run};
+        let shorter = Options { not_longer_than_needed: true, ..Options::default() };
+        let outcome = run(&setting.blueprint, &setting.jobs, shorter, None).expect("it runs");
+        let begun = Begun::default();
+        let mut trials = Trials::foreseen(setting, 1, &outcome, begun).expect("it runs").expect("requests ended");
+        trials.settle().expect("it runs");
+        trials
     }
 }
 
@@ -188,7 +212,7 @@ impl<'a> Trials<'a> {
         let effort = Effort { ramp, runtime, seeds: vec![seed] };
         let unbounded = setting.jobs.iter().all(|job| job.runtime.is_none());
         let end = if unbounded { Time::MAX } else { end };
-        let first_turns = (TURNS * depth).max(RAMP_REQUESTS_MIN);
+        let first_turns = (TURNS * depth).max(GLANCE_BEHIND_MIN);
         let (replaced, rate) = (turns, Some(rate));
         let (before, from_the_beginning, settled) = (Arc::default(), None, None);
         let parts_max = PARTS[usize::from(!draws)];

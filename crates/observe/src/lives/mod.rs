@@ -60,11 +60,11 @@ impl Enough {
     };
     /// Enough to speak for the others. What is kept is 3 GB at most.
     pub const FOR_AN_ACCOUNT: Enough = Enough {
-        at_least: 200,
+        at_least: 100,
         times_in_flight: 10,
         requests: FOR_P99,
         spans: 1_500_000,
-        spans_most: 6_000_000,
+        spans_most: 3_000_000,
         kept_most: 64_000_000,
     };
 }

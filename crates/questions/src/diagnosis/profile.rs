@@ -174,7 +174,7 @@ pub(super) fn best_of(
     hops: Vec<Hop>,
 ) -> Result<Option<(Hop, Gain)>, Failure> {
     let settings: Vec<Setting> = hops.iter().map(|hop| paced(setting, &[&hop.name], TWICE)).collect();
-    let looks = trials.at_a_glance(&settings, &|_, _| {})?;
+    let looks = trials.roughly(&settings, &|_, _| {})?;
     let gains = trials.gains_of_best(&settings, looks, BEST, &|_, _| {})?;
     let tried = hops.into_iter().zip(gains).filter_map(|(hop, gain)| Some((hop, gain?)));
     Ok(tried.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))
@@ -254,7 +254,7 @@ pub(super) fn next(
     others.sort_by(|a, b| (b.busy + b.doubled.throughput.mean).total_cmp(&(a.busy + a.doubled.throughput.mean)));
     others.truncate(NEXT);
     let settings: Vec<Setting> = others.iter().map(|hop| paced(&faster, &[&hop.hop], TWICE)).collect();
-    let looks = trials.at_a_glance(&settings, progress)?;
+    let looks = trials.roughly(&settings, progress)?;
     let gains = trials.gains_of_best(&settings, looks, BEST, progress)?;
     let best = others.iter().zip(gains).filter_map(|(hop, gain)| Some((hop.hop.clone(), gain?)));
     Ok(best.max_by(|a, b| a.1.throughput.mean.total_cmp(&b.1.throughput.mean)))

@@ -16,8 +16,9 @@ use crate::trials::{Gain, Look, Progress, Setting, Trials};
 const REMEDIES: usize = 3;
 /// Numbers that are tried out, of those that a glance shows to gain most.
 const TRIED_OUT: usize = 4;
-/// Sets of numbers that are looked at further.
+/// Sets of numbers that are looked at further, and besides them as many halves of what a part refuses together.
 const OPEN: usize = 4;
+const OPEN_REFUSED: usize = 2;
 /// A hop's numbers are looked at where twice its pace gains at least this share of what the leading hop gains.
 const WORTH: f64 = 0.25;
 /// A number that gains less than this is no remedy.
@@ -93,7 +94,7 @@ fn of_numbers(
     numbers: &[Number],
     progress: Progress<'_>,
 ) -> Result<Vec<Remedy>, Failure> {
-    let all = trials.at_a_glance(&[halved(setting, numbers)], progress)?.swap_remove(0);
+    let all = trials.roughly(&[halved(setting, numbers)], progress)?.swap_remove(0);
     let gain = all.gain;
     let mut remedies = best_of(trials, setting, (numbers, all), progress)?;
     if let Some(all) = gain.filter(|all| all.throughput.is_a_gain())
@@ -132,9 +133,10 @@ fn best_of(
         }
         // The most promising only.
         further.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let halves: Vec<&[Number]> = further.into_iter().map(|(_, numbers)| numbers).take(OPEN).collect();
+        let refused = further.iter().take(OPEN_REFUSED).filter(|(most, _)| most.is_infinite()).count();
+        let halves: Vec<&[Number]> = further.iter().map(|(_, numbers)| *numbers).take(OPEN + refused).collect();
         let settings: Vec<Setting> = halves.iter().map(|numbers| halved(setting, *numbers)).collect();
-        open = halves.into_iter().zip(trials.at_a_glance(&settings, progress)?).collect();
+        open = halves.into_iter().zip(trials.roughly(&settings, progress)?).collect();
     }
     let settings: Vec<Setting> = best.iter().map(|number: &&Number| halved(setting, [*number])).collect();
     let gains = trials.gains_of_best(&settings, looks, TRIED_OUT, progress)?;
@@ -152,7 +154,7 @@ fn together(
     let mut gain_enough = |sets: &[Vec<&Number>]| -> Result<Vec<bool>, Failure> {
         let settings: Vec<Setting> = sets.iter().map(|set| halved(setting, set.iter().copied())).collect();
         let enough = |gain: Gain| gain.throughput.mean >= NEARLY * all.throughput.mean;
-        Ok(trials.at_a_glance(&settings, progress)?.iter().map(|look| look.gain.is_some_and(enough)).collect())
+        Ok(trials.roughly(&settings, progress)?.iter().map(|look| look.gain.is_some_and(enough)).collect())
     };
     let Some(kept) = few_of(numbers, &mut gain_enough)? else { return Ok(None) };
     let tried = trials.gains(&[halved(setting, kept.iter().copied())], progress)?;

@@ -66,6 +66,13 @@ impl Run {
         })
     }
 
+    /// Whether they do, whatever chance may do.
+    pub(super) fn take_as_long(&self, one: Range<usize>, other: Range<usize>) -> bool {
+        let each =
+            |of: Range<usize>| pieces(&self.transfers, &self.transfers, of, 1).first().map(|piece| piece.time[0]);
+        each(one).zip(each(other)).is_some_and(|(one, other)| (one / other - 1.0).abs() <= ALIKE)
+    }
+
     /// The same of a window and of a rate that is known to so much; nothing where too few requests are in it.
     pub(super) fn comes_at(&self, rate: Rate, counted: Range<usize>) -> Option<bool> {
         if counted.len() < PIECES {
@@ -151,12 +158,16 @@ impl Live {
     }
 
     /// Runs until so many requests have ended in all, however long that takes, if it does not cost far more than in the
-    /// setting as it is. It is asked for the first time by then.
+    /// setting as it is. Whatever it costs, it runs until then.
     pub(super) fn go_on(&mut self, asked: usize, before: &Run, mut until: Time) -> Result<(), Failure> {
         let events = before.events.saturating_mul(COSTLIER).max(EVENTS_MIN);
-        while self.missing(asked).is_some() && !self.over && self.going.now() < LONGEST && self.events() <= events {
-            let later = self.going.now() + self.going.now() + Time::ps(1);
-            until = until.max(later).min(LONGEST);
+        while self.missing(asked).is_some() && !self.over && self.now() < LONGEST {
+            if self.now() >= until {
+                if self.events() > events {
+                    break;
+                }
+                until = (self.now() + self.now() + Time::ps(1)).min(LONGEST);
+            }
             self.go_until(until, asked)?;
         }
         Ok(())
@@ -242,4 +253,30 @@ pub(super) fn pieces(before: &[Transfer], after: &[Transfer], counted: Range<usi
         Piece { time: [was.0, is.0], latency: [was.1, is.1], later: 2 * piece >= pieces }
     };
     (0..pieces).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A changed machine may take far more events for its requests than it does as it is.
+    #[test]
+    fn what_costs_far_more_goes_on_as_far_in_steps_as_at_once() {
+        let setting =
+            Setting::shipped("win2000-nt4-sp3", "--rw=read --bs=64k --size=64k --time_based --iodepth=2 --runtime=60");
+        let before = Run { transfers: Vec::new(), events: 0, remembered: None, held: Held::default() };
+        let ended = |steps: &[usize], until| {
+            let mut live = Live::new(&setting, 1).expect("it is built");
+            steps.iter().for_each(|asked| live.go_on(*asked, &before, until).expect("it runs"));
+            assert!(live.events() > EVENTS_MIN, "{}", live.events());
+            live.ended()
+        };
+        let [soon, long] = [Time::ps(1), Time::ms(60_000)];
+        assert_eq!(ended(&[800], long), 800);
+        assert_eq!(ended(&[100, 790, 800], long), 800);
+        // Not beyond that.
+        let far = ended(&[100_000], soon);
+        assert!(far < 790, "{far}");
+        assert_eq!(ended(&[100_000, 100_000], soon), far);
+    }
 }

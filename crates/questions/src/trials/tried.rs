@@ -67,12 +67,20 @@ pub(super) enum Asked {
     Difference,
     /// What it does, as far as a look shows.
     Look,
+    /// The same as soon as much can be told from little.
+    Roughly,
     /// What it gains.
     Gain,
     /// The same, as long as that can come to be known to so much.
     GainTo(f64),
     /// Whether it gains for sure.
     ToGain,
+}
+
+impl Asked {
+    fn is_a_look(self) -> bool {
+        matches!(self, Asked::Look | Asked::Roughly)
+    }
 }
 
 /// What is known of a change.
@@ -180,8 +188,8 @@ impl Trials<'_> {
             return Ok(known);
         }
         if let Some(glance) = glance
-            && let Some(glanced) = self.look(&mut lives[0], glance)?
-            && (asked == Asked::Look || glanced.done)
+            && let Some(glanced) = self.look(&mut lives[0], glance, asked)?
+            && (asked.is_a_look() || glanced.done)
         {
             return Ok(glanced);
         }
@@ -208,7 +216,7 @@ impl Trials<'_> {
                 of_first = lives.iter().map(Live::events).sum();
             }
             tried.judge(parts, &pieces, moving, asked);
-            if tried.done || asked == Asked::Look || (tried.parts > 0 && parts < wanted) {
+            if tried.done || asked.is_a_look() || (tried.parts > 0 && parts < wanted) {
                 break;
             }
         }

@@ -122,6 +122,34 @@ fn more_in_flight_is_tried_where_no_hop_is_full_and_the_gain_is_simulated() {
     assert!((gain / deeper.gain.throughput.mean - 1.0).abs() < 0.05, "{gain} {deeper:?}");
 }
 
+/// A disk turns and its arm moves: each helps by itself, and whole runs say so.
+#[test]
+fn no_number_that_helps_much_is_left_out() {
+    for (system, options) in [
+        ("piix4e-one-disk-linux", "--rw=randwrite --bs=4k"),
+        ("piix4e-two-disks-same-channel", "--rw=randread --bs=4k --iodepth=8"),
+    ] {
+        let (setting, _, found) = diagnosed(system, options);
+        let rate = |blueprint: &Blueprint| {
+            let options = Options { seed: 101, until: Some(60.0), ..Options::default() };
+            run(blueprint, &setting.jobs, options, None).expect("it runs").rate.bytes_per_second
+        };
+        let before = rate(&setting.blueprint);
+        for number in ["disk.seek.rows[1].time", "disk.rotation"] {
+            let sets = format!("--set {number}=");
+            let named = found.remedies.iter().find(|remedy| remedy.change.starts_with(&sets));
+            let named = named.unwrap_or_else(|| panic!("{system}: {number} is not among {:?}", found.remedies));
+            let mut changed = setting.blueprint.clone();
+            changed.set(named.change.trim_start_matches("--set ")).expect("a right change");
+            let (gain, said) = (rate(&changed) / before - 1.0, named.gain.throughput);
+            assert!(
+                gain > 0.1 && (gain - said.mean).abs() < said.half_width + 0.03,
+                "{system}: {gain}, said {named:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_same_question_has_the_same_diagnosis() {
     let job = "--rw=randread --bs=4k --iodepth=4 --runtime=4ms";
