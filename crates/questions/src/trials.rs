@@ -120,6 +120,11 @@ impl<'a> Trials<'a> {
         trials.settle().expect("it runs");
         trials
     }
+
+    /// A change of which nothing has been run.
+    fn begun(&self, change: &Setting) -> Live {
+        self.live(change, self.effort.seeds[0]).expect("it is built").unwrap_or_else(|_| panic!("behind a ramp"))
+    }
 }
 
 /// What all jobs together got.

@@ -16,9 +16,8 @@ use crate::trials::{Gain, Look, Progress, Setting, Trials};
 const REMEDIES: usize = 3;
 /// Numbers that are tried out, of those that a glance shows to gain most.
 const TRIED_OUT: usize = 4;
-/// Sets of numbers that are looked at further, and besides them as many halves of what a part refuses together.
+/// Sets of numbers that are looked at further, and as many more at most of those that a part refuses together.
 const OPEN: usize = 4;
-const OPEN_REFUSED: usize = 2;
 /// A hop's numbers are looked at where twice its pace gains at least this share of what the leading hop gains.
 const WORTH: f64 = 0.25;
 /// A number that gains less than this is no remedy.
@@ -133,7 +132,7 @@ fn best_of(
         }
         // The most promising only.
         further.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let refused = further.iter().take(OPEN_REFUSED).filter(|(most, _)| most.is_infinite()).count();
+        let refused = further.iter().take(OPEN).filter(|(most, _)| most.is_infinite()).count();
         let halves: Vec<&[Number]> = further.iter().map(|(_, numbers)| *numbers).take(OPEN + refused).collect();
         let settings: Vec<Setting> = halves.iter().map(|numbers| halved(setting, *numbers)).collect();
         open = halves.into_iter().zip(trials.roughly(&settings, progress)?).collect();

@@ -178,7 +178,7 @@ mod tests {
             let (later, soon) = (gain(nothing), gain(Glances { even, ..nothing }));
             let apart = (soon.mean - later.mean).abs();
             assert!(apart <= soon.half_width + later.half_width + 1e-3, "{system} {hop}: {soon:?} {later:?}");
-            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let mut live = trials.begun(&faster);
             let even = even[0].expect("they come evenly");
             assert!(trials.evenly(&mut live, &[even]).expect("it runs").is_some(), "{system} {hop}");
             let turn = if options == long { LONG_TURN_MIN } else { TURN_MIN };
@@ -196,12 +196,12 @@ mod tests {
         assert!(even.until <= glance.at_once());
         for (hop, turns) in [("nic.firmware", 3), ("link.up", 4)] {
             let faster = setting.twice_as_fast(hop);
-            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let mut live = trials.begun(&faster);
             let soon = trials.evenly(&mut live, &[even]).expect("it runs").and_then(|tried| tried.gain());
             assert!(live.ended() <= turns * TURN_MIN + PIECES, "{hop}: {} requests", live.ended());
             let tried = trials.try_one((&faster, 1), Asked::Gain, glances).expect("it runs");
             assert_eq!(tried.gain(), soon, "{hop}");
-            let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+            let mut live = trials.begun(&faster);
             let later = trials.look(&mut live, glance, Asked::Gain).expect("it runs").and_then(|tried| tried.gain());
             let (soon, later) = (soon.expect("known").throughput, later.expect("known").throughput);
             assert!((soon.mean - later.mean).abs() <= soon.half_width + later.half_width + 1e-3, "{soon:?} {later:?}");
@@ -217,7 +217,7 @@ mod tests {
         let before = trials.before((0, 1)).expect("it runs");
         assert!(are_even(&before.transfers, TURN_MIN..before.transfers.len(), (TURN_MIN, EVEN)));
         assert!(trials.glances().expect("it runs").even == [None; 2]);
-        let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
+        let mut live = trials.begun(&faster);
         let soon = Glance { from: 2 * TURN_MIN, until: 5 * TURN_MIN, may_fill: true };
         assert!(trials.evenly(&mut live, &[soon]).expect("it runs").is_none());
         assert!(are_even(&live.transfers(), soon.from..soon.until, (TURN_MIN, EVEN)));

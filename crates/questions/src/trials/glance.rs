@@ -240,7 +240,17 @@ pub(super) fn fills(live: &Live, before: &Run, from: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Shift;
     use super::*;
+
+    /// What a look at a change shows, and one that only tells much from little; after how many requests.
+    fn looks(trials: &Trials<'_>, change: &Setting, glance: Glance) -> [(Shift, usize); 2] {
+        [Asked::Look, Asked::Roughly].map(|asked| {
+            let mut live = trials.begun(change);
+            let tried = trials.look(&mut live, glance, asked).expect("it runs").expect("requests ended");
+            (tried.gain().expect("nothing refuses it").throughput, live.ended())
+        })
+    }
 
     /// Of long requests, too, of which a trial has fewer than are looked at otherwise.
     #[test]
@@ -257,12 +267,7 @@ mod tests {
             let glance = trials.glances().expect("it runs").of(true).expect("a glance");
             let is_long = glance.until - glance.from < LOOKED_AT[1];
             assert_eq!(is_long, system.starts_with("scsi"), "{system}: {glance:?}");
-            let looked = |asked| {
-                let Ok(mut live) = trials.live(&faster, 1).expect("it is built") else { panic!("behind a ramp") };
-                let tried = trials.look(&mut live, glance, asked).expect("it runs").expect("requests ended");
-                (tried.gain().expect("nothing refuses it").throughput, live.ended())
-            };
-            let looks = [Asked::Look, Asked::Roughly].map(looked);
+            let looks = looks(&trials, &faster, glance);
             assert_eq!(looks.map(|look| look.1), parts.map(|one| part(glance, one)), "{system} {hop}: {looks:?}");
             let [(whole, _), (rough, _)] = looks;
             let apart = (whole.mean - rough.mean).abs();
@@ -283,13 +288,13 @@ mod tests {
         let trials = Trials::settled(&setting).of_another(&changed).expect("it runs");
         let faster = changed.twice_as_fast("disk.arm");
         let glance = trials.glances().expect("it runs").of(true).expect("a glance");
-        let live = || trials.live(&faster, 1).expect("it is built").unwrap_or_else(|_| panic!("behind a ramp"));
-        let [whole, rough] = [Asked::Look, Asked::Roughly].map(|asked| {
-            let tried = trials.look(&mut live(), glance, asked).expect("it runs").expect("requests ended");
-            tried.gain().expect("nothing refuses it").throughput.mean
-        });
+        let [whole, rough] = looks(&trials, &faster, glance).map(|look| look.0.mean);
         let (before, few) = (trials.before((0, 1)).expect("it runs"), glance.from..glance.from + LOOKED_AT_MIN);
-        let few = trials.gain_at(&mut live(), &before, few).expect("it runs").expect("requests ended").throughput;
+        let few = trials
+            .gain_at(&mut trials.begun(&faster), &before, few)
+            .expect("it runs")
+            .expect("requests ended")
+            .throughput;
         assert!(few.mean.abs() < 0.01 && whole > 0.1 && rough == whole, "{few:?}, {rough} and {whole}");
     }
 }
