@@ -104,6 +104,12 @@ impl LaneState {
         !self.is_held(at) && !self.is_asked_for() && self.booked.are_over(at) && self.train.is_none()
     }
 
+    /// Whether a train or ways have booked it.
+    #[inline]
+    fn is_booked(&self) -> bool {
+        self.train.is_some() || !self.booked.is_empty()
+    }
+
     fn is_held(&self, at: Time) -> bool {
         self.holder != 0 && (self.holder != LEFT || self.left_until > at)
     }
@@ -204,7 +210,7 @@ impl Core {
     #[inline]
     pub(crate) fn schedule_arbitration(&mut self, lane: u32, now: Time) {
         let state = &self.lanes[lane as usize];
-        if !state.arbitrating && !state.waiters.is_empty() {
+        if !state.arbitrating && !state.waiters.is_empty() && matches!(state.holder, 0 | LEFT) {
             self.begin_arbitration(lane, now);
         }
     }
@@ -213,11 +219,7 @@ impl Core {
     #[inline(never)]
     fn begin_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
-        let free_at = match state.holder {
-            0 => now,
-            LEFT => state.left_until.max(now),
-            _ => return,
-        };
+        let free_at = if state.holder == LEFT { state.left_until.max(now) } else { now };
         state.arbitrating = true;
         let (at, class) = (state.edge(free_at), state.class);
         self.schedule(Event::arbitrate(at, class, lane));
@@ -231,6 +233,13 @@ impl Core {
             let class = state.class;
             self.events.cancel(Event::arbitrate(now, class, lane));
         }
+    }
+
+    /// Whatever is booked on a lane goes on by hand: somebody asks for it.
+    #[cold]
+    fn end_what_is_booked_on(&mut self, lane: u32, now: Time) {
+        self.cut_train_on(lane, now);
+        self.end_ways_on(lane, now);
     }
 
     /// Queues a request that was made at `since`; returns its ticket.
@@ -314,11 +323,11 @@ impl Shared {
     #[inline]
     pub(crate) fn ask(&self, core: &mut Core, lane: u32, task: u32, priority: u8, reason: &'static Label) -> Asked {
         let now = self.now.get();
-        core.cut_train_on(lane, now);
-        if !core.lanes[lane as usize].booked.is_empty() {
-            core.end_ways_on(lane, now);
+        let mut state = &core.lanes[lane as usize];
+        if state.is_booked() {
+            core.end_what_is_booked_on(lane, now);
+            state = &core.lanes[lane as usize];
         }
-        let state = &core.lanes[lane as usize];
         let (edge, class) = (state.edge(now), state.class);
         if state.is_free(now) && self.may_skip(core, edge) {
             // Nobody else does anything before this lane would be granted: it is granted here.

@@ -60,6 +60,8 @@ pub(crate) struct Core {
     pub(crate) livelock: bool,
     pub(crate) ready: VecDeque<u32>,
     pub(crate) is_ready: Vec<bool>,
+    /// Who is, or may be, taken along by the event loop: carriers, and whoever has been on a way.
+    pub(crate) is_taken_along: Vec<bool>,
     /// Whose legs the event loop goes, by task.
     pub(crate) going: Vec<Option<Going>>,
     /// What their ways have booked, by task, and room to name those that end.
@@ -253,6 +255,7 @@ impl Shared {
                 livelock: false,
                 ready: VecDeque::new(),
                 is_ready: Vec::new(),
+                is_taken_along: Vec::new(),
                 going: Vec::new(),
                 schedules: Vec::new(),
                 ended_ways: Vec::new(),

@@ -82,53 +82,72 @@ impl Event {
 /// Beyond this many pending events the vector spills into the heap.
 const SORTED_MAX: usize = 48;
 
-#[derive(Default)]
 pub(crate) struct Events {
-    /// Latest first: the next event is the last element.
-    sorted: Vec<Event>,
+    /// So many are there, latest first: the next event is the last one.
+    len: usize,
+    sorted: [Event; SORTED_MAX],
     heap: BinaryHeap<Reverse<Event>>,
+}
+
+impl Default for Events {
+    fn default() -> Events {
+        Events { len: 0, sorted: [Event(0); SORTED_MAX], heap: BinaryHeap::new() }
+    }
 }
 
 impl Events {
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
-        if self.sorted.len() >= SORTED_MAX {
-            self.heap.push(Reverse(event));
-            return;
+        if self.len >= SORTED_MAX {
+            return self.spill(event);
         }
-        self.sorted.push(event);
-        let sorted = self.sorted.as_mut_slice();
-        let mut position = sorted.len() - 1;
-        while position > 0 && sorted[position - 1] < event {
-            sorted[position] = sorted[position - 1];
+        let mut position = self.len;
+        self.len += 1;
+        while position > 0 && self.sorted[position - 1] < event {
+            self.sorted[position] = self.sorted[position - 1];
             position -= 1;
         }
-        sorted[position] = event;
+        self.sorted[position] = event;
+    }
+
+    #[cold]
+    fn spill(&mut self, event: Event) {
+        self.heap.push(Reverse(event));
+    }
+
+    #[inline]
+    fn last(&self) -> Option<Event> {
+        self.sorted.get(self.len.wrapping_sub(1)).copied()
     }
 
     /// When the next event is due; the end of time where there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> Time {
-        let sorted = self.sorted.last().map_or(Time::MAX, |e| e.at());
+        let sorted = self.last().map_or(Time::MAX, Event::at);
         self.heap.peek().map_or(sorted, |Reverse(e)| e.at().min(sorted))
     }
 
     /// Takes the next event, if it is due by `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_until(&mut self, until: Time) -> Option<Event> {
         let due = |e: &Event| e.at() <= until;
         match self.heap.peek() {
-            Some(Reverse(next)) if self.sorted.last().is_none_or(|e| next < e) => {
+            Some(Reverse(next)) if self.last().is_none_or(|e| *next < e) => {
                 due(next).then(|| self.heap.pop())?.map(|Reverse(e)| e)
             }
-            _ => self.sorted.pop_if(|e| due(e)),
+            _ => {
+                let next = self.last().filter(due)?;
+                self.len -= 1;
+                Some(next)
+            }
         }
     }
 
     /// Takes back one event equal to `event`, if there is one.
     pub(crate) fn cancel(&mut self, event: Event) {
-        if let Ok(position) = self.sorted.binary_search_by(|e| event.cmp(e)) {
-            self.sorted.remove(position);
+        if let Ok(position) = self.sorted[..self.len].binary_search_by(|e| event.cmp(e)) {
+            self.sorted.copy_within(position + 1..self.len, position);
+            self.len -= 1;
             return;
         }
         let mut found = false;
@@ -140,7 +159,7 @@ impl Events {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.sorted.clear();
+        self.len = 0;
         self.heap.clear();
     }
 }

@@ -38,7 +38,8 @@ impl<P: AsRef<[(&'static Label, Time)]> + Unpin> Future for Hold<'_, P> {
         if shared.sleep(this.end, &mut this.armed).is_pending() {
             return Poll::Pending;
         }
-        this.finish();
+        this.under_way = false;
+        this.was_held(shared.now.get());
         Poll::Ready(())
     }
 }
@@ -61,18 +62,25 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
         }
     }
 
-    #[inline]
-    fn finish(&mut self) {
-        self.under_way = false;
+    /// Says what there was of it.
+    #[inline(always)]
+    fn was_held(&self, until: Time) {
         let shared = &*self.lane.sim.shared;
-        shared.cancel_sleep(self.end, self.armed.take());
-        let (now, task) = (shared.now.get(), shared.current.get());
         let mut core = shared.core.borrow_mut();
         if core.observed() || core.lanes[self.lane.id as usize].metered {
-            core.record_plan(self.lane.id, task, self.plan.as_ref(), self.start, now);
+            core.record_plan(self.lane.id, shared.current.get(), self.plan.as_ref(), self.start, until);
         }
+    }
+
+    /// It ends before its time.
+    #[cold]
+    fn break_off(&mut self) {
+        let shared = &*self.lane.sim.shared;
+        shared.cancel_sleep(self.end, self.armed.take());
+        let now = shared.now.get();
+        self.was_held(now);
         if now < self.end && shared.drawn.get() {
-            core.record(Record::Left { lane: self.lane.number(), at: now });
+            shared.core.borrow_mut().record(Record::Left { lane: self.lane.number(), at: now });
         }
     }
 }
@@ -81,7 +89,7 @@ impl<P: AsRef<[(&'static Label, Time)]>> Drop for Hold<'_, P> {
     #[inline]
     fn drop(&mut self) {
         if self.under_way {
-            self.finish();
+            self.break_off();
         }
     }
 }

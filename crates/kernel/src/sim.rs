@@ -254,9 +254,6 @@ impl Sim {
         let mut kept_going = Vec::new();
         let ended = loop {
             let mut core = shared.core.borrow_mut();
-            if kept_going.len() == LIVELOCK_WATCHED {
-                break Ended::Livelock(self.who_kept_going(kept_going));
-            }
             let next = if let Some(task) = core.next_ready() {
                 Some(task)
             } else if core.interrupted {
@@ -286,20 +283,26 @@ impl Sim {
             }
             if core.livelock {
                 kept_going.push(task);
+                if kept_going.len() == LIVELOCK_WATCHED {
+                    break Ended::Livelock(self.who_kept_going(kept_going));
+                }
             }
-            // Whoever is on a way has its turn when that is over.
-            if core.going[task as usize].is_some() {
-                shared.current.set(task);
-                if !shared.go_on(&mut core, task) {
+            if core.is_taken_along[task as usize] {
+                // Whoever is on a way has its turn when that is over.
+                if core.going[task as usize].is_some() {
+                    shared.current.set(task);
+                    if !shared.go_on(&mut core, task) {
+                        continue;
+                    }
+                }
+                if let Some(crew) = core.crew_of[task as usize] {
+                    drop(core);
+                    shared.carrier_turn(crew, task);
                     continue;
                 }
             }
-            let crew = core.crew_of[task as usize];
             drop(core);
-            match crew {
-                Some(crew) => shared.carrier_turn(crew, task),
-                None => poll(task),
-            }
+            poll(task);
         };
         self.flush();
         let running = processes.iter().any(Process::is_running);
@@ -364,6 +367,7 @@ impl Sim {
         order.sort_by(|&a, &b| names.get(a).cmp(names.get(b)));
         core.ranks.resize(names.len(), 0);
         core.is_ready.resize(names.len(), false);
+        core.is_taken_along.resize(names.len(), false);
         core.going.resize_with(names.len(), || None);
         core.schedules.resize_with(names.len(), Schedule::default);
         core.carrying.resize_with(names.len(), || None);
@@ -378,6 +382,7 @@ impl Sim {
         }
         for index in order.into_iter().filter(|&index| index >= started) {
             if let Some(crew) = core.crew_of[index] {
+                core.is_taken_along[index] = true;
                 core.is_free_again(crew, index as u32, self.now());
             }
             core.wake(index as u32);

@@ -300,6 +300,7 @@ impl Future for Way<'_> {
         if shared.combined.get().is_none() {
             let going = |legs: Rc<[Leg]>| Going { until: legs.len(), legs, progress: this.progress };
             core.going[task as usize] = this.legs.take().map(going);
+            core.is_taken_along[task as usize] = true;
         }
         Poll::Pending
     }
