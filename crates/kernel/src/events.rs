@@ -1,6 +1,6 @@
 //! Pending events in order of (time, class, part), packed into one 128-bit key that also says what to do.
 //!
-//! Below some 48 pending events a sorted vector wins, above it a binary heap (measured, see the bench `events`).
+//! Below some 48 pending events a sorted array wins, above it a binary heap (measured, see the bench `events`).
 //! Class 0 are timers; each lane's arbitration is a class of its own, so that all requests of an instant are
 //! queued before one of them is granted. Two events with the same key do the same, so their order does not matter.
 
