@@ -215,7 +215,7 @@ impl Core {
         }
     }
 
-    /// By itself, since mostly there is nothing to begin.
+    /// Of a lane that nobody keeps. By itself, since mostly there is nothing to begin.
     #[inline(never)]
     fn begin_arbitration(&mut self, lane: u32, now: Time) {
         let state = &mut self.lanes[lane as usize];
@@ -323,11 +323,10 @@ impl Shared {
     #[inline]
     pub(crate) fn ask(&self, core: &mut Core, lane: u32, task: u32, priority: u8, reason: &'static Label) -> Asked {
         let now = self.now.get();
-        let mut state = &core.lanes[lane as usize];
-        if state.is_booked() {
+        if core.lanes[lane as usize].is_booked() {
             core.end_what_is_booked_on(lane, now);
-            state = &core.lanes[lane as usize];
         }
+        let state = &core.lanes[lane as usize];
         let (edge, class) = (state.edge(now), state.class);
         if state.is_free(now) && self.may_skip(core, edge) {
             // Nobody else does anything before this lane would be granted: it is granted here.

@@ -79,7 +79,7 @@ impl Event {
     }
 }
 
-/// Beyond this many pending events the vector spills into the heap.
+/// Beyond this many pending events the array spills into the heap.
 const SORTED_MAX: usize = 48;
 
 pub(crate) struct Events {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn order_holds_when_the_vector_spills_into_the_heap() {
+    fn order_holds_when_the_array_spills_into_the_heap() {
         let mut events = Events::default();
         for i in 0..500u64 {
             events.push(Event::wake(Time::ps(i * 7919 % 503), 0, i as u32));

@@ -74,9 +74,9 @@ impl<'a, P: AsRef<[(&'static Label, Time)]>> Hold<'a, P> {
 
     /// It ends before its time.
     #[cold]
-    fn break_off(&mut self) {
+    fn break_off(&self) {
         let shared = &*self.lane.sim.shared;
-        shared.cancel_sleep(self.end, self.armed.take());
+        shared.cancel_sleep(self.end, self.armed);
         let now = shared.now.get();
         self.was_held(now);
         if now < self.end && shared.drawn.get() {

@@ -254,6 +254,9 @@ impl Sim {
         let mut kept_going = Vec::new();
         let ended = loop {
             let mut core = shared.core.borrow_mut();
+            if kept_going.len() == LIVELOCK_WATCHED {
+                break Ended::Livelock(self.who_kept_going(kept_going));
+            }
             let next = if let Some(task) = core.next_ready() {
                 Some(task)
             } else if core.interrupted {
@@ -283,9 +286,6 @@ impl Sim {
             }
             if core.livelock {
                 kept_going.push(task);
-                if kept_going.len() == LIVELOCK_WATCHED {
-                    break Ended::Livelock(self.who_kept_going(kept_going));
-                }
             }
             if core.is_taken_along[task as usize] {
                 // Whoever is on a way has its turn when that is over.
