@@ -252,7 +252,7 @@ impl Explained {
         if self.account.is_idle() {
             format!("Limited by the workload: from {from} to {until} the jobs paused, and nothing was under way.")
         } else {
-            "Too few requests ended in the measured time to say what limits them.".to_string()
+            "Too few requests ended in the measured time to say what limits them; a longer run would.".to_string()
         }
     }
 

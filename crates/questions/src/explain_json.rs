@@ -112,6 +112,7 @@ fn bottleneck(diagnosis: &Diagnosis) -> Option<Value> {
         "next": diagnosis.then,
         "next_lane": diagnosis.next.as_ref().map(|(hop, _)| hop),
         "together": together.collect::<Vec<_>>(),
+        "another_rhythm": diagnosis.another_rhythm,
         "without_think_time": diagnosis.without_thinking.map(|gain| shift(gain.throughput)),
     }))
 }

@@ -136,7 +136,7 @@ enum Made<'a> {
     /// It is accounted for.
     Accounted(Box<Explained>),
     /// Somebody else accounts for it. Some of the trials, if there are any.
-    Tried(Box<Outcome>, Option<Foreseen<'a>>),
+    Tried(Box<Outcome>, Option<Box<Foreseen<'a>>>),
     Emptying(Box<Outcome>),
 }
 
@@ -163,7 +163,7 @@ enum Meanwhile<'a> {
     /// The answer, if the run comes to what it has told.
     Answered(Box<Answer>),
     /// Some of the trials, if there are any.
-    Foreseen(Option<Foreseen<'a>>),
+    Foreseen(Option<Box<Foreseen<'a>>>),
     /// The account of the run, which had been watched before it was over.
     Accounted(Box<Explained>),
 }
@@ -334,15 +334,16 @@ impl<'a> Answering<'a> {
         outcome: &Outcome,
         begun: Begun,
         is_accounted_for: &AtomicBool,
-    ) -> Result<Option<Foreseen<'a>>, Failure> {
+    ) -> Result<Option<Box<Foreseen<'a>>>, Failure> {
         let wanted = || !is_accounted_for.load(Ordering::Relaxed);
-        Foreseen::of(self.setting, self.options.seed, outcome, begun, &wanted)
+        Ok(Foreseen::of(self.setting, self.options.seed, outcome, begun, &wanted)?.map(Box::new))
     }
 
-    fn diagnosed(&self, explained: Explained, foreseen: Option<Foreseen<'_>>) -> Result<Answer, Failure> {
+    fn diagnosed(&self, explained: Explained, foreseen: Option<Box<Foreseen<'_>>>) -> Result<Answer, Failure> {
         (self.news)(News::Explained);
         let tried = |done, of| (self.news)(News::Tried(done, of));
-        let diagnosis = diagnose_with(self.setting, self.options.seed, &explained, foreseen, &tried)?;
+        let diagnosis =
+            diagnose_with(self.setting, self.options.seed, &explained, foreseen.map(|foreseen| *foreseen), &tried)?;
         Ok((explained, diagnosis))
     }
 }

@@ -20,6 +20,7 @@ mod foreseen;
 mod gain;
 mod glance;
 mod rest;
+mod rhythm;
 mod run;
 mod tried;
 
@@ -171,6 +172,8 @@ pub struct Trials<'a> {
     parts_max: usize,
     /// Whether any of the jobs draws.
     draws: bool,
+    /// What the setting as it is gets in another rhythm, as a gain; nothing where none was found.
+    another_rhythm: Option<f64>,
 }
 
 /// A run of the setting as it is: how many times its ramp is longer, as a power, and its seed.
@@ -194,14 +197,17 @@ impl<'a> Trials<'a> {
         let outcome = outcome.first_known();
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
-        if transfers < REQUESTS_TO_SAY_ANYTHING || outcome.measured == Time::ZERO {
+        let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+        // Of a runtime in which what is in flight is not replaced once, nobody could wait for anything.
+        let is_timed = setting.jobs.iter().any(|job| job.runtime.is_some());
+        let least = if is_timed { depth.saturating_mul(2) } else { 0 };
+        if transfers < least.max(REQUESTS_TO_SAY_ANYTHING) || outcome.measured == Time::ZERO {
             return None;
         }
         let each = outcome.measured.as_ps() / transfers;
         let cost = spent(&outcome.counts) * each / outcome.simulated.as_ps().max(1);
         let draws = draws(&setting.jobs);
         let most = (EVENTS_OF_ONE / cost.max(1)).max(REQUESTS_MIN);
-        let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
         let wanted = if is_full || depth <= FEW_IN_FLIGHT { TURNS_WHERE_FULL } else { TURNS };
         let at_least = if most > REQUESTS_MIN { TURNS } else { TURNS_MIN };
         let turns = (most / depth.max(1)).max(at_least).min(wanted);
@@ -233,6 +239,7 @@ impl<'a> Trials<'a> {
             settled,
             parts_max,
             draws,
+            another_rhythm: None,
         })
     }
 
@@ -291,14 +298,20 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// The ramp that a long run suggests is long enough, and mostly far too long: trials begin where the first requests come
-    /// as they do in all of it. What comes in bursts is counted over several of them.
+    /// Finds out how long trials are, and whether one rhythm is all that is compared.
     fn settle(&mut self) -> Result<(), Failure> {
         if let Some(settled) = self.settled.take() {
             *self = Trials { parts_max: self.parts_max, ..*settled };
-            return Ok(());
+        } else if let Some(rate) = self.rate.take() {
+            self.find_ramp(rate)?;
+            self.another_rhythm = self.find_another_rhythm()?;
         }
-        let Some(rate) = self.rate.take() else { return Ok(()) };
+        Ok(())
+    }
+
+    /// The ramp that a long run suggests is long enough, and mostly far too long: trials begin where the first requests come
+    /// as they do in all of it. What comes in bursts is counted over several of them.
+    fn find_ramp(&mut self, rate: Rate) -> Result<(), Failure> {
         let remembers = self.remembers()?;
         if remembers && let Some(behind) = self.behind_the_ramp()? {
             *self = behind;

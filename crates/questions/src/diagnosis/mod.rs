@@ -136,6 +136,9 @@ pub struct Diagnosis {
     pub next: Option<(String, Gain)>,
     /// What could be tried, the largest gain first.
     pub remedies: Vec<Remedy>,
+    /// What the machine as it is gets in another rhythm of its requests, as a gain: chance decides which it is, and nothing
+    /// is known better than that. Nothing where no other was found.
+    pub another_rhythm: Option<f64>,
     /// What it rests on.
     pub rests: Rests,
     /// Why, in a sentence that begins with what limits.
@@ -280,10 +283,23 @@ pub(crate) fn diagnose_with(
     let (remedies, shares, next, rests) = (remedies?, shares?, next?, rests?);
     profile.iter_mut().zip(shares).for_each(|(hop, share)| hop.share = share);
     let longest = longest_stage(explained);
+    let another_rhythm = trials.another_rhythm()?;
     let effort = trials.effort().clone();
     let (why, then) = (String::new(), String::new());
-    let mut diagnosis =
-        Diagnosis { headline, profile, without_thinking, together, longest, next, remedies, rests, why, then, effort };
+    let mut diagnosis = Diagnosis {
+        headline,
+        profile,
+        without_thinking,
+        together,
+        longest,
+        next,
+        remedies,
+        another_rhythm,
+        rests,
+        why,
+        then,
+        effort,
+    };
     (diagnosis.why, diagnosis.then) = (words::why(&diagnosis), words::then(&diagnosis));
     Ok(Some(diagnosis))
 }

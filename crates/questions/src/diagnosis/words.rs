@@ -1,7 +1,7 @@
 //! The headline and its sentences.
 
 use super::{Diagnosis, GAIN_MIN, Headline, HopGain, Limiting, named};
-use crate::trials::Gain;
+use crate::trials::{Gain, Shift};
 
 /// A hop is full from this share of the time on, and near that from the other.
 const FULL: f64 = 0.85;
@@ -28,8 +28,19 @@ fn share(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// Why, in a sentence that begins with what limits.
+/// Why, in a sentence that begins with what limits, and what of it is chance.
 pub(super) fn why(diagnosis: &Diagnosis) -> String {
+    let rhythm = diagnosis.another_rhythm.map_or(String::new(), |gain| {
+        let gives = Shift { mean: gain, half_width: 0.0 }.words();
+        format!(
+            " By chance its requests fall into one of several rhythms: in another one that was found it gives {gives}, \
+             and what a change gains is known no better than that."
+        )
+    });
+    limits(diagnosis) + &rhythm
+}
+
+fn limits(diagnosis: &Diagnosis) -> String {
     let Some(first) = diagnosis.leading() else { return "Nothing is at work.".to_string() };
     let gain = first.doubled.throughput.words();
     let gains = format!("twice as fast it gives {gain}");
@@ -109,6 +120,10 @@ pub(super) fn then(diagnosis: &Diagnosis) -> String {
         Some((hop, gain)) if gain.throughput.is_a_gain() && gain.throughput.mean >= NEXT_MIN => {
             format!("Once that is faster, {hop} limits next: {} at twice its pace then.", gain.throughput.words())
         }
+        Some((hop, gain)) if gain.throughput.mean >= NEXT_MIN => format!(
+            "What limits once that is faster is not known for sure: {hop} gains most then, {}.",
+            gain.throughput.words()
+        ),
         Some(_) => "Once that is faster, no hop gains as much as 1 % by itself.".to_string(),
         None => String::new(),
     }
@@ -120,7 +135,7 @@ mod tests {
 
     use super::super::Rests;
     use super::*;
-    use crate::trials::{Effort, Shift};
+    use crate::trials::Effort;
 
     /// Of one hop that works this much, and gains so much at twice its pace, give or take.
     fn diagnosed(busy: f64, mean: f64, half_width: f64) -> Diagnosis {
@@ -135,6 +150,7 @@ mod tests {
             longest: None,
             next: None,
             remedies: Vec::new(),
+            another_rhythm: None,
             rests: Rests { numbers: 1, assumed: 0, moves: None, study: None },
             why: String::new(),
             then: String::new(),
@@ -152,6 +168,33 @@ mod tests {
             assert!(by_chance.limiting().is_some_and(|limiting| limiting.hops.is_empty()), "{busy}");
             let for_sure = diagnosed(busy, 0.79, 0.78);
             assert!(for_sure.headline == sure && !why(&for_sure).contains(" chance"), "{busy}");
+        }
+    }
+
+    #[test]
+    fn what_another_rhythm_gives_is_said_behind_what_limits() {
+        let one = diagnosed(0.95, 0.79, 0.1);
+        assert!(!why(&one).contains("rhythm"));
+        let several = Diagnosis { another_rhythm: Some(-0.321), ..one.clone() };
+        let said = why(&several);
+        let rhythm = said.strip_prefix(&why(&one)).expect("behind what limits");
+        assert!(rhythm.starts_with(" By chance ") && rhythm.contains("it gives -32.1 %,"), "{rhythm}");
+    }
+
+    #[test]
+    fn what_limits_next_by_chance_is_not_said_to_be_nothing() {
+        let next = |mean, half_width| {
+            let gain = Gain { throughput: Shift { mean, half_width }, ..Gain::NONE };
+            then(&Diagnosis { next: Some(("pci".into(), gain)), ..diagnosed(0.95, 0.79, 0.1) })
+        };
+        assert!(next(0.4, 0.1).contains("pci limits next: +40.0 %"), "{}", next(0.4, 0.1));
+        assert!(
+            next(0.4, 0.5).ends_with("not known for sure: pci gains most then, +40.0 % (±50.0)."),
+            "{}",
+            next(0.4, 0.5)
+        );
+        for (mean, half_width) in [(0.005, 0.0), (0.0, 0.5), (-0.1, 0.2)] {
+            assert!(next(mean, half_width).ends_with("no hop gains as much as 1 % by itself."), "{mean} ±{half_width}");
         }
     }
 

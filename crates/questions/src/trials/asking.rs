@@ -105,7 +105,7 @@ impl Trials<'_> {
             match tried {
                 // A part refuses what cannot be built, a device what it has no room for.
                 Err(Failure::Input(_)) => Ok(Some(Tried::refused())),
-                tried => tried.map(Some),
+                tried => tried.map(|tried| Some(tried.beside(self.another_rhythm))),
             }
         };
         changes.par_iter().with_max_len(1).map(one).collect()

@@ -14,6 +14,7 @@ use super::gain::gain;
 use super::rest::{AWAITED, moving};
 use super::run::{ALIKE, Live, PIECES, pieces};
 use super::{Effort, Setting, Trials};
+use crate::explain::writes;
 
 /// It has to make ramps shorter by this part of them.
 const SHORTER: u64 = 3;
@@ -69,7 +70,13 @@ impl<'a> Trials<'a> {
             moving(&from_the_beginning, &own.window(counted.clone()), AWAITED).is_sure()
         };
         let is_same = off <= ALIKE || (off <= other.half_width && (other.half_width <= KNOWN || !fills()));
-        Ok(is_same.then_some(behind))
+        // What is only read may be in another rhythm there, in which it is as good to compare as in the one of the run.
+        let of_all = before + counted.start..before + counted.end;
+        let may_be_there = is_same
+            || !writes(&self.setting.jobs)
+                && self.rhythm_beside((&all, of_all), (&own, counted.clone())).is_some()
+                && !fills();
+        Ok(may_be_there.then_some(behind))
     }
 }
 

@@ -16,7 +16,7 @@ use super::{TURNS, Trials};
 use crate::explain::writes;
 
 /// Requests come evenly where what is in flight is replaced in a time that differs from the mean by no more than this.
-const EVEN: f64 = 0.005;
+pub(super) const EVEN: f64 = 0.005;
 /// So many times it is replaced before they have to, and so many times they are looked at.
 const UNEVEN: usize = 2;
 const EVEN_TURNS: usize = 3;
@@ -67,6 +67,11 @@ impl Trials<'_> {
             (may_be && are_even(all, from..all.len(), (turn, even))).then_some(Glance { from, until, may_fill: true })
         };
         [even(short), if long > short { even(long) } else { None }]
+    }
+
+    /// Whether some requests of a run come evenly.
+    pub(super) fn is_even(&self, transfers: &[Transfer], requests: Range<usize>) -> bool {
+        are_even(transfers, requests, (self.turns()[0], EVEN))
     }
 
     /// Requests of a turn: a short one, of long requests, and a longer one.

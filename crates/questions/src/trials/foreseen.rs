@@ -62,7 +62,9 @@ impl<'a> Trials<'a> {
             _ => Ok(()),
         };
         go_on(seed)?;
-        settled.settle()?;
+        if let Some(rate) = settled.rate.take() {
+            settled.find_ramp(rate)?;
+        }
         if settled.draws {
             // What is not known well enough with one seed is asked with another.
             if settled.from_the_beginning.is_some() {
@@ -70,6 +72,7 @@ impl<'a> Trials<'a> {
             }
             settled.before((0, seed + 1))?;
         }
+        settled.another_rhythm = settled.find_another_rhythm()?;
         Ok(Some(Trials { settled: Some(Box::new(settled)), ..foreseen }))
     }
 

@@ -97,7 +97,7 @@ impl Run {
 
     /// Picoseconds a byte in a window, and the half-width of their 95 % interval; nothing where too few requests, or
     /// bursts, are in it.
-    fn time_a_byte(&self, counted: Range<usize>) -> Option<(f64, f64)> {
+    pub(super) fn time_a_byte(&self, counted: Range<usize>) -> Option<(f64, f64)> {
         let pieces = self.pieces(counted);
         (pieces.len() >= PIECES && !are_bursts(&pieces)).then(|| mean(&pieces))
     }

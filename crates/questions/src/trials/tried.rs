@@ -117,6 +117,17 @@ impl Tried {
         self.gain.filter(|_| !self.refused)
     }
 
+    /// What is known where the setting as it is has another rhythm that gains so much: what makes no difference to any
+    /// request makes none to its rhythm either.
+    pub(super) fn beside(self, rhythm: Option<f64>) -> Tried {
+        match (self.gain, rhythm) {
+            (Some(gain), Some(rhythm)) if gain != Gain::NONE => {
+                Tried { gain: Some(gain.beside_another_rhythm(rhythm)), ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// Whether it would have said the same as one of so many trials.
     pub(super) fn is_the_same_of(&self, trials: usize) -> bool {
         self.budget.is_the_same_of(trials)

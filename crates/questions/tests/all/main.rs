@@ -41,6 +41,7 @@ mod raid;
 mod random_machines;
 mod rates;
 mod replay;
+mod rhythms;
 mod samples;
 mod sata;
 mod schemas;
