@@ -19,6 +19,7 @@ use super::Trials;
 use super::evenly::EVEN;
 use super::gain::{Gain, Shift};
 use super::run::{PIECES, Run};
+use crate::explain::writes;
 
 /// Times of requests that are known to this are of a rhythm, whatever was drawn.
 const STEADY: f64 = 0.01;
@@ -72,13 +73,19 @@ impl Trials<'_> {
             return Ok(Some(behind));
         }
         let in_flight = self.setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        // What comes evenly though its jobs draw is in a rhythm. Another seed may be in the same by chance.
-        let seeds = match self.draws && in_flight > 1 && of_own.len() >= PIECES {
-            true if self.is_even(&own.transfers, of_own.clone()) => SEEDS,
-            true => 1,
-            false => 0,
-        };
-        let others: Vec<u64> = (first + 1..=first + seeds).collect();
+        if !self.draws || in_flight < 2 || of_own.len() < PIECES {
+            return Ok(None);
+        }
+        if let Some(other) = beside(from_the_beginning, first + 1)? {
+            return Ok(Some(other));
+        }
+        // What comes evenly though its jobs draw is in a rhythm: another seed may be in the same by chance. Whose draws change
+        // nothing at all has no other.
+        let draws_count = from_the_beginning.before((0, first + 1))?.transfers != own.transfers;
+        if writes(&self.setting.jobs) || !draws_count || !self.is_even(&own.transfers, of_own.clone()) {
+            return Ok(None);
+        }
+        let others: Vec<u64> = (first + 2..=first + SEEDS).collect();
         let found = |seed: &u64| beside(from_the_beginning, *seed).transpose();
         others.par_iter().with_max_len(1).find_map_first(found).transpose()
     }
