@@ -198,7 +198,7 @@ impl<'a> Trials<'a> {
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
         let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        // Of a runtime in which what is in flight is not replaced once, nobody could wait for anything.
+        // What is in flight may share a hop and end together: until it has been replaced, nothing shows what limits.
         let is_timed = setting.jobs.iter().any(|job| job.runtime.is_some());
         let least = if is_timed { depth.saturating_mul(2) } else { 0 };
         if transfers < least.max(REQUESTS_TO_SAY_ANYTHING) || outcome.measured == Time::ZERO {

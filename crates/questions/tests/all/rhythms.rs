@@ -70,8 +70,8 @@ fn what_is_drawn_again_and_again_or_comes_one_by_one_has_one_rhythm() {
     }
 }
 
-/// Thirty-two reads of 128 KiB take programmed I/O longer than half a second: by the first few that ended the processor
-/// limits, whereas it is the bus.
+/// Thirty-two reads of 128 KiB take programmed I/O longer than half a second, share the processor, and end together: by the
+/// first few the processor limits, whereas it is the bus.
 #[test]
 fn of_a_runtime_that_replaces_nothing_that_is_in_flight_no_limit_is_said() {
     let said = |runtime: &str| {
