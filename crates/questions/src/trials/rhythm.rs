@@ -6,9 +6,8 @@
 //!
 //! So the setting as it is runs with another seed, and from where it was when its ramp was over. Where these are at rest,
 //! too, but at another rate, nothing that is compared with one of them is known any better than they agree. What a few seeds
-//! do not show is not found. (Why one run of
-//! a deterministic simulation is not enough: A. R. Alameldeen, D. A. Wood, Variability in Architectural Simulations of
-//! Multi-threaded Workloads, HPCA 2003.)
+//! do not show is not found. (Why one run of a deterministic simulation is not enough: A. R. Alameldeen, D. A. Wood,
+//! Variability in Architectural Simulations of Multi-threaded Workloads, HPCA 2003.)
 
 use std::ops::Range;
 
