@@ -33,7 +33,7 @@ pub(crate) use seen::Seen;
 use seen::Watched;
 use window::window_of;
 pub(crate) use window::{
-    has_converged, is_known_ahead, may_be_known_ahead, ramp_of, ramp_run, time_of, watched_since, writes,
+    has_converged, in_flight, is_known_ahead, may_be_known_ahead, ramp_of, ramp_run, time_of, watched_since, writes,
 };
 
 /// What an account is made of: enough requests to speak for the others, few enough to cost little beside the run.

@@ -36,7 +36,7 @@ use hopscope_machine::run::{Failure, Outcome};
 use hopscope_observe::LaneAccount;
 use hopscope_observe::batches::Rate;
 
-use crate::explain::{Explained, has_converged, ramp_of, ramp_run, time_of};
+use crate::explain::{Explained, has_converged, in_flight, ramp_of, ramp_run, time_of};
 pub use asking::Known;
 pub(crate) use foreseen::Begun;
 pub use gain::{Gain, Shift};
@@ -197,7 +197,7 @@ impl<'a> Trials<'a> {
         let outcome = outcome.first_known();
         let got = || outcome.jobs.iter().filter_map(|job| job.got.as_ref());
         let transfers: u64 = got().map(|got| got.count).sum();
-        let depth: u64 = setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+        let depth = in_flight(&setting.jobs);
         // What is in flight may share a hop and end together: until it has been replaced, nothing shows what limits.
         let is_timed = setting.jobs.iter().any(|job| job.runtime.is_some());
         let least = if is_timed { depth.saturating_mul(2) } else { 0 };
@@ -302,8 +302,8 @@ impl<'a> Trials<'a> {
     fn settle(&mut self) -> Result<(), Failure> {
         if let Some(settled) = self.settled.take() {
             *self = Trials { parts_max: self.parts_max, ..*settled };
-        } else if let Some(rate) = self.rate.take() {
-            self.find_ramp(rate)?;
+        } else if self.rate.is_some() {
+            self.find_ramp()?;
             self.another_rhythm = self.find_another_rhythm()?;
         }
         Ok(())
@@ -311,7 +311,8 @@ impl<'a> Trials<'a> {
 
     /// The ramp that a long run suggests is long enough, and mostly far too long: trials begin where the first requests come
     /// as they do in all of it. What comes in bursts is counted over several of them.
-    fn find_ramp(&mut self, rate: Rate) -> Result<(), Failure> {
+    fn find_ramp(&mut self) -> Result<(), Failure> {
+        let Some(rate) = self.rate.take() else { return Ok(()) };
         let remembers = self.remembers()?;
         if remembers && let Some(behind) = self.behind_the_ramp()? {
             *self = behind;

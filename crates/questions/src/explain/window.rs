@@ -132,7 +132,7 @@ fn since_of(longest: Time, (ramp, from): (Time, Time), (simulated, spent): (Time
 
 /// When enough requests will have ended that come one every so many picoseconds.
 fn window_end(each: u64, jobs: &[Job], from: Time) -> Time {
-    let depth: u64 = jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
+    let depth = in_flight(jobs);
     let Enough { requests, times_in_flight, .. } = Enough::FOR_AN_ACCOUNT;
     let wanted = (requests as u64).max(times_in_flight as u64 * depth) * PATIENCE;
     from.saturating_add(Time::ps(each.saturating_mul(wanted)))
@@ -148,6 +148,11 @@ pub(crate) fn time_of(outcome: &Outcome, jobs: &[Job]) -> Time {
 /// Whether the jobs would have gone on as they did.
 pub(crate) fn has_converged(outcome: &Outcome) -> bool {
     matches!(outcome.stop, Stop::Converged | Stop::Drifting)
+}
+
+/// How many requests all of them have in flight.
+pub(crate) fn in_flight(jobs: &[Job]) -> u64 {
+    jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add)
 }
 
 /// Whether any of them writes.

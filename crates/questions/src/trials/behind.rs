@@ -65,16 +65,13 @@ impl<'a> Trials<'a> {
         }
         let other = gain(pieces(later, &own.transfers, counted.clone(), PIECES).iter()).throughput;
         let off = other.mean.abs();
-        let fills = || {
-            let from_the_beginning = all.window(before + counted.start..before + counted.end);
-            moving(&from_the_beginning, &own.window(counted.clone()), AWAITED).is_sure()
-        };
+        let of_all = before + counted.start..before + counted.end;
+        let fills = || moving(&all.window(of_all.clone()), &own.window(counted.clone()), AWAITED).is_sure();
         let is_same = off <= ALIKE || (off <= other.half_width && (other.half_width <= KNOWN || !fills()));
         // What is only read may be in another rhythm there, in which it is as good to compare as in the one of the run.
-        let of_all = before + counted.start..before + counted.end;
         let may_be_there = is_same
             || !writes(&self.setting.jobs)
-                && self.rhythm_beside((&all, of_all), (&own, counted.clone())).is_some()
+                && self.rhythm_beside((&all, of_all.clone()), (&own, counted.clone())).is_some()
                 && !fills();
         Ok(may_be_there.then_some(behind))
     }

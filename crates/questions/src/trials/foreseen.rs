@@ -9,7 +9,7 @@ use hopscope_machine::run::{Failure, Outcome};
 
 use super::run::Live;
 use super::{Setting, Trials, draws};
-use crate::explain::ramp_of;
+use crate::explain::{in_flight, ramp_of};
 
 /// Whether anybody still wants it is asked after these parts of the ramp.
 const PARTS: u64 = 64;
@@ -54,7 +54,7 @@ impl<'a> Trials<'a> {
         mut begun: Begun,
     ) -> Result<Option<Trials<'a>>, Failure> {
         // Where several requests are in flight, they mostly wait for something.
-        let is_full = setting.jobs.iter().map(|job| job.iodepth).sum::<u64>() > 1;
+        let is_full = in_flight(&setting.jobs) > 1;
         let Some(foreseen) = Trials::of_run(setting, seed, outcome, is_full) else { return Ok(None) };
         let mut settled = foreseen.clone();
         let mut go_on = |seed| match begun.take(seed, foreseen.effort.ramp) {
@@ -62,9 +62,7 @@ impl<'a> Trials<'a> {
             _ => Ok(()),
         };
         go_on(seed)?;
-        if let Some(rate) = settled.rate.take() {
-            settled.find_ramp(rate)?;
-        }
+        settled.find_ramp()?;
         if settled.draws {
             // What is not known well enough with one seed is asked with another.
             if settled.from_the_beginning.is_some() {

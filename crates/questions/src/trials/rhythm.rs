@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use super::Trials;
 use super::evenly::EVEN;
 use super::gain::{Gain, Shift};
-use super::run::{PIECES, Run};
-use crate::explain::writes;
+use super::run::Run;
+use crate::explain::{in_flight, writes};
 
 /// Times of requests that are known to this are of a rhythm, whatever was drawn.
 const STEADY: f64 = 0.01;
@@ -71,8 +71,8 @@ impl Trials<'_> {
         if let Some(behind) = beside(self, first)? {
             return Ok(Some(behind));
         }
-        let in_flight = self.setting.jobs.iter().map(|job| job.iodepth).fold(0, u64::saturating_add);
-        if !self.draws || in_flight < 2 || of_own.len() < PIECES {
+        let has_rhythm = self.rhythm(&own, of_own.clone()).is_some();
+        if !has_rhythm || !self.draws || in_flight(&self.setting.jobs) < 2 {
             return Ok(None);
         }
         if let Some(other) = beside(from_the_beginning, first + 1)? {
